@@ -177,11 +177,11 @@ function engineEnded(): KitError {
   return new KitError("WORKER_FAILED", "What held the model has ended. Load the model again.");
 }
 
-/** What is sent to a thread or a process is copied, which takes a stack as deep as it is. */
+/** What is sent to a thread or a process is written as JSON, which takes a stack as deep as it is. */
 function unsendable(cause: unknown): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "infer cannot read this request: its lists and objects lie in each other too deep, or some of it is no data. Write it as flat JSON.",
+    "infer cannot read this request: its lists and objects lie in each other too deep, or in themselves. Write it as flat JSON.",
     { cause },
   );
 }

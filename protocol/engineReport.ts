@@ -4,6 +4,7 @@ import { type Artifact, type EngineEvent, ENGINE_EVENTS } from "./event.ts";
 import { EVENT_SCHEMAS } from "./eventSchemas.ts";
 import type { InferPiece, InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
+import { stringifyJson } from "./json.ts";
 import type { RepeatedRows, TrainingCheck } from "./trainingCheck.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -122,7 +123,7 @@ const SHOWN_LENGTH = 200;
 
 /** @param report what the engine did, after its name */
 export function invalidReport(report: string, found: unknown, expected: string): KitError {
-  const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
+  const text = String(stringifyJson(found)).slice(0, SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",
     `The engine ${report} ${text}, which is not ${expected}. Update Kit and the engine to compatible versions.`,

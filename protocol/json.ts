@@ -63,7 +63,7 @@ function parseLossless(text: string): unknown {
       open.push({
         add(value) {
           if (!Object.hasOwn(object, key)) keys.push(key);
-          isOrdered ||= /^\d+$/.test(key);
+          isOrdered ||= isIndex(key);
           set(object, key, value);
           if (isOrdered) object[KEY_ORDER] = keys;
         },
@@ -116,11 +116,23 @@ export function mapValues(
   object: object,
   change: (value: unknown, key: string) => unknown,
 ): Record<string, unknown> {
-  const changed: JsonObject = {};
-  for (const key of keysOf(object)) set(changed, key, change((object as JsonObject)[key], key));
-  const { [KEY_ORDER]: keys } = object as JsonObject;
-  if (keys) changed[KEY_ORDER] = keys;
-  return changed;
+  return objectOf(keysOf(object), (key) => change((object as JsonObject)[key], key));
+}
+
+/** An object of some keys, in this order. @param keys different ones */
+export function objectOf(
+  keys: readonly string[],
+  valueOf: (key: string) => unknown,
+): Record<string, unknown> {
+  const object: JsonObject = {};
+  for (const key of keys) set(object, key, valueOf(key));
+  if (keys.some(isIndex)) object[KEY_ORDER] = [...keys];
+  return object;
+}
+
+/** JavaScript sorts these before other keys. */
+function isIndex(key: string): boolean {
+  return /^\d+$/.test(key);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../protocol/isRecord.ts";
+import { WholeFloat, parseJson } from "../protocol/json.ts";
 import type { Answered, SetMetric } from "../protocol/metric.ts";
 
 /**
@@ -30,10 +30,34 @@ export function jsonFields({ output, expected }: Pick<Answered, "output" | "expe
 
 function equalPart(wanted: unknown, found: unknown): number {
   const keys = isRecord(wanted) ? Object.keys(wanted) : [];
-  if (!isRecord(wanted) || keys.length === 0) return isDeepStrictEqual(found, wanted) ? 1 : 0;
+  if (!isRecord(wanted) || keys.length === 0) return isEqual(found, wanted) ? 1 : 0;
   if (!isRecord(found)) return 0;
-  const equal = keys.filter((key) => isDeepStrictEqual(found[key], wanted[key]));
+  const equal = keys.filter((key) => Object.hasOwn(found, key) && isEqual(found[key], wanted[key]));
   return equal.length / keys.length;
+}
+
+/** Numbers are equal to their last digit, and whatever they are written as: `1.0` is 1. */
+function isEqual(found: unknown, wanted: unknown): boolean {
+  const [one, other] = [plainNumber(found), plainNumber(wanted)];
+  // JavaScript compares a bigint with a number exactly, but for `===`.
+  if (isNumber(one) && isNumber(other)) return !(one < other) && !(one > other);
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((each, i) => isEqual(each, other[i]));
+  }
+  if (!isRecord(one) || !isRecord(other)) return one === other;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]))
+  );
+}
+
+function plainNumber(value: unknown): unknown {
+  return value instanceof WholeFloat ? Number(value) : value;
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
 }
 
 /**
@@ -71,7 +95,7 @@ function sum(values: readonly number[]): number {
 
 function parsed(text: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text) };
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import { makeDirectory, refuseLink } from "../../disk/file.ts";
 import { OWNER_ONLY } from "../../disk/modes.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { stringifyJson } from "../../protocol/json.ts";
 
 /** A model's answers of earlier runs, so that only what is new is asked. */
 export interface KeptAnswers {
@@ -57,7 +58,7 @@ export function identityOf(directory: string): string {
 
 /** All that decides an answer. */
 function keyOf({ signal: _, ...request }: InferRequest): string {
-  return digest(JSON.stringify(request));
+  return digest(stringifyJson(request) ?? "");
 }
 
 function digest(text: string): string {

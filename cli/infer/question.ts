@@ -9,6 +9,7 @@ import {
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { parseJson, stringifyJson } from "../../protocol/json.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
 /** A request, and how to print the answer. */
@@ -53,14 +54,14 @@ export function rowQuestion(line: string): Question {
   }
   return {
     request: requestOf(row),
-    print: (answer) => JSON.stringify({ ...row, answer }),
+    print: (answer) => stringifyJson({ ...row, answer }) ?? "",
   };
 }
 
 function parse(line: string): Record<string, unknown> {
   let row: unknown;
   try {
-    row = JSON.parse(line);
+    row = parseJson(line);
   } catch {
     throw invalid("not valid JSON");
   }

@@ -1,5 +1,6 @@
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import { parseJson, withPlainFloats } from "../../protocol/json.ts";
 import { createStops } from "./stops.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
@@ -72,10 +73,15 @@ export function createAnswerParts(
       finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
       ...{ promptTokens, tokens },
       ...(isCalled && { toolCalls }),
-      ...(hasValue && { value: JSON.parse(text) as unknown }),
+      ...(hasValue && { value: valueOf(text) }),
       ...(asked !== undefined && { logprobs }),
     };
   }
 
   return { take, end, result };
+}
+
+/** Cloned, so that it has no key order besides JavaScript's own. */
+function valueOf(text: string): unknown {
+  return structuredClone(withPlainFloats(parseJson(text)));
 }

@@ -1,5 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { stringifyJson } from "../../protocol/json.ts";
 
 /** Characters that a token of a prompt stands for, on average, at most. Of real texts, it is about four. */
 const CHARACTERS_A_TOKEN = 16;
@@ -10,7 +11,7 @@ const CHARACTERS_A_TOKEN = 16;
  * @throws KitError `REQUEST_INVALID`
  */
 export function refuseLongPrompt({ prompt, messages, tools }: InferRequest, context: number): void {
-  const length = prompt?.length ?? JSON.stringify([messages, tools]).length;
+  const length = (prompt ?? stringifyJson([messages, tools]) ?? "").length;
   const most = context * CHARACTERS_A_TOKEN;
   if (length <= most) return;
   throw new KitError(

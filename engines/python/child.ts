@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { KitError } from "../../protocol/error.ts";
+import { stringifyJson } from "../../protocol/json.ts";
 import { createLineSplitter } from "../lines.ts";
 import { ownFile } from "../ownFile.ts";
 import type { Interpreter } from "./interpreter.ts";
@@ -57,7 +58,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   });
   // The end of the process says more than a pipe that is closed.
   child.stdin.on("error", () => {});
-  const send = (message: object) => void child.stdin.write(`${JSON.stringify(message)}\n`);
+  const send = (message: object) => void child.stdin.write(`${stringifyJson(message)}\n`);
 
   const ended = new Promise<PythonMessage>((resolve, reject) => {
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));

@@ -1,3 +1,4 @@
+import { stringifyJson } from "../../protocol/json.ts";
 import type { Remote } from "./remote.ts";
 
 /** How long a job waits for a heartbeat of this process. */
@@ -19,7 +20,8 @@ export function openMailbox(remote: Remote, id: string, idleSeconds: number): Ma
 
   function post(message: object): Promise<void> {
     const name = String(++sent);
-    const posted = last.then(() => remote.send(id, name, Buffer.from(JSON.stringify(message))));
+    const bytes = Buffer.from(stringifyJson(message) ?? "");
+    const posted = last.then(() => remote.send(id, name, bytes));
     last = posted.catch(() => {});
     return posted;
   }

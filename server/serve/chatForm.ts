@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
+import { stringifyJson } from "../../protocol/json.ts";
 import { type AnswerForm, finite, frame, streamEnd, usageOf } from "./answerForm.ts";
 
 const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls" } as const;
@@ -78,7 +79,10 @@ function callOf({ id, function: { name, arguments: given } }: ToolCall) {
   return {
     id: id ?? `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
     type: "function",
-    function: { name, arguments: typeof given === "string" ? given : JSON.stringify(given) },
+    function: {
+      name,
+      arguments: typeof given === "string" ? given : (stringifyJson(given) ?? "{}"),
+    },
   };
 }
 

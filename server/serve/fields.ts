@@ -1,11 +1,13 @@
 import { isRecord } from "../../protocol/isRecord.ts";
+import { WholeFloat } from "../../protocol/json.ts";
 import { type ApiError, invalid } from "./apiError.ts";
 
 /** A request's body. Inherited fields are ignored; `null` means absent. */
 export type Body = Record<string, unknown>;
 
 export function fieldOf(body: Body, name: string): unknown {
-  return Object.hasOwn(body, name) ? (body[name] ?? undefined) : undefined;
+  const value = Object.hasOwn(body, name) ? (body[name] ?? undefined) : undefined;
+  return value instanceof WholeFloat ? Number(value) : value;
 }
 
 export function booleanOf(body: Body, name: string, parent = ""): boolean {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyReader } from "../../http/body.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { ApiError } from "./apiError.ts";
 import type { Body } from "./fields.ts";
 
@@ -37,9 +38,10 @@ export async function readJsonBody(
 function asBody(bytes: Buffer): Body {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    // JSON.parse's message would quote the text.
+    if (error instanceof RangeError) throw tooDeep();
+    // Its own message would quote the text.
     throw new ApiError(
       400,
       "The body is not JSON in UTF-8. Check its quotes, commas and encoding.",
@@ -48,13 +50,15 @@ function asBody(bytes: Buffer): Body {
     );
   }
   if (!isRecord(value)) throw new ApiError(400, "The body must be a JSON object.");
-  if (isDeeper(value, MOST_DEPTH)) {
-    throw new ApiError(
-      400,
-      `The body's lists and objects lie in each other too deep. Send at most ${MOST_DEPTH} levels.`,
-    );
-  }
+  if (isDeeper(value, MOST_DEPTH)) throw tooDeep();
   return value;
+}
+
+function tooDeep(): ApiError {
+  return new ApiError(
+    400,
+    `The body's lists and objects lie in each other too deep. Send at most ${MOST_DEPTH} levels.`,
+  );
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

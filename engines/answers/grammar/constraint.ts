@@ -1,5 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
+import { stringifyJson } from "../../../protocol/json.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 import { type Expression, type Expressions, createExpressions } from "./expressions.ts";
 import { schemaGrammar } from "./schemaGrammar.ts";
@@ -128,7 +129,7 @@ export function schemaForm(schema: JsonSchema): Form {
 export function keyOf(schema: unknown): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(schema);
+    text = stringifyJson(schema);
   } catch {
     // Deeper than the stack, or cyclic.
   }

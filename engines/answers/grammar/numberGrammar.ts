@@ -16,9 +16,9 @@ export function numberGrammar(of: Expressions, type: string, keywords: Keywords)
 function bound(keywords: Keywords, name: string): Bound | undefined {
   const value = keywords[name];
   if (value === undefined) return undefined;
-  if (typeof value !== "number" || !Number.isFinite(value))
+  if (typeof value !== "bigint" && !Number.isFinite(value))
     throw refused(`"${name}" that is no number`);
-  return { value, isOpen: name.startsWith("exclusive") };
+  return { value: value as number | bigint, isOpen: name.startsWith("exclusive") };
 }
 
 /** The stricter of two bounds. @param sign 1 for lower bounds */
@@ -28,6 +28,7 @@ function tighter(
   sign: number,
 ): Bound | undefined {
   if (!one || !other) return one ?? other;
-  if (one.value === other.value) return { value: one.value, isOpen: true };
-  return (one.value - other.value) * sign > 0 ? one : other;
+  if (one.value < other.value) return sign > 0 ? other : one;
+  if (one.value > other.value) return sign > 0 ? one : other;
+  return { value: one.value, isOpen: true };
 }

@@ -1,5 +1,6 @@
 import type { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { keysOf } from "../../../protocol/json.ts";
 import { type Range, ANY, characterOf, without } from "./characters.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { listed } from "./members.ts";
@@ -13,7 +14,7 @@ export function objectGrammar(reading: Reading, keywords: Keywords): Expression 
   const { additionalProperties, unevaluatedProperties } = keywords;
   if (!isRecord(properties)) throw refused('"properties" that are no object');
   const needed = new Set(listOf("required", required).map(String));
-  const known = [...new Set([...Object.keys(properties), ...needed])];
+  const known = [...new Set([...keysOf(properties), ...needed])];
   // Where nothing is said, an object has its properties alone, or any.
   const more = additionalProperties ?? unevaluatedProperties ?? known.length === 0;
   const unnamed =

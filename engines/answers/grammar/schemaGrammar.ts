@@ -1,6 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { areApart, valuesOf } from "./apart.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
@@ -66,7 +67,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
       if (schema === true) return anyValue();
       if (schema === false) return of.none;
       if (!isRecord(schema))
-        throw refused(`${JSON.stringify(schema)?.slice(0, 60)}, which is none,`);
+        throw refused(`${stringifyJson(schema)?.slice(0, 60)}, which is none,`);
       return ofKeywords(keywordsOf(schema, spend));
     } finally {
       depth--;
@@ -168,7 +169,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     });
     const types = type === undefined ? undefined : typesOf(type);
     const held = wanted.filter((value) => types?.some((one) => isOfType(value, one)) ?? true);
-    const texts = held.map((value) => JSON.stringify(value));
+    const texts = held.map((value) => stringifyJson(value) ?? "");
     if (Object.keys(others).length === 0) return textsOf(of, texts);
     const strings = stringGrammar(reading, others);
     return textsOf(
@@ -247,9 +248,15 @@ function isOfType(value: unknown, type: string): boolean {
       return Array.isArray(value);
     case "null":
       return value === null;
+    case "number":
+      return isNumber(value);
     case "integer":
-      return Number.isInteger(value);
+      return isNumber(value) && Number.isInteger(Number(value));
     default:
       return typeof value === type;
   }
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "bigint" || value instanceof WholeFloat;
 }

@@ -1,5 +1,6 @@
 import { KitError, messageOf } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { WholeFloat, keysOf, objectOf, stringifyJson } from "../../../protocol/json.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 
 /** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
@@ -43,7 +44,7 @@ export function refused(what: string): KitError {
   );
 }
 
-/** A schema without its annotations. @throws KitError `REQUEST_INVALID` naming a keyword that is not honoured */
+/** A schema without its annotations, whose numbers are JavaScript's. @throws KitError `REQUEST_INVALID` naming a keyword that is not honoured */
 export function keywordsOf(schema: Keywords, spend: Spend): Keywords {
   for (const value of Object.values(schema)) spend(1 + sizeOf(value));
   const own = Object.entries(schema).filter(
@@ -51,7 +52,12 @@ export function keywordsOf(schema: Keywords, spend: Spend): Keywords {
   );
   const unknown = own.find(([name]) => !KNOWN.has(name));
   if (unknown) throw refused(`"${unknown[0].slice(0, 60)}"`);
-  return Object.fromEntries(own);
+  return Object.fromEntries(
+    own.map(([name, value]) => {
+      const isFloat = name !== "const" && value instanceof WholeFloat;
+      return [name, isFloat ? Number(value) : value];
+    }),
+  );
 }
 
 function sizeOf(value: unknown): number {
@@ -70,7 +76,9 @@ export function textOf(value: unknown, spend: Spend): string {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw refused('a number beyond 1.8e308 in "enum" or "const"');
   }
-  const text = JSON.stringify(value) ?? "";
+  // `1.0` equals 1.
+  const isWhole = value instanceof WholeFloat || Number.isInteger(value);
+  const text = isWhole ? String(BigInt(Number(value))) : (stringifyJson(value) ?? "");
   spend(text.length >>> 6);
   return text;
 }
@@ -103,8 +111,10 @@ export function joined(one: Keywords, other: Keywords, spend: Spend): Keywords {
 function joinedKeyword(name: string, own: unknown, value: unknown, spend: Spend): unknown {
   spend(sizeOf(own) + sizeOf(value));
   if (isSame(own, value, spend)) return own;
-  if (GREATER.has(name)) return Math.max(Number(own), Number(value));
-  if (SMALLER.has(name)) return Math.min(Number(own), Number(value));
+  if (isNumber(own) && isNumber(value)) {
+    if (GREATER.has(name)) return own > value ? own : value;
+    if (SMALLER.has(name)) return own < value ? own : value;
+  }
   if (name === "allOf" && Array.isArray(own)) return own.concat(value) as unknown[];
   if (name === "required" && Array.isArray(own) && Array.isArray(value)) {
     return [...new Set<unknown>([...(own as unknown[]), ...(value as unknown[])])];
@@ -115,15 +125,21 @@ function joinedKeyword(name: string, own: unknown, value: unknown, spend: Spend)
   }
   if (name === "type") return commonTypes(own, value);
   if (name === "properties" && isRecord(own) && isRecord(value)) {
-    const both = Object.keys(value).filter((key) => Object.hasOwn(own, key));
-    const shared = both.map((key) => [key, { allOf: [own[key], value[key]] }] as const);
-    return { ...own, ...value, ...Object.fromEntries(shared) };
+    const names = [...new Set([...keysOf(own), ...keysOf(value)])];
+    return objectOf(names, (key) => {
+      const both = [own, value].filter((one) => Object.hasOwn(one, key)).map((one) => one[key]);
+      return both.length === 2 ? { allOf: both } : both[0];
+    });
   }
   if (["items", "additionalProperties", "propertyNames"].includes(name)) {
     if (own === true) return value;
     return value === true ? own : { allOf: [own, value] };
   }
   throw refused(`two of "${name}", both of which are to hold`);
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "bigint" || Number.isFinite(value);
 }
 
 function commonTypes(own: unknown, value: unknown): string[] {
@@ -178,13 +194,13 @@ const TYPES = ["object", "array", "string", "number", "integer", "boolean", "nul
 export function typesOf(type: unknown): string[] {
   const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
   const wrong = types.find((one) => !TYPES.includes(one as string));
-  if (wrong !== undefined) throw refused(`"type" ${JSON.stringify(wrong).slice(0, 60)}`);
+  if (wrong !== undefined) throw refused(`"type" ${stringifyJson(wrong)?.slice(0, 60)}`);
   return types as string[];
 }
 
 /** The schema that a `$ref` names. @throws KitError `REQUEST_INVALID` if it is missing */
 export function resolved(root: unknown, ref: unknown): unknown {
-  const missing = () => refused(`"$ref" ${JSON.stringify(ref)}, which is not in it,`);
+  const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in it,`);
   if (typeof ref !== "string" || !/^#(\/|$)/.test(ref)) throw missing();
   let at: unknown = root;
   for (const part of ref.slice(1).split("/").slice(1)) {
@@ -205,8 +221,8 @@ function nameOf(part: string): string {
 }
 
 export function countOf(name: string, value: unknown): number {
-  if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 0))
-    return Number(value);
+  const count = typeof value === "bigint" ? Number(value) : value;
+  if (count === Infinity || (Number.isInteger(count) && Number(count) >= 0)) return Number(count);
   throw refused(`"${name}" that is no count`);
 }
 

@@ -1,4 +1,5 @@
 import { KitError, messageOf } from "../../../protocol/error.ts";
+import { stringifyJson } from "../../../protocol/json.ts";
 import { type Range, ANY, characterOf, without } from "./characters.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
@@ -37,7 +38,7 @@ export function stringGrammar({ of, character }: Reading, keywords: Keywords): E
 function formatOf(format: unknown): string | undefined {
   if (format === undefined) return undefined;
   const known = typeof format === "string" ? FORMATS.get(format) : undefined;
-  if (known === undefined) throw refused(`"format" ${JSON.stringify(format)?.slice(0, 60)}`);
+  if (known === undefined) throw refused(`"format" ${stringifyJson(format)?.slice(0, 60)}`);
   return known;
 }
 

@@ -1,5 +1,5 @@
+import jsonc from "jsonc-parser";
 import type { ToolCall } from "../../../protocol/chat.ts";
-import { isRecord } from "../../../protocol/isRecord.ts";
 import { createStops } from "../stops.ts";
 import type { ToolForm } from "./toolForm.ts";
 
@@ -128,15 +128,15 @@ export function createCallReader(
   }
 
   function callOf(text: string): ToolCall | undefined {
-    let found: unknown;
-    try {
-      found = JSON.parse(text);
-    } catch {
+    const members = membersOf(text);
+    const [named, given] = [members?.get("name"), members?.get(key)];
+    const name: unknown = named?.value;
+    if (typeof name !== "string" || !names.includes(name) || given?.type !== "object") {
       return undefined;
     }
-    const { name, [key]: given } = isRecord(found) ? found : {};
-    if (typeof name !== "string" || !names.includes(name) || !isRecord(given)) return undefined;
-    return { type: "function", function: { name, arguments: JSON.stringify(given) } };
+    // As it is written: parsed, numbers and the order of keys may change.
+    const written = text.slice(given.offset, given.offset + given.length);
+    return { type: "function", function: { name, arguments: written } };
   }
 
   return {
@@ -147,6 +147,20 @@ export function createCallReader(
       return { text, toolCalls: [] };
     },
   };
+}
+
+/** The members of an object's JSON by their names; undefined for what is no JSON. */
+function membersOf(text: string): Map<string, jsonc.Node> | undefined {
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const members = (jsonc.parseTree(text)?.children ?? []).flatMap(
+    ({ children: [name, value] = [] }) =>
+      name && value ? [[String(name.value), value] as const] : [],
+  );
+  return new Map(members);
 }
 
 /** Without white space. */

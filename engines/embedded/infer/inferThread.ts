@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { stringifyJson } from "../../../protocol/json.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Listener, createWarmModels } from "../../warmModels.ts";
 import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
@@ -26,7 +27,8 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
   worker.on("error", (error) => onEnd(fromFailure(toFailure(error, "answers"))));
   worker.on("exit", (code) => onEnd(threadEnded(code)));
   return {
-    send: (question: object) => worker.postMessage(question),
+    // Cloned, an object would lose the order of its keys.
+    send: (question: object) => worker.postMessage(stringifyJson(question)),
     ref: (isOn: boolean) => (isOn ? worker.ref() : worker.unref()),
     stop: () => void worker.terminate(),
   };

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
+import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type Answer, type Told, toFailure } from "../messages.ts";
@@ -21,7 +22,8 @@ const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 const bases = createBases();
 
-parentPort?.on("message", (question: Question) => {
+parentPort?.on("message", (json: string) => {
+  const question = parseJson(json) as Question;
   if (question.type === "cancel") cancelled.add(question.id);
   else void reply(question);
 });

@@ -65,7 +65,8 @@ function readAll(name: keyof typeof TEMPLATES, text: string) {
 
 const F = '{"name": "f", "arguments": {"a": "}{\\"", "b": [1]}}';
 const G = '{"arguments":{},"name":"g"}';
-const CALLS = ['f {"a":"}{\\"","b":[1]}', "g {}"];
+const CALLS = ['f {"a": "}{\\"", "b": [1]}', "g {}"];
+const EXACT = '{"id": 2512292042121000001, "10": 1.0, "2" : 1e22,"a":{"b": -0.0}}';
 
 test.each([
   ["hermes", `<tool_call>\n${F}\n</tool_call>`, "", CALLS.slice(0, 1)],
@@ -82,6 +83,10 @@ test.each([
   ["mistral", `[TOOL_CALLS] [${F}, {"name": "g", `, ', {"name": "g", ', CALLS.slice(0, 1)],
   ["llama", `{"name": "g", "parameters": {}}`, "", ["g {}"]],
   ["llama", ` {"name": "g", "parameters": {}}\n`, "", ["g {}"]],
+  ["llama", `{"name": "g", "parameters": ${EXACT}}`, "", [`g ${EXACT}`]],
+  ["hermes", `<tool_call>{"arguments":${EXACT} ,"name":"g"}`, "", [`g ${EXACT}`]],
+  ["mistral", `[TOOL_CALLS] [{"name": "g", "arguments": ${EXACT}}]`, "", [`g ${EXACT}`]],
+  ["llama", `{"parameters": {"a": 1}, "name": "g", "parameters": {}}`, "", ["g {}"]],
 ] as const)("%s: calls are told from %j", (name, answer, text, calls) => {
   expect(readAll(name, answer)).toEqual({ text, calls });
 });
@@ -91,6 +96,9 @@ test.each([
   ["hermes", '<tool_call>{"name": "f", "arguments": {"a": }}</tool_call>'],
   ["hermes", '<tool_call>\n{"name": "h", "arguments": {}}\n</tool_call>'],
   ["hermes", '<tool_call>{"name": "f", "arguments": "x"}</tool_call>'],
+  ["hermes", '<tool_call>{"name": "f", "arguments": [1]}</tool_call>'],
+  ["hermes", '<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'],
+  ["hermes", '<tool_call>{"name": "f", "arguments": {} /* */}</tool_call>'],
   ["hermes", '<tool_call>{"name": "f", "argum'],
   ["mistral", `[TOOL_CALLS] ${F}`],
   ["llama", '{"name": "f", "arguments": {}}'],

@@ -222,16 +222,8 @@ const REFUSED: [string, JsonSchema][] = [
     "unevaluatedProperties",
     { allOf: [{ properties: { a: {} }, unevaluatedProperties: false }, { required: ["b"] }] },
   ],
-  ...[
-    { minimum: 999999999999999, exclusiveMaximum: 1e15 },
-    { minimum: 1e15, maximum: 1e16 },
-    { maximum: -1e21 },
-  ].map((bounds): [string, JsonSchema] => ["maximum", { type: "number", ...bounds }]),
-  ...[
-    { exclusiveMinimum: 1, exclusiveMaximum: 1.0000000000000002 },
-    { exclusiveMinimum: 0, maximum: 5e-324 },
-  ].map((bounds): [string, JsonSchema] => ["exclusiveMaximum", { type: "number", ...bounds }]),
-  ["minimum", { type: "integer", minimum: 1e20 }],
+  ["maximum", { type: "number", maximum: -1e101 }],
+  ["minimum", { type: "integer", minimum: 1e101 }],
   ["type", { type: "date" }],
   ...["^(?=a)a$", "^(a)\\1$", "\\bfoo", "^\\p{L}$", "a^b", "(", "[z-a]", "^(?i:a)$"].map(
     (source): [string, JsonSchema] => ["pattern", pattern(source)],

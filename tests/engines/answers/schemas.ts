@@ -185,6 +185,7 @@ export const HELD: Record<string, JsonSchema[]> = {
     ...[-2.25, -1, 0, 0.001, 1.5, 99.95].map((minimum) => ({ type: "number", minimum })),
     { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 },
     { type: "integer", minimum: 9007199254740990 },
+    { type: "integer", minimum: 1e20 },
   ],
   maximum: [
     ...[-30, -1, 0, 7, 100, 0.5].map((maximum) => ({ type: "integer", maximum })),
@@ -196,6 +197,8 @@ export const HELD: Record<string, JsonSchema[]> = {
     { type: "number", minimum: -0.5, maximum: 0.25 },
     { type: "number", minimum: 0.1, maximum: 0.1 },
     { type: "number", minimum: 0, maximum: 1e300 },
+    { type: "number", minimum: 1e15, maximum: 1e16 },
+    { type: "number", maximum: -1e21 },
   ],
   exclusiveMinimum: [
     { type: "integer", exclusiveMinimum: 1, exclusiveMaximum: 4 },
@@ -208,6 +211,8 @@ export const HELD: Record<string, JsonSchema[]> = {
     { type: "number", minimum: 0.1, exclusiveMaximum: 0.2 },
     { type: "number", exclusiveMaximum: 0 },
     { type: "number", minimum: 999999999999.5, exclusiveMaximum: 1e12 },
+    { type: "number", minimum: 999999999999999, exclusiveMaximum: 1e15 },
+    { type: "number", exclusiveMinimum: 0.3, exclusiveMaximum: 0.30000000000000016 },
   ],
   multipleOf: [
     { type: "integer", multipleOf: 1 },

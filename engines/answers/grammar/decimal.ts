@@ -1,0 +1,28 @@
+/** A number without its sign. */
+export interface Decimal {
+  whole: bigint;
+  /** Digits after the point, not ending in 0. */
+  fraction: string;
+}
+
+/** @param value not negative */
+export function decimalOf(value: number | bigint): Decimal {
+  if (typeof value === "bigint" || Number.isInteger(value)) {
+    return { whole: BigInt(value), fraction: "" };
+  }
+  const [mantissa = "", exponent = "0"] = String(value).split("e");
+  const [before = "", behind = ""] = mantissa.split(".");
+  // A number with a fraction has no other exponent than a negative one.
+  if (exponent === "0") return { whole: BigInt(before), fraction: behind };
+  return { whole: 0n, fraction: "0".repeat(-Number(exponent) - 1) + before + behind };
+}
+
+/** The double next to another. @param direction 1 for the greater one */
+export function nextDouble(value: number, direction: 1 | -1): number {
+  if (value === 0) return direction * Number.MIN_VALUE;
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  const step = value > 0 === direction > 0 ? 1n : -1n;
+  bits.setBigUint64(0, bits.getBigUint64(0) + step);
+  return bits.getFloat64(0);
+}

@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+import { parseJson } from "../../../protocol/json.ts";
+
+/** What a model that would write a text by itself writes of it under a schema; "…" for what it cannot end there. */
+function written(schema: string, text: string): string {
+  const constraint = createConstraints(BYTE_TOKENIZER).begin(
+    schemaForm(parseJson(schema) as JsonSchema),
+  );
+  let done = "";
+  for (const byte of Buffer.from(text)) {
+    const mask = constraint.allowed();
+    if (((mask[byte >>> 5]! >>> (byte & 31)) & 1) === 0) return done;
+    constraint.accept(byte);
+    done += String.fromCharCode(byte);
+  }
+  return constraint.isWhole() ? done : `${done}…`;
+}
+
+const [E100, E101] = ["7".repeat(100), "7".repeat(101)];
+const BYTES = 2n ** 63n;
+
+test.each<[schema: string, texts: string[]]>([
+  ['{"type":"integer"}', ["0", "-1", "2512292042121000001", String(-BYTES), E100, `-${E100}`]],
+  ["{}", ["2512292042121000001", "0.30000000000000004", "1e-07", "1.7976931348623157e307"]],
+  ['{"type":"integer","minimum":0}', ["0", "2512292042121000001", E100]],
+  ['{"type":"integer","minimum":-3}', ["-3", "2512292042121000001", E100]],
+  ['{"type":"integer","minimum":9007199254740993}', ["9007199254740993", E100]],
+  ['{"type":"integer","exclusiveMinimum":9007199254740992}', ["9007199254740993"]],
+  ['{"type":"integer","maximum":9223372036854775807}', ["9223372036854775807", "-1", `-${E100}`]],
+  ['{"type":"integer","maximum":9223372036854775807.0}', ["9223372036854775808"]],
+  ['{"type":"integer","minimum":-9223372036854775808}', ["-9223372036854775808", "-1", E100]],
+  ['{"type":"integer","minimum":0.0,"maximum":10.0}', ["0", "10"]],
+  ['{"type":"number","minimum":0.0}', ["0.0", "1e22", "0.30000000000000004", E100]],
+  ['{"type":"number","minimum":5.5}', ["5.5", "5.50", "123456789012345678.25", E100]],
+  ['{"type":"number","maximum":0}', ["-0.0", "0.0", "-1e22", `-${E100}.5`]],
+  ['{"type":"number","exclusiveMinimum":0}', ["0.30000000000000004", "0.0000001", "1.0", E100]],
+  ['{"type":"number","exclusiveMaximum":1}', ["0.9999999999999999", "0.0", "-1e-7", `-${E100}`]],
+  ['{"type":"number","minimum":-1,"exclusiveMaximum":0.0}', ["-1.0", "-0.00000001"]],
+  ['{"type":"number","maximum":9223372036854775807}', ["9223372036854775807.0", "-1.5"]],
+  ['{"type":"number","exclusiveMaximum":9223372036854775807}', ["9223372036854775806.00"]],
+  ['{"type":"number"}', ["1e22", "-0.0", "1E+5", "2.5e-300", `${E100}.${E100}`]],
+  ['{"const":2512292042121000001}', ["2512292042121000001"]],
+  ['{"enum":[1.0,1e22,18446744073709551616]}', ["1.0", "1e+22", "18446744073709551616"]],
+  ['{"type":"integer","enum":[18446744073709551616,2.5]}', ["18446744073709551616"]],
+  ['{"enum":[9007199254740993,1],"const":9007199254740993.0}', []],
+  ['{"enum":[1.0,2],"const":1}', ["1.0"]],
+  [
+    '{"allOf":[{"minimum":9007199254740993},{"minimum":9007199254740992}],"type":"integer"}',
+    ["9007199254740993"],
+  ],
+  [
+    '{"properties":{"b":{"type":"null"},"10":{"type":"null"},"2":{"type":"null"}},"required":["2"]}',
+    ['{"b":null,"10":null,"2":null}', '{"2":null}'],
+  ],
+  [
+    '{"allOf":[{"properties":{"b":true,"10":true}},{"properties":{"2":true,"b":{"const":1},"a":true}}]}',
+    ['{"b":1,"10":1.0,"2":2512292042121000001,"a":1}'],
+  ],
+  ['{"const":{"b":1.0,"10":[2512292042121000001]}}', ['{"b":1.0,"10":[2512292042121000001]}']],
+  [
+    '{"type":"array","items":{"type":"null"},"minItems":2.0,"maxItems":9223372036854775807}',
+    ["[null,null,null]"],
+  ],
+])("%s holds no answer back that it allows", (schema, texts) => {
+  for (const text of texts) expect(written(schema, text)).toBe(text);
+});
+
+test.each<[schema: string, text: string, written: string]>([
+  ['{"type":"integer"}', E101, E100],
+  ['{"type":"integer"}', "01", "0"],
+  ['{"type":"integer"}', "1.0", "1"],
+  ['{"type":"integer","minimum":9007199254740993}', "9007199254740992", "9007199254740992…"],
+  ['{"type":"integer","maximum":9223372036854775807}', "9223372036854775808", "922337203685477580"],
+  ['{"type":"integer","minimum":10,"maximum":9999}', "10000", "1000"],
+  ['{"type":"integer","minimum":10,"maximum":9998}', "9999", "999"],
+  ['{"type":"number"}', "1e308", "1e30"],
+  ['{"type":"number"}', "12e200", "12e20"],
+  ['{"type":"number","maximum":2.5}', "2.51", "2.5"],
+  ['{"type":"number","maximum":2.5}', "2.501", "2.50"],
+  ['{"type":"number","minimum":2.5}', "2.4", "2."],
+  ['{"type":"number","minimum":2.5}', "2", "2…"],
+  ['{"type":"number","exclusiveMaximum":1}', "0.99999999999999999", "0.9999999999999999"],
+  ['{"type":"number","exclusiveMaximum":1}', "1", ""],
+  ['{"type":"number","exclusiveMinimum":0}', "-0", ""],
+  ['{"type":"number","exclusiveMinimum":0}', "0.0", "0.0…"],
+  ['{"type":"number","minimum":1}', "-0", ""],
+  [
+    '{"type":"number","exclusiveMaximum":9223372036854775807}',
+    "9223372036854775807",
+    "922337203685477580",
+  ],
+  ['{"const":2512292042121000001}', "2512292042121000000", "251229204212100000"],
+  ['{"properties":{"b":{"type":"null"},"10":{"type":"null"}}}', '{"10":null,"b"', '{"10":null'],
+])("%s ends %s at %s", (schema, text, end) => {
+  expect(written(schema, text)).toBe(end);
+});
+
+test.each([
+  [`{"type":"integer","minimum":1${"0".repeat(100)}}`, /of more than 100 digits/],
+  ['{"type":"number","exclusiveMaximum":-1e100}', /of more than 100 digits/],
+  ['{"type":"number","exclusiveMinimum":0,"maximum":5e-324}', /of more than 100 digits/],
+  ['{"type":"number","exclusiveMinimum":1,"exclusiveMaximum":1.0000000000000002}', /contradicts/],
+  ['{"type":"number","exclusiveMinimum":0.1,"maximum":0.1}', /contradicts itself/],
+  [
+    '{"type":"integer","minimum":9007199254740993,"maximum":9007199254740992}',
+    /contradicts itself/,
+  ],
+  ['{"type":"integer","minimum":"1"}', /"minimum" that is no number/],
+  ['{"allOf":[{"minimum":1},{"minimum":null}],"type":"integer"}', /two of "minimum"/],
+  ['{"type":"array","items":1.0}', /1, which is none,/],
+  ['{"type":["integer",12345678901234567890]}', /"type" 12345678901234567890/],
+])("%s is refused in a sentence", (schema, message) => {
+  expect(() => written(schema, "1")).toThrow(message);
+});
