@@ -96,7 +96,10 @@ export interface InferResult {
   toolCalls?: ToolCall[];
   /** For a request with `choices`: each with its probability, in the order of the request; together 1. */
   choices?: { text: string; probability: number }[];
-  /** For a request with `schema`: the answer, parsed. Undefined if the answer was cut off (`length`). */
+  /**
+   * For a request with `schema`: the answer, parsed; an integer beyond 2^53 is a `bigint`, which loses no digit.
+   * Undefined if the answer was cut off (`length`).
+   */
   value?: unknown;
   /** For a request with `logprobs`: of each token of the answer. */
   logprobs?: (TokenLogprob & { top: TokenLogprob[] })[];

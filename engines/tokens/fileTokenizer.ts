@@ -8,6 +8,7 @@ import {
 } from "../../protocol/chat.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { stringifyJson } from "../../protocol/json.ts";
 import type { Row } from "../dataset/row.ts";
 import { answerMasks } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
@@ -128,7 +129,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   }
 
   const limited = <T>(texts: Row | InferRequest, work: () => T) =>
-    limitTokenizer(path, JSON.stringify(texts).length, work);
+    limitTokenizer(path, stringifyJson(texts)?.length ?? 0, work);
 
   return {
     vocabulary,

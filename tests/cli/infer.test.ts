@@ -50,6 +50,13 @@ describe("kit infer", () => {
     for (const named of ["latest", id.slice(0, -2), step4]) expect(ask(named)).toEqual(answer);
   });
 
+  it("keeps a row's digits and the order of its keys", () => {
+    const row = '"id":2512292042121000001,"10":1.0,"2":{"b":-0.0},"prompt":"1"';
+    const asked = ["infer", "latest", "--jsonl", "--max-tokens", "8"];
+    const { stdout } = kit(asked, `{${row}}`);
+    expect(stdout).toMatch(new RegExp(`^\\{${row},"answer":".*"\\}\n$`));
+  });
+
   it("keeps each row and adds the answer; a conversation is asked without its last answer", () => {
     const user = { role: "user", content: "1" };
     const messages = [user, { role: "assistant", content: "the right one" }];

@@ -139,6 +139,11 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
         const stream = model.stream(request);
         expect(await stream.result).toEqual(found);
       }
+      const id = 2512292042121000001n;
+      const exact = { type: "object", properties: { id: { const: id } }, required: ["id"] };
+      expect(await model.infer({ ...QUESTION, maxTokens: 40, schema: exact })).toMatchObject({
+        ...{ text: `{"id":${id}}`, value: { id } },
+      });
       const cut = await model.infer({ ...QUESTION, maxTokens: 3, schema: SCHEMA });
       expect([cut.finishReason, "value" in cut]).toEqual(["length", false]);
       for (const [schema, message] of [

@@ -25,6 +25,13 @@ describe("the built-in metrics", () => {
     [jsonFields, "[1]", "[1]", 1],
     [jsonFields, "{}", "{}", 1],
     [jsonFields, "no JSON", "no JSON", 0],
+    [jsonFields, '{"id":2512292042121000000}', '{"id":2512292042121000001}', 0],
+    [jsonFields, '{"id":[2512292042121000001]}', '{"id":[2512292042121000001]}', 1],
+    [jsonFields, '{"a":{"10":1,"2":2},"b":1.0}', '{"b":1,"a":{"2":2.0,"10":1}}', 1],
+    [jsonFields, '{"a":{"b":1}}', '{"a":{"b":1,"c":null}}', 0],
+    [jsonFields, '{"a":[1]}', '{"a":[1,2]}', 0],
+    [jsonFields, '{"a":1e22}', '{"a":10000000000000000000000}', 1],
+    [jsonFields, "{}", '{"__proto__":{}}', 0],
   ])("%s of %j for %j is %d", (metric, output, expected, score) => {
     expect(metric(answered(output, expected))).toBe(score);
   });

@@ -6,6 +6,7 @@ import { createExpressions } from "../../../engines/answers/grammar/expressions.
 import { writtenGrammar } from "../../../engines/answers/grammar/writtenGrammar.ts";
 import { createRandom } from "../../../engines/random.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
+import { WholeFloat } from "../../../protocol/json.ts";
 import { createScratch } from "../scratch.ts";
 import { PYTHON, hasPython } from "./environment.ts";
 
@@ -41,6 +42,9 @@ const SCHEMAS: JsonSchema[] = [
   { type: "string", format: "date-time" },
   { type: "integer", minimum: -17, exclusiveMaximum: 204 },
   { type: "number", minimum: 0.25, maximum: 3 },
+  { type: "integer", minimum: 2n ** 63n - 10n, maximum: 2n ** 64n },
+  { type: "number", exclusiveMinimum: 0 },
+  { enum: [2512292042121000001n, new WholeFloat(1)] },
   { type: "array", prefixItems: [{ const: 1 }, { type: "boolean" }], items: { type: "null" } },
   { type: "object", properties: { a: {}, b: { const: 0 } }, additionalProperties: false },
   { type: "object", additionalProperties: { type: "number" }, minProperties: 1 },

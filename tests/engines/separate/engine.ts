@@ -12,6 +12,7 @@ import { KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
+import { parseJson, stringifyJson, withPlainFloats } from "../../../protocol/json.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
@@ -93,7 +94,7 @@ async function load(directory: string): Promise<EngineModel> {
     infer({ signal, ...request }, onPiece): Promise<InferResult> {
       const answer = queue.then(async () => {
         signal?.throwIfAborted();
-        program.stdin?.write(`${JSON.stringify(request)}\n`);
+        program.stdin?.write(`${stringifyJson(request)}\n`);
         for (;;) {
           const { value } = await reports.next();
           const report = value as Report | undefined;
@@ -127,7 +128,7 @@ function start(job: object): ChildProcess {
 async function* reportsOf(program: ChildProcess): AsyncGenerator<Report> {
   if (!program.stdout) return;
   for await (const line of createInterface(program.stdout)) {
-    const report = JSON.parse(line) as Report;
+    const report = withPlainFloats(parseJson(line)) as Report;
     if (report.type === "failed") throw new KitError(report.code, report.message);
     yield report;
   }

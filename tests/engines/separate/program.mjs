@@ -17,12 +17,13 @@ const { createRandom } = await dist("random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
 const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
+const { parseJson, stringifyJson } = await dist("../protocol/json.js");
 const { EMBEDDING } = await dist("families/projections.js");
 const { randomWeights } = await dist("families/randomWeights.js");
 
 /** The optimizer's state. */
 const ADAM = "adam.json";
-const report = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
+const report = (message) => process.stdout.write(`${stringifyJson(message)}\n`);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const job = JSON.parse((await lines.next()).value);
 
@@ -196,7 +197,7 @@ async function answer({ directory }) {
   report({ type: "event" });
   for await (const line of lines) {
     try {
-      const result = await answer(JSON.parse(line), { isCancelled: () => false, onPiece });
+      const result = await answer(parseJson(line), { isCancelled: () => false, onPiece });
       report({ type: "answer", result });
     } catch ({ code = "WORKER_FAILED", message }) {
       report({ type: "refused", code, message });

@@ -148,7 +148,7 @@ describe("a body", () => {
     ["[]", 400, /must be a JSON object/],
     ["null", 400, /must be a JSON object/],
     ['{"temperature":NaN}', 400, /is not JSON/],
-    ["[".repeat(500_000), 400, /is not JSON/],
+    ["[".repeat(500_000), 400, /is not JSON|at most 100 levels/],
     [`{"a":${"[".repeat(200)}${"]".repeat(200)}}`, 400, /at most 100 levels/],
     [`{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`, 400, /at most 100 levels/],
     [JSON.stringify({ a: "x".repeat(1024 * 1024) }), 413, /^The body is too long\. Send at most/],
