@@ -65,6 +65,12 @@ export type PageEventName = (typeof PAGE_EVENTS)[number];
 /** On a page's stream, the frame before an event, with its time as JSON. */
 export const TIME = "time";
 
+/**
+ * On a page's stream, a frame every 15 seconds: an `EventSource` tells its page nothing of comments, and a
+ * connection can die without a word. It is not in the document.
+ */
+export const ALIVE = "alive";
+
 /** The frame after the last event of a finished job: the page closes its stream. */
 export const END_OF_STREAM = "end";
 

@@ -35,7 +35,7 @@ export const EVENT_LOG_LINES = 50;
 /** The last run's output, relative to the project, with forward slashes. */
 export const RUN_OUTPUT = ".kit/run/output.log";
 
-/** Names the run in the answers of `api/train`; the query `run` asks for that run again. */
+/** Names the last run in the answers of `api/train` and `api/jobs`; the query `run` asks for that run again. */
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
 

@@ -14,6 +14,13 @@ import { onTestFinished } from "vitest";
  * @returns its number
  */
 export async function forwardPort(to: NetConnectOpts): Promise<number> {
+  return (await startForward(to)).port;
+}
+
+/** The same; `forget` leaves the connections that are open without a word, as after a laptop's sleep. */
+export async function startForward(
+  to: NetConnectOpts,
+): Promise<{ port: number; forget: () => void }> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(to);
@@ -33,5 +40,10 @@ export async function forwardPort(to: NetConnectOpts): Promise<number> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return (server.address() as AddressInfo).port;
+  return {
+    port: (server.address() as AddressInfo).port,
+    forget() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+  };
 }

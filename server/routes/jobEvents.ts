@@ -8,7 +8,7 @@ import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { readThinnedLog } from "../../jobs/thinnedLog.ts";
-import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK } from "../../protocol/event.ts";
+import { ALIVE, END_OF_STREAM, OWNER_AWAY, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { ServerContext } from "../context.ts";
 import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
@@ -49,7 +49,11 @@ export async function getJobEvents(
   }
   if (!admitStream(response)) return;
   openStream(response);
-  const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
+  const isPage = query.get(HISTORY) === THINNED;
+  const heartbeat = setInterval(
+    () => response.write(isPage ? frame(ALIVE, {}) : ":\n\n"),
+    HEARTBEAT_MS,
+  );
   try {
     const signal = closeSignal(response);
     const owner = createOwnerWatch(
@@ -66,7 +70,6 @@ export async function getJobEvents(
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
-    const isPage = query.get(HISTORY) === THINNED;
     if (isPage && isMuch(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
         const part = framesOf(records, isPage);

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { sendError, sendJson } from "../../http/respond.ts";
-import type { JobsResponse } from "../../protocol/http.ts";
+import { type JobsResponse, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Route } from "../context.ts";
 
 interface JobsAnswer {
-  etag: string;
+  tag: string;
   body: Buffer;
 }
 
@@ -16,15 +16,21 @@ function answerOf(jobs: readonly Job[]): JobsAnswer {
   const known = answers.get(jobs);
   if (known) return known;
   const body = Buffer.from(JSON.stringify({ jobs } satisfies JobsResponse));
-  const answer = { etag: `"${randomBytes(12).toString("base64url")}"`, body };
+  const answer = { tag: randomBytes(12).toString("base64url"), body };
   answers.set(jobs, answer);
   return answer;
 }
 
-/** `GET /api/jobs`: the project's jobs, newest first; 304 when nothing has changed. */
-export const getJobs: Route = ({ jobs }, { request, response }) => {
-  const { etag, body } = answerOf(jobs.list());
-  const headers = { ETag: etag, "Cache-Control": "no-cache" };
+/** `GET /api/jobs`: the project's jobs, newest first, and its last run; 304 when nothing has changed. */
+export const getJobs: Route = async ({ jobs, runner }, { request, response }) => {
+  const run = await runner.last();
+  const status = run?.status();
+  const { tag, body } = answerOf(jobs.list());
+  const etag = `"${[tag, ...(run ? [run.id, status] : [])].join("-")}"`;
+  const headers = {
+    ...{ ETag: etag, "Cache-Control": "no-cache" },
+    ...(run && { [RUN_HEADER]: run.id, [RUN_STATUS_HEADER]: status }),
+  };
   // May be one of several, or marked as weak by a proxy that compresses.
   if (request.headers["if-none-match"]?.includes(etag)) {
     response.writeHead(304, headers).end();

@@ -1,5 +1,6 @@
 import {
   type PageEventName,
+  ALIVE,
   END_OF_STREAM,
   OWNER_AWAY,
   OWNER_BACK,
@@ -7,6 +8,7 @@ import {
   TIME,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
+import { createSilenceTimer } from "./silence.ts";
 
 /** One frame of a job's event stream, as received. */
 export interface StreamFrame {
@@ -26,6 +28,8 @@ export interface JobStreamListener {
   onOwnerAway: () => void;
   /** The job's owner, presumed dead, reports again, or somebody follows the job again. */
   onOwnerBack: () => void;
+  /** Nothing came for long: the connection died without a word. It is closed now. */
+  onSilence: () => void;
   /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
   onError: (closed: boolean) => void;
   /** The job is over and all its events have been sent. */
@@ -39,25 +43,40 @@ export function openJobStream(
   listener: JobStreamListener,
 ): { close: () => void } {
   const source = new EventSource(ROUTES.jobEvents(id, from));
-  let at = NaN;
-  source.addEventListener(TIME, ({ data }: MessageEvent) => {
-    at = Date.parse(String(data).slice(1, -1));
+  const silence = createSilenceTimer(() => {
+    close();
+    listener.onSilence();
   });
+  function close(): void {
+    silence.stop();
+    source.close();
+  }
+  function on(name: string, handle: (event: MessageEvent) => void): void {
+    source.addEventListener(name, (event: MessageEvent) => {
+      silence.restart();
+      handle(event);
+    });
+  }
+  let at = NaN;
+  on(TIME, ({ data }) => (at = Date.parse(String(data).slice(1, -1))));
   for (const event of PAGE_EVENTS) {
-    source.addEventListener(event, ({ data, lastEventId }: MessageEvent) => {
+    on(event, ({ data, lastEventId }) => {
       listener.onFrame({ event, data: String(data), id: lastEventId, at });
       at = NaN;
     });
   }
-  source.addEventListener(END_OF_STREAM, () => {
-    source.close();
+  on(END_OF_STREAM, () => {
+    close();
     listener.onEnd();
   });
-  source.addEventListener(OWNER_AWAY, listener.onOwnerAway);
-  source.addEventListener(OWNER_BACK, listener.onOwnerBack);
-  source.addEventListener("open", listener.onOpen);
-  source.addEventListener("error", () => {
-    listener.onError(source.readyState === EventSource.CLOSED);
+  on(ALIVE, () => {});
+  on(OWNER_AWAY, listener.onOwnerAway);
+  on(OWNER_BACK, listener.onOwnerBack);
+  on("open", listener.onOpen);
+  on("error", () => {
+    const isClosed = source.readyState === EventSource.CLOSED;
+    if (isClosed) silence.stop();
+    listener.onError(isClosed);
   });
-  return { close: () => source.close() };
+  return { close };
 }

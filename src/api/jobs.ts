@@ -1,4 +1,4 @@
-import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
+import { type JobsResponse, ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
 import { RequestError, readResponse, request } from "./request.ts";
@@ -6,25 +6,34 @@ import { RequestError, readResponse, request } from "./request.ts";
 /** Without a limit, one request that hangs would stop the poll for good. */
 const TIMEOUT_MS = 20_000;
 
+/** The project's jobs, newest first, and its last run. */
+export interface JobsList {
+  jobs: readonly Job[];
+  /** Changes with the run and its status; empty before the first. */
+  run: string;
+}
+
 /** The last response that had a tag. */
-let known: { etag: string; jobs: readonly Job[] } | undefined;
+let known: { etag: string; list: JobsList } | undefined;
 
 /**
- * The project's jobs: the same array as last time if the server says that nothing changed.
+ * The project's jobs: the same list as last time if the server says that nothing changed.
  * @throws RequestError
  */
-export async function fetchJobs(): Promise<readonly Job[]> {
+export async function fetchJobs(): Promise<JobsList> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const response = await request(ROUTES.jobs, { signal });
   const etag = response.headers.get("etag");
   if (etag && etag === known?.etag) {
     // The browser's cached body would parse to the same jobs.
     void response.body?.cancel();
-    return known.jobs;
+    return known.list;
   }
   const { jobs } = await readResponse(response, ROUTES.jobs, isJobsResponse);
-  known = etag ? { etag, jobs } : undefined;
-  return jobs;
+  const [id, status] = [RUN_HEADER, RUN_STATUS_HEADER].map((name) => response.headers.get(name));
+  const list = { jobs, run: id ? `${id} ${status}` : "" };
+  known = etag ? { etag, list } : undefined;
+  return list;
 }
 
 /**

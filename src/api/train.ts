@@ -7,6 +7,8 @@ import {
 } from "../../protocol/http.ts";
 import { request } from "./request.ts";
 
+const TIMEOUT_MS = 20_000;
+
 /** A run's output so far, then live until it ends. */
 export interface RunOutput {
   /** The run's id; empty if the server sends none. */
@@ -43,7 +45,12 @@ export async function startRun(): Promise<RunOutput> {
  */
 export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | undefined> {
   const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;
-  const response = await request(path, UNBUFFERED);
+  // Its headers come at once; without a limit, a connection that died without a word would be waited for.
+  const gaveUp = new AbortController();
+  const timer = setTimeout(() => gaveUp.abort(), TIMEOUT_MS);
+  const response = await request(path, { ...UNBUFFERED, signal: gaveUp.signal }).finally(() =>
+    clearTimeout(timer),
+  );
   return response.status === 204 ? undefined : outputOf(response, bookmark);
 }
 

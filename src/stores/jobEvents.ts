@@ -97,6 +97,10 @@ function setup(id: string) {
         // Only the job may know the status before the presumed failure.
         void asked.refresh();
       },
+      onSilence() {
+        happen("stream error");
+        connect();
+      },
       onError(closed) {
         happen("stream error");
         connection.value = "reconnecting";

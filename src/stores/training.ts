@@ -30,6 +30,7 @@ export const useTraining = defineStore("training", () => {
   );
   /** The run's job, once the output names it; empty before. */
   const job = computed(() => jobIn(output.value));
+  let attaching = Promise.resolve();
   const transcript = createTranscript((read) => (output.value = read));
 
   async function start(): Promise<void> {
@@ -54,6 +55,12 @@ export const useTraining = defineStore("training", () => {
   /** Shows the run in flight, or else the last one. */
   async function attach(): Promise<void> {
     if (inFlight.value) return;
+    // One after another: two would write into the same output.
+    attaching = attaching.then(attachOnce);
+    await attaching;
+  }
+
+  async function attachOnce(): Promise<void> {
     const found = await findRun();
     const isShown = hasEnded.value && found?.end && found.run === transcript.bookmark().run;
     if (!found || isShown || inFlight.value) {
@@ -81,7 +88,8 @@ export const useTraining = defineStore("training", () => {
     hasEnded.value = false;
     while (found) {
       const reading = await transcript.read(found);
-      if (reading === "hidden" || (reading === "lost" && !found.end)) {
+      const isClosed = reading === "hidden" || reading === "silent";
+      if (isClosed || (reading === "lost" && !found.end)) {
         found = await reattach(reading === "lost");
         notice.value = found ? "" : LOST;
         continue;

@@ -1,3 +1,4 @@
+import { createSilenceTimer } from "../api/silence.ts";
 import type { Bookmark, RunOutput } from "../api/train.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { type Output, createOutput, NO_OUTPUT } from "./output.ts";
@@ -6,8 +7,11 @@ import { type Output, createOutput, NO_OUTPUT } from "./output.ts";
 const STRETCH_MS = 10;
 const PART_BYTES = 64 * 1024;
 
-/** `lost`: the connection broke. `hidden`: the tab was hidden and is visible again. */
-export type ReadingEnd = "ended" | "lost" | "hidden";
+/**
+ * `lost`: the connection broke. `hidden`: the tab was hidden and is visible again. `silent`: nothing came for
+ * long, from a run that prints nothing or over a connection that died without a word.
+ */
+export type ReadingEnd = "ended" | "lost" | "hidden" | "silent";
 
 /**
  * A run's output as read by this page, over one or several connections.
@@ -25,28 +29,32 @@ export function createTranscript(show: (output: Output) => void) {
   }
 
   /**
-   * Reads until the output ends, the connection breaks or the tab is hidden. A hidden tab closes its
-   * connection, because a browser allows few of them.
+   * Reads until the output ends or falls silent, the connection breaks or the tab is hidden. A hidden tab
+   * closes its connection, because a browser allows few of them.
    */
   async function read({ run, from, bytes }: RunOutput): Promise<ReadingEnd> {
     if (from === 0) begin(run);
     const reader = bytes.getReader();
-    let isHidden = false;
-    const closeIfHidden = () => {
-      if (!document.hidden) return;
-      isHidden = true;
+    let closedBy: "hidden" | "silent" | undefined;
+    const close = (reason: typeof closedBy) => {
+      closedBy ??= reason;
       void reader.cancel().catch(() => undefined);
     };
+    const closeIfHidden = () => {
+      if (document.hidden) close("hidden");
+    };
+    const silence = createSilenceTimer(() => close("silent"));
     document.addEventListener("visibilitychange", closeIfHidden);
     closeIfHidden();
-    const isWhole = await drain(reader);
+    const isWhole = await drain(reader, silence.restart);
+    silence.stop();
     document.removeEventListener("visibilitychange", closeIfHidden);
     // Flush an incomplete last character.
-    if (isWhole && !isHidden) screen.write(decoder.decode());
+    if (isWhole && !closedBy) screen.write(decoder.decode());
     flush();
-    if (!isHidden) return isWhole ? "ended" : "lost";
-    await shown();
-    return "hidden";
+    if (!closedBy) return isWhole ? "ended" : "lost";
+    if (closedBy === "hidden") await shown();
+    return closedBy;
   }
 
   /** Starts over: another run, or the same one from its first byte. */
@@ -58,12 +66,16 @@ export function createTranscript(show: (output: Output) => void) {
   }
 
   /** @returns false if the connection broke before the end */
-  async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
+  async function drain(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    onBytes: () => void,
+  ): Promise<boolean> {
     const takeIn = createIntake();
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return true;
+        onBytes();
         await takeIn(value);
       }
     } catch {

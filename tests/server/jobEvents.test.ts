@@ -399,3 +399,21 @@ test("closing the server ends its streams", async () => {
   await close();
   await expect(body.all()).rejects.toThrow();
 });
+
+test("a stream without news has a heartbeat every 15 s: a comment, and for a page an event", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { ask, url, job } = await startWith([STARTED]);
+  const bodies = [
+    readBody(await ask()),
+    readBody(await fetch(`${url}api/jobs/${job.job.id}/events?history=thinned`)),
+  ];
+  for (const body of bodies) await body.until((text) => text.includes("training.started"));
+  vi.advanceTimersByTime(15_000);
+  const [comment, event] = await Promise.all([
+    bodies[0]!.until((text) => text.endsWith("\n:\n\n")),
+    bodies[1]!.until((text) => text.includes("event: alive\n")),
+  ]);
+  expect(comment).not.toContain("alive");
+  expect(event).not.toContain("\n:\n");
+});

@@ -256,6 +256,61 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(false);
   });
 
+  it("is read on over a new connection once nothing has come for 40 s", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    run.write("one ");
+    await settle();
+    backend.on("GET api/train", () => again.response());
+    const again = createOutput();
+    again.write("one two");
+    await vi.advanceTimersByTimeAsync(39_000);
+    expect(run.isCancelled()).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settle();
+    expect(run.isCancelled()).toBe(true);
+    expect(output(page)).toBe("one two");
+    // It may only be that the run prints nothing.
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
+    again.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("that another tab starts is shown, and disables the button", async () => {
+    const jobs = (run: string, state: string) =>
+      backend.on("GET api/jobs", () => {
+        const headers = { "Kit-Run": run, "Kit-Run-Status": state };
+        return new Response('{"jobs":[]}', { headers });
+      });
+    const first = createOutput();
+    first.write("the first");
+    first.end();
+    backend.on("GET api/train", () => first.response("r1", "completed"));
+    jobs("r1", "completed");
+    const { page } = await visit(App);
+    expect(output(page)).toBe("the first");
+    const asked = backend.count("GET api/train?run=r1&from=9");
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(backend.count("GET api/train?run=r1&from=9")).toBe(asked);
+
+    const second = createOutput();
+    second.write("the second");
+    backend.on("GET api/train?run=r1&from=9", () => second.response("r2"));
+    jobs("r2", "running");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(output(page)).toBe("the second");
+    expect(isDisabled(page)).toBe(true);
+    const rest = createOutput();
+    rest.end();
+    backend.on("GET api/train?run=r2&from=10", () => rest.response("r2", "failed"));
+    second.end();
+    await settle();
+    expect(page.get(".run-training [role=status]").text()).toBe("run ended: failed");
+    expect(isDisabled(page)).toBe(false);
+  });
+
   it.each([
     ["there is none in flight any more", () => new Response(null, { status: 204 })],
     ["the server can't say", () => json({ error: "No such route." }, 404)],

@@ -202,6 +202,30 @@ describe("the job page", () => {
     expect(lines(page).slice(-2)).toEqual(["[stream error]", "[log] step=2 loss=3"]);
   });
 
+  it("opens the stream anew from its last event where nothing, not even a heartbeat, came for 40 s", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", {}, 10]);
+    for (let beats = 0; beats < 4; beats++) {
+      await vi.advanceTimersByTimeAsync(15_000);
+      await send(["alive", {}]);
+    }
+    await vi.advanceTimersByTimeAsync(39_000);
+    expect(backend.streams).toHaveLength(1);
+    expect(lines(page)).toEqual(["[started] {}"]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settle();
+    expect(lines(page)).toEqual(["[started] {}", "[stream error]"]);
+    expect(backend.streams.map(({ url }) => url)).toEqual([
+      "api/jobs/a/events?history=thinned",
+      "api/jobs/a/events?history=thinned&from=10",
+    ]);
+    expect(backend.openStreams()).toHaveLength(1);
+    backend.stream().connect();
+    await send(["training.log", { step: 2, loss: 3 }, 30]);
+    expect(page.get(".event-log .aside").text()).toBe("live");
+    expect(lines(page).at(-1)).toBe("[log] step=2 loss=3");
+  });
+
   it("says whether a job without events may still get one", async () => {
     const { page } = await visitJob("b");
     const placeholder = () => page.get(".event-log pre").attributes("data-placeholder");
