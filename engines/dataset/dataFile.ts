@@ -1,5 +1,6 @@
 import { closeSync, constants as fsConstants, fstatSync, openSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
+import { adviceForFolder } from "./dataFolder.ts";
 
 /**
  * Doesn't wait for a writer at the other end of a pipe. A folder opens, too: reading it fails.
@@ -35,9 +36,9 @@ export function readable<T>(path: string, read: () => T): T {
 export function unreadable(path: string, cause: unknown): KitError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = PROBLEMS[code ?? ""] ?? message;
-  return new KitError(
-    "DATASET_UNREADABLE",
-    `Cannot read the dataset ${path}: ${why}. Check its path, which is relative to the project.`,
-    { cause },
-  );
+  const advice =
+    (code === "EISDIR" ? adviceForFolder(path) : undefined) ??
+    "Check its path, which is relative to the project.";
+  const problem = `Cannot read the dataset ${path}: ${why}. ${advice}`;
+  return new KitError("DATASET_UNREADABLE", problem, { cause });
 }

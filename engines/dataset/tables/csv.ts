@@ -1,16 +1,21 @@
-import { extname } from "node:path";
 import { pipeline } from "node:stream";
 import type { CsvError, CsvErrorCode, InfoRecord, Options } from "csv-parse";
 import { isKitError } from "../../../protocol/error.ts";
 import { formatCounted } from "../../../protocol/format.ts";
 import constants from "../../python/kit_engine/constants.json" with { type: "json" };
-import { type TableRow, invalid } from "./tableRow.ts";
+import { type TableRow, duplicateIn, invalid } from "./tableRow.ts";
 import { readUtf8 } from "./utf8.ts";
 
 /** Between cells, the likeliest first. */
-const DELIMITERS = { ",": "comma", ";": "semicolon", "\t": "tab" };
+const DELIMITERS: Record<string, string> = {
+  ",": "comma",
+  ";": "semicolon",
+  "\t": "tab",
+  "|": "vertical bar",
+};
 
-type Delimiter = keyof typeof DELIMITERS;
+/** With which Excel names the delimiter before the header. */
+const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(\r\n|\n|\r|$)/i;
 
 /** A longer row is refused, as in JSONL. A quote that never closes makes one. */
 const LONGEST_ROW_BYTES = constants.longestLineMiB * 2 ** 20;
@@ -46,11 +51,12 @@ async function* parseCsv(
   rest: Iterable<Buffer>,
 ): AsyncGenerator<TableRow> {
   const { parse } = await import("csv-parse");
-  const delimiter = extname(path).toLowerCase() === ".tsv" ? "\t" : delimiterOf(first);
-  const rows = createRows(path, delimiter);
+  const [separatorLine = "", separator] = SEPARATOR_LINE.exec(first.toString("latin1")) ?? [];
+  const header = first.subarray(separatorLine.length);
+  const delimiter = separator ?? (isTsv(path) ? "\t" : delimiterOf(header));
+  const rows = createRows(path, delimiter, separatorLine === "" ? 1 : 2);
   const options: Options<TableRow, string[]> = {
     delimiter,
-    bom: true,
     record_delimiter: ["\r\n", "\n", "\r"],
     skip_empty_lines: true,
     // Ours says what to do.
@@ -61,7 +67,7 @@ async function* parseCsv(
   // Its types know the records of columns alone.
   const parser = parse(options as Options<unknown> as Options);
   function* all(): Generator<Buffer> {
-    yield first;
+    yield header;
     yield* rest;
   }
   // The loop throws what goes wrong.
@@ -82,25 +88,26 @@ async function* parseCsv(
 }
 
 /** The delimiter that the first line has most of, outside quotes. */
-function delimiterOf(start: Buffer): Delimiter {
-  const counts: Record<Delimiter, number> = { ",": 0, ";": 0, "\t": 0 };
+function delimiterOf(start: Buffer): string {
+  const delimiters = Object.keys(DELIMITERS);
+  const counts = new Map(delimiters.map((one) => [one, 0]));
   let isQuoted = false;
   // Blank lines may come before the header.
-  for (const character of start.toString().replace(/^\uFEFF?[\r\n]*/, "")) {
+  for (const character of start.toString().replace(/^[\r\n]*/, "")) {
     if (character === '"') isQuoted = !isQuoted;
     else if (isQuoted) continue;
     else if (character === "\n" || character === "\r") break;
-    else if (character in counts) counts[character as Delimiter]++;
+    else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
-  const most = Math.max(...Object.values(counts));
-  return (Object.keys(counts) as Delimiter[]).find((one) => counts[one] === most) ?? ",";
+  const most = Math.max(...counts.values());
+  return delimiters.find((one) => counts.get(one) === most) ?? ",";
 }
 
 /** Turns the cells of each row into a record, and knows the line on which the row begins. */
-function createRows(path: string, delimiter: Delimiter) {
+function createRows(path: string, delimiter: string, firstLine: number) {
   let names: string[] | undefined;
   /** Where the next row begins, without the blank lines before it. */
-  let line = 1;
+  let line = firstLine;
   const where = (blank: number) => `${path}:${line + blank}`;
   return {
     where,
@@ -112,10 +119,14 @@ function createRows(path: string, delimiter: Delimiter) {
         names = headerOf(cells, here);
         return undefined;
       }
-      if (cells.length !== names.length) {
+      const filled = filledIn(cells);
+      // Spreadsheets save rows that were empty.
+      if (filled === 0) return undefined;
+      if (cells.length < names.length || filled > names.length) {
+        const count = cells.length < names.length ? cells.length : filled;
         throw invalid(
           here,
-          `the row has ${formatCounted(cells.length, "cell")}, but the header has ${formatCounted(names.length, "column")}. Put quotes around a cell that has a ${DELIMITERS[delimiter]} or a line break.`,
+          `the row has ${formatCounted(count, "cell")}, but the header has ${formatCounted(names.length, "column")}. Put quotes around a cell that has a ${DELIMITERS[delimiter] ?? delimiter} or a line break.`,
         );
       }
       return { value: Object.fromEntries(names.map((name, at) => [name, cells[at]])), where: here };
@@ -124,11 +135,22 @@ function createRows(path: string, delimiter: Delimiter) {
 }
 
 function headerOf(cells: string[], where: string): string[] {
-  const names = cells.map((cell) => cell.trim());
-  const again = names.find((name, at) => names.indexOf(name) !== at);
+  // Spreadsheets save columns that were empty.
+  const all = cells.map((cell) => cell.trim());
+  const names = all.slice(0, Math.max(1, filledIn(all)));
+  const again = duplicateIn(names);
   if (again === undefined) return names;
   const which = again === "" ? "without a name" : `named ${JSON.stringify(again)}`;
   throw invalid(where, `two columns ${which}. Give each column a name of its own.`);
+}
+
+/** How many cells there are up to the last that is not empty. */
+function filledIn(cells: string[]): number {
+  return cells.findLastIndex((cell) => cell !== "") + 1;
+}
+
+function isTsv(path: string): boolean {
+  return /\.tsv(\.gz)?$/i.test(path);
 }
 
 function newlinesIn(cells: string[]): number {

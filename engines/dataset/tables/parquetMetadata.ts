@@ -3,7 +3,7 @@ import type { KitError } from "../../../protocol/error.ts";
 import { formatCount } from "../../../protocol/format.ts";
 import { damaged, sound } from "./parquetDamage.ts";
 import { type ParquetFile, TAIL_BYTES } from "./parquetFile.ts";
-import { invalid } from "./tableRow.ts";
+import { duplicateIn, invalid } from "./tableRow.ts";
 
 const GIBIBYTE = 2 ** 30;
 /** A row group is in memory as a whole, several times: compressed, uncompressed and as values. */
@@ -57,10 +57,6 @@ export async function columnNames(path: string, metadata: FileMetaData): Promise
 
 function leavesOf(tree: SchemaTree): SchemaTree[] {
   return tree.children.length === 0 ? [tree] : tree.children.flatMap(leavesOf);
-}
-
-function duplicateIn(names: string[]): string | undefined {
-  return names.find((name, at) => names.indexOf(name) !== at);
 }
 
 /** Refuses what would take too much memory, by what the file says of itself. */

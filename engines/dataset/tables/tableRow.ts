@@ -7,6 +7,12 @@ export interface TableRow {
   where: string;
 }
 
+/** A name that two columns have. */
+export function duplicateIn(names: string[]): string | undefined {
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
+}
+
 /** An error of a table's content, which begins with where it is. */
 export function invalid(where: string, problem: string, cause?: unknown): KitError {
   return new KitError("DATASET_INVALID", `${where}: ${problem}`, { cause });

@@ -39,7 +39,7 @@ it("takes line breaks of every system, also mixed", async () => {
   }
 });
 
-it("finds commas, semicolons and tabs by the header alone", async () => {
+it("finds commas, semicolons, tabs and vertical bars by the header alone", async () => {
   expect(await rowsOf(fixture("pandas.csv"))).toContainEqual({
     ...{ question: "What is 2?", answer: "even", count: "2" },
   });
@@ -47,6 +47,7 @@ it("finds commas, semicolons and tabs by the header alone", async () => {
     { "a,b,c": "1", d: "2,2,2" },
   ]);
   expect(await rowsOf(table("a.csv", "a\tb\n1,1\t2,2,2\n"))).toEqual([{ a: "1,1", b: "2,2,2" }]);
+  expect(await rowsOf(table("a.csv", "a|b\n1,1|2,2\n"))).toEqual([{ a: "1,1", b: "2,2" }]);
   expect(await rowsOf(table("a.csv", "\n\ta\n0\t1\n"))).toEqual([{ "": "0", a: "1" }]);
   expect(await rowsOf(table("a.csv", "text\na; b; c\n"))).toEqual([{ text: "a; b; c" }]);
 });
@@ -94,6 +95,35 @@ it("a row with more or fewer cells than the header is refused with both numbers"
   );
 });
 
+it("a first line sep= names the delimiter, as Excel reads and writes it", async () => {
+  for (const first of ["sep=;", "\ufeffSep=;", '"sep=;"']) {
+    const path = table("a.csv", `${first}\r\na,b;c\r\n1,1;2\r\n`);
+    expect(await rowsOf(path)).toEqual([{ "a,b": "1,1", c: "2" }]);
+    expect(await placesOf(path)).toEqual(["a.csv:3"]);
+  }
+  expect(await rowsOf(table("a.csv", "sep=#\na#b\n1#2"))).toEqual([{ a: "1", b: "2" }]);
+  expect(await refusal(table("a.csv", "sep=;"))).toMatch("a.csv:1: the file is empty.");
+});
+
+it("columns and rows that a spreadsheet saved empty are none", async () => {
+  const path = table("a.csv", "a,b,,\r\n1,2,,\r\n,,,\r\n3,,,\r\n,,,\r\n,,,\r\n");
+  expect(await rowsOf(path)).toEqual([
+    { a: "1", b: "2" },
+    { a: "3", b: "" },
+  ]);
+  expect(await placesOf(path)).toEqual(["a.csv:2", "a.csv:4"]);
+  expect(await refusal(table("a.csv", "a,b,,\n1,2,,x\n"))).toMatch(
+    "a.csv:2: the row has 4 cells, but the header has 2 columns.",
+  );
+  expect(await rowsOf(table("a.csv", "text\n \n"))).toEqual([{ text: " " }]);
+});
+
+it("a header of many names takes no longer for each", async () => {
+  const names = Array.from({ length: 60_000 }, (_, at) => `column${at}`);
+  const path = table("a.csv", `${names.join(",")}\n${names.map(() => "1").join(",")}\n`);
+  expect(Object.keys((await rowsOf(path))[0] ?? {})).toHaveLength(60_000);
+});
+
 it("a quote that never closes, or that is not written twice, is refused with the line of its row", async () => {
   const double = 'Write "" for each quote inside a quoted cell.';
   expect(await refusal(table("a.csv", 'a,b\n1,2\n"3,4\n5,6\n'))).toBe(
@@ -118,7 +148,7 @@ it("two columns of the same name are refused, as are two without a name", async 
   expect(await refusal(table("a.csv", "a,b, a\n"))).toBe(
     'DATASET_INVALID a.csv:1: two columns named "a". Give each column a name of its own.',
   );
-  expect(await refusal(table("a.csv", "a,,\n"))).toBe(
+  expect(await refusal(table("a.csv", "a,,,b\n"))).toBe(
     "DATASET_INVALID a.csv:1: two columns without a name. Give each column a name of its own.",
   );
   expect(await rowsOf(table("a.csv", ",a,__proto__\n0,1,2\n"))).toEqual([
