@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Library, createLibrary } from "../tokens/library.ts";
+import { type Library, cleansSpaces, createLibrary } from "../tokens/library.ts";
 import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
 import { preTokenizerOf } from "./preTokenizer.ts";
 import { type Metadata, bool, int32s, string, strings, uint32 } from "./values.ts";
@@ -42,12 +42,12 @@ const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token
  * @throws KitError `CHECKPOINT_INVALID` for a tokenizer that llama.cpp does not know
  */
 export function openVocabulary(files: VocabularyFiles): Vocabulary {
-  const { tokenizer, config, specials } = files;
+  const { path, tokenizer, specials } = files;
   const { tokens, kinds } = tokensOf(files);
   const model = modelOf(files, tokens);
   // llama.cpp ends the process at two of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
-  const library = createLibrary(tokenizer, config);
+  const library = createLibrary(path, tokenizer);
   const ends = files.ends.filter((id) => id < files.size);
   // Without one, llama.cpp takes the end to be token 11.
   if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
@@ -83,7 +83,7 @@ function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
     return found;
   }
   const merges = mergesOf(files);
-  const pre = preTokenizerOf(tokenizer, config["clean_up_tokenization_spaces"] === true);
+  const pre = preTokenizerOf(tokenizer, cleansSpaces(tokenizer, config));
   if (pre === undefined) throw refused(files, "splits texts");
   return {
     "tokenizer.ggml.model": string("gpt2"),
@@ -145,7 +145,7 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
 
 /** Which special tokens the tokenizer adds to a text. */
 function addedTo(files: VocabularyFiles, library: Library, tokens: string[]) {
-  const encode = (isWhole: boolean) => library.encode("a", { add_special_tokens: isWhole }).ids;
+  const encode = (isWhole: boolean) => library.encode("a", isWhole).map(({ id }) => id);
   const [whole, bare] = [encode(true), encode(false)];
   const at = whole.indexOf(bare[0] ?? -1);
   const [before, after] = [whole.slice(0, at), whole.slice(at + bare.length)];

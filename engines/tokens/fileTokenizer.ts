@@ -6,14 +6,14 @@ import {
   asMessage,
   isLearned,
 } from "../../protocol/chat.ts";
-import { KitError, messageOf } from "../../protocol/error.ts";
+import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { Row } from "../dataset/row.ts";
 import { answerMasks } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
-import { type Library, createLibrary } from "./library.ts";
-import { createPieces, createTokenBytes } from "./tokenBytes.ts";
+import { type Library, cleansSpaces, createLibrary, withoutSpaces } from "./library.ts";
+import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 
@@ -43,20 +43,18 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   assertModestGrowth(path, files.tokenizer);
   const library = openLibrary(files);
   const pieces = createPieces(library, files.tokenizer);
-  const idOf = (text: string | undefined) =>
-    text === undefined ? undefined : library.token_to_id(text);
+  const idOf = (text: string | undefined) => (text === undefined ? undefined : library.idOf(text));
   const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
   if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
-  const added = library.get_added_tokens_decoder();
+  const { added, bytesOf, dropsSpace } = library;
   const ends = new Set(files.ends.filter((id) => id < vocabulary));
   const [eos] = ends;
   const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
   for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
-  const { bytesOf, dropsSpace } = createTokenBytes(library, files.tokenizer);
-  const cleans = files.config["clean_up_tokenization_spaces"] === true;
+  const cleans = cleansSpaces(files.tokenizer, files.config);
 
   const encode = (text: string, withSpecials = true): number[] =>
-    library.encode(text, { add_special_tokens: withSpecials }).ids;
+    library.encode(text, withSpecials).map(({ id }) => id);
 
   /** All of a text is learned, and its end. */
   function text(words: string): Span[] {
@@ -91,8 +89,8 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
 
   function decoded(tokens: readonly number[], skips: boolean): string {
     if (tokens.length === 0) return "";
-    const options = { skip_special_tokens: skips, clean_up_tokenization_spaces: cleans };
-    return limitTokenizer(path, tokens.length, () => library.decode([...tokens], options));
+    const words = limitTokenizer(path, tokens.length, () => library.decode(tokens, skips));
+    return cleans ? withoutSpaces(words) : words;
   }
 
   function promptTokens(request: InferRequest, style: PromptStyle, begun = ""): number[] {
@@ -143,7 +141,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     isSpecial: (token) => added.has(token),
     ends: [...ends],
     isEnd: (token) => ends.has(token),
-    isSpoken: (token) => library.id_to_token(token) !== undefined && !unspoken.has(token),
+    isSpoken: (token) => library.tokenOf(token) !== undefined && !unspoken.has(token),
   };
 }
 
@@ -159,16 +157,15 @@ function asked({ prompt, completion, tools }: Extract<Row, { prompt: string }>):
 
 /** The library, which encodes a text to ids that the model knows, or throws. */
 function openLibrary(files: TokenizerFiles): Library {
-  const { path, tokenizer, config } = files;
-  const library = orUnreadable(path, () => createLibrary(tokenizer, config));
-  const encode = library.encode.bind(library);
-  return Object.assign(library, {
-    encode(...asked: Parameters<Library["encode"]>) {
-      const encoded = encode(...asked);
-      for (const [i, id] of encoded.ids.entries()) assertKnown(files, id, encoded.tokens[i]);
-      return encoded;
+  const { encode, ...library } = createLibrary(files.path, files.tokenizer);
+  return {
+    ...library,
+    encode(...asked) {
+      const tokens = encode(...asked);
+      for (const { id, token } of tokens) assertKnown(files, id, token);
+      return tokens;
     },
-  });
+  };
 }
 
 /** @throws KitError `CHECKPOINT_INVALID` for the id of a token that was added without the model's knowing */
@@ -178,18 +175,6 @@ function assertKnown({ path, vocabulary }: TokenizerFiles, id: number, token = "
     "CHECKPOINT_INVALID",
     `${path} gives the token ${JSON.stringify(token)} the id ${id}, but the model has ids from 0 to ${vocabulary - 1}. Use the tokenizer that the model was trained with.`,
   );
-}
-
-function orUnreadable<T>(path: string, open: () => T): T {
-  try {
-    return open();
-  } catch (cause) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${path} cannot be read: ${messageOf(cause)}. Save or download it again.`,
-      { cause },
-    );
-  }
 }
 
 function spans(ids: readonly number[], learned: readonly boolean[]): Span[] {

@@ -171,7 +171,10 @@ test("a character that is spread over tokens is one, and dropped when it is cut 
 
 test.each([
   ["{}", /tokenizer\.json cannot be read: .+\. Save or download it again\.$/],
-  ['{"model":{"type":"None"}}', /tokenizer\.json cannot be read: /],
+  [
+    '{"model":{"type":"None"}}',
+    /tokenizer\.json has a model of the type "None", which Kit does not do as Hugging Face's tokenizers does\. Use engine: python\(\), or another model\.$/,
+  ],
   ["{", /tokenizer\.json is not valid JSON\. Save or download it again\.$/],
 ])("a tokenizer.json that is %s fails with one clear sentence", (text, said) => {
   const model = publishedModel();
@@ -180,30 +183,27 @@ test.each([
 });
 
 test("a token that the model has no number for is refused in a sentence, wherever it comes up", async () => {
-  const added = { content: "<call>", special: false, lstrip: false, rstrip: false };
-  const withToken = (id: number) => {
-    const model = publishedModel();
-    const path = join(model, "tokenizer.json");
-    const tokenizer = JSON.parse(readFileSync(path, "utf8")) as { added_tokens: object[] };
-    tokenizer.added_tokens.push({ ...added, single_word: false, normalized: false, id });
-    writeFileSync(path, JSON.stringify(tokenizer));
-    return model;
-  };
+  const added = { special: false, lstrip: false, rstrip: false };
+  const model = publishedModel();
+  const path = join(model, "tokenizer.json");
+  const tokenizer = JSON.parse(readFileSync(path, "utf8")) as { added_tokens: object[] };
+  for (let id: number = STYLE.size; id <= SHAPE.vocabulary; id++) {
+    const content = id < SHAPE.vocabulary ? `<${id}>` : "<call>";
+    tokenizer.added_tokens.push({ ...added, content, single_word: false, normalized: false, id });
+  }
+  writeFileSync(path, JSON.stringify(tokenizer));
   const rows = [{ prompt: "2+3", completion: "<call>" }];
   const dataset = { type: "jsonl", path: scratchFile("called.jsonl", jsonl(rows)) } as const;
-  for (const id of [SHAPE.vocabulary, 40_000, 1_000_000]) {
-    const model = withToken(id);
-    const said = {
-      code: "CHECKPOINT_INVALID",
-      message: expect.stringMatching(
-        `gives the token "<call>" the id ${id}, but the model has ids from 0 to ${SHAPE.vocabulary - 1}\\. Use`,
-      ),
-    };
-    await expect(run(tinyConfig({ model, dataset }))).rejects.toMatchObject(said);
-    await expect(answer(model, { prompt: "a <call>" })).rejects.toMatchObject(said);
-    // It does no harm where nobody uses it.
-    expect(await answer(model, { prompt: "2+3", maxTokens: 1 })).toMatchObject({ tokens: 1 });
-  }
+  const said = {
+    code: "CHECKPOINT_INVALID",
+    message: expect.stringMatching(
+      `gives the token "<call>" the id ${SHAPE.vocabulary}, but the model has ids from 0 to ${SHAPE.vocabulary - 1}\\. Use`,
+    ),
+  };
+  await expect(run(tinyConfig({ model, dataset }))).rejects.toMatchObject(said);
+  await expect(answer(model, { prompt: "a <call>" })).rejects.toMatchObject(said);
+  // It does no harm where nobody uses it.
+  expect(await answer(model, { prompt: "2+3", maxTokens: 1 })).toMatchObject({ tokens: 1 });
 });
 
 test("a file of a tokenizer that cannot be copied is refused before a step is trained", async () => {

@@ -1,0 +1,74 @@
+import type { Cut, Piece } from "./parts.ts";
+import type { Find } from "./pattern.ts";
+
+/** What becomes of what separates pieces. */
+export const BEHAVIORS = [
+  "Removed",
+  "Isolated",
+  "MergedWithPrevious",
+  "MergedWithNext",
+  "Contiguous",
+] as const;
+export type Behavior = (typeof BEHAVIORS)[number];
+
+interface Range {
+  from: number;
+  to: number;
+  isMatch: boolean;
+}
+
+/** @param inverts whether what is found are the pieces, and all else separates them */
+export function splitBy(find: Find, behavior: Behavior, inverts = false): Cut {
+  const join = JOINS[behavior];
+  return (piece) => {
+    const ranges = rangesOf(piece.text, find).map((range) => ({
+      ...range,
+      isMatch: range.isMatch !== inverts,
+    }));
+    return slices(piece, join(ranges));
+  };
+}
+
+/** The parts of a piece that are not empty. */
+export function slices({ text, isFirst }: Piece, ranges: readonly { from: number; to: number }[]) {
+  return ranges
+    .filter(({ from, to }) => from < to)
+    .map(({ from, to }): Piece => ({ text: text.slice(from, to), isFirst: isFirst && from === 0 }));
+}
+
+/** All of a text: what is found, and what lies between. */
+function rangesOf(text: string, find: Find): Range[] {
+  const ranges: Range[] = [];
+  let end = 0;
+  for (const [from, to] of find(text)) {
+    if (end < from) ranges.push({ from: end, to: from, isMatch: false });
+    ranges.push({ from, to, isMatch: true });
+    end = to;
+  }
+  if (end < text.length) ranges.push({ from: end, to: text.length, isMatch: false });
+  return ranges;
+}
+
+const JOINS: Record<Behavior, (ranges: Range[]) => Range[]> = {
+  Removed: (ranges) => ranges.filter(({ isMatch }) => !isMatch),
+  Isolated: (ranges) => ranges,
+  Contiguous: (ranges) => joined(ranges, (range, before) => range.isMatch === before),
+  MergedWithPrevious: (ranges) => joined(ranges, (range, before) => range.isMatch && !before),
+  MergedWithNext: (ranges) =>
+    joined([...ranges].reverse(), (range, after) => range.isMatch && !after).reverse(),
+};
+
+/** @param isJoined whether a range joins the one before it, by whether that one is a match */
+function joined(ranges: readonly Range[], isJoined: (range: Range, before: boolean) => boolean) {
+  const all: Range[] = [];
+  let before = false;
+  for (const range of ranges) {
+    const last = all.at(-1);
+    if (last && isJoined(range, before)) {
+      last.from = Math.min(last.from, range.from);
+      last.to = Math.max(last.to, range.to);
+    } else all.push({ ...range });
+    before = range.isMatch;
+  }
+  return all;
+}

@@ -1,0 +1,104 @@
+import { byteToken } from "./bytes.ts";
+import { type Measure, type Model, sumOf } from "./model.ts";
+import type { Config, Token } from "./parts.ts";
+import { createTrie } from "./trie.ts";
+
+/** How much less likely a character is that no token has than the least likely token. */
+const UNKNOWN_PENALTY = 10;
+
+/** The best way to a place. */
+interface Step {
+  from: number;
+  id: number;
+  score: number;
+}
+
+/** Sentencepiece's unigram model: the tokens of the best score in all. */
+export function createUnigram(model: Config, measure: Measure): Model {
+  const entries = entriesOf(model);
+  const ids = new Map(entries.map(([text], id) => [text, id]));
+  const unknown = model["unk_id"] ?? undefined;
+  if (unknown !== undefined && !(typeof unknown === "number" && unknown in entries)) {
+    throw new Error('the "unk_id" of its model is none of its ids');
+  }
+  const fallsBack = model["byte_fallback"] === true;
+  const least = entries.reduce((score, [, other]) => Math.min(score, other), Infinity);
+  const endsAt = createTrie(ids.keys());
+
+  /** Of each place in a piece. */
+  function stepsOf(piece: string): (Step | undefined)[] {
+    const steps: (Step | undefined)[] = [];
+    const offer = (from: number, to: number, id: number, own: number) => {
+      const score = own + (steps[from]?.score ?? 0);
+      const known = steps[to];
+      if (!known || score > known.score) steps[to] = { from, id, score };
+    };
+    for (let from = 0; from < piece.length; from += lengthAt(piece, from)) {
+      const single = from + lengthAt(piece, from);
+      const ends = endsAt(piece, from);
+      for (const to of ends) {
+        const id = ids.get(piece.slice(from, to))!;
+        offer(from, to, id, entries[id]?.[1] ?? 0);
+      }
+      if (!ends.includes(single)) offer(from, single, unknownId(), least - UNKNOWN_PENALTY);
+    }
+    return steps;
+  }
+
+  function unknownId(): number {
+    if (typeof unknown === "number") return unknown;
+    throw new Error("a text has a character that its vocabulary lacks, and it has no unk_id");
+  }
+
+  /** The parts of a piece, and those that are unknown as one. */
+  function partsOf(piece: string): string[] {
+    const steps = stepsOf(piece);
+    const parts: string[] = [];
+    let end = piece.length;
+    let unknownEnd: number | undefined;
+    while (end > 0) {
+      const { from, id } = steps[end]!;
+      if (id === unknown) unknownEnd ??= end;
+      else {
+        if (unknownEnd !== undefined) parts.push(piece.slice(end, unknownEnd));
+        unknownEnd = undefined;
+        parts.push(piece.slice(from, end));
+      }
+      end = from;
+    }
+    if (unknownEnd !== undefined) parts.push(piece.slice(0, unknownEnd));
+    return parts.reverse();
+  }
+
+  function tokensOf(part: string): Token[] {
+    const id = ids.get(part);
+    if (id !== undefined) return [{ id, token: part, bytes: sumOf(part, measure) }];
+    const written = Array.from(Buffer.from(part), byteToken);
+    if (fallsBack && written.every((token) => ids.has(token))) {
+      return written.map((token) => ({ id: ids.get(token)!, token, bytes: 1 }));
+    }
+    return [{ id: unknownId(), token: part, bytes: sumOf(part, measure) }];
+  }
+
+  return {
+    tokens: (piece) => partsOf(piece).flatMap(tokensOf),
+    idOf: (token) => ids.get(token),
+    tokenOf: (id) => entries[id]?.[0],
+    size: entries.length,
+  };
+}
+
+function entriesOf({ vocab }: Config): [string, number][] {
+  const entries: unknown[] = Array.isArray(vocab) ? vocab : [];
+  if (entries.length > 0 && entries.every(isEntry)) return entries;
+  throw new Error('the "vocab" of its model is not a list of texts and scores');
+}
+
+function isEntry(entry: unknown): entry is [string, number] {
+  return Array.isArray(entry) && typeof entry[0] === "string" && typeof entry[1] === "number";
+}
+
+/** Of the character there, in units of UTF-16. */
+function lengthAt(text: string, place: number): number {
+  return (text.codePointAt(place) ?? 0) > 0xffff ? 2 : 1;
+}

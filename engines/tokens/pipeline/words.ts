@@ -1,0 +1,62 @@
+import { type Measure, type Model, sumOf, vocabularyOf } from "./model.ts";
+import { type Config, type Token, UnknownPart, countOf, textOf } from "./parts.ts";
+
+/** A token for each piece. */
+export function createWordLevel(model: Config, measure: Measure): Model {
+  const vocabulary = vocabularyOf(model);
+  const unknown = unknownOf(model, vocabulary.idOf);
+  return {
+    ...vocabulary,
+    tokens(piece) {
+      const id = vocabulary.idOf(piece);
+      const bytes = sumOf(piece, measure);
+      return [id === undefined ? { ...unknown, bytes } : { id, token: piece, bytes }];
+    },
+  };
+}
+
+/** The longest beginning that is a token, then that of the rest. */
+export function createWordPiece(model: Config, measure: Measure): Model {
+  const vocabulary = vocabularyOf(model);
+  const unknown = unknownOf(model, vocabulary.idOf);
+  const prefix = textOf(model, "continuing_subword_prefix");
+  const longest = countOf(model, "max_input_chars_per_word");
+
+  function longestAt(
+    characters: readonly string[],
+    from: number,
+  ): (Token & { to: number }) | undefined {
+    for (let to = characters.length; to > from; to--) {
+      const part = characters.slice(from, to);
+      const token = (from > 0 ? prefix : "") + part.join("");
+      const id = vocabulary.idOf(token);
+      if (id !== undefined) return { id, token, bytes: sumOf(part, measure), to };
+    }
+    return undefined;
+  }
+
+  return {
+    ...vocabulary,
+    tokens(piece) {
+      const characters = [...piece];
+      const whole = [{ ...unknown, bytes: sumOf(characters, measure) }];
+      if (characters.length > longest) return whole;
+      const found: Token[] = [];
+      for (let from = 0; from < characters.length;) {
+        const next = longestAt(characters, from);
+        if (!next) return whole;
+        const { to, ...token } = next;
+        found.push(token);
+        from = to;
+      }
+      return found;
+    },
+  };
+}
+
+function unknownOf(model: Config, idOf: Model["idOf"]): { id: number; token: string } {
+  const token = textOf(model, "unk_token");
+  const id = idOf(token);
+  if (id !== undefined) return { id, token };
+  throw new UnknownPart(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
+}
