@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { LlamaShape } from "../families/dimensions.ts";
+import { TIED } from "../families/config.ts";
+import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
 import { readBytes, readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../modelFiles/names.ts";
 import { namedEnds } from "../tokens/ends.ts";
@@ -91,8 +92,15 @@ export function configs({ shape, origin, ends = [] }: CheckpointNotes, dtype: st
       [GENERATION_CONFIG]: json(generationConfig()),
     };
   }
-  const key = "dtype" in readConfig(join(origin, CONFIG_FILE)) ? "dtype" : "torch_dtype";
-  return configCopies(origin, { ends, changes: { [key]: dtype } });
+  const config = readConfig(join(origin, CONFIG_FILE));
+  const isUntied = !dimensionsOf(shape).tied && config[TIED] !== false;
+  return configCopies(origin, {
+    ends,
+    changes: {
+      ["dtype" in config ? "dtype" : "torch_dtype"]: dtype,
+      ...(isUntied && { [TIED]: false }),
+    },
+  });
 }
 
 function copies(directory: string, names: string[]): Files {

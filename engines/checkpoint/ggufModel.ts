@@ -4,19 +4,19 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { QuantizedType } from "../../protocol/quantizedType.ts";
 import { configShape } from "../families/config.ts";
 import type { Dimensions } from "../families/dimensions.ts";
-import { isProjection } from "../families/projections.ts";
 import { weightCounts } from "../families/randomWeights.ts";
-import { modelMaps } from "../families/tensorShapes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufWeights } from "../gguf/ggufWeights.ts";
 import { FILE_KEYS, KEYS } from "../gguf/keys.ts";
 import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
 import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
 import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
+import { biasesOf } from "./savedModel.ts";
 import { type SavedTokenizer, namedStyle, openTokenizer } from "./savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "./textFiles.ts";
 
@@ -41,13 +41,11 @@ export function openGguf(path: string): GgufModel {
   const header = readHeader(path);
   const texts = textsOf(path, header);
   const known = configShape(texts.label(CONFIG_FILE), texts.json(CONFIG_FILE) ?? {});
-  const biases = modelMaps({ ...known, layers: 1 }).filter(({ name }) =>
-    header.tensors.has(ggufName(`${name}.bias`)),
-  );
-  const shape = { ...known, biases: biases.map(({ target }) => target).filter(isProjection) };
+  const hasTensor = (name: string) => header.tensors.has(ggufName(name));
+  const shape = { ...known, biases: biasesOf(known, hasTensor, path) };
   const architecture = architectureOf(shape, path);
   const isSame = header.values.get(KEYS.architecture) === architecture.name;
-  if (!isSame || weightCounts(known).tensors > header.tensors.size) {
+  if (!isSame || weightCounts({ ...known, biases: [] }).tensors > header.tensors.size) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${path} does not hold the model that its ${CONFIG_FILE} describes. Export or download it again.`,
@@ -69,6 +67,7 @@ export function quantizedTypeOf(path: string): QuantizedType | undefined {
 }
 
 function readHeader(path: string): ParsedHeader {
+  assertLittleEndian();
   return useFile(path, (file) => parseHeader(path, file));
 }
 

@@ -1,6 +1,7 @@
 import { type LlamaShape, type Rope, dimensionsOf } from "../families/dimensions.ts";
 import { familyOf } from "../families/families.ts";
 import { ACTIVATION } from "../families/family.ts";
+import { ATTENTION, FEED_FORWARD } from "../families/projections.ts";
 import { SPECIALS } from "../tokens/byteTokens.ts";
 
 /**
@@ -22,13 +23,13 @@ export function modelConfig(shape: LlamaShape, dtype = "float32") {
     num_key_value_heads: d.kvHeads,
     head_dim: d.headDim,
     max_position_embeddings: d.context,
-    [activation.key]: activation.name,
+    [activation.key]: activation.names[0],
     rms_norm_eps: d.epsilon,
     rope_theta: d.rope.theta,
     rope_scaling: ropeScaling(d.rope) ?? null,
-    attention_bias: d.biases.includes("o_proj"),
+    attention_bias: ATTENTION.some((projection) => d.biases.includes(projection)),
     attention_dropout: 0,
-    mlp_bias: d.biases.includes("down_proj"),
+    mlp_bias: FEED_FORWARD.some((projection) => d.biases.includes(projection)),
     tie_word_embeddings: d.tied,
     bos_token_id: SPECIALS.bos,
     eos_token_id: SPECIALS.eos,

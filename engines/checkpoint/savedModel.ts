@@ -2,14 +2,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { configShape } from "../families/config.ts";
-import type { LlamaShape } from "../families/dimensions.ts";
-import { isProjection } from "../families/projections.ts";
+import { TIED, configShape } from "../families/config.ts";
+import type { Dimensions, LlamaShape } from "../families/dimensions.ts";
+import { type Projection, EMBEDDING, HEAD } from "../families/projections.ts";
 import { weightCounts } from "../families/randomWeights.ts";
+import { modelNames } from "../families/storedNames.ts";
 import { modelMaps, weightShapes } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
-import { type WeightsFile, openTensors } from "../modelFiles/tensorFiles.ts";
+import { hasNumbers, useSafetensors } from "../modelFiles/safetensors.ts";
+import { type TensorFiles, type WeightsFile, openTensors } from "../modelFiles/tensorFiles.ts";
+import { hasOwnHead } from "./ownHead.ts";
 
 /** A whole model on disk, in Hugging Face's layout. */
 export interface SavedModel {
@@ -22,13 +25,63 @@ export function openModel(directory: string): SavedModel {
   const path = join(directory, CONFIG_FILE);
   const known = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);
-  const tensors = openTensors(files, weightCounts(known), label);
-  const biases = modelMaps({ ...known, layers: 1 }).filter(({ name }) =>
-    tensors.has(`${name}.bias`),
-  );
-  const shape = { ...known, biases: biases.map(({ target }) => target).filter(isProjection) };
-  return { shape, weights: tensors.choose(weightShapes(shape)) };
+  const tensors = openTensors(files, weightCounts({ ...known, biases: [] }), {
+    label,
+    rename: (stored) => modelNames(stored, known.tied),
+  });
+  const tied = known.tied && !hasOwnHead(tensors.find);
+  if (!tied && !tensors.has(HEAD)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${label} has no ${HEAD}. If the model's head is its embedding, set "${TIED}": true in ${path}; if not, download it again.`,
+    );
+  }
+  const shape = { ...known, tied, biases: biasesOf(known, tensors.has, label) };
+  const weights = tensors.choose(weightShapes(shape));
+  assertNotZeroed(tensors, label);
+  return { shape, weights };
 }
+
+/**
+ * The projections that have a bias in the files.
+ * @throws KitError `CHECKPOINT_INVALID` where its config has none, by which other tools would leave it out
+ */
+export function biasesOf(
+  d: Dimensions,
+  has: (name: string) => boolean,
+  label: string,
+): readonly Projection[] {
+  const there = modelMaps(d).filter(({ name }) => has(`${name}.bias`));
+  const other = there.find(({ target }) => !d.biases.some((bias) => bias === target));
+  if (!other) return d.biases.filter((bias) => there.some(({ target }) => target === bias));
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${label} has ${other.name}.bias, which its ${CONFIG_FILE} says that the model does not have. Set attention_bias or mlp_bias there as the model was trained.`,
+  );
+}
+
+/** A download that broke off may leave a file as long as it should be, with zeros for what never came. */
+function assertNotZeroed({ find }: TensorFiles, label: string): void {
+  const embedding = find(EMBEDDING);
+  if (!embedding || !hasNumbers(embedding.entry)) return;
+  const { path, entry } = embedding;
+  const count = entry.shape.reduce((product, size) => product * size, 1);
+  const isZeroed = useSafetensors(path, ({ part }) => {
+    for (let at = 0; at < count; at += PART_NUMBERS) {
+      const numbers = part(EMBEDDING, entry, at, Math.min(PART_NUMBERS, count - at));
+      if (numbers.some((number) => number !== 0)) return false;
+    }
+    return true;
+  });
+  if (!isZeroed) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${label} has nothing but zeros in ${EMBEDDING}, as after a download that broke off. Save or download it again.`,
+  );
+}
+
+/** Numbers that are looked at together: the first are hardly ever all zeros. */
+const PART_NUMBERS = 2 ** 16;
 
 const PICKLED_INDEX = "pytorch_model.bin.index.json";
 const PICKLED = ["pytorch_model.bin", PICKLED_INDEX];

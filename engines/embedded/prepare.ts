@@ -5,13 +5,15 @@ import { withDefaults } from "../defaults.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { PROJECTIONS } from "../families/projections.ts";
 import { assertTargets } from "../lora/adapter.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**
  * Checks everything but a checkpoint on disk, which is checked when training starts.
- * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
+ * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`, `MACHINE_UNFIT`
  */
 export function prepare(asked: AskedConfig): TrainConfig {
+  assertLittleEndian();
   refuseUrls("embedded", asked);
   const settings = { name: "embedded", simd: availableSimd() };
   const config = withDefaults(asked, settings, PROJECTIONS);

@@ -1,6 +1,7 @@
 import { type NamedTensor, encodeHeader, tensorBytes } from "../gguf/header.ts";
 import { padding } from "../gguf/tensorTypes.ts";
 import type { Metadata } from "../gguf/values.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 
 export interface GgufContent {
   metadata: Metadata;
@@ -11,6 +12,7 @@ export interface GgufContent {
 
 /** The bytes of a GGUF file. */
 export function* ggufBlocks({ metadata, tensors, contents }: GgufContent): Iterable<Uint8Array> {
+  assertLittleEndian();
   yield encodeHeader(metadata, tensors);
   let count = 0;
   for (const blocks of contents()) {

@@ -2,6 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { EMBEDDING, HEAD } from "../families/projections.ts";
+import { modelNames } from "../families/storedNames.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
 import type { Architecture } from "../gguf/architecture.ts";
 import type { NamedTensor } from "../gguf/header.ts";
@@ -10,7 +11,8 @@ import { ropeFactors } from "../gguf/ropeFactors.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
 import { ROPE_FACTORS, ggufName, isNorm } from "../gguf/tensorNames.ts";
 import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
-import { type Entry, type NumberType, numbersOf } from "../modelFiles/safetensors.ts";
+import type { NumberType } from "../modelFiles/numberTypes.ts";
+import { type Entry, numbersOf } from "../modelFiles/safetensors.ts";
 import type { GgufContent } from "./ggufFile.ts";
 import type { SourceFile, SourceTensor } from "./source.ts";
 
@@ -30,13 +32,15 @@ export function ggufTensors(
   type: GgufType | undefined,
 ): Omit<GgufContent, "metadata"> {
   const shapes = weightShapes(d);
+  const nameOf = modelNames(new Set(files.flatMap(({ entries }) => [...entries.keys()])), d.tied);
   const factors = ropeFactors(d);
 
   /** Other tensors of a model, such as masks, are not needed. */
   function* wanted(): Generator<{ tensor: SourceTensor; path: string }> {
     for (const { path, tensors } of files) {
       for (const tensor of tensors()) {
-        if (Object.hasOwn(shapes, tensor.name)) yield { tensor, path };
+        const name = nameOf(tensor.name);
+        if (Object.hasOwn(shapes, name)) yield { tensor: { ...tensor, name }, path };
       }
     }
   }

@@ -2,27 +2,23 @@ import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { configCopies, tokenizerCopies } from "../checkpoint/companions.ts";
+import { hasOwnHead } from "../checkpoint/ownHead.ts";
 import { weightFiles } from "../checkpoint/savedModel.ts";
 import { promptStyleOf, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
 import { heldTexts } from "../checkpoint/textFiles.ts";
+import { TIED } from "../families/config.ts";
+import { modelNames } from "../families/storedNames.ts";
 import { type Update, addUpdate } from "../lora/adapter.ts";
 import { findBase } from "../lora/base.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "../lora/peftConfig.ts";
 import { openUpdates } from "../lora/updates.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
-import { fromFloat16, toFloat16 } from "../modelFiles/float16.ts";
-import { WEIGHTS_INDEX } from "../modelFiles/names.ts";
+import { CONFIG_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
+import { NUMBER_BYTES, NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { readWhole } from "../modelFiles/plainFile.ts";
-import {
-  type Entry,
-  type NumberType,
-  LENGTH_BYTES,
-  NUMBER_BYTES,
-  hasNumbers,
-  numbersOf,
-} from "../modelFiles/safetensors.ts";
-import { type TensorList, listTensors } from "../modelFiles/tensorFiles.ts";
-import { areFinite, fromBfloat16, toBfloat16 } from "../modelFiles/weights.ts";
+import { type Entry, LENGTH_BYTES, hasNumbers, numbersOf } from "../modelFiles/safetensors.ts";
+import { type PlacedEntry, type TensorList, listTensors } from "../modelFiles/tensorFiles.ts";
+import { areFinite } from "../modelFiles/weights.ts";
 
 /** A whole model to export. An adapter's updates are added to its tensors as they are read. */
 export interface ExportSource {
@@ -76,12 +72,28 @@ export function openSource(checkpoint: string): ExportSource {
   return {
     model,
     companions: {
-      ...configCopies(model, { ends }),
+      ...configCopies(model, {
+        ends,
+        ...(isUntied(model, lists) && { changes: { [TIED]: false } }),
+      }),
       ...tokenizer,
       ...(label === index && { [WEIGHTS_INDEX]: readFileSync(index) }),
     },
     files: lists.map((list) => openFile(list, updateOf)),
   };
+}
+
+/** Whether a model has a head of its own without saying so, which not every program finds out. */
+function isUntied(model: string, lists: (TensorList & { path: string })[]): boolean {
+  const stored = new Map<string, PlacedEntry>(
+    lists.flatMap(({ path, entries }) =>
+      [...entries].map(([name, entry]) => [name, { path, entry }] as const),
+    ),
+  );
+  const nameOf = modelNames(new Set(stored.keys()), false);
+  const placed = new Map([...stored].map(([name, entry]) => [nameOf(name), entry]));
+  const { [TIED]: tied } = readConfig(join(model, CONFIG_FILE));
+  return tied !== false && hasOwnHead((name) => placed.get(name));
 }
 
 /** The directory of a checkpoint's whole model, and the adapter to it. */
@@ -141,7 +153,7 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
       for (const data of merged(file, name, entry, update)) yield rounded(data, name, entry);
     } else {
       for (const block of rowsOf(file, entry)) {
-        if (hasNumbers(entry)) assertFinite(TYPES[entry.dtype].decode(block.buffer), name);
+        if (hasNumbers(entry)) assertFinite(NUMBER_TYPES[entry.dtype].decode(block.buffer), name);
         yield block;
       }
     }
@@ -153,7 +165,7 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
       yield* merged(file, name, entry, update);
       return;
     }
-    const { decode } = TYPES[numbersOf(name, entry, path).dtype];
+    const { decode } = NUMBER_TYPES[numbersOf(name, entry, path).dtype];
     for (const block of rowsOf(file, entry)) {
       const data = decode(block.buffer);
       assertFinite(data, name);
@@ -170,7 +182,7 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
   }
 
   function* merged(file: number, name: string, entry: Entry, update: Update): Generator<Numbers> {
-    const { decode } = TYPES[numbersOf(name, entry, path).dtype];
+    const { decode } = NUMBER_TYPES[numbersOf(name, entry, path).dtype];
     const rows = rowsAtOnce(entry);
     let row = 0;
     for (const block of rowsOf(file, entry)) {
@@ -183,7 +195,7 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
   }
 
   function rounded(data: Numbers, name: string, entry: Entry): Uint8Array {
-    const { decode, encode } = TYPES[numbersOf(name, entry, path).dtype];
+    const { decode, encode } = NUMBER_TYPES[numbersOf(name, entry, path).dtype];
     const numbers = encode(data);
     if (!areFinite(decode(numbers.buffer))) throw notFinite(name);
     return new Uint8Array(numbers.buffer);
@@ -223,21 +235,6 @@ function partOf(update: Update, row: number, rows: number): Update {
 }
 
 type Numbers = Float32Array<ArrayBuffer>;
-
-const TYPES: Record<
-  NumberType,
-  {
-    decode: (bytes: ArrayBuffer) => Numbers;
-    encode: (data: Numbers) => Numbers | Uint16Array<ArrayBuffer>;
-  }
-> = {
-  F32: { decode: (bytes) => new Float32Array(bytes), encode: (data) => data },
-  BF16: {
-    decode: (bytes) => fromBfloat16(new Uint16Array(bytes)),
-    encode: toBfloat16,
-  },
-  F16: { decode: (bytes) => fromFloat16(new Uint16Array(bytes)), encode: toFloat16 },
-};
 
 function refused(problem: string): KitError {
   return new KitError("CHECKPOINT_INVALID", `${problem}. Use another checkpoint.`);

@@ -4,38 +4,43 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config, type Dimensions, MOST_LAYERS } from "./dimensions.ts";
 import { FAMILIES, familyNamed } from "./families.ts";
 import { type Family, ACTIVATION } from "./family.ts";
+import { llamaBiases } from "./llama.ts";
 import { readRope } from "./rope.ts";
+import { LLAMA_SLIDING, slidingLayers } from "./slidingLayers.ts";
 
 /** What `transformers` 4 leaves out of a config. */
 const DEFAULT_EPSILON = 1e-6;
 
 /**
- * The model that a `config.json` of `transformers` 4 or 5 describes, but for what only its tensors
- * show: biases.
+ * The model that a `config.json` of `transformers` 4 or 5 describes. Its tensors may show that its head is
+ * not tied, or that it has fewer biases.
  * @param path of the file, for errors
  * @throws KitError `CHECKPOINT_INVALID` for another kind of model, or sizes that none can have
  */
-export function configShape(path: string, config: Config): Omit<Dimensions, "biases"> {
+export function configShape(path: string, config: Config): Dimensions {
   const refuse = (problem: string) => new KitError("CHECKPOINT_INVALID", `${path} ${problem}`);
+  const need = (kind: string, key: string, value: unknown) =>
+    refuse(`needs ${kind} as ${key}, not ${JSON.stringify(value)}. Save or download it again.`);
   const whole = (key: string, value = config[key]): number => {
     if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
-    throw refuse(
-      `needs a positive whole number as ${key}, not ${JSON.stringify(value)}. Save or download it again.`,
-    );
+    throw need("a positive whole number", key, value);
   };
   const positive = (key: string, value: unknown): number => {
     if (Number.isFinite(value) && (value as number) > 0) return value as number;
-    throw refuse(
-      `needs a positive number as ${key}, not ${JSON.stringify(value)}. Save or download it again.`,
-    );
+    throw need("a positive number", key, value);
+  };
+  const flag = (key: string, value: unknown): boolean => {
+    if (typeof value === "boolean") return value;
+    throw need("true or false", key, value);
   };
 
   const unsupported = unsupportedKind(config);
   if (unsupported !== undefined) throw refuse(unsupported);
   const name = String(config["model_type"]);
-  const { defaults, read }: Family = familyNamed(name)!;
+  const { defaults, read, hasSlidingLayers, ...family }: Family = familyNamed(name)!;
   const [width, heads] = [whole("hidden_size"), whole("num_attention_heads")];
-  const kvHeads = whole("num_key_value_heads", config["num_key_value_heads"] ?? heads);
+  const { num_key_value_heads: ownKvHeads = defaults?.kvHeads } = config;
+  const kvHeads = whole("num_key_value_heads", ownKvHeads ?? heads);
   const headDim = whole("head_dim", config["head_dim"] ?? defaults?.headDim ?? width / heads);
   if (heads % kvHeads !== 0 || headDim % 2 !== 0) {
     throw refuse(
@@ -48,58 +53,73 @@ export function configShape(path: string, config: Config): Omit<Dimensions, "bia
       `needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(layers)}. Use a smaller model.`,
     );
   }
+  const context = whole("max_position_embeddings");
   const own = read?.(config, refuse) ?? {};
+  const { sliding: rule = LLAMA_SLIDING } = family;
+  const sliding = hasSlidingLayers ? undefined : slidingLayers(config, rule, refuse, own);
+  if (sliding && sliding.window < context) {
+    throw refuse(
+      `attends only to the last ${sliding.window} tokens. Use a model without an active sliding_window.`,
+    );
+  }
   return {
-    layers,
-    ...{ width, heads, kvHeads, headDim, queryScalar: headDim },
-    context: whole("max_position_embeddings"),
+    ...{ layers, width, heads, kvHeads, headDim, queryScalar: headDim, context },
     intermediateSize: whole("intermediate_size"),
     vocabulary: whole("vocab_size"),
-    tied: (config["tie_word_embeddings"] ?? defaults?.tied) === true,
+    tied: flag(TIED, config[TIED] ?? defaults?.tied ?? false),
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
     rope: own.rope ?? readRope(config, refuse, defaults?.theta),
+    biases: (family.biases ?? llamaBiases)(config),
     ...{ family: name, unrotated: [], sliding: undefined, ...own },
   };
 }
 
+/** The key that says whether the head is the embedding. */
+export const TIED = "tie_word_embeddings";
+
 /** Why a kind of model is refused, and what would work; undefined if it can be read. */
 function unsupportedKind(config: Config): string | undefined {
-  const { model_type: type, architectures, quantization_config: quantized } = config;
+  const { model_type: type, architectures } = config;
   if (isRecord(config["vision_config"]))
     return "reads images, too. Use a model of text alone, such as google/gemma-3-1b-it.";
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
   const family = familyNamed(type);
-  if (!family || (named !== undefined && named !== family.architecture)) {
+  if (!family || !isOf(named, family)) {
     const readable = Object.values(FAMILIES).map(({ architecture }) => architecture);
     const isReadable = readable.some((name) => name === named);
     const found = textOf(isReadable ? undefined : named) ?? textOf(type);
     const problem = found === undefined ? "names no model_type" : `is ${found}`;
     return `${problem}. Use one of ${readable.join(", ")}.`;
   }
-  if (isRecord(quantized)) {
-    return `is quantised (${textOf(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
+  const quantized = QUANTIZATIONS.find((key) => isRecord(config[key]));
+  if (quantized !== undefined) {
+    const { quant_method: method } = config[quantized] as Config;
+    return `is quantised (${textOf(method) ?? (quantized === MLX ? "by MLX" : "in some way")}). Use the model's weights in bfloat16, float16 or float32.`;
   }
-  const { key, name } = family.activation ?? ACTIVATION;
-  const { [key]: activation = name } = config;
-  if (activation !== name)
-    return `has the activation ${JSON.stringify(activation)}. Use a model with ${name}.`;
-  const window = slidingWindow(config, family);
-  if (window === undefined) return undefined;
-  return `attends only to the last ${window} tokens. Use a model without an active sliding_window.`;
+  if (!(config["is_causal"] ?? true))
+    return "attends to tokens that follow. Use a model that writes text.";
+  const { per_layer_config: perLayer } = config;
+  if (isRecord(perLayer) && Object.keys(perLayer).length > 0)
+    return "configures single layers (per_layer_config). Use a model whose layers are alike.";
+  const { key, names } = family.activation ?? ACTIVATION;
+  const { [key]: activation = names[0] } = config;
+  if (names.some((one) => one === activation)) return undefined;
+  return `has the activation ${JSON.stringify(activation)}. Use a model with ${names[0]}.`;
+}
+
+const MLX = "quantization";
+const QUANTIZATIONS = ["quantization_config", "compression_config", MLX];
+
+/** A checkpoint without a head of its own may be named after the model alone. */
+function isOf(named: unknown, { architecture }: Family): boolean {
+  const model = architecture.replace(/ForCausalLM$/, "Model");
+  return [undefined, architecture, model, model.replace(/Model$/, "TextModel")].includes(
+    named as string | undefined,
+  );
 }
 
 /** A name as it is, any other text quoted: it may have been made to deceive a terminal. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   return /^[\w.-]+$/.test(value) ? value : JSON.stringify(value);
-}
-
-/** Tokens that a layer sees at most, where fewer than the context. */
-function slidingWindow(config: Config, { defaults, hasSlidingLayers }: Family) {
-  if (hasSlidingLayers) return undefined;
-  const { layer_types: types, use_sliding_window: used } = config;
-  const { sliding_window: window = defaults?.slidingWindow } = config;
-  if (typeof window !== "number" || used === false) return undefined;
-  if (Array.isArray(types) && types.every((type) => type === "full_attention")) return undefined;
-  return window < Number(config["max_position_embeddings"]) ? window : undefined;
 }

@@ -1,25 +1,29 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Config, Dimensions } from "./dimensions.ts";
-import type { Family } from "./family.ts";
+import type { Config, Dimensions, Rope } from "./dimensions.ts";
+import type { Family, Refuse } from "./family.ts";
 import type { AttentionHeads, Layers } from "./layers.ts";
-import { blockMaps, headNorms, listHead } from "./llama.ts";
+import { attentionBiases, blockMaps, headNorms, listHead } from "./llama.ts";
 import { EMBEDDING } from "./projections.ts";
 import { readRope } from "./rope.ts";
+import { type SlidingConfig, FULL, SLIDING, USUAL_WINDOW, slidingLayers } from "./slidingLayers.ts";
 
-const SLIDING = "sliding_attention";
-const FULL = "full_attention";
 /** Without `layer_types`, each sixth layer is a full one. */
 const INTERVAL = 6;
-const WINDOW = 4_096;
 const THETA = 1_000_000;
 const SLIDING_THETA = 10_000;
 const QUERY_SCALAR = 256;
+/** Each of them is the same function. */
+const GELU_BY_TANH = [
+  "gelu_pytorch_tanh",
+  ...["gelu_python_tanh", "gelu_new", "gelu_fast", "gelu_accurate"],
+] as const;
 
 /** Gemma 3 without images: most layers see a window, and each norm before a part has one behind it. */
 export const gemma3: Family = {
   architecture: "Gemma3ForCausalLM",
-  defaults: { tied: true, headDim: 256 },
-  activation: { key: "hidden_activation", name: "gelu_pytorch_tanh" },
+  defaults: { tied: true, headDim: 256, kvHeads: 4 },
+  activation: { key: "hidden_activation", names: GELU_BY_TANH },
+  biases: attentionBiases,
   ...{ hasCenteredNorms: true, hasSlidingLayers: true },
   read(config, refuse) {
     for (const key of ["attn_logit_softcapping", "final_logit_softcapping"]) {
@@ -31,20 +35,23 @@ export const gemma3: Family = {
     const { query_pre_attn_scalar: scalar = QUERY_SCALAR } = config;
     if (!Number.isFinite(scalar) || Number(scalar) <= 0)
       throw refuse("needs a positive number as query_pre_attn_scalar. Save or download it again.");
-    const { full, sliding } = ropesOf(config, refuse);
+    const { sliding_window_pattern: interval = INTERVAL } = config;
+    if (!Number.isSafeInteger(interval) || Number(interval) < 1) {
+      throw refuse(
+        "needs a positive whole number as sliding_window_pattern. Save or download it again.",
+      );
+    }
+    const { full, theta } = ropesOf(config, refuse);
+    const sliding = slidingLayers(config, LAYERS, refuse);
     return {
       queryScalar: Number(scalar),
       rope: full,
-      sliding: {
-        layers: slidingLayers(config, refuse),
-        window: windowOf(config, refuse),
-        ...sliding,
-      },
+      sliding: sliding && { ...sliding, theta },
     };
   },
   write: ({ layers, queryScalar, sliding }) => ({
     query_pre_attn_scalar: queryScalar,
-    sliding_window: sliding?.window ?? WINDOW,
+    sliding_window: sliding?.window ?? USUAL_WINDOW,
     rope_local_base_freq: sliding?.theta ?? SLIDING_THETA,
     layer_types: Array.from({ length: layers }, (_, layer) =>
       sliding?.layers.includes(layer) ? SLIDING : FULL,
@@ -77,44 +84,51 @@ function listGemma<X>(layers: Layers<X>, d: Dimensions): void {
   listHead(layers, d, x);
 }
 
-type Refuse = (problem: string) => Error;
+const LAYERS: SlidingConfig = {
+  window: ({ sliding_window: window = USUAL_WINDOW }) => window,
+  slides: ({ sliding_window_pattern: interval = INTERVAL }, layer) =>
+    (layer + 1) % Number(interval) !== 0,
+};
 
-/** By the keys of transformers 5, or of 4. */
-function ropesOf(config: Config, refuse: Refuse) {
-  const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
-  const { [FULL]: ofFull, [SLIDING]: ofSliding } = isRecord(parameters) ? parameters : {};
-  const { rope_local_base_freq: slidingTheta } = config;
-  const full = { rope_parameters: ofFull, rope_scaling: scaling, rope_theta: theta };
+/** By the keys of transformers 5, or of 4: a `rope_scaling` changes the full layers alone. */
+function ropesOf(config: Config, refuse: Refuse): { full: Rope; theta: number } {
+  const { rope_parameters: parameters, rope_scaling: scaling, ...rest } = config;
+  const {
+    [FULL]: ofFull,
+    [SLIDING]: ofSliding,
+    ...others
+  } = isRecord(parameters) ? parameters : {};
+  if (Object.keys(others).length > 0) {
+    throw refuse(
+      `names ${Object.keys(others)[0]} in its rope_parameters, where only ${FULL} and ${SLIDING} may be. Save or download it again.`,
+    );
+  }
+  const changes = recordOf(scaling);
+  if (changes["rope_type"] === undefined && (changes["type"] ?? "default") !== "default") {
+    throw refuse(
+      "names the type of its rope_scaling as type, which transformers does not read of a Gemma 3. Name it rope_type.",
+    );
+  }
+  const { rope_theta: theta, partial_rotary_factor, max_position_embeddings } = rest;
+  const shared = { partial_rotary_factor, max_position_embeddings };
+  const full = readRope(
+    {
+      ...{ ...shared, rope_theta: theta },
+      rope_parameters: { ...recordOf(ofFull), ...changes },
+    },
+    refuse,
+    THETA,
+  );
   const sliding = readRope(
-    { rope_parameters: ofSliding, rope_theta: slidingTheta },
+    { ...shared, rope_theta: rest["rope_local_base_freq"], rope_parameters: ofSliding },
     refuse,
     SLIDING_THETA,
   );
   if (sliding.type !== "default")
     throw refuse("stretches the rope of its sliding layers. Use a model that does not.");
-  return { full: readRope(full, refuse, THETA), sliding: { theta: sliding.theta } };
+  return { full, theta: sliding.theta };
 }
 
-function windowOf({ sliding_window: window = WINDOW }: Config, refuse: Refuse): number {
-  if (Number.isSafeInteger(window) && Number(window) > 0) return Number(window);
-  throw refuse("needs a positive whole number as sliding_window. Save or download it again.");
-}
-
-function slidingLayers(config: Config, refuse: Refuse): number[] {
-  const layers = Array.from({ length: Number(config["num_hidden_layers"]) }, (_, layer) => layer);
-  const { layer_types: types, _sliding_window_pattern: own = INTERVAL } = config;
-  if (types === undefined || types === null) {
-    const { sliding_window_pattern: interval = own } = config;
-    if (Number.isSafeInteger(interval) && Number(interval) > 0)
-      return layers.filter((layer) => (layer + 1) % Number(interval) !== 0);
-    throw refuse(
-      "needs a positive whole number as sliding_window_pattern. Save or download it again.",
-    );
-  }
-  const isKnown = (type: unknown) => type === SLIDING || type === FULL;
-  if (Array.isArray(types) && types.length === layers.length && types.every(isKnown))
-    return layers.filter((layer) => types[layer] === SLIDING);
-  throw refuse(
-    `needs ${SLIDING} or ${FULL} for each layer as layer_types. Save or download it again.`,
-  );
+function recordOf(value: unknown): Config {
+  return isRecord(value) ? value : {};
 }

@@ -1,12 +1,29 @@
-import type { Dimensions } from "./dimensions.ts";
+import type { Config, Dimensions } from "./dimensions.ts";
 import type { Family } from "./family.ts";
 import type { AttentionHeads, Layers, LinearMap } from "./layers.ts";
-import { type Projection, EMBEDDING, FINAL_NORM, HEAD, projectionSizes } from "./projections.ts";
+import {
+  type Projection,
+  ATTENTION,
+  EMBEDDING,
+  FEED_FORWARD,
+  FINAL_NORM,
+  HEAD,
+  projectionSizes,
+} from "./projections.ts";
 
 export const llama: Family = {
   architecture: "LlamaForCausalLM",
   list: (layers, d) => listBlocks(layers, d),
 };
+
+/** Of each map of attention, and of the feed-forward, as its config says. */
+export const llamaBiases = (config: Config): Projection[] => [
+  ...(config["attention_bias"] === true ? ATTENTION : []),
+  ...(config["mlp_bias"] === true ? FEED_FORWARD : []),
+];
+
+/** Of attention's maps alone. */
+export const attentionBiases = ({ attention_bias }: Config) => llamaBiases({ attention_bias });
 
 /** What families do with the queries and keys of a layer before they are rotated, and whether they are. */
 interface Options {

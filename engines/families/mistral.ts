@@ -1,11 +1,16 @@
 import type { Family } from "./family.ts";
 import { listBlocks } from "./llama.ts";
+import { USUAL_WINDOW } from "./slidingLayers.ts";
 
-/** Without a `sliding_window`, its configs mean one of 4,096 tokens. */
 export const mistral: Family = {
   architecture: "MistralForCausalLM",
-  defaults: { slidingWindow: 4_096 },
-  // JSON's null is none.
+  defaults: { kvHeads: 8 },
+  sliding: {
+    window: ({ sliding_window: window = USUAL_WINDOW }) => window,
+    // JSON's null is none.
+    slides: ({ sliding_window: window }) => window !== null,
+  },
+  biases: () => [],
   write: () => ({ sliding_window: null }),
   list: (layers, d) => listBlocks(layers, d),
 };

@@ -4,11 +4,11 @@ export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
 export const HEAD = "lm_head.weight";
 
+export const ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"] as const;
+export const FEED_FORWARD = ["gate_proj", "up_proj", "down_proj"] as const;
+
 /** The linear maps of a block, by the names that LoRA's `targetModules` uses. */
-export const PROJECTIONS = [
-  ...(["q_proj", "k_proj", "v_proj", "o_proj"] as const),
-  ...(["gate_proj", "up_proj", "down_proj"] as const),
-] as const;
+export const PROJECTIONS = [...ATTENTION, ...FEED_FORWARD] as const;
 
 export type Projection = (typeof PROJECTIONS)[number];
 

@@ -1,20 +1,17 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Config, Rope } from "./dimensions.ts";
+import type { Refuse } from "./family.ts";
 
 /** What a config means by a key that it leaves out. */
 const DEFAULT_THETA = 10_000;
 
 /**
- * `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4.
- * @param refuse makes the error for a problem, which follows the file's path
+ * `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4. As in transformers 5, a
+ * `rope_scaling` takes the place of `rope_parameters` beside it.
  */
-export function readRope(
-  config: Config,
-  refuse: (problem: string) => Error,
-  usualTheta = DEFAULT_THETA,
-): Rope {
-  const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
-  const given: Config = isRecord(parameters) ? parameters : isRecord(scaling) ? scaling : {};
+export function readRope(config: Config, refuse: Refuse, usualTheta = DEFAULT_THETA): Rope {
+  const given = ropeOf(config, refuse, usualTheta);
+  const { partial_rotary_factor: partial = 1, rope_theta: theta = usualTheta } = config;
   const type = given["rope_type"] ?? given["type"] ?? "default";
   const positive = (key: string, value = given[key]): number => {
     if (Number.isFinite(value) && (value as number) > 0) return value as number;
@@ -26,7 +23,7 @@ export function readRope(
     throw refuse("has rope parameters of its own for kinds of layers. Use a model with one rope.");
   }
   const base = positive("rope_theta", given["rope_theta"] ?? theta ?? usualTheta);
-  if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
+  if ((partial ?? 1) !== 1 || (given["partial_rotary_factor"] ?? 1) !== 1) {
     throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
   }
   switch (type) {
@@ -39,11 +36,30 @@ export function readRope(
         ...{ type: "llama3", theta: base, factor: positive("factor") },
         lowFreqFactor: positive("low_freq_factor"),
         highFreqFactor: positive("high_freq_factor"),
-        originalContext: positive("original_max_position_embeddings"),
+        originalContext: positive(ORIGINAL, originalContext(config, given)),
       };
     default:
       throw refuse(
         `uses rope type ${JSON.stringify(type)}. Use a model with type default, linear or llama3.`,
       );
   }
+}
+
+function ropeOf(config: Config, refuse: Refuse, usualTheta: number): Config {
+  const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
+  const beside = isRecord(parameters) ? parameters : {};
+  if (!isRecord(scaling) || Object.keys(scaling).length === 0) return beside;
+  const { rope_theta: lost } = beside;
+  const isKept = (scaling["rope_theta"] ?? theta) !== undefined || lost === usualTheta;
+  if (lost === undefined || isKept) return scaling;
+  throw refuse(
+    `has rope_scaling, which takes the place of rope_parameters beside it and lacks their rope_theta of ${JSON.stringify(lost)}. Write rope_theta into rope_scaling.`,
+  );
+}
+
+const ORIGINAL = "original_max_position_embeddings";
+
+/** The model's own comes first, and the whole context last. */
+function originalContext(config: Config, given: Config): unknown {
+  return config[ORIGINAL] ?? given[ORIGINAL] ?? config["max_position_embeddings"];
 }

@@ -6,7 +6,12 @@ const INTERVAL = 4;
 
 export const smollm3: Family = {
   architecture: "SmolLM3ForCausalLM",
-  defaults: { tied: true, theta: 2_000_000 },
+  defaults: { tied: true, theta: 2_000_000, kvHeads: 4 },
+  sliding: {
+    window: (config) => config["sliding_window"],
+    slides: ({ use_sliding_window: used, sliding_window: window }, layer, { unrotated }) =>
+      used === true && typeof window === "number" && unrotated?.includes(layer) === true,
+  },
   read(
     { no_rope_layers: rotates, no_rope_layer_interval: interval = INTERVAL, ...config },
     refuse,
@@ -20,7 +25,7 @@ export const smollm3: Family = {
       }
       return { unrotated: layers.filter((layer) => (layer + 1) % Number(interval) === 0) };
     }
-    if (Array.isArray(rotates) && rotates.length === layers.length)
+    if (Array.isArray(rotates) && rotates.length >= layers.length)
       return { unrotated: layers.filter((layer) => !rotates[layer]) };
     throw refuse("needs a number for each layer as no_rope_layers. Save or download it again.");
   },

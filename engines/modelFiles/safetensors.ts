@@ -1,6 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { assertLittleEndian } from "./byteOrder.ts";
 import { fromFloat16 } from "./float16.ts";
+import { type NumberType, NUMBER_BYTES, NUMBER_TYPES } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import {
   type AllocateTensor,
@@ -20,10 +22,7 @@ const ALIGNMENT = 8;
 /** Numbers that are read at a time where rows are taken one part after another. */
 const PART_NUMBERS = 2 ** 20;
 
-/** Bytes of a number of each type that is read. */
-export const NUMBER_BYTES = { F32: 4, BF16: 2, F16: 2 };
 export const LEAST_NUMBER_BYTES = 2;
-export type NumberType = keyof typeof NUMBER_BYTES;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
@@ -31,6 +30,7 @@ export type NumberType = keyof typeof NUMBER_BYTES;
  * @returns the file's parts, one after another; the tensors are not copied
  */
 export function writeSafetensors(weights: StoredWeights): Uint8Array[] {
+  assertLittleEndian();
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
   for (const [name, tensor] of Object.entries(weights)) {
@@ -66,6 +66,8 @@ export interface SafetensorsFile {
     (name: string, entry: NumberEntry): StoredTensor;
     (name: string, entry: NumberEntry, room: AllocateTensor | undefined): StoredTensor | undefined;
   };
+  /** So many numbers of a tensor from one on, in float32. @throws KitError `CHECKPOINT_INVALID` when it is cut off */
+  part: (name: string, entry: NumberEntry, from: number, count: number) => Float32Array;
 }
 
 /** More than any file has. */
@@ -86,6 +88,7 @@ export function isWholeSafetensors(path: string): boolean {
  * @throws KitError `CHECKPOINT_INVALID` when the file has another format, is cut off or damaged
  */
 export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => T): T {
+  assertLittleEndian();
   const invalid = (problem: string, cause?: unknown) =>
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Save or download it again.`, {
       cause,
@@ -191,9 +194,20 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       if (!areFinite(data)) throw notFinite(name);
       return { shape, data };
     }
+    function part(
+      name: string,
+      { dtype, data_offsets: [begin] }: NumberEntry,
+      from: number,
+      count: number,
+    ) {
+      const bytes = new Uint8Array(count * NUMBER_BYTES[dtype]);
+      const isWhole = readWhole(file, bytes, start + begin + from * NUMBER_BYTES[dtype]);
+      if (!isWhole) throw invalid(`is cut off at ${name}`);
+      return NUMBER_TYPES[dtype].decode(bytes.buffer);
+    }
     const notFinite = (name: string) => invalid(`has non-finite numbers in ${name}`);
 
-    return use({ size, headerBytes, entries, read });
+    return use({ size, headerBytes, entries, read, part });
   });
 }
 
@@ -217,10 +231,14 @@ export function hasNumbers(entry: Entry): entry is NumberEntry {
  */
 export function numbersOf(name: string, entry: Entry, label: string): NumberEntry {
   if (hasNumbers(entry)) return entry;
-  const known = Object.keys(NUMBER_BYTES).join(", ");
-  throw new KitError(
+  throw otherType(label, name, entry);
+}
+
+/** The error for a tensor of a type that is not read. */
+export function otherType(label: string, name: string, { dtype }: Entry): KitError {
+  return new KitError(
     "CHECKPOINT_INVALID",
-    `${label} stores ${name} as ${entry.dtype}, which is none of ${known}. Use a model of one of these types.`,
+    `${label} stores ${name} as ${dtype}, and Kit reads F32, BF16 and F16. Use the model in one of these types.`,
   );
 }
 
@@ -238,7 +256,7 @@ function bytesOf({ dtype, shape }: NumberEntry): number {
   return shape.reduce((product, length) => product * length, NUMBER_BYTES[dtype]);
 }
 
-/** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
+/** In the machine's order, which is the format's. */
 function toBytes(data: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

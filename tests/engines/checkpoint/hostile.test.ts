@@ -55,18 +55,20 @@ function problemOf(path: string): string {
     expect(process.memoryUsage().rss - before).toBeLessThan(LITTLE_MEMORY);
     const { code, message } = error as KitError;
     expect(code).toBe("CHECKPOINT_INVALID");
-    expect(message).toMatch(/^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name) [^.]+(\.safetensors)?\.$/);
+    expect(message).toMatch(
+      /^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name|If) [^.]+(\.safetensors|\.json; if not, download it again)?\.$/,
+    );
     return message;
   }
   return "none";
 }
 
 test.each([
-  [{ num_hidden_layers: 1e4 }, "cannot hold the 90002 tensors"],
+  [{ num_hidden_layers: 1e4 }, "its config claims 90002 tensors"],
   [{ num_hidden_layers: 1e9 }, "needs at most 10,000 as num_hidden_layers, not 1,000,000,000"],
   [{ num_hidden_layers: 1e300 }, "needs a positive whole number as num_hidden_layers, not 1e+300"],
-  [{ num_hidden_layers: 5 }, "cannot hold the 47 tensors"],
-  [{ num_hidden_layers: 3 }, "model.layers.2.input_layernorm.weight is missing, not 8"],
+  [{ num_hidden_layers: 5 }, "its config claims 47 tensors"],
+  [{ num_hidden_layers: 3 }, "model.layers.2.input_layernorm.weight is missing (expected 8)"],
   [{ num_hidden_layers: -2 }, "needs a positive whole number as num_hidden_layers, not -2."],
   [{ num_hidden_layers: 1.5 }, "num_hidden_layers, not 1.5"],
   [{ num_hidden_layers: undefined }, "num_hidden_layers, not undefined"],
@@ -78,9 +80,9 @@ test.each([
   [{ head_dim: 8 }, "model.layers.0.self_attn.q_proj.weight is 8 × 8, not 16 × 8"],
   [{ num_attention_heads: 0, num_key_value_heads: 0 }, "as num_attention_heads, not 0"],
   [{ max_position_embeddings: 0, rope_theta: 100 }, "as max_position_embeddings, not 0"],
-  [{ vocab_size: 1e9 }, "cannot hold the 20 tensors of 80000"],
+  [{ vocab_size: 1e9 }, "its config claims 20 tensors of 80000"],
   [{ vocab_size: 300 }, "model.embed_tokens.weight is 264 × 8, not 300 × 8"],
-  [{ tie_word_embeddings: false }, "lm_head.weight is missing, not 264 × 8"],
+  [{ tie_word_embeddings: "no" }, 'needs true or false as tie_word_embeddings, not "no"'],
   [{ rms_norm_eps: -1 }, "needs a positive number as rms_norm_eps, not -1"],
   [{ rope_theta: "all" }, 'needs a positive number as rope_theta, not "all"'],
   [{ rope_scaling: { rope_type: "linear" } }, "as factor, not undefined"],
@@ -139,7 +141,6 @@ test.each([
 test.each([
   { sliding_window: 48 },
   { sliding_window: null, max_position_embeddings: 8_192 },
-  { sliding_window: 8, use_sliding_window: false },
   { sliding_window: 8, layer_types: ["full_attention", "full_attention"] },
 ])("a window that no layer uses is none: %j", (changes) => {
   const path = savedModel();
@@ -241,6 +242,44 @@ test.each([NaN, Infinity, -Infinity])("weights that are %s are refused by name",
   expect(problemOf(path)).toMatch("has non-finite numbers in model.norm.weight");
 });
 
+test("weights that a broken download left as zeros, or in 8 bits, are told as such", () => {
+  const path = savedModel();
+  const file = join(path, "model.safetensors");
+  const bytes = readFileSync(file);
+  const start = 8 + Number(bytes.readBigUInt64LE());
+  writeFileSync(
+    file,
+    Buffer.concat([bytes.subarray(0, start), Buffer.alloc(bytes.length - start)]),
+  );
+  expect(problemOf(path)).toBe(
+    `${file} has nothing but zeros in model.embed_tokens.weight, as after a download that broke off. Save or download it again.`,
+  );
+
+  let end = 0;
+  const header = Object.fromEntries(
+    Object.entries(tinyWeights()).map(([name, { shape, data }]) => {
+      const from = end;
+      end += data.length;
+      return [name, { dtype: "F8_E4M3", shape, data_offsets: [from, end] }];
+    }),
+  );
+  const json = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(json.length));
+  writeFileSync(file, Buffer.concat([length, json, Buffer.alloc(end)]));
+  expect(problemOf(path)).toBe(
+    `${file} stores model.embed_tokens.weight as F8_E4M3, and Kit reads F32, BF16 and F16. Use the model in one of these types.`,
+  );
+});
+
+test("an untied model without a head is told what its config.json may lack", () => {
+  const path = savedModel();
+  edit(path, "config.json", { tie_word_embeddings: false });
+  expect(problemOf(path)).toBe(
+    `${join(path, "model.safetensors")} has no lm_head.weight. If the model's head is its embedding, set "tie_word_embeddings": true in ${join(path, "config.json")}; if not, download it again.`,
+  );
+});
+
 test("an adapter that names itself as its base, or one that names it, fails with one clear sentence", () => {
   const one = savedAdapter(savedModel());
   const other = savedAdapter(one);
@@ -254,7 +293,7 @@ test("an adapter that names itself as its base, or one that names it, fails with
 test.each([
   [{ r: 0 }, "was not saved by Kit"],
   [{ r: -1 }, "was not saved by Kit"],
-  [{ r: 1e12 }, "cannot hold the 4 tensors"],
+  [{ r: 1e12 }, "its config claims 4 tensors"],
   [{ lora_alpha: null }, "was not saved by Kit"],
   [{ target_modules: [] }, "was not saved by Kit"],
   [{ target_modules: ["__proto__"] }, "was not saved by Kit"],

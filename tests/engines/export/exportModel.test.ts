@@ -104,7 +104,7 @@ test("what a base stores beside its weights, of any type, is ignored and exporte
   tensors["model.norm.weight"]!.dtype = "I32";
   writeFileSync(file, safetensorsFile(tensors));
   expect(() => read(base)).toThrow(
-    `${file} stores model.norm.weight as I32, which is none of F32, BF16, F16. Use a model of one of these types.`,
+    `${file} stores model.norm.weight as I32, and Kit reads F32, BF16 and F16. Use the model in one of these types.`,
   );
 });
 
@@ -349,7 +349,9 @@ test("a base that is gone, has changed or can't hold the result fails with one c
   const tensors = safetensorsOf(file);
   tensors["model.layers.0.self_attn.q_proj.weight"]!.dtype = "I32";
   writeFileSync(file, safetensorsFile(tensors));
-  expect(await refusal()).toMatch(/ stores model\.layers\.0\.\S+q_proj\.weight as I32, which is/);
+  expect(await refusal()).toMatch(
+    / stores model\.layers\.0\.\S+q_proj\.weight as I32, and Kit reads/,
+  );
   const shape = { ...TINY, width: 16 };
   saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
   expect(await refusal()).toMatch(/does not fit \S+base: base_model\.model\.\S+ Use the base/);
@@ -389,5 +391,20 @@ test.each([
     const said = `${config} sets ${Object.keys(set)[0]}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`;
     expect(() => openCheckpoint(adapter)).toThrow(said);
     await expect(exportModel(adapter, to)).rejects.toThrow(said);
+  },
+);
+
+test.each(["safetensors", "gguf"] as const)(
+  "a model with a head of its own that its config calls tied keeps it, trained and exported as %s",
+  async (format) => {
+    const shape = { ...UNTIED, vocabulary: 264 };
+    const { base, adapter, to } = savedAdapter(tinyWeights(1, shape), shape);
+    edit(join(base, "config.json"), { tie_word_embeddings: true });
+    expect(openCheckpoint(adapter).shape).toMatchObject({ tied: false });
+    const { path } = await exportModel(adapter, to, { format });
+    expect(openCheckpoint(path).shape).toMatchObject({ tied: false });
+    expect(read(path)["lm_head.weight"]).toEqual(read(base)["lm_head.weight"]);
+    if (format === "safetensors")
+      expect(json(to, "config.json")).toMatchObject({ tie_word_embeddings: false });
   },
 );

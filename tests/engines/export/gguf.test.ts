@@ -128,9 +128,9 @@ test("an adapter is merged in float32, and rounded once to the type that is aske
 
 test.each([
   [
-    "Qwen 2 with a bias of its output",
-    { family: "qwen2", biases: ["o_proj"] },
-    "a bias of o_proj in a qwen2",
+    "Qwen 3 with biases",
+    { family: "qwen3", biases: ["q_proj", "k_proj", "v_proj", "o_proj"] },
+    "a bias of q_proj in a qwen3",
   ],
   [
     "Qwen 2 with heads of their own size",
