@@ -1,4 +1,4 @@
-import { arch, endianness } from "node:os";
+import os from "node:os";
 import { KitError } from "../../protocol/error.ts";
 
 /**
@@ -7,9 +7,9 @@ import { KitError } from "../../protocol/error.ts";
  * @throws KitError `MACHINE_UNFIT` on a machine of the other order, such as linux-s390x
  */
 export function assertLittleEndian(): void {
-  if (endianness() === "LE") return;
+  if (os.endianness() === "LE") return;
   throw new KitError(
     "MACHINE_UNFIT",
-    `This machine (${process.platform}-${arch()}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
+    `This machine (${process.platform}-${process.arch}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
   );
 }

@@ -1,26 +1,21 @@
-import * as os from "node:os";
+import os from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { prepare } from "../../../engines/embedded/prepare.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";
 
-const order = vi.hoisted(() => ({ endianness: "LE" }));
-vi.mock("node:os", async (original) => ({
-  ...(await original<typeof os>()),
-  endianness: () => order.endianness,
-}));
-
 test("on a big-endian machine nothing is trained, read or written, in one clear sentence", async () => {
   const path = join(scratchDirectory(), "model");
   const notes = { shape: TINY, promptStyle: "message" } as const;
   saveModel(path, tinyWeights(), notes);
-  order.endianness = "BE";
+  vi.spyOn(os, "endianness").mockReturnValue("BE");
+  onTestFinished(() => void vi.restoreAllMocks());
   const refusal = expect.objectContaining({
     code: "MACHINE_UNFIT",
-    message: `This machine (${process.platform}-${os.arch()}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
+    message: `This machine (${process.platform}-${process.arch}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
   });
   expect(() => prepare({ model: "kit/nano" } as never)).toThrow(refusal);
   expect(() => openCheckpoint(path)).toThrow(refusal);
