@@ -6,6 +6,8 @@ export interface Site {
   command: string;
   /** The path that links from other sites may open, if it has a page. */
   page?: string;
+  /** Whether a path may have encoded slashes, which a route takes for a part of a name. Default: false. */
+  takesEncodedSlashes?: boolean;
   /** Makes the body of an error. Default: `{ error }`. */
   errorBody?: (status: number, error: string) => object;
 }

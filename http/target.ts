@@ -16,12 +16,14 @@ export function targetOf({ url = "" }: IncomingMessage): Target {
 }
 
 /** Whether a target's path can only mean itself. No route sees one that fails this. */
-export function isWellFormed(request: IncomingMessage): boolean {
-  return WELL_FORMED.test(request.url ?? "") && isPlainPath(targetOf(request).path);
+export function isWellFormed(request: IncomingMessage, takesEncodedSlashes = false): boolean {
+  return (
+    WELL_FORMED.test(request.url ?? "") && isPlainPath(targetOf(request).path, takesEncodedSlashes)
+  );
 }
 
 /** Whether decoding a path adds nothing that changes its meaning: dots, slashes or controls. */
-function isPlainPath(path: string): boolean {
+function isPlainPath(path: string, takesEncodedSlashes: boolean): boolean {
   let decoded: string;
   try {
     decoded = decodeURIComponent(path);
@@ -29,7 +31,8 @@ function isPlainPath(path: string): boolean {
     // Not UTF-8, or half an escape.
     return false;
   }
-  if (decoded.split("/").length !== path.split("/").length) return false;
+  const hasEncodedSlash = decoded.split("/").length !== path.split("/").length;
+  if (hasEncodedSlash && !takesEncodedSlashes) return false;
   if (/[\x00-\x1f\x7f\\%]/.test(decoded)) return false;
   return !decoded.split("/").some((segment) => segment === "." || segment === "..");
 }

@@ -8,10 +8,13 @@ export type InferRequest = (
       /** What the assistant may call, for a model whose chat template takes tools. Default: none. */
       tools?: readonly Tool[];
       prompt?: undefined;
+      raw?: undefined;
     }
   | {
       /** A question, or the start of a text for a model that learned texts; in place of `messages`. */
       prompt: string;
+      /** The model goes on with `prompt` as it is, not with a question in its chat template. Default: false. */
+      raw?: boolean;
       messages?: undefined;
       tools?: undefined;
     }
@@ -41,6 +44,8 @@ export type InferRequest = (
   schema?: AnswerSchema;
   /** Which tools the answer must call, if `tools` has any: `auto`, the default, leaves it to the model. */
   toolChoice?: ToolChoice;
+  /** With false, or with `toolChoice: { name }`, the answer ends after its first call. Default: true. */
+  parallelToolCalls?: boolean;
   /** Log probabilities of each token of the answer, and of so many of the likeliest in its place: 0 to 20. Default: none. */
   logprobs?: number;
   /** Aborting it rejects the answer with its reason. Default: none. */

@@ -2,6 +2,7 @@ import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { parseJson, withPlainFloats } from "../../protocol/json.ts";
 import { createStops } from "./stops.ts";
+import { hasOneCall } from "./tools/callGrammar.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
 type Logprobs = NonNullable<InferResult["logprobs"]>;
@@ -11,7 +12,7 @@ export interface AnswerParts {
   /**
    * Takes a token.
    * @param text that is known with it
-   * @returns whether one of the request's stops has ended the answer
+   * @returns whether one of the request's stops, or its one call, has ended the answer
    */
   take: (text: string, logprob?: Logprobs[number]) => boolean;
   /** Ends an answer that no stop has ended: the model did, or its length. */
@@ -25,21 +26,23 @@ export interface AnswerParts {
  * @param onPiece takes each part as soon as it is known. Default: nobody listens.
  */
 export function createAnswerParts(
-  { stop = [], schema, logprobs: asked }: InferRequest,
+  { stop = [], schema, logprobs: asked, ...request }: InferRequest,
   calls: CallReader | undefined,
   onPiece: (piece: InferPiece) => void = () => {},
 ): AnswerParts {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
+  const mostCalls = hasOneCall(request) ? 1 : Infinity;
   const told = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
   let tokens = 0;
   /** Whether the model has ended it. */
   let isWhole = false;
   let finishReason: "stop" | "length" = "stop";
 
-  function tell(more: string, isLast: boolean, logprobs: Logprobs = []): void {
+  /** @param end undefined if more may come; cut off is an answer that the model itself has not ended */
+  function tell(more: string, end?: "whole" | "cut", logprobs: Logprobs = []): void {
     const read = calls?.push(more) ?? { text: more, toolCalls: [] };
-    const text = read.text + (isLast ? (calls?.rest().text ?? "") : "");
-    const { toolCalls } = read;
+    const text = read.text + (end && calls ? calls.rest(end === "cut").text : "");
+    const toolCalls = read.toolCalls.slice(0, mostCalls - told.toolCalls.length);
     told.text += text;
     told.toolCalls.push(...toolCalls);
     told.logprobs.push(...logprobs);
@@ -54,12 +57,12 @@ export function createAnswerParts(
   function take(more: string, logprob?: Logprobs[number]): boolean {
     tokens++;
     const { text, isStopped } = stops.push(more);
-    tell(text, isStopped, logprob && [logprob]);
-    return isStopped;
+    tell(text, isStopped ? "cut" : undefined, logprob && [logprob]);
+    return isStopped || told.toolCalls.length === mostCalls;
   }
 
   function end(reason: typeof finishReason): void {
-    tell(stops.rest(), true);
+    tell(stops.rest(), reason === "stop" ? "whole" : "cut");
     isWhole = reason === "stop";
     finishReason = reason;
   }

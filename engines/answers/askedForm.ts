@@ -4,7 +4,7 @@ import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { type Form, createConstraints } from "./grammar/constraint.ts";
 import { schemaGrammar } from "./grammar/schemaGrammar.ts";
-import { callGrammar } from "./tools/callGrammar.ts";
+import { callGrammar, hasOneCall } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
 
@@ -34,9 +34,11 @@ export function askedForm(
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
   const named = offered.filter((tool) => name === undefined || tool.function.name === name);
   const names = named.map((tool) => tool.function.name);
+  const isHeld = schema !== undefined || isNeeded;
+  const isOne = hasOneCall({ ...request, toolChoice });
   return {
-    form: schema !== undefined || isNeeded ? heldTo(schema, found, named) : undefined,
-    calls: found && createCallReader(found, names),
+    form: isHeld ? heldTo(schema, { form: found, tools: named, isOne }) : undefined,
+    calls: found && createCallReader(found, names, isNeeded),
     markers: found?.markers ?? [],
   };
 }
@@ -66,16 +68,15 @@ export function withoutHiddenTools(request: InferRequest): InferRequest {
 /** A schema's JSON, calls, or one of both. */
 function heldTo(
   schema: JsonSchema | undefined,
-  form: ToolForm | undefined,
-  tools: readonly Tool[],
+  { form, tools, isOne }: { form: ToolForm | undefined; tools: readonly Tool[]; isOne: boolean },
 ): Form {
   const called = tools.map(({ function: { name, parameters } }) => [name, parameters]);
   return {
-    key: form ? [schema ?? "", called, form] : schema,
+    key: form ? [schema ?? "", called, form, isOne] : schema,
     grammar: (of) =>
       of.either(
         schema === undefined ? of.none : schemaGrammar(of, schema),
-        form ? callGrammar(of, form, tools) : of.none,
+        form ? callGrammar(of, form, tools, isOne) : of.none,
       ),
   };
 }

@@ -9,11 +9,11 @@ export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
   hasTemplate: true,
   sequencesOf: (row) => [spansOf(row)],
-  promptTokens({ messages, tools, prompt = "" }, style, begun = "") {
+  promptTokens({ messages, tools, prompt = "", raw }, style, begun = "") {
     if (tools) throw withoutTools();
     const open = () => {
       if (messages) return openConversation(messages.map(asMessage));
-      if (style === "text") return openDocument(prompt);
+      if (raw || style === "text") return openDocument(prompt);
       return openConversation([{ role: "user", content: prompt }]);
     };
     return [...open(), ...encode(begun)];

@@ -94,13 +94,13 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   }
 
   function promptTokens(request: InferRequest, style: PromptStyle, begun = ""): number[] {
-    const { prompt = "", tools } = request;
+    const { prompt = "", raw, tools } = request;
     const messages = request.messages?.map(asMessage);
     if (!render) {
       if (tools) throw withoutTools();
       return encode((messages?.map(({ content }) => content).join("") ?? prompt) + begun);
     }
-    if (!messages && style === "text") return encode(prompt + begun);
+    if (!messages && (raw || style === "text")) return encode(prompt + begun);
     const conversation = messages ? { messages, ...(tools && { tools }) } : question(prompt);
     return encode(renderOpen(render, conversation) + begun, false);
   }

@@ -28,8 +28,8 @@ const checkMethod: Check = (request, policy) => {
   return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
 };
 
-const checkTarget: Check = (request, _, { advice }) => {
-  if (isWellFormed(request)) return undefined;
+const checkTarget: Check = (request, _, { advice, takesEncodedSlashes }) => {
+  if (isWellFormed(request, takesEncodedSlashes)) return undefined;
   return { status: 400, error: `The request's target is malformed. ${advice}` };
 };
 

@@ -18,7 +18,10 @@ export function problemOfAnswer(request: Request): string | undefined {
   return undefined;
 }
 
-const PROBLEMS = [problemOfStop, problemOfChoices, problemOfToolChoice, problemOfAll];
+const PROBLEMS = [
+  ...[problemOfStop, problemOfChoices, problemOfToolChoice],
+  ...[problemOfParallelCalls, problemOfAll],
+];
 
 function problemOfStop({ stop }: Request): string | undefined {
   if (stop === undefined) return undefined;
@@ -58,6 +61,11 @@ function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined
   if (names.includes(name as string)) return undefined;
   const known = names.length > 0 ? `: it has ${names.join(", ")}` : "";
   return `needs a tool named ${JSON.stringify(name)} for its toolChoice${known}`;
+}
+
+function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefined {
+  const isRight = parallelToolCalls === undefined || typeof parallelToolCalls === "boolean";
+  return isRight ? undefined : "needs true or false as its parallelToolCalls";
 }
 
 /** Each of these alone says what the answer is. */

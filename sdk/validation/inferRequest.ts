@@ -11,6 +11,7 @@ const OPTIONS = Object.keys({
   messages: true,
   tools: true,
   prompt: true,
+  raw: true,
   maxTokens: true,
   temperature: true,
   topP: true,
@@ -19,6 +20,7 @@ const OPTIONS = Object.keys({
   choices: true,
   schema: true,
   toolChoice: true,
+  parallelToolCalls: true,
   logprobs: true,
   signal: true,
 } satisfies Record<keyof InferRequest, true>);
@@ -54,6 +56,12 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
   if (wrongTools !== undefined) throw problem(`was given tools it cannot read: ${wrongTools}`);
   if (tools !== undefined && messages === undefined) {
     throw problem("takes tools beside messages, not beside a prompt");
+  }
+  if (
+    numbers["raw"] !== undefined &&
+    (messages !== undefined || typeof numbers["raw"] !== "boolean")
+  ) {
+    throw problem("needs true or false as its raw, beside a prompt");
   }
   for (const [name, { expected, holds }] of Object.entries(SAMPLING)) {
     const value = numbers[name];

@@ -5,7 +5,7 @@ import { targetOf } from "../../http/target.ts";
 import { isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
-import { type AnswerForm, createHead } from "./answerForm.ts";
+import { type AnswerForm, createHead, tokensOf } from "./answerForm.ts";
 import { type ErrorDetails, ApiError, sendApiError } from "./apiError.ts";
 import type { Asked } from "./asked.ts";
 import type { ServeContext } from "./context.ts";
@@ -62,19 +62,26 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         const frames = form.frames(head, asked);
         const began = performance.now();
         const times = { first: 0 };
-        let calls = 0;
         const write = (piece: InferPiece) => {
           stream.open ??= createEventStream(response, frames.piece);
-          stream.open.piece(asked.hasOneCall ? withCalls(piece, 1 - calls) : piece);
-          calls = Math.min(1, calls + (piece.toolCalls?.length ?? 0));
+          stream.open.piece(piece);
         };
-        let result: InferResult;
+        const results: InferResult[] = [];
         try {
-          signal.throwIfAborted();
-          result = await model.infer({ ...asked.request, signal }, (piece) => {
-            times.first ||= performance.now();
-            if (asked.isStreamed) write(piece);
-          });
+          for (const request of asked.requests) {
+            signal.throwIfAborted();
+            let isTold = false;
+            const result = await model.infer({ ...request, signal }, (piece) => {
+              times.first ||= performance.now();
+              isTold = true;
+              if (asked.isStreamed) write(piece);
+            });
+            results.push(result);
+            if (!asked.isStreamed) continue;
+            // An engine may tell the whole answer alone.
+            if (!isTold) write(result);
+            stream.open?.tell(frames.choice(result));
+          }
         } catch (error) {
           // The next request reopens it.
           if (isKitError(error) && OF_DEATH.has(error.code)) forget();
@@ -83,15 +90,12 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
           free();
         }
         const ended = performance.now();
-        const { promptTokens, tokens } = result;
+        const { promptTokens, tokens } = tokensOf(results);
         const first = times.first || ended;
         Object.assign(record, { promptTokens, tokens, firstMs: first - came });
         if (tokens > 0) record.tokensPerSecond = (tokens / (ended - began)) * 1000;
-        const told = asked.hasOneCall ? withCalls(result, 1) : result;
-        if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, told));
-        // An engine may tell the whole answer alone.
-        if (!stream.open) write(result);
-        stream.open?.end(frames.end(told));
+        if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, results));
+        stream.open?.end(frames.end(results));
       } finally {
         giveBack();
       }
@@ -102,12 +106,6 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
 /** Whether the connection ended before the answer did. */
 function isGone(response: ServerResponse): boolean {
   return response.destroyed && !response.writableFinished;
-}
-
-/** Keeps the first call only. */
-function withCalls<T extends InferPiece>({ toolCalls, ...answer }: T, most: number): T {
-  const kept = toolCalls?.slice(0, most) ?? [];
-  return { ...answer, ...(kept.length > 0 && { toolCalls: kept }) } as unknown as T;
 }
 
 function unknownModel(name: string): ApiError {

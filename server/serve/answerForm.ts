@@ -13,15 +13,18 @@ export interface AnswerHead {
 /** The events of a streamed answer, as they are written. */
 export interface Frames {
   piece: (piece: InferPiece) => string;
-  /** What comes after the last piece, the end of the stream included. */
-  end: (result: InferResult) => string;
+  /** Ends a choice; the next piece is another's. */
+  choice: (result: InferResult) => string;
+  /** What comes after the last choice, the end of the stream included. */
+  end: (results: readonly InferResult[]) => string;
 }
 
 /** How a route writes answers. */
 export interface AnswerForm {
   /** Of an answer's id. */
   prefix: string;
-  whole: (head: AnswerHead, result: InferResult) => object;
+  /** @param results one for each choice */
+  whole: (head: AnswerHead, results: readonly InferResult[]) => object;
   frames: (head: AnswerHead, options: { includesUsage: boolean }) => Frames;
 }
 
@@ -36,11 +39,22 @@ export function frame(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
 
-export function usageOf({ promptTokens, tokens }: InferResult): object {
+export function usageOf(results: readonly InferResult[]): object {
+  const { promptTokens, tokens } = tokensOf(results);
   return {
     prompt_tokens: promptTokens,
     completion_tokens: tokens,
     total_tokens: promptTokens + tokens,
+  };
+}
+
+/** Of all choices together. */
+export function tokensOf(
+  results: readonly InferResult[],
+): Pick<InferResult, "promptTokens" | "tokens"> {
+  return {
+    promptTokens: results.reduce((sum, { promptTokens }) => sum + promptTokens, 0),
+    tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
   };
 }
 

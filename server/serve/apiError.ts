@@ -33,6 +33,7 @@ export function invalid(param: string, message: string): ApiError {
 export const SITE: Site = {
   advice: "Send your request to /v1/chat/completions.",
   command: "kit serve",
+  takesEncodedSlashes: true,
   errorBody: (status, message) => apiErrorBody(status, message),
 };
 

@@ -6,16 +6,15 @@ import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
 export interface Asked {
   /** The model's name. */
   model: string;
-  request: InferRequest;
+  /** One for each choice of the answer, in their order. */
+  requests: readonly InferRequest[];
   isStreamed: boolean;
   /** Whether a stream ends with the count of tokens. */
   includesUsage: boolean;
-  /** At most one call of a tool. */
-  hasOneCall: boolean;
 }
 
 /** The fields that say which model answers, and how the answer is sent. */
-export function deliveryOf(body: Body): Omit<Asked, "request" | "hasOneCall"> {
+export function deliveryOf(body: Body): Omit<Asked, "requests"> {
   const model = fieldOf(body, "model");
   if (typeof model !== "string" || model === "") {
     throw invalid("model", "model must be a string. Send a name that GET /v1/models lists.");

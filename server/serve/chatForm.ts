@@ -13,24 +13,10 @@ const NO_CONTENT = '"content":""';
 export const CHAT_FORM: AnswerForm = {
   prefix: "chatcmpl",
 
-  whole: ({ id, created, model }, result) => {
-    const { text, toolCalls = [], finishReason } = result;
-    const calls = toolCalls.map(callOf);
-    const message = {
-      role: "assistant",
-      content: text === "" && calls.length > 0 ? null : text,
-      refusal: null,
-      ...(calls.length > 0 && { tool_calls: calls }),
-    };
-    const choice = {
-      ...{ index: 0, message, logprobs: logprobsOf(result.logprobs) ?? null },
-      finish_reason: FINISH_REASONS[finishReason],
-    };
-    return {
-      ...{ id, object: "chat.completion", created, model },
-      ...{ choices: [choice], usage: usageOf(result) },
-    };
-  },
+  whole: ({ id, created, model }, results) => ({
+    ...{ id, object: "chat.completion", created, model },
+    ...{ choices: results.map(choiceOf), usage: usageOf(results) },
+  }),
 
   frames({ id, created, model }, { includesUsage }) {
     const common = { id, object: "chat.completion.chunk", created, model };
@@ -64,16 +50,26 @@ export const CHAT_FORM: AnswerForm = {
         const said = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
         return opening() + said + told;
       },
-      end(result) {
-        const last = chunk({}, undefined, FINISH_REASONS[result.finishReason]);
-        const counted = includesUsage
-          ? { ...common, choices: [], usage: usageOf(result) }
-          : undefined;
-        return opening() + last + streamEnd(counted);
-      },
+      choice: ({ finishReason }) => opening() + chunk({}, undefined, FINISH_REASONS[finishReason]),
+      end: (results) =>
+        streamEnd(includesUsage ? { ...common, choices: [], usage: usageOf(results) } : undefined),
     };
   },
 };
+
+function choiceOf({ text, toolCalls = [], finishReason, logprobs }: InferResult, index: number) {
+  const calls = toolCalls.map(callOf);
+  const message = {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return {
+    ...{ index, message, logprobs: logprobsOf(logprobs) ?? null },
+    finish_reason: FINISH_REASONS[finishReason],
+  };
+}
 
 function callOf({ id, function: { name, arguments: given } }: ToolCall) {
   return {

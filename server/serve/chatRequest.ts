@@ -43,9 +43,10 @@ export function chatRequest(body: Body): Asked {
     messages: messagesOf(body),
     ...samplingOf(body),
     ...defined({ tools, toolChoice: toolChoiceOf(body, tools) }),
+    ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
     ...defined({ schema: schemaOf(body), logprobs: logprobsOf(body) }),
   };
-  return { ...delivery, request, hasOneCall: !allowsMoreCalls(body) };
+  return { ...delivery, requests: [request] };
 }
 
 function messagesOf(body: Body): ChatMessage[] {

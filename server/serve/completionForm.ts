@@ -8,24 +8,24 @@ const NO_TEXT = '"text":""';
 export const COMPLETION_FORM: AnswerForm = {
   prefix: "cmpl",
 
-  whole: ({ id, created, model }, result) => {
-    const { text, finishReason, logprobs } = result;
-    const choice = { index: 0, text, logprobs: logprobsOf(logprobs, 0) ?? null };
-    return {
-      ...{ id, object: "text_completion", created, model },
-      choices: [{ ...choice, finish_reason: finishReason }],
-      usage: usageOf(result),
-    };
-  },
+  whole: ({ id, created, model }, results) => ({
+    ...{ id, object: "text_completion", created, model },
+    choices: results.map(({ text, finishReason, logprobs }, index) => ({
+      ...{ index, text, logprobs: logprobsOf(logprobs, 0) ?? null },
+      finish_reason: finishReason,
+    })),
+    usage: usageOf(results),
+  }),
 
   frames({ id, created, model }, { includesUsage }) {
     const common = { id, object: "text_completion", created, model };
     const usage = includesUsage ? { usage: null } : {};
-    const [before = "", after = ""] = chunk("").split(NO_TEXT);
+    let index = 0;
     let offset = 0;
+    let [before = "", after = ""] = chunk("").split(NO_TEXT);
 
     function chunk(text: string, logprobs?: object, finishReason?: string): string {
-      const choice = { index: 0, text, logprobs: logprobs ?? null };
+      const choice = { index, text, logprobs: logprobs ?? null };
       return frame({
         ...common,
         choices: [{ ...choice, finish_reason: finishReason ?? null }],
@@ -41,12 +41,15 @@ export const COMPLETION_FORM: AnswerForm = {
         offset += logprobs.reduce((length, { token }) => length + token.length, 0);
         return written;
       },
-      end(result) {
-        const counted = includesUsage
-          ? { ...common, choices: [], usage: usageOf(result) }
-          : undefined;
-        return chunk("", undefined, result.finishReason) + streamEnd(counted);
+      choice({ finishReason }) {
+        const last = chunk("", undefined, finishReason);
+        index++;
+        offset = 0;
+        [before = "", after = ""] = chunk("").split(NO_TEXT);
+        return last;
       },
+      end: (results) =>
+        streamEnd(includesUsage ? { ...common, choices: [], usage: usageOf(results) } : undefined),
     };
   },
 };

@@ -4,6 +4,7 @@ import { type Body, type NumberRange, fieldOf, numberOf, refuseUnlessNeutral } f
 import { defined, samplingOf } from "./sampling.ts";
 
 const MOST_TOP = 5;
+const MOST_PROMPTS = 1000;
 const TOP: NumberRange = {
   expected: `a whole number from 0 to ${MOST_TOP}`,
   holds: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_TOP,
@@ -24,16 +25,20 @@ export function completionRequest(body: Body): Asked {
   refuseUnlessNeutral(body, "suffix", (suffix) => suffix === "", "Send none.");
   refuseUnlessNeutral(body, "best_of", (count) => count === 1, "Leave it out, or send 1.");
   const logprobs = numberOf(body, "logprobs", TOP);
-  return {
-    ...delivery,
-    request: { prompt: promptOf(body), ...samplingOf(body), ...defined({ logprobs }) },
-    hasOneCall: false,
-  };
+  const requests = promptsOf(body).map((prompt) => ({
+    ...{ prompt, raw: true, ...samplingOf(body) },
+    ...defined({ logprobs }),
+  }));
+  return { ...delivery, requests };
 }
 
-function promptOf(body: Body): string {
+function promptsOf(body: Body): string[] {
   const given = fieldOf(body, "prompt");
-  const prompt: unknown = Array.isArray(given) && given.length === 1 ? given[0] : given;
-  if (typeof prompt === "string") return prompt;
-  throw invalid("prompt", "prompt must be a string. Send one request for each prompt.");
+  const prompts: unknown[] = Array.isArray(given) ? given : [given];
+  const isRight = prompts.length > 0 && prompts.length <= MOST_PROMPTS;
+  if (isRight && prompts.every((one) => typeof one === "string")) return prompts;
+  throw invalid(
+    "prompt",
+    `prompt must be a string, or a list of 1 to ${MOST_PROMPTS} strings. Send texts, not tokens.`,
+  );
 }

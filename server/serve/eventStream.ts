@@ -9,6 +9,8 @@ const MOST_UNREAD_BYTES = 1024 * 1024;
 /** An answer that is sent as it comes. */
 export interface EventStream {
   piece: (piece: InferPiece) => void;
+  /** After the pieces before. */
+  tell: (frames: string) => void;
   end: (frames: string) => void;
   fail: (error: ApiError) => void;
 }
@@ -52,6 +54,10 @@ export function createEventStream(
     piece(piece) {
       unsent = unsent ? joined(unsent, piece) : piece;
       if (!response.writableNeedDrain || isLong(unsent)) flush();
+    },
+    tell(frames) {
+      flush();
+      write(frames);
     },
     end(frames) {
       flush();

@@ -21,7 +21,8 @@ export async function readJsonBody(
   const { headers } = request;
   const [type = ""] = (headers["content-type"] ?? "").split(";");
   const isJson = type.trim().toLowerCase() === "application/json";
-  if (!isJson || headers["content-encoding"] !== undefined) {
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (!isJson || encoding.trim().toLowerCase() !== "identity") {
     request.resume();
     throw new ApiError(
       415,

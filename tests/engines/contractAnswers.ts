@@ -30,6 +30,12 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
       expect(await model.infer(QUESTION)).toMatchObject({ promptTokens: 5 });
     }));
 
+  it("goes on with a raw prompt as it is", () =>
+    asking(async (model) => {
+      const raw = await model.infer({ prompt: "1", raw: true, maxTokens: 1 });
+      expect(raw).toMatchObject({ promptTokens: 2 });
+    }));
+
   it("streams what it answers, and its result", () =>
     asking(async (model) => {
       for (const request of [QUESTION, RAMBLING]) {

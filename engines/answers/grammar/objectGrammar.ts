@@ -16,7 +16,9 @@ export function objectGrammar(reading: Reading, keywords: Keywords): Expression 
   const needed = new Set(listOf("required", required).map(String));
   const known = [...new Set([...keysOf(properties), ...needed])];
   // Where nothing is said, an object has its properties alone, or any.
-  const more = additionalProperties ?? unevaluatedProperties ?? known.length === 0;
+  const isBound = "properties" in keywords && propertyNames === true && minProperties === 0;
+  const isFree = known.length === 0 && !isBound;
+  const more = additionalProperties ?? unevaluatedProperties ?? isFree;
   const unnamed =
     more === false && (additionalProperties ?? unevaluatedProperties) !== false ? true : more;
   const valueOf = (name: string) =>

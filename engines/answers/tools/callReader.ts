@@ -12,16 +12,21 @@ export interface Read {
 /** Tells the calls of tools in an answer from its text, as it comes. */
 export interface CallReader {
   push: (text: string) => Read;
-  /** What was held back, once nothing more comes. */
-  rest: () => Read;
+  /**
+   * What was held back, once nothing more comes.
+   * @param isCut whether the model would go on, so that what it has begun of a call is no text
+   */
+  rest: (isCut: boolean) => Read;
 }
 
 /**
  * @param names of the tools; a call of any other name stays text
+ * @param isHeld whether the answer can be nothing but calls
  */
 export function createCallReader(
-  { begin, separator, end, key }: ToolForm,
+  { begin, separator, end, key, around }: ToolForm,
   names: readonly string[],
+  isHeld = false,
 ): CallReader {
   // White space varies between models.
   const [marker = ""] = begin.trim().split(/\s/);
@@ -127,6 +132,12 @@ export function createCallReader(
     return text.slice(known);
   }
 
+  /** Whether what is held is the beginning of a call. */
+  function isBegun(): boolean {
+    if (state === "text") return false;
+    return marker !== "" || bare(held).startsWith(bare(around[0]));
+  }
+
   function callOf(text: string): ToolCall | undefined {
     const members = membersOf(text);
     const [named, given] = [members?.get("name"), members?.get(key)];
@@ -141,10 +152,11 @@ export function createCallReader(
 
   return {
     push,
-    rest() {
-      const text = state === "text" ? withoutSpace(stops.rest()) : state === "behind" ? "" : held;
+    rest(isCut) {
+      const left = state === "text" ? withoutSpace(stops.rest()) : held;
+      const isCall = state === "behind" || (isCut && (isHeld || isBegun()));
       held = "";
-      return { text, toolCalls: [] };
+      return { text: isCall ? "" : left, toolCalls: [] };
     },
   };
 }

@@ -15,7 +15,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
     messages = request.get("messages")
     if messages is None:
         style = tokenizer.init_kwargs.get("prompt_style", "message")
-        if style == "text" or tokenizer.chat_template is None:
+        if request.get("raw") or style == "text" or tokenizer.chat_template is None:
             return list(encode(request["prompt"] + begun, tokenizer)["input_ids"])
         messages = [{"role": "user", "content": request["prompt"]}]
     conversation = Conversation(

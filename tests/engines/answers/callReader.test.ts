@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { createAnswerParts } from "../../../engines/answers/answerParts.ts";
 import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
 import { type ToolForm, findToolForm } from "../../../engines/answers/tools/toolForm.ts";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
 import { endIds } from "../../../engines/tokens/ends.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
+import type { InferPiece } from "../../../protocol/infer.ts";
 import { STYLES } from "../tokens/styles.ts";
 import { TEMPLATES } from "./toolTemplates.ts";
 
@@ -43,13 +45,17 @@ test("the form of calls is found in what the chat template writes", () => {
 });
 
 /** What a reader tells of a text, whichever parts it comes in. */
-function readAll(name: keyof typeof TEMPLATES, text: string) {
+function readAll(
+  name: keyof typeof TEMPLATES,
+  text: string,
+  { isCut = false, isHeld = false } = {},
+) {
   const found = [1, 2, 3, 7, text.length].map((size) => {
-    const reader = createCallReader(formOf(name)!, ["f", "g"]);
+    const reader = createCallReader(formOf(name)!, ["f", "g"], isHeld);
     const reads = [];
     for (let at = 0; at < text.length; at += size)
       reads.push(reader.push(text.slice(at, at + size)));
-    reads.push(reader.rest());
+    reads.push(reader.rest(isCut));
     return {
       text: reads.map((read) => read.text).join(""),
       calls: reads.flatMap((read) =>
@@ -113,4 +119,51 @@ test("a broken call stays text, and the next is a call", () => {
   expect(readAll("hermes", `${broken}<tool_call>${G}</tool_call>`)).toEqual({
     ...{ text: broken, calls: ["g {}"] },
   });
+});
+
+test.each([
+  ["hermes", '<tool_call>\n{"name": "f", "argum', "", []],
+  ["hermes", "Well.\n<tool_call>", "Well.\n", []],
+  ["hermes", `<tool_call>${F}</tool_call>\n<tool_call>\n{"na`, "", CALLS.slice(0, 1)],
+  ["hermes", "Well, <tool", "Well, <tool", []],
+  ["hermes", "Write <tool_call> before", "Write <tool_call> before", []],
+  ["mistral", `[TOOL_CALLS] [${F}, {"name": "g", `, "", CALLS.slice(0, 1)],
+  ["mistral", "[TOOL_CALLS]", "", []],
+  ["llama", '{"name": "f", "para', "", []],
+  ["llama", '{"name": ', '{"name": ', []],
+  ["llama", '{"a": 1', '{"a": 1', []],
+] as const)("%s: a call that is cut off is no text: %j", (name, answer, text, calls) => {
+  expect(readAll(name, answer, { isCut: true })).toEqual({ text, calls });
+});
+
+test.each([
+  ["hermes", "<tool_c"],
+  ["llama", '{"na'],
+] as const)(
+  "%s: where only calls may come, the beginning of one is no text: %j",
+  (name, answer) => {
+    expect(readAll(name, answer, { isCut: true, isHeld: true })).toEqual({ text: "", calls: [] });
+  },
+);
+
+test("an answer that may have one call ends with it", () => {
+  for (const [more, ended] of [
+    [{ parallelToolCalls: false }, true],
+    [{ toolChoice: { name: "f" } }, true],
+    [{}, false],
+  ] as const) {
+    const pieces: InferPiece[] = [];
+    const reader = createCallReader(formOf("hermes")!, ["f", "g"]);
+    const parts = createAnswerParts({ prompt: "?", ...more }, reader, (piece) =>
+      pieces.push(piece),
+    );
+    expect([parts.take("Well. <tool_call>"), parts.take(F)]).toEqual([false, ended]);
+    if (!ended) parts.end("stop");
+    const call = { type: "function", function: { name: "f", arguments: CALLS[0]!.slice(2) } };
+    expect(pieces).toEqual([{ text: "Well. " }, { text: "", toolCalls: [call] }]);
+    expect(parts.result(7)).toEqual({
+      ...{ text: "Well. ", toolCalls: [call], finishReason: "toolCalls" },
+      ...{ promptTokens: 7, tokens: 2 },
+    });
+  }
 });

@@ -94,6 +94,9 @@ describe.runIf(hasPython)("the Python engine's answers beside the embedded engin
       { ...asked, maxTokens: 100, toolChoice: { name: TOOLS[1]!.function.name }, logprobs: 1 },
       { ...asked, maxTokens: 10 },
       { ...asked, maxTokens: 10, toolChoice: "none" },
+      { ...asked, maxTokens: 100, toolChoice: "required", parallelToolCalls: false },
+      { ...asked, maxTokens: 7, toolChoice: "required" },
+      { prompt: "<|im_start|>user\nHi", raw: true, maxTokens: 5 },
     ];
     for (const parts of [false, true]) {
       const { ours, theirs } = await both(folder, requests, parts);

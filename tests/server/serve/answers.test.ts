@@ -57,28 +57,24 @@ test("its log probabilities are finite, with the likeliest of each place", async
   });
 });
 
-test("calls of tools have ids and JSON as arguments; at most one where the request says so", async () => {
+test("calls of tools have ids and JSON as arguments", async () => {
   const result: InferResult = { ...RESULT, text: "", toolCalls: [CALL, CALL] };
   const { post } = await serve(told({ ...result, finishReason: "toolCalls" }));
   const call = {
     ...{ id: expect.stringMatching(/^call_[0-9a-f]{24}$/), type: "function" },
     function: { name: "look", arguments: '{"at":"7"}' },
   };
-  for (const [more, calls] of [
-    [{}, [call, call]],
-    [{ parallel_tool_calls: false }, [call]],
-  ] as const) {
-    const whole = await post("chat/completions", chat("1", more));
-    expect(await whole.json()).toMatchObject({
-      choices: [{ finish_reason: "tool_calls", message: { content: null, tool_calls: calls } }],
-    });
-    const streamed = await post("chat/completions", chat("1", { ...more, stream: true }));
-    const events = eventsIn(await streamed.text()) as { choices: { delta: object }[] }[];
-    expect(events[1]?.choices[0]?.delta).toEqual({
-      tool_calls: calls.map((each, index) => ({ index, ...each })),
-    });
-    expect(events[2]).toMatchObject({ choices: [{ delta: {}, finish_reason: "tool_calls" }] });
-  }
+  const calls = [call, call];
+  const whole = await post("chat/completions", chat("1"));
+  expect(await whole.json()).toMatchObject({
+    choices: [{ finish_reason: "tool_calls", message: { content: null, tool_calls: calls } }],
+  });
+  const streamed = await post("chat/completions", chat("1", { stream: true }));
+  const events = eventsIn(await streamed.text()) as { choices: { delta: object }[] }[];
+  expect(events[1]?.choices[0]?.delta).toEqual({
+    tool_calls: calls.map((each, index) => ({ index, ...each })),
+  });
+  expect(events[2]).toMatchObject({ choices: [{ delta: {}, finish_reason: "tool_calls" }] });
 });
 
 test("a stream is chunks of one id: the role, each piece, the reason of its end, and [DONE]", async () => {
@@ -165,17 +161,58 @@ test("a plain completion has OpenAI's form, whole and streamed, with its log pro
   ]);
 });
 
+test("each prompt of a plain completion has a choice, in their order, whole and streamed", async () => {
+  const model = sayBack();
+  const { post, records } = await serve(model);
+  const asked = { model: "dates", prompt: ["a b", "", "c"] };
+  const whole = await post("completions", asked);
+  const usage = { prompt_tokens: 21, completion_tokens: 3, total_tokens: 24 };
+  const common = { logprobs: null, finish_reason: "stop" };
+  expect(await whole.json()).toMatchObject({
+    choices: ["a b", "", "c"].map((text, index) => ({ index, text, ...common })),
+    usage,
+  });
+  expect(model.asked).toMatchObject(asked.prompt.map((prompt) => ({ prompt, raw: true })));
+  const options = { stream: true, stream_options: { include_usage: true } };
+  const streamed = await post("completions", { ...asked, ...options });
+  const events = eventsIn(await streamed.text()) as { choices: Choice[]; usage: object }[];
+  type Choice = { index: number; text: string; finish_reason: string | null };
+  const said = events.flatMap(({ choices = [] }) => choices);
+  expect(said.map(({ index, text, finish_reason: end }) => [index, text, end])).toEqual([
+    [0, "a ", null],
+    [0, "b", null],
+    [0, "", "stop"],
+    [1, "", "stop"],
+    [2, "c", null],
+    [2, "", "stop"],
+  ]);
+  expect(events.at(-2)).toMatchObject({ choices: [], usage });
+  expect(events.at(-1)).toBe("[DONE]");
+  expect(records).toMatchObject([
+    { promptTokens: 21, tokens: 3 },
+    { promptTokens: 21, tokens: 3 },
+  ]);
+});
+
 test("the models are listed by each of their names, and found by it", async () => {
   const { url } = await serve();
   const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
   expect(list).toMatchObject({ object: "list" });
-  expect(list.data.map(({ id }) => id)).toEqual(["job-1", "dates", "latest"]);
+  expect(list.data.map(({ id }) => id)).toEqual(["job-1", "dates", "latest", "org/name"]);
   const one = await fetch(`${url}/v1/models/dates`);
   expect(await one.json()).toEqual({
     ...{ id: "dates", object: "model", created: 1_700_000_000, owned_by: "kit" },
   });
-  const none = await fetch(`${url}/v1/models/org/name`);
-  expect([none.status, (await apiErrorOf(none)).code]).toEqual([404, "model_not_found"]);
+  for (const name of ["org/none", "org%2Fnone"]) {
+    const none = await fetch(`${url}/v1/models/${name}`);
+    expect([none.status, (await apiErrorOf(none)).code]).toEqual([404, "model_not_found"]);
+  }
+  for (const name of ["org/name", "org%2Fname", "org%2fname"]) {
+    expect(await (await fetch(`${url}/v1/models/${name}`)).json()).toMatchObject({
+      id: "org/name",
+    });
+  }
+  expect((await fetch(`${url}/v1/models/..%2Fname`)).status).toBe(400);
 });
 
 test.each([

@@ -74,8 +74,9 @@ describe("the openai package, with nothing changed but baseURL", () => {
     }
     expect([text, tokens > 0]).toEqual(["odd", true]);
     expect(probability).toBeGreaterThan(0.5);
-    const plain = await client.completions.create({ model: "latest", prompt: "8" });
-    expect(plain.choices[0]?.text).toBe("even");
+    // Without a chat template, these are no questions.
+    const plain = await client.completions.create({ model: "latest", prompt: ["8", "7"] });
+    expect(plain.choices.map(({ index }) => index)).toEqual([0, 1]);
   });
 
   it("gets an answer that parses, for a schema, whole and streamed", async () => {

@@ -23,8 +23,8 @@ function refusal(read: () => unknown): [string | undefined, string] {
 describe("a chat completion's request", () => {
   it("is greedy, whole and as long as the context unless it asks otherwise", () => {
     expect(chat()).toEqual({
-      ...{ model: "m", isStreamed: false, includesUsage: false, hasOneCall: false },
-      request: { messages },
+      ...{ model: "m", isStreamed: false, includesUsage: false },
+      requests: [{ messages }],
     });
   });
 
@@ -36,25 +36,28 @@ describe("a chat completion's request", () => {
       ...{ parallel_tool_calls: false, response_format: { type: "json_object" } },
     });
     expect(asked).toEqual({
-      ...{ model: "m", isStreamed: true, includesUsage: true, hasOneCall: true },
-      request: {
-        ...{ messages, temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 3, stop: ["\n"] },
-        ...{ logprobs: 2, tools, toolChoice: { name: "look" }, schema: { type: "object" } },
-      },
+      ...{ model: "m", isStreamed: true, includesUsage: true },
+      requests: [
+        {
+          ...{ messages, temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 3, stop: ["\n"] },
+          ...{ logprobs: 2, tools, toolChoice: { name: "look" }, schema: { type: "object" } },
+          parallelToolCalls: false,
+        },
+      ],
     });
   });
 
   it("takes a JSON Schema from response_format, and none from text", () => {
     const schema = { type: "object", properties: { a: { type: "string" } } };
     const format = { type: "json_schema", json_schema: { name: "a", strict: true, schema } };
-    expect(chat({ response_format: format }).request.schema).toEqual(schema);
-    expect(chat({ response_format: { type: "text" } }).request).toEqual({ messages });
+    expect(chat({ response_format: format }).requests[0]?.schema).toEqual(schema);
+    expect(chat({ response_format: { type: "text" } }).requests[0]).toEqual({ messages });
   });
 
   it("draws anew each time when it asks for chance without a seed", () => {
-    const seeds = Array.from({ length: 5 }, () => chat({ temperature: 1 }).request.seed);
+    const seeds = Array.from({ length: 5 }, () => chat({ temperature: 1 }).requests[0]?.seed);
     expect(new Set(seeds).size).toBe(5);
-    expect(chat({ temperature: 0 }).request.seed).toBeUndefined();
+    expect(chat({ temperature: 0 }).requests[0]?.seed).toBeUndefined();
   });
 
   it("takes neutral values, null, and fields that it does not know", () => {
@@ -65,7 +68,7 @@ describe("a chat completion's request", () => {
       ...{ stop: null, seed: null, tools: null, response_format: null, stream: null },
       ...{ max_tokens: null, audio: null, functions: null, stream_options: null },
     };
-    expect(chat(neutral).request).toEqual({ messages });
+    expect(chat(neutral).requests[0]).toEqual({ messages });
   });
 
   it("takes texts in parts, developers, and tools' answers", () => {
@@ -78,7 +81,7 @@ describe("a chat completion's request", () => {
       },
       { role: "tool", tool_call_id: "a", content: "2" },
     ];
-    expect(chatRequest({ model: "m", messages: conversation }).request).toEqual({
+    expect(chatRequest({ model: "m", messages: conversation }).requests[0]).toEqual({
       messages: conversation,
     });
   });
@@ -167,10 +170,15 @@ describe("a chat completion's request", () => {
 describe("a plain completion's request", () => {
   it("asks the model for what it says", () => {
     expect(plain({ logprobs: 3, echo: false, suffix: null, best_of: 1, max_tokens: 2 })).toEqual({
-      ...{ model: "m", isStreamed: false, includesUsage: false, hasOneCall: false },
-      request: { prompt: "1", logprobs: 3, maxTokens: 2 },
+      ...{ model: "m", isStreamed: false, includesUsage: false },
+      requests: [{ prompt: "1", raw: true, logprobs: 3, maxTokens: 2 }],
     });
-    expect(plain({ prompt: ["a"] }).request).toEqual({ prompt: "a" });
+    expect(plain({ prompt: ["a", "b"] }).requests).toEqual([
+      { prompt: "a", raw: true },
+      { prompt: "b", raw: true },
+    ]);
+    const drawn = plain({ prompt: ["a", "a"], temperature: 1 }).requests;
+    expect(drawn[0]?.seed).not.toBe(drawn[1]?.seed);
   });
 
   it.each([
@@ -179,8 +187,10 @@ describe("a plain completion's request", () => {
     [{ best_of: 2 }, "best_of", /not supported/],
     [{ logprobs: 6 }, "logprobs", /from 0 to 5/],
     [{ logprobs: true }, "logprobs", /from 0 to 5/],
-    [{ prompt: ["a", "b"] }, "prompt", /one request for each prompt/],
-    [{ prompt: [1, 2] }, "prompt", /must be a string/],
+    [{ prompt: [] }, "prompt", /a list of 1 to 1000 strings/],
+    [{ prompt: Array.from({ length: 1001 }, String) }, "prompt", /a list of 1 to 1000 strings/],
+    [{ prompt: [1, 2] }, "prompt", /Send texts, not tokens\.$/],
+    [{ prompt: [["a"]] }, "prompt", /must be a string/],
     [{ prompt: undefined }, "prompt", /must be a string/],
     [{ n: 3 }, "n", /not supported/],
   ])("is refused with the field's name: %j", (more, param, message) => {

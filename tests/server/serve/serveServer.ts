@@ -91,7 +91,7 @@ export async function serve(
     atOnce,
     open: () => Promise.resolve(model),
   };
-  await models.put(served, ["job-1", "dates", "latest"]);
+  await models.put(served, ["job-1", "dates", "latest", "org/name"]);
   const records: RequestRecord[] = [];
   const errors: unknown[] = [];
   const server = await startServeServer({

@@ -52,12 +52,55 @@ test.each(["hermes", "llama", "mistral"] as const)(
           );
           if (typeof toolChoice === "object") expect(called.name).toBe(toolChoice.name);
         }
+        if (typeof toolChoice === "object") expect(found.toolCalls).toHaveLength(1);
         expect(pieces.flatMap(({ toolCalls = [] }) => toolCalls)).toEqual(found.toolCalls);
       }
     }
     await model.close();
   },
 );
+
+test.each(["hermes", "llama", "mistral"] as const)(
+  "%s: an answer that is cut off in its call has no text",
+  async (name) => {
+    const model = await modelOf(name);
+    const request = { ...ASKED, toolChoice: { name: "find_book" } };
+    const { tokens } = await model.infer({ ...request, maxTokens: 400 });
+    for (let maxTokens = 1; maxTokens < tokens; maxTokens++) {
+      const cut = await model.infer({ ...request, maxTokens });
+      expect(cut).toMatchObject({ text: "", finishReason: "length", tokens: maxTokens });
+      expect(cut.toolCalls).toBeUndefined();
+    }
+    await model.close();
+  },
+);
+
+test("an answer has one call where it may have no more", async () => {
+  const model = await modelOf("hermes");
+  const request = { ...ASKED, toolChoice: "required", temperature: 2, maxTokens: 400 } as const;
+  const counts = new Set<number | undefined>();
+  for (const seed of [1, 2, 3, 4]) {
+    const { toolCalls } = await model.infer({ ...request, seed });
+    counts.add(toolCalls?.length);
+    const one = await model.infer({ ...request, seed, parallelToolCalls: false });
+    expect(one).toMatchObject({ text: "", finishReason: "toolCalls" });
+    expect(one.toolCalls).toHaveLength(1);
+  }
+  expect(Math.max(...[...counts].map(Number))).toBeGreaterThan(1);
+  await model.close();
+});
+
+test("a tool without parameters is called without arguments", async () => {
+  const model = await modelOf("hermes");
+  for (const parameters of [undefined, {}, { type: "object", properties: {} }]) {
+    const tools = [
+      { type: "function" as const, function: { name: "now", ...(parameters && { parameters }) } },
+    ];
+    const found = await model.infer({ ...ASKED, tools, toolChoice: { name: "now" } });
+    expect(found.toolCalls?.[0]?.function).toEqual({ name: "now", arguments: "{}" });
+  }
+  await model.close();
+});
 
 test("a form that is not known is told when a call is required; otherwise calls stay text", async () => {
   const model = await modelOf("unknown");
