@@ -5,6 +5,7 @@ import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import { type TrainConfig, isPretrained } from "../protocol/trainConfig.ts";
 import { locateModel } from "./checkpoint/locateModel.ts";
 import { chosenRows, heldOutRows } from "./dataset/heldOut.ts";
+import { type Row, ROW_FORM } from "./dataset/row.ts";
 import { rowLimit } from "./dataset/rowLimit.ts";
 import { readRows } from "./dataset/rows.ts";
 import { objectiveOf } from "./objectives/objectives.ts";
@@ -35,7 +36,36 @@ export async function heldOutQuestions(
   for (const row of rowsAt(config, path, isHeldOut)) {
     if (isAsked(row) && isChosen[at++] === 1) rows.push(row);
   }
-  return { rows, of, unasked };
+  return { rows, of, unasked, maxTokens: await enoughTokens(config, rows, options) };
+}
+
+/** A model that has not learned to stop rambles on. Its answers need not be read to their end. */
+const MARGIN = 1.25;
+
+async function enoughTokens(
+  config: TrainConfig,
+  rows: readonly DatasetRow[],
+  options: LoadOptions,
+): Promise<number> {
+  const answers = rows.map((row) => ROW_FORM.answersOf?.(row as Row)?.at(-1) ?? "");
+  const tokensOf = await countsTokens(config, options);
+  const [own, end] = [Math.max(0, ...answers.map(tokensOf)), 1];
+  return Math.ceil(MARGIN * (own + end));
+}
+
+/** Counts a text's tokens; where Kit cannot read the model's tokenizer, its bytes, which are no fewer. */
+async function countsTokens(
+  config: TrainConfig,
+  options: LoadOptions,
+): Promise<(text: string) => number> {
+  try {
+    const source = await locateModel(config.model, options);
+    const { tokenizer } = findStartingPoint(source, config);
+    return (prompt) => tokenizer.promptTokens({ prompt }, "text").length;
+  } catch {
+    options.signal?.throwIfAborted();
+    return (text) => Buffer.byteLength(text);
+  }
 }
 
 function* rowsAt(

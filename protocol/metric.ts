@@ -48,7 +48,7 @@ export interface EvaluateOptions {
   metrics: Metrics;
   /** Rows at most, which the seed chooses; a count. Default: 100. */
   rows?: number;
-  /** Tokens of an answer at most. Default: as `infer`. */
+  /** Tokens of an answer at most. Default: what the longest answer of the rows needs, and a quarter more. */
   maxTokens?: number;
   /** Default: 0, the likeliest answer. */
   temperature?: number;
@@ -62,6 +62,8 @@ export interface HeldOutQuestions {
   of: number;
   /** Those beside them that cannot be asked, a count. */
   unasked: number;
+  /** Enough for any of their answers: tokens of the longest, and a quarter more. */
+  maxTokens: number;
 }
 
 /** How to choose them. */

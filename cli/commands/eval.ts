@@ -82,11 +82,11 @@ async function evaluate(named: string, options: Options, signal: AbortSignal): P
   const config = job?.config ?? configOf("kit/nano");
   const metrics = await projectMetrics(project, metric);
   refuseUnknown(min, metrics);
-  const { rows, of, unasked } = await evaluatedRows({
+  const { rows, of, unasked, maxTokens } = await evaluatedRows({
     ...{ project, job, config, data: options.data, onNote },
     most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
-  const asking = { project, rows, config, signal, onNote };
+  const asking = { project, rows, maxTokens, config, signal, onNote };
   const others = other && (await askModel(other, asking));
   const own = await askModel(model, asking);
   const [after, before] = others ? answersOfBoth(own, others) : [own];

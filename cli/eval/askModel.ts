@@ -1,17 +1,22 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import { formatCount } from "../../protocol/format.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
+import { createAskingProgress } from "../../sdk/metrics/askingProgress.ts";
 import type { EvaluatedModel } from "./evaluatedModel.ts";
 import { openAnswers } from "./keptAnswers.ts";
+
+/** Between two notes where nobody watches. */
+const NOTE_MS = 10_000;
 
 interface Asking {
   project: string;
   rows: readonly DatasetRow[];
+  /** Of an answer, unless the config has it. */
+  maxTokens: number;
   config: JobConfig;
   signal: AbortSignal;
   onNote: (text: string) => void;
@@ -20,12 +25,12 @@ interface Asking {
 /** Asks a model for what it was not asked before; loads it only then. */
 export function askModel(
   model: EvaluatedModel,
-  { project, rows, config, signal, onNote }: Asking,
+  { project, rows, config, signal, onNote, ...enough }: Asking,
 ): Promise<Answered[]> {
-  const { maxTokens, temperature } = config.evaluate ?? {};
+  const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
   return model.open(signal, async (load, identity) => {
     const kept = openAnswers(project, identity, onNote);
-    const progress = createProgress(model.name, rows.length);
+    const progress = createProgress(model.name, rows.length, onNote);
     const infer = async (request: InferRequest) => (await load()).infer(request);
     try {
       return await askRows({ infer }, rows, {
@@ -53,15 +58,22 @@ export function answersOfBoth(
   );
 }
 
-/** How far the asking is, where a person sees it. */
-function createProgress(name: string, all: number) {
-  if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
-  const clear = "\r\u001b[K";
-  return {
-    show: (count: number) =>
-      void process.stderr.write(
-        `${clear}asking ${printableNote(name)}: ${formatCount(count)} of ${formatCount(all)}`,
-      ),
-    end: () => void process.stderr.write(clear),
-  };
+/** How far the asking is: for a person at once, elsewhere now and then. */
+function createProgress(name: string, rows: number, onNote: (text: string) => void) {
+  const progress = createAskingProgress(rows);
+  const text = () => `asking ${printableNote(name)}: ${progress.text()}`;
+  if (process.stderr.isTTY) {
+    const clear = "\r\u001b[K";
+    return {
+      show(count: number) {
+        progress.show(count);
+        process.stderr.write(clear + text());
+      },
+      end: () => void process.stderr.write(clear),
+    };
+  }
+  const timer = setInterval(() => {
+    if (progress.text() !== "") onNote(text());
+  }, NOTE_MS).unref();
+  return { show: progress.show, end: () => clearInterval(timer) };
 }

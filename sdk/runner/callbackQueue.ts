@@ -16,8 +16,8 @@ type CallbackName = keyof TrainerCallbacks;
 
 /** Kit's own work before a callback, however long it takes. */
 export interface Preparation {
-  /** For people, as `asking the model …`. */
-  note: string;
+  /** For people, as `asking the model …`: how far it is. */
+  note: () => string;
   run: () => Promise<void>;
 }
 
@@ -122,7 +122,7 @@ function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): 
   for (const { name } of calls) if (has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
   const inWords = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
   const waiting = inWords.length > 0 ? [`waiting for callbacks: ${inWords.join(", ")}`] : [];
-  const notes = [...(calls[0]?.before ? [calls[0].before.note] : []), ...waiting];
+  const notes = [...(calls[0]?.before ? [calls[0].before.note()] : []), ...waiting];
   return notes.length > 0 ? notes.join("; ") : undefined;
 }
 

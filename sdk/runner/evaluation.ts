@@ -8,6 +8,7 @@ import type { Metrics } from "../../protocol/metric.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
 import { askRows, questionOf } from "../metrics/ask.ts";
+import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
@@ -16,6 +17,8 @@ export type Evaluated = EventData["checkpoint.evaluated"];
 export interface Evaluation {
   /** Number of rows that are asked. */
   rows: number;
+  /** How far the asking is, in words, as `31 of 100, 1m 20s left`; empty before the first answer. */
+  progress: () => string;
   /** The model before the training. */
   ofStart: () => Promise<Evaluated>;
   /** A checkpoint's folder, of a job that this one goes on from. */
@@ -36,6 +39,8 @@ interface EvaluationOptions {
   onNote: (text: string) => void;
 }
 
+/** Between two notes on how far the asking before the training is. */
+const NOTE_MS = 10_000;
 /** Above this share of a training's time, Kit says how long asking took. */
 const MUCH = 0.1;
 /** In seconds; shorter isn't worth a note. */
@@ -52,9 +57,10 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   const { config, evaluate, metrics, engine, signal, onNote } = options;
   const { baseType } = config.lora ?? {};
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
-  const { rows, of, unasked } = await heldOutQuestions(config, {
+  const found = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
   });
+  const { rows, of, unasked } = found;
   if (rows.length === 0) {
     const advice =
       config.objective?.type === "kto"
@@ -65,7 +71,8 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       `"evaluate" finds no held-out row with an answer in words. ${advice}, or remove evaluate.`,
     );
   }
-  const { maxTokens, temperature } = evaluate;
+  const { maxTokens = found.maxTokens, temperature } = evaluate;
+  const progress = createAskingProgress(rows.length);
   const lower = lowerIsBetter(config);
   let seconds = 0;
   const told = new Set<string>();
@@ -76,8 +83,11 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
 
   async function evaluated(step: number, model: Pick<LoadedModel, "infer">): Promise<Evaluated> {
     const startedAt = performance.now();
-    const asking = { maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce };
-    const answers = await askRows(model, rows, asking);
+    progress.begin();
+    const answers = await askRows(model, rows, {
+      ...{ maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce },
+      onAnswer: progress.show,
+    });
     const { figures } = await scoreAnswers(metrics, answers, signal);
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
@@ -113,6 +123,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
 
   return {
     rows: rows.length,
+    progress: progress.text,
     async ofStart() {
       const some = rows.length < of ? ` of ${formatCount(of)}` : "";
       const others =
@@ -120,9 +131,16 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       onNote(
         `asking the model for ${formatCount(rows.length)}${some} held-out rows before it is trained${others}`,
       );
-      return withStartingModel(config, { signal, onNote }, (directory) =>
-        asked(0, loadStart(directory)),
-      );
+      const timer = setInterval(() => {
+        if (progress.text() !== "") onNote(`asked ${progress.text()}`);
+      }, NOTE_MS).unref();
+      try {
+        return await withStartingModel(config, { signal, onNote }, (directory) =>
+          asked(0, loadStart(directory)),
+        );
+      } finally {
+        clearInterval(timer);
+      }
     },
     ofFolder,
     of: evaluated,

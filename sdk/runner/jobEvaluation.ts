@@ -83,8 +83,12 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       found = await asking();
       take(found, isCounted);
     };
-    const rows = formatCounted(evaluation?.rows ?? 0, "held-out row");
-    const note = `asking the model for ${rows} at step ${step}`;
+    const note = () => {
+      const { rows = 0, progress } = evaluation ?? {};
+      const far = progress?.() ?? "";
+      const asking = `asking the model for ${formatCounted(rows, "held-out row")} at step ${step}`;
+      return far === "" ? asking : `${asking}: ${far}`;
+    };
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }
 

@@ -57,7 +57,7 @@ describe("the end of a training", () => {
       ...{ onError, has: (name) => name === "onCompleted", onNote: (text) => notes.push(text) },
     });
     const slow = () => new Promise<void>((resolve) => setTimeout(resolve, 12_000));
-    queue.add("onEvaluated", () => {}, { note: "asking", run: slow });
+    queue.add("onEvaluated", () => {}, { note: () => "asking", run: slow });
     queue.add("onCheckpoint", () => {});
     queue.add("onCompleted", slow);
     // Never by a trainer that does not have it.
