@@ -77,8 +77,7 @@ export const command = createCommand("infer")
     const signal = engine?.remote && abortedBySignal();
     const ask = async (model: LoadedModel) => {
       const answer = async ({ request, print }: Question): Promise<string> => {
-        const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });
-        return print(text);
+        return print(await model.infer({ ...request, ...sampling, ...(signal && { signal }) }));
       };
       if (prompt === undefined) {
         // An engine of the project's answers one after another.

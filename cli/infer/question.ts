@@ -7,15 +7,16 @@ import {
   problemOfTools,
 } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { InferRequest } from "../../protocol/infer.ts";
+import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { parseJson, stringifyJson } from "../../protocol/json.ts";
+import { JsonError, parseJson, stringifyJson } from "../../protocol/json.ts";
+import { placeIn } from "../../protocol/jsonProblem.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
 /** A request, and how to print the answer. */
 export interface Question {
   request: InferRequest;
-  print: (answer: string) => string;
+  print: (answer: Pick<InferResult, "text" | "toolCalls">) => string;
 }
 
 /** How lines are read, and what stands in place of an answer. */
@@ -36,7 +37,7 @@ export const ROWS: LineForm = {
 };
 
 export function plainQuestion(prompt: string): Question {
-  return { request: { prompt }, print: (answer) => answer };
+  return { request: { prompt }, print: ({ text }) => text };
 }
 
 /**
@@ -54,7 +55,8 @@ export function rowQuestion(line: string): Question {
   }
   return {
     request: requestOf(row),
-    print: (answer) => stringifyJson({ ...row, answer }) ?? "",
+    print: ({ text, toolCalls }) =>
+      stringifyJson({ ...row, answer: text, ...(toolCalls && { tool_calls: toolCalls }) }) ?? "",
   };
 }
 
@@ -62,11 +64,20 @@ function parse(line: string): Record<string, unknown> {
   let row: unknown;
   try {
     row = parseJson(line);
-  } catch {
-    throw invalid("not valid JSON");
+  } catch (error) {
+    throw error instanceof JsonError ? notJson(line, error) : invalid("nested too deeply");
   }
   if (isRecord(row)) return row;
   throw invalid("not a JSON object");
+}
+
+function notJson(line: string, { message, offset }: JsonError): KitError {
+  const { column } = placeIn(line, offset);
+  const advice = line.slice(0, offset).trim() === "" ? ` Write ${EXPECTED}.` : "";
+  return new KitError(
+    "REQUEST_INVALID",
+    `not valid JSON at character ${column}: ${message}${advice}`,
+  );
 }
 
 function requestOf(row: Record<string, unknown>): InferRequest {
@@ -108,9 +119,8 @@ function userMessage(content: string): ChatMessage {
   return { role: "user", content };
 }
 
+const EXPECTED = '{"prompt":"…"} or {"messages":[{"role":"user","content":"…"}]}';
+
 function invalid(problem: string): KitError {
-  return new KitError(
-    "REQUEST_INVALID",
-    `${problem}. Write {"prompt":"…"} or {"messages":[{"role":"user","content":"…"}]}.`,
-  );
+  return new KitError("REQUEST_INVALID", `${problem}. Write ${EXPECTED}.`);
 }

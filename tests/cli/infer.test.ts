@@ -50,6 +50,15 @@ describe("kit infer", () => {
     for (const named of ["latest", id.slice(0, -2), step4]) expect(ask(named)).toEqual(answer);
   });
 
+  it("adds the calls that the model makes, as it wrote them", () => {
+    const row = '"prompt":"1","tools":[{"type":"function","function":{"name":"f"}}]';
+    const written = '{"id": 2512292042121000001}';
+    const call = { type: "function" as const, function: { name: "f", arguments: written } };
+    expect(rowQuestion(`{${row}}`).print({ text: "", toolCalls: [call] })).toBe(
+      `{${row},"answer":"","tool_calls":[${JSON.stringify(call)}]}`,
+    );
+  });
+
   it("keeps a row's digits and the order of its keys", () => {
     const row = '"id":2512292042121000001,"10":1.0,"2":{"b":-0.0},"prompt":"1"';
     const asked = ["infer", "latest", "--jsonl", "--max-tokens", "8"];
@@ -100,7 +109,9 @@ describe("kit infer", () => {
   });
 
   it.each([
-    ["{oops", /^not valid JSON\. Write /],
+    ["{oops", /^not valid JSON at character 2: a word without quotes\. Write strings/],
+    ["oops", /^not valid JSON at character 1: it begins with oops\. Write \{"prompt"/],
+    ['{"prompt":"é",}', /^not valid JSON at character 15: a comma before \}\. Remove the comma\.$/],
     ['["1"]', /^not a JSON object\. Write /],
     ['{"text":"1"}', /^no "prompt" or "messages"\. Write /],
     ['{"prompt":"1","tools":[{}]}', /^tools\[0\] is not \{"type":"function",.*\. Write /],
@@ -125,9 +136,10 @@ describe("kit infer", () => {
     const { code, stdout, stderr } = kit(args, rows.join("\n"));
     const answered = stdout.split("\n").map((line) => (line ? (JSON.parse(line) as object) : line));
     const answer = expect.any(String) as string;
-    const [json, long] = ["not valid JSON. Write ", "Shorten the prompt: its 44 tokens "].map(
-      (text) => expect.stringContaining(text) as string,
-    );
+    const [json, long] = [
+      "not valid JSON at character 2: ",
+      "Shorten the prompt: its 44 tokens ",
+    ].map((text) => expect.stringContaining(text) as string);
     expect(answered).toEqual([
       { prompt: "1", answer },
       { line: 3, error: json },
