@@ -12,7 +12,7 @@ import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
 import { float32, string, uint32 } from "../gguf/values.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
-import { ADAPTER_CONFIG, adapterOf, fromPeftNames } from "../lora/peftConfig.ts";
+import { ADAPTER_CONFIG, adapterOf, fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { widen } from "../modelFiles/weights.ts";
 import type { FormatOptions } from "./format.ts";
@@ -57,7 +57,7 @@ export async function writeAdapter(
 
   function* contents(): Generator<Uint8Array[]> {
     for (const [from, { shape, data }] of all) {
-      const bytes = encodeNumbers(type, Float32Array.from(data));
+      const bytes = encodeNumbers(type, scaled(from, data));
       if (!bytes)
         throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
       const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\.lora_B\./.test(from);
@@ -65,12 +65,23 @@ export async function writeAdapter(
     }
   }
 
+  // It takes 0 for no α at all.
+  const alpha = adapter.alpha === 0 ? 1 : adapter.alpha;
+
+  /** llama.cpp has one α, which it divides by each module's rank: where one has another, its B makes up for it. */
+  function scaled(from: string, data: Float32Array): Float32Array<ArrayBuffer> {
+    const module = moduleOf(from);
+    const isB = /\.lora_B\.weight$/.test(from);
+    const factor = isB ? (adapter.scaleOf(module) * adapter.rankOf(module)) / alpha : 1;
+    return Float32Array.from(data, (value) => value * factor);
+  }
+
   const metadata = {
     [KEYS.architecture]: string(architecture.name),
     [KEYS.kind]: string("adapter"),
     "general.name": string(name),
     "adapter.type": string("lora"),
-    "adapter.lora.alpha": float32(adapter.alpha),
+    "adapter.lora.alpha": float32(alpha),
     [KEYS.fileType]: uint32(TENSOR_TYPES[type].fileType),
     "general.quantization_version": uint32(QUANTIZATION_VERSION),
   };

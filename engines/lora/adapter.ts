@@ -56,18 +56,24 @@ export function randomAdapter(lora: LoraConfig, shape: LlamaShape, seed: number)
   return weights;
 }
 
+/** How its updates are scaled: by α/r, or each by its own. */
+interface Scaling extends Omit<LoraConfig, "targetModules"> {
+  scaleOf?: (module: string) => number;
+}
+
 /** What an adapter adds to its base's tensors, α/r · B·A, by their names. */
 export function updatesOf(
   adapter: Weights,
-  { r, alpha }: Omit<LoraConfig, "targetModules">,
+  { r, alpha, scaleOf = () => alpha / r }: Scaling,
 ): Record<string, Update> {
   const updates: Record<string, Update> = {};
   for (const [name, a] of Object.entries(adapter)) {
     if (!name.endsWith(".lora_A.weight")) continue;
     const b = adapter[name.replace("lora_A", "lora_B")];
     if (!b) throw new Error(`the adapter's ${name} has no counterpart`);
-    const target = name.replace(".lora_A.weight", ".weight");
-    updates[target] = { a: a.data, b: b.data, r, scale: alpha / r };
+    const module = name.replace(/\.lora_A\.weight$/, "");
+    const [rank = r] = a.shape;
+    updates[`${module}.weight`] = { a: a.data, b: b.data, r: rank, scale: scaleOf(module) };
   }
   return updates;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
@@ -10,8 +11,10 @@ import {
   ADAPTER_CONFIG,
   ADAPTER_FILE,
   isSet,
-  toPeftNames,
-  unknown,
+  moduleOf,
+  peftName,
+  savedName,
+  untargeted,
 } from "./peftConfig.ts";
 
 /**
@@ -24,21 +27,27 @@ import {
 export function openAdapterTensors(
   path: string,
   config: Record<string, unknown>,
-  { r, alpha }: SavedAdapter,
+  { r, alpha, rankOf }: SavedAdapter,
   shape: LlamaShape,
 ): WeightsFile {
-  const file = join(path, ADAPTER_FILE);
-  const { target_modules: targets, exclude_modules: excluded } = config;
-  const all = toPeftNames(adapterShapes({ r, alpha, targetModules: [...PROJECTIONS] }, shape));
-  const isListed = Array.isArray(targets) && !isSet(excluded);
-  const isAdapted = isListed ? isTarget(targets) : isIn(file);
-  const shapes = Object.fromEntries(
-    Object.entries(all).filter(([name]) => isAdapted(name.replace(TENSOR, ""))),
+  const file = adapterFile(path);
+  const targetModules = [...PROJECTIONS];
+  const all = Object.entries(adapterShapes({ r, alpha, targetModules }, shape));
+  const ranked = all.map(([name, [rows = 0, columns = 0]]): [string, number[]] => {
+    const rank = rankOf(moduleOf(name));
+    return [peftName(name), name.endsWith("lora_A.weight") ? [rank, columns] : [rows, rank]];
+  });
+  const isAdapted = isTarget(config) ?? isIn(file);
+  const shapes = Object.fromEntries(ranked.filter(([name]) => isAdapted(moduleOf(name))));
+  if (Object.keys(shapes).length === 0) throw untargeted(join(path, ADAPTER_CONFIG));
+  const rename = () => savedName;
+  const tensors = openTensors([file], countOf(shapes), { rename }).choose(shapes);
+  const names = [...listTensors(file).entries.keys()];
+  const other = names.find(
+    (name, i) =>
+      !Object.hasOwn(shapes, savedName(name)) ||
+      names.findIndex((one) => savedName(one) === savedName(name)) !== i,
   );
-  if (!isSet(targets) || Object.keys(shapes).length === 0)
-    throw unknown(join(path, ADAPTER_CONFIG));
-  const tensors = openTensors([file], countOf(shapes)).choose(shapes);
-  const other = [...listTensors(file).entries.keys()].find((name) => !Object.hasOwn(shapes, name));
   if (other === undefined) return tensors;
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -46,16 +55,45 @@ export function openAdapterTensors(
   );
 }
 
-const TENSOR = /\.lora_[AB]\.weight$/;
+/**
+ * The file of an adapter's tensors.
+ * @throws KitError `CHECKPOINT_INVALID` for one that is pickled
+ */
+export function adapterFile(path: string): string {
+  const file = join(path, ADAPTER_FILE);
+  if (existsSync(file) || !existsSync(join(path, PICKLED))) return file;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} has its weights in ${PICKLED}, a format that can run code. Save it again with a PEFT that writes ${ADAPTER_FILE}.`,
+  );
+}
 
-/** Follows PEFT's rule: a module's path, or the end of it. */
-function isTarget(targets: unknown[]): (module: string) => boolean {
+const PICKLED = "adapter_model.bin";
+
+/** Follows PEFT's rule: a module's path, or the end of it; undefined for rules of other kinds. */
+function isTarget(config: Record<string, unknown>): ((module: string) => boolean) | undefined {
+  const { target_modules: targets, exclude_modules: excluded } = config;
+  if (!Array.isArray(targets) || isSet(excluded)) return undefined;
+  const isLayer = layersOf(config);
   return (module) =>
-    targets.some((target) => typeof target === "string" && module.endsWith(`.${target}`));
+    targets.includes(module) ||
+    (isLayer(module) &&
+      targets.some((target) => typeof target === "string" && module.endsWith(`.${target}`)));
+}
+
+/** Of which layers alone, by `layers_to_transform`. */
+function layersOf({
+  layers_to_transform: given,
+  layers_pattern: pattern,
+}: Record<string, unknown>) {
+  const layers = typeof given === "number" ? [given] : given;
+  if (!Array.isArray(layers) || layers.length === 0) return () => true;
+  const isOther = isSet(pattern) && ![pattern].flat().includes("layers");
+  return (module: string) =>
+    !isOther && layers.includes(Number(/\.layers\.(\d+)\./.exec(`.${module}`)?.[1]));
 }
 
 function isIn(file: string): (module: string) => boolean {
-  const names = [...listTensors(file).entries.keys()];
-  const modules = new Set(names.map((name) => name.replace(TENSOR, "")));
+  const modules = new Set([...listTensors(file).entries.keys()].map(moduleOf));
   return (module) => modules.has(module);
 }

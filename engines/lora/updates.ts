@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import {
   type Entry,
@@ -9,7 +8,8 @@ import {
 import { type TensorList, listTensors } from "../modelFiles/tensorFiles.ts";
 import { widened } from "../modelFiles/weights.ts";
 import type { Update } from "./adapter.ts";
-import { type SavedAdapter, ADAPTER_FILE, peftName } from "./peftConfig.ts";
+import { adapterFile } from "./adapterTensors.ts";
+import { type SavedAdapter, peftName, savedName } from "./peftConfig.ts";
 
 /**
  * Opens an adapter's tensors, of any kind of model.
@@ -20,23 +20,28 @@ import { type SavedAdapter, ADAPTER_FILE, peftName } from "./peftConfig.ts";
  */
 export function openUpdates(
   path: string,
-  { r, alpha }: SavedAdapter,
+  { rankOf, scaleOf }: SavedAdapter,
   base: { directory: string; lists: TensorList[] },
 ): (name: string) => Update | undefined {
-  const file = join(path, ADAPTER_FILE);
+  const file = adapterFile(path);
   const { entries } = listTensors(file);
-  const places = new Map<string, { a: [string, NumberEntry]; b: [string, NumberEntry] }>();
+  const stored = new Map([...entries].map(([name, entry]) => [savedName(name), { name, entry }]));
+  const places = new Map<string, { module: string; a: Found; b: Found }>();
   const fitting = new Set<string>();
   for (const [name, { shape }] of base.lists.flatMap((list) => [...list.entries])) {
-    const [a, b] = ["lora_A", "lora_B"].map((part) =>
-      peftName(name.replace(/weight$/, `${part}.weight`)),
-    ) as [string, string];
-    const [ofA, ofB] = [entries.get(a), entries.get(b)];
+    const found = modulesOf(name).flatMap((module) => {
+      const [a, b] = ["A", "B"].map((part) =>
+        stored.get(peftName(`${module}.lora_${part}.weight`)),
+      );
+      return a && b ? [{ module, a, b }] : [];
+    });
     const [rows, columns] = shape;
-    if (!ofA || !ofB || shape.length !== 2) continue;
-    if (!isOf(ofA, [r, columns]) || !isOf(ofB, [rows, r])) continue;
-    places.set(name, { a: [a, ofA], b: [b, ofB] });
-    fitting.add(a).add(b);
+    for (const { module, a, b } of found) {
+      const r = rankOf(module);
+      if (shape.length !== 2 || !isOf(a, [r, columns]) || !isOf(b, [rows, r])) continue;
+      places.set(name, { module, a, b });
+      fitting.add(a.name).add(b.name);
+    }
   }
   const other = [...entries.keys()].find((name) => !fitting.has(name));
   if (other !== undefined || entries.size === 0) {
@@ -49,15 +54,30 @@ export function openUpdates(
   return function updateOf(name) {
     const place = places.get(name);
     if (!place) return undefined;
-    return useSafetensors(file, ({ read }) => {
-      const [a, b] = [widened(read(...place.a)), widened(read(...place.b))];
-      return { a, b, r, scale: alpha / r };
-    });
+    const { module, a, b } = place;
+    return useSafetensors(file, ({ read }) => ({
+      a: widened(read(a.name, a.entry)),
+      b: widened(read(b.name, b.entry)),
+      r: rankOf(module),
+      scale: scaleOf(module),
+    }));
   };
 }
 
-function isOf(entry: Entry, sizes: unknown[]): entry is NumberEntry {
-  const { shape } = entry;
+/** A tensor of the adapter, under the name that it is stored by. */
+interface Found<E = NumberEntry> {
+  name: string;
+  entry: E;
+}
+
+/** A model's files may have its tensors' names with or without its own prefix, such as `model.` */
+function modulesOf(tensor: string): string[] {
+  const module = tensor.replace(/\.weight$/, "");
+  return [module, `model.${module}`, `transformer.${module}`];
+}
+
+function isOf(found: Found<Entry>, sizes: unknown[]): found is Found {
+  const { shape } = found.entry;
   const fits = shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
-  return fits && hasNumbers(entry);
+  return fits && hasNumbers(found.entry);
 }

@@ -197,7 +197,7 @@ test("a checkpoint's file that cannot be read, or an adapter of another kind, is
   symlinkSync("config.json", join(path, "config.json"));
   expect(() => openCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
   writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
-  expect(() => openCheckpoint(path)).toThrow(/adapter_config\.json was not saved by Kit/);
+  expect(() => openCheckpoint(path)).toThrow(/adapter_config\.json is an adapter of the kind IA3/);
 });
 
 test("weights of another shape are named", () => {
@@ -317,4 +317,23 @@ test("an adapter's base is a folder of the working directory before it is a name
   vi.spyOn(process, "cwd").mockReturnValue(directory);
   onTestFinished(() => void vi.restoreAllMocks());
   expect(openCheckpoint(path).weights.read()).toEqual(merged());
+});
+
+test("what Unsloth writes beside PEFT's settings changes nothing", () => {
+  const auto_mapping = {
+    base_model_class: "LlamaForCausalLM",
+    parent_library: "transformers.models.llama.modeling_llama",
+    unsloth_fixed: true,
+  };
+  const unsloth = { unsloth_version: "2026.9.1", auto_mapping, lora_dropout: 0.0 };
+  const { path, merged } = peftAdapter(() => true, { ...unsloth, note: "mine", tries: 3 });
+  expect(openCheckpoint(path).weights.read()).toEqual(merged());
+});
+
+test("an adapter that is pickled is told how to be saved", () => {
+  const { path } = peftAdapter(() => true, {});
+  renameSync(join(path, "adapter_model.safetensors"), join(path, "adapter_model.bin"));
+  expect(() => openCheckpoint(path)).toThrow(
+    `${path} has its weights in adapter_model.bin, a format that can run code. Save it again with a PEFT that writes adapter_model.safetensors.`,
+  );
 });

@@ -56,7 +56,7 @@ function problemOf(path: string): string {
     const { code, message } = error as KitError;
     expect(code).toBe("CHECKPOINT_INVALID");
     expect(message).toMatch(
-      /^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name|If) [^.]+(\.safetensors|\.json; if not, download it again)?\.$/,
+      /^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name|If|Write|Merge|Train) [^.]+(\.safetensors|\.json; if not, download it again)?\.$/,
     );
     return message;
   }
@@ -291,13 +291,32 @@ test("an adapter that names itself as its base, or one that names it, fails with
 });
 
 test.each([
-  [{ r: 0 }, "was not saved by Kit"],
-  [{ r: -1 }, "was not saved by Kit"],
+  [{ r: 0 }, "needs a positive whole number as r, not 0. Save or download it again."],
+  [{ r: -1 }, "needs a positive whole number as r, not -1"],
   [{ r: 1e12 }, "its config claims 4 tensors"],
-  [{ lora_alpha: null }, "was not saved by Kit"],
-  [{ target_modules: [] }, "was not saved by Kit"],
-  [{ target_modules: ["__proto__"] }, "was not saved by Kit"],
-  [{ target_modules: [null] }, "was not saved by Kit"],
+  [{ lora_alpha: null }, "needs a number as lora_alpha, not null. Save"],
+  [{ target_modules: [] }, "has target_modules that are no linear maps of its base. Use"],
+  [{ target_modules: ["__proto__"] }, "has target_modules that are no linear maps"],
+  [{ target_modules: [null] }, "has target_modules that are no linear maps"],
+  [{ rank_pattern: { "(a+)+": 2 } }, "has rank_pattern that Kit cannot read. Use"],
+  [{ rank_pattern: { q_proj: 0 } }, "has rank_pattern that Kit cannot read"],
+  [{ alpha_pattern: { "[": 2 } }, "has alpha_pattern that Kit cannot read"],
+  [{ base_model_name_or_path: null }, "names no base. Write the base's folder, or its name on"],
+  [{ base_model_name_or_path: "" }, "names no base. Write"],
+  [
+    { peft_type: undefined },
+    'names no peft_type. Write "peft_type": "LORA" into it if it is a LoRA',
+  ],
+  [
+    { peft_type: "LOHA" },
+    "is an adapter of the kind LOHA, and Kit applies LORA. Use a model into which PEFT's merge_and_unload",
+  ],
+  [{ peft_type: "IA3" }, "is an adapter of the kind IA3, and Kit applies LORA. Use"],
+  [{ peft_type: "PREFIX_TUNING" }, "the kind PREFIX_TUNING, and Kit applies LORA. Train a LoRA"],
+  [
+    { peft_type: undefined, fine_tune_type: "lora", lora_parameters: { rank: 8 } },
+    "is of MLX, whose adapters have a format of their own. Merge it into its model with mlx_lm's fuse",
+  ],
 ])("an adapter_config.json with %j fails with one clear sentence", (changes, problem) => {
   const path = savedAdapter(savedModel());
   edit(path, "adapter_config.json", changes);
