@@ -1,4 +1,5 @@
 import { isRecord } from "./isRecord.ts";
+import { parseJson } from "./json.ts";
 import { isMarkedUnlearned, problemOfMarks } from "./learnedMarks.ts";
 
 /** A part of a message's content. */
@@ -140,7 +141,7 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
   if (!isSet(given) || given === "") return {};
   if (typeof given !== "string") return isRecord(given) ? given : undefined;
   try {
-    const parsed: unknown = JSON.parse(given);
+    const parsed = parseJson(given);
     return isRecord(parsed) ? parsed : undefined;
   } catch {
     return undefined;

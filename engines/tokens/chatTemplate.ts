@@ -22,24 +22,39 @@ export function createRender(
   return (conversation, opens = false) => {
     assertTaken(conversation, knows);
     const { messages, tools } = conversation;
-    try {
-      return template(
+    const written = (all: readonly Message[]) =>
+      template(
         {
           ...specials,
           // Python has none of what is missing; null is none.
-          ...{ messages: messages.map(adapted), tools: tools ?? null, documents: null },
+          ...{ messages: all.map(adapted), tools: tools ?? null, documents: null },
           add_generation_prompt: opens,
         },
         budgetOf(conversation),
       );
+    try {
+      return writtenOr(written, messages);
     } catch (cause) {
       throw new KitError(
         "DATASET_INVALID",
-        `The model's chat template refuses a conversation: ${messageOf(cause)}. Change the row's messages, or use a model with another template.`,
+        `The model's chat template refuses a conversation: ${messageOf(cause)}. Change its messages, or use a model with another template.`,
         { cause },
       );
     }
   };
+}
+
+/** Without words, a message that calls tools has an empty text where the template refuses null. */
+function writtenOr(
+  written: (messages: readonly Message[]) => string,
+  messages: readonly Message[],
+): string {
+  try {
+    return written(messages);
+  } catch (cause) {
+    if (messages.every(({ content }) => content !== undefined)) throw cause;
+    return written(messages.map((message) => ({ ...message, content: message.content ?? "" })));
+  }
 }
 
 type Knows = (name: string) => boolean;

@@ -1,4 +1,6 @@
 import type { Conversation, Message } from "../../protocol/chat.ts";
+import { stringifyJson } from "../../protocol/json.ts";
+import { Markup, Series } from "./jinja/values.ts";
 
 /** What a rendering may cost: far more than any real template takes. */
 export interface Budget {
@@ -20,38 +22,28 @@ const ITEMS_A_STEP = 16;
 /** For a conversation of this size, whatever the template says. */
 export function budgetOf({ messages, tools = [] }: Conversation): Budget {
   const sizeOf = ({ content = "", tool_calls: calls = [] }: Message) =>
-    content.length + (calls.length > 0 ? JSON.stringify(calls).length : 0);
+    content.length + (calls.length > 0 ? (stringifyJson(calls) ?? "").length : 0);
   const said =
     messages.reduce((sum, message) => sum + sizeOf(message), 0) +
-    (tools.length > 0 ? JSON.stringify(tools).length : 0);
+    (tools.length > 0 ? (stringifyJson(tools) ?? "").length : 0);
   return {
     steps: LEAST.steps + STEPS_A_MESSAGE * messages.length + AGAIN * said,
     characters: LEAST.characters + AGAIN * said,
   };
 }
 
-/** The part of the library's interpreter that evaluates each node, and those in it. */
-export interface Evaluator {
-  evaluate: (node: { type: string } | undefined, environment: unknown) => { value: unknown };
-}
-
-/** Ends an evaluation that takes too many steps. @throws Error when it does */
-export function limitSteps(interpreter: Evaluator, steps: number): void {
-  const evaluate = interpreter.evaluate.bind(interpreter);
+/** Takes what each step of an evaluation gives, and throws an Error when they are too many. */
+export function createMeter(steps: number): (value: unknown) => void {
   let left = steps;
-  const spend = (count: number) => {
-    left -= count;
+  return (value) => {
+    left -= 1 + sizeOf(value) / ITEMS_A_STEP;
     if (left < 0) throw new Error(`it takes more than ${steps} steps`);
-  };
-  interpreter.evaluate = (node, environment) => {
-    spend(1);
-    const result = evaluate(node, environment);
-    // A variable's value was counted when it was made.
-    if (node?.type !== "Identifier") spend(sizeOf(result.value) / ITEMS_A_STEP);
-    return result;
   };
 }
 
 function sizeOf(value: unknown): number {
-  return typeof value === "string" || Array.isArray(value) ? value.length : 0;
+  if (value instanceof Series) return value.size;
+  return typeof value === "string" || Array.isArray(value) || value instanceof Markup
+    ? value.length
+    : 0;
 }

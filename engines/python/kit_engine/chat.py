@@ -108,18 +108,12 @@ def arguments_of(given: Any) -> dict[str, Any] | None:
 
 
 def read_json(text: str) -> Any:
-    return json.loads(text, parse_int=integer, parse_float=number, parse_constant=refuse)
+    return json.loads(text, parse_int=integer, parse_constant=refuse)
 
 
 def integer(digits: str) -> int | float:
     """A number may have more digits than Python's own have by default."""
     return int(digits) if len(digits) < 4_000 else float(digits)
-
-
-def number(text: str) -> int | float:
-    """As JavaScript, which has one kind of numbers, writes it: `1.0` is 1."""
-    value = float(text)
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def refuse(constant: str) -> Any:

@@ -1,9 +1,10 @@
 """A row as the model sees it, and which of its tokens are learned."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .chat import WITHOUT_TOOLS, Conversation, adapted, is_learned
+from .chat import WITHOUT_TOOLS, Conversation, Message, adapted, is_learned
 from .ends import ends_of
 from .errors import KitError
 from .limits import TEMPLATES, encode
@@ -128,7 +129,8 @@ def render(
     :param goes_on: whether the last message is to be continued
     """
     messages = adapted(conversation, tokenizer.get_chat_template(tools=conversation.tools))
-    try:
+
+    def written(messages: list[Message]) -> str:
         with TEMPLATES.limit():
             rendered = tokenizer.apply_chat_template(
                 messages,
@@ -137,10 +139,25 @@ def render(
                 add_generation_prompt=opens,
                 continue_final_message=goes_on,
             )
+        return str(rendered)
+
+    try:
+        return written_or(written, messages)
     except Exception as error:
         raise KitError(
             "DATASET_INVALID",
             f"The model's chat template refuses a conversation: {error}. "
-            "Change the row's messages, or use a model with another template.",
+            "Change its messages, or use a model with another template.",
         ) from error
-    return str(rendered)
+
+
+def written_or(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
+    """
+    Without words, a message that calls tools has an empty text where the template refuses None.
+    """
+    try:
+        return written(messages)
+    except Exception:
+        if all(message["content"] is not None for message in messages):
+            raise
+        return written([{**one, "content": one["content"] or ""} for one in messages])

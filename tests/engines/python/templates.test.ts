@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import { parseRow } from "../../../engines/dataset/row.ts";
+import { parseJson } from "../../../protocol/json.ts";
 import { CHAT_TEMPLATES } from "../../../scripts/chatTemplates.mjs";
 import { createScratch } from "../scratch.ts";
 import { PYTHON, hasPython } from "./environment.ts";
@@ -48,7 +49,7 @@ describe.runIf(isHere).each(models)("conversations by the template of %s", (name
     const { tokenizer } = openTokenizer(join(scratch.root, name), 10_000);
     expect(written).toHaveLength(COUNT);
     for (const { row, expected } of written) {
-      const sequences = tokenizer.sequencesOf(parseRow(JSON.stringify(row), "a row"));
+      const sequences = tokenizer.sequencesOf(parseRow(parseJson(JSON.stringify(row)), "a row"));
       const found = sequences.map((spans): Sequence => {
         const runs = spans.filter(({ isLearned }) => isLearned);
         return {

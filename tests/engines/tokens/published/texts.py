@@ -1,6 +1,6 @@
-"""Adversarial texts, and what tokenizers makes of them with published tokenizers: published.json.
+"""Adversarial texts, and what tokenizers makes of them with published tokenizers: texts.json.
 
-Usage: python published.py <node_modules> > published.json
+Usage: python texts.py <folder with the packages' node_modules> > texts.json
 published.test.ts makes the same texts.
 """
 
@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 COUNT = 1_384
 BLOCK = 8
-PACKAGES = ["llama2", "llama3_1", "qwen3"]
+PACKAGES = ["llama2", "llama3_1", "qwen3", "gemma3"]
 FRAGMENTS = [
     *["the", " the", "The", " quick", " fox", "ing", "tion", "naïve", "don't", "I'LL", "we've 's"],
     *[

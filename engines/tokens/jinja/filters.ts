@@ -1,0 +1,193 @@
+import { argumentsAs } from "./arguments.ts";
+import { type Filter, taking } from "./filter.ts";
+import {
+  attributeAt,
+  batch,
+  dictsort,
+  groupby,
+  keysAt,
+  extreme,
+  sorted,
+  unique,
+} from "./listFilters.ts";
+import { methodOf } from "./methods.ts";
+import { float, integer, round } from "./numberFilters.ts";
+import { joined, operate } from "./operators.ts";
+import { formatted } from "./percentFormat.ts";
+import { testOf } from "./tests.ts";
+import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
+import {
+  Markup,
+  asIndex,
+  assertModest,
+  charactersOf,
+  generator,
+  isTrue,
+  iterate,
+  lengthOf,
+  numeric,
+  textIn,
+  tuple,
+  typeName,
+} from "./values.ts";
+import { escaped, json, written } from "./writing.ts";
+
+const ofText = (change: (text: string) => string) => taking([], (value) => change(written(value)));
+
+/** `select` and its kin. */
+const selecting =
+  (isWanted: boolean, hasAttribute: boolean): Filter =>
+  (value, [...args]) => {
+    const path = hasAttribute ? args.shift() : undefined;
+    const [name, ...rest] = args;
+    const test = name === undefined ? isTrue : testOf(written(name));
+    const isKept = (item: unknown) => test(attributeAt(item, path), ...rest) === isWanted;
+    return generator(isTrue(value) ? iterate(value).filter(isKept) : []);
+  };
+
+const map: Filter = (value, [name, ...args], named) => {
+  const all = isTrue(value) ? iterate(value) : [];
+  if (name !== undefined) {
+    return generator(all.map((item) => filterOf(written(name))(item, args, named)));
+  }
+  const [path, otherwise] = argumentsAs(["attribute", "default"], [], named);
+  return generator(all.map((item) => attributeAt(item, path) ?? otherwise));
+};
+
+const tojson = taking(
+  ["ensure_ascii", "indent", "separators", "sort_keys"],
+  (value, ensureAscii, indent, separators, sortsKeys) => {
+    const margin = numeric(indent) === undefined ? textIn(indent) : " ".repeat(asIndex(indent));
+    const [between, afterKey] = separators
+      ? iterate(separators).map(written)
+      : [margin === undefined ? ", " : ",", ": "];
+    return json(value, {
+      ensureAscii: isTrue(ensureAscii),
+      indent: margin,
+      separators: [between ?? "", afterKey ?? ""],
+      sortsKeys: isTrue(sortsKeys),
+    });
+  },
+);
+
+const length: Filter = (value) => {
+  const count = lengthOf(value);
+  if (count === undefined) throw new Error(`it takes the length of a ${typeName(value)}`);
+  return count;
+};
+
+const items: Filter = (value) => {
+  if (value === undefined) return generator([]);
+  if (value instanceof Map) return generator([...value].map(tuple));
+  throw new Error(`it takes the items of a ${typeName(value)}, which is no dict`);
+};
+
+const last: Filter = (value) => {
+  if (lengthOf(value) === undefined) throw new Error(`it takes the last of a ${typeName(value)}`);
+  return iterate(value).at(-1);
+};
+
+const reverse: Filter = (value) => {
+  const text = textIn(value);
+  if (text !== undefined) return charactersOf(text).reverse().join("");
+  const all = [...iterate(value)].reverse();
+  return lengthOf(value) === undefined ? all : generator(all);
+};
+
+const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  ["tojson", tojson],
+  ["safe", (value) => new Markup(written(value))],
+  ...["e", "escape"].map((name): [string, Filter] => [name, (value) => new Markup(escaped(value))]),
+  ["forceescape", (value) => new Markup(escaped(written(value)))],
+  ["string", (value) => (value instanceof Markup ? value : written(value))],
+  ["list", (value) => [...iterate(value)]],
+  ...["length", "count"].map((name): [string, Filter] => [name, length]),
+  ["first", (value) => iterate(value)[0]],
+  ["last", last],
+  ["reverse", reverse],
+  ["items", items],
+  ["dictsort", dictsort],
+  ["map", map],
+  ["select", selecting(true, false)],
+  ["reject", selecting(false, false)],
+  ["selectattr", selecting(true, true)],
+  ["rejectattr", selecting(false, true)],
+  ["unique", unique],
+  ["groupby", groupby],
+  ["batch", batch],
+  ["min", extreme(-1)],
+  ["max", extreme(1)],
+  [
+    "sum",
+    taking(["attribute", "start"], (value, attribute, start = 0) =>
+      iterate(value).reduce((sum, item) => operate("+", sum, attributeAt(item, attribute)), start),
+    ),
+  ],
+  [
+    "sort",
+    taking(["reverse", "case_sensitive", "attribute"], (value, isReversed, isCased, attribute) =>
+      sorted(iterate(value), keysAt(attribute, isCased), isReversed),
+    ),
+  ],
+  [
+    "join",
+    taking(["d", "attribute"], (value, separator = "", attribute) =>
+      joined(
+        iterate(value).map((item) => attributeAt(item, attribute)),
+        separator,
+      ),
+    ),
+  ],
+  ...["default", "d"].map((name): [string, Filter] => [
+    name,
+    taking(["default_value", "boolean"], (value, otherwise = "", isForFalse = false) =>
+      value === undefined || (isTrue(isForFalse) && !isTrue(value)) ? otherwise : value,
+    ),
+  ]),
+  ["trim", taking(["chars"], (value, set) => stripped(written(value), "both", textIn(set)))],
+  ["upper", ofText((text) => text.toUpperCase())],
+  ["lower", ofText((text) => text.toLowerCase())],
+  ["capitalize", ofText(capitalized)],
+  ["title", ofText(titledWords)],
+  ["wordcount", (value) => written(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0],
+  [
+    "center",
+    taking(["width"], (value, width = 80) =>
+      methodOf(written(value), "center")?.([width], new Map()),
+    ),
+  ],
+  [
+    "replace",
+    taking(["old", "new", "count"], (value, old, by, count) =>
+      replaced(
+        written(value),
+        written(old),
+        written(by),
+        numeric(count) === undefined ? -1 : asIndex(count),
+      ),
+    ),
+  ],
+  [
+    "indent",
+    taking(["width", "first", "blank"], (value, width = 4, first, blank) => {
+      const text = textIn(value);
+      if (text === undefined) throw new Error(`it indents a ${typeName(value)}`);
+      if (numeric(width) !== undefined) assertModest(asIndex(width));
+      const margin = textIn(width) ?? " ".repeat(asIndex(width));
+      return indented(text, margin, isTrue(first), isTrue(blank));
+    }),
+  ],
+  ["format", (value, args) => formatted(written(value), tuple(args))],
+  ["int", integer],
+  ["float", float],
+  ["round", round],
+  ["abs", (value) => (operate("<", value, 0) ? operate("*", value, -1) : operate("+", value, 0))],
+  ["attr", taking(["name"], (value, name) => methodOf(value, written(name)))],
+]);
+
+/** @throws Error for a filter that Kit does not know */
+export function filterOf(name: string): Filter {
+  const filter = FILTERS.get(name);
+  if (filter) return filter;
+  throw new Error(`it uses the filter "${name}", which Kit does not know`);
+}

@@ -1,0 +1,290 @@
+import { argumentsAs } from "./arguments.ts";
+import { attributeOf } from "./attributes.ts";
+import { filterOf } from "./filters.ts";
+import { sliced } from "./items.ts";
+import { createLoop } from "./loop.ts";
+import { operate, signed } from "./operators.ts";
+import { type Scope, createScope } from "./scope.ts";
+import type {
+  Applied,
+  Argument,
+  Call,
+  Expression,
+  Macro,
+  Parameter,
+  Slice,
+  Statement,
+} from "./syntax.ts";
+import { testOf } from "./tests.ts";
+import {
+  type Callable,
+  Attributes,
+  asFloat,
+  isTrue,
+  iterate,
+  keyOf,
+  tuple,
+  typeName,
+} from "./values.ts";
+import { written } from "./writing.ts";
+
+/** Why a block ended before its end. */
+type Jump = "Break" | "Continue" | undefined;
+
+/** Takes the text that a template writes. */
+type Write = (text: string) => void;
+
+/**
+ * Evaluates a parsed template as Python's Jinja does.
+ * @param spend is told what each step cost, and throws when it is too much
+ */
+export function createInterpreter(spend: (value: unknown) => void): {
+  render: (body: Statement[], scope: Scope) => string;
+} {
+  function render(body: Statement[], scope: Scope): string {
+    const texts: string[] = [];
+    run(body, scope, (text) => void texts.push(text));
+    return texts.join("");
+  }
+
+  function run(body: Statement[], scope: Scope, write: Write): Jump {
+    for (const statement of body) {
+      const jump = execute(statement, scope, write);
+      if (jump) return jump;
+    }
+    return undefined;
+  }
+
+  function execute(statement: Statement, scope: Scope, write: Write): Jump {
+    switch (statement.type) {
+      case "If": {
+        const { test, body, alternate } = statement;
+        spend(undefined);
+        return run(isTrue(evaluate(test, scope)) ? body : alternate, scope, write);
+      }
+      case "For":
+        return void loop(statement, scope, write);
+      case "Set": {
+        const { assignee, value, body } = statement;
+        const set = value ? evaluate(value, scope) : render(body, createScope(scope));
+        return void assign(assignee, set, scope);
+      }
+      case "Macro":
+        return void scope.set(statement.name.value, macro(statement, scope));
+      case "CallStatement": {
+        const { call, callerArgs: args, body } = statement;
+        const name = { type: "Identifier" as const, value: "caller" };
+        const caller = macro({ type: "Macro", name, args: args ?? [], body }, scope);
+        return void write(written(called(call, scope, caller)));
+      }
+      case "FilterStatement":
+        return void write(
+          written(filtered(render(statement.body, createScope(scope)), statement.filter, scope)),
+        );
+      case "Break":
+      case "Continue":
+        return statement.type;
+      case "Comment":
+        return undefined;
+      default:
+        return void write(written(evaluate(statement, scope)));
+    }
+  }
+
+  function loop(
+    { loopvar, iterable, body, defaultBlock }: Extract<Statement, { type: "For" }>,
+    scope: Scope,
+    write: Write,
+  ): void {
+    const isFiltered = iterable.type === "SelectExpression";
+    const all = iterate(evaluate(isFiltered ? iterable.lhs : iterable, scope));
+    const scopeOf = (item: unknown) => {
+      const inner = createScope(scope);
+      assign(loopvar, item, inner);
+      return inner;
+    };
+    const items = isFiltered
+      ? all.filter((item) => isTrue(evaluate(iterable.test, scopeOf(item))))
+      : all;
+    if (items.length === 0) return void run(defaultBlock, createScope(scope), write);
+    const { attributes, move } = createLoop(items);
+    for (const item of items) {
+      spend(undefined);
+      const inner = scopeOf(item);
+      inner.set("loop", attributes);
+      if (run(body, inner, write) === "Break") return;
+      move();
+    }
+  }
+
+  function assign(target: Expression, value: unknown, scope: Scope): void {
+    if (target.type === "Identifier") return scope.set(target.value, value);
+    if (target.type === "TupleLiteral") {
+      const values = iterate(value);
+      if (values.length !== target.value.length) {
+        throw new Error(`it takes ${values.length} values for ${target.value.length}`);
+      }
+      return target.value.forEach((one, i) => assign(one, values[i], scope));
+    }
+    const { object, property } = target as Extract<Expression, { type: "MemberExpression" }>;
+    const owner = object && evaluate(object, scope);
+    if (!(owner instanceof Attributes && owner.set && property.type === "Identifier")) {
+      throw new Error("it sets an attribute of what is no namespace");
+    }
+    owner.set(property.value, value);
+  }
+
+  function macro({ args, body }: Macro, scope: Scope): Callable {
+    const names = args.map(nameOf);
+    const takesMore = mentions(body, "varargs");
+    const takesNames = mentions(body, "kwargs");
+    return (given, named) => {
+      const inner = createScope(scope);
+      const caller = named.get("caller");
+      const rest = new Map(
+        [...named].filter(([name]) => !names.includes(name) && name !== "caller"),
+      );
+      const own = new Map([...named].filter(([name]) => names.includes(name)));
+      if (takesMore) inner.set("varargs", tuple(given.slice(names.length)));
+      if (takesNames) inner.set("kwargs", rest);
+      if (caller !== undefined) inner.set("caller", caller);
+      const values = argumentsAs(
+        names,
+        takesMore ? given.slice(0, names.length) : given,
+        takesNames ? own : new Map([...own, ...rest]),
+      );
+      for (const [i, arg] of args.entries()) {
+        const isGiven = i < given.length || own.has(names[i]!);
+        const value = isGiven || arg.type === "Identifier" ? values[i] : evaluate(arg.value, inner);
+        inner.set(names[i]!, value);
+      }
+      return render(body, inner);
+    };
+  }
+
+  function evaluate(node: Expression | Slice, scope: Scope): unknown {
+    const value = valueOf(node, scope);
+    // A variable's value was counted when it was made.
+    spend(node.type === "Identifier" ? undefined : value);
+    return value;
+  }
+
+  function valueOf(node: Expression | Slice, scope: Scope): unknown {
+    switch (node.type) {
+      case "StringLiteral":
+      case "IntegerLiteral":
+        return node.value;
+      case "FloatLiteral":
+        return asFloat(node.value);
+      case "ArrayLiteral":
+        return node.value.map((one) => evaluate(one, scope));
+      case "TupleLiteral":
+        return tuple(node.value.map((one) => evaluate(one, scope)));
+      case "ObjectLiteral":
+        return new Map(
+          [...node.value].map(([key, value]) => [
+            keyOf(evaluate(key, scope)),
+            evaluate(value, scope),
+          ]),
+        );
+      case "Identifier":
+        return scope.get(node.value);
+      case "MemberExpression":
+        return member(node, scope);
+      case "CallExpression":
+        return called(node, scope);
+      case "FilterExpression":
+        return filtered(evaluate(node.operand, scope), node.filter, scope);
+      case "TestExpression":
+        return testOf(node.test.value)(evaluate(node.operand, scope)) !== node.negate;
+      case "SelectExpression":
+        return isTrue(evaluate(node.test, scope)) ? evaluate(node.lhs, scope) : undefined;
+      case "Ternary":
+        return evaluate(
+          isTrue(evaluate(node.condition, scope)) ? node.trueExpr : node.falseExpr,
+          scope,
+        );
+      case "UnaryExpression": {
+        const value = evaluate(node.argument, scope);
+        return node.operator.value === "not" ? !isTrue(value) : signed(node.operator.value, value);
+      }
+      case "BinaryExpression":
+        return binary(node, scope);
+      case "SliceExpression":
+        throw new Error("it takes a part of nothing");
+    }
+  }
+
+  function binary(
+    { operator, left, right }: Extract<Expression, { type: "BinaryExpression" }>,
+    scope: Scope,
+  ): unknown {
+    const first = evaluate(left, scope);
+    if (operator.value === "and") return isTrue(first) ? evaluate(right, scope) : first;
+    if (operator.value === "or") return isTrue(first) ? first : evaluate(right, scope);
+    return operate(operator.value, first, evaluate(right, scope));
+  }
+
+  function member(
+    { object, property, computed }: Extract<Expression, { type: "MemberExpression" }>,
+    scope: Scope,
+  ): unknown {
+    const owner = evaluate(object, scope);
+    if (property.type === "SliceExpression") {
+      const { start, stop, step } = property;
+      return sliced(
+        owner,
+        [start, stop, step].map((bound) => bound && evaluate(bound, scope)),
+      );
+    }
+    const isNamed = !computed && property.type === "Identifier";
+    const name = isNamed ? property.value : evaluate(property, scope);
+    return attributeOf(owner, name, isNamed ? "attribute" : "item");
+  }
+
+  function called({ callee, args }: Call, scope: Scope, caller?: Callable): unknown {
+    const callable = evaluate(callee, scope);
+    const given = argumentsIn(args, scope);
+    if (caller) given.named.set("caller", caller);
+    if (typeof callable === "function") return (callable as Callable)(given.all, given.named);
+    const name = callee.type === "Identifier" ? `"${callee.value}", ` : "";
+    throw new Error(`it calls ${name}a value that is no function but a ${typeName(callable)}`);
+  }
+
+  function filtered(value: unknown, filter: Applied, scope: Scope): unknown {
+    if (filter.type === "Identifier") return filterOf(filter.value)(value, [], new Map());
+    const { all, named } = argumentsIn(filter.args, scope);
+    return filterOf(written((filter.callee as { value?: unknown }).value))(value, all, named);
+  }
+
+  function argumentsIn(args: readonly Argument[], scope: Scope) {
+    const all: unknown[] = [];
+    const named = new Map<string, unknown>();
+    for (const arg of args) {
+      if (arg.type === "KeywordArgumentExpression") {
+        named.set(arg.key.value, evaluate(arg.value, scope));
+      } else if (arg.type === "SpreadExpression") {
+        all.push(...iterate(evaluate(arg.argument, scope)));
+      } else if (arg.type === "KeywordSpreadExpression") {
+        const more = evaluate(arg.argument, scope);
+        for (const name of iterate(more))
+          named.set(written(name), (more as Map<unknown, unknown>).get(name));
+      } else all.push(evaluate(arg, scope));
+    }
+    return { all, named };
+  }
+
+  return { render };
+}
+
+const nameOf = (parameter: Parameter) =>
+  parameter.type === "Identifier" ? parameter.value : parameter.key.value;
+
+/** Whether a part of a template names a variable. */
+function mentions(node: unknown, name: string): boolean {
+  if (typeof node !== "object" || node === null) return false;
+  if (node instanceof Map) return [...node].some((pair) => mentions(pair, name));
+  const { type, value } = node as { type?: unknown; value?: unknown };
+  if (type === "Identifier") return value === name;
+  return Object.values(node).some((part) => mentions(part, name));
+}

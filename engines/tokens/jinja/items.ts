@@ -1,0 +1,52 @@
+import {
+  Markup,
+  Series,
+  asIndex,
+  charactersOf,
+  isInteger,
+  isTuple,
+  keyOf,
+  numeric,
+  textIn,
+  tuple,
+  typeName,
+} from "./values.ts";
+
+/** `value[index]`; undefined where there is none. */
+export function itemOf(value: unknown, index: unknown): unknown {
+  if (value instanceof Map) return value.get(keyOf(index));
+  if (!isInteger(index)) return undefined;
+  const items = sequenceOf(value);
+  const at = Number(numeric(index));
+  return items?.at(at);
+}
+
+/** `value[start:stop:step]`. @throws Error for what is no sequence */
+export function sliced(value: unknown, bounds: readonly unknown[]): unknown {
+  const items = sequenceOf(value);
+  if (!items) throw new Error(`it takes a part of a ${typeName(value)}`);
+  const [start, stop, step = 1] = bounds.map((bound) =>
+    bound === undefined || bound === null ? undefined : asIndex(bound),
+  );
+  if (step === 0) throw new Error("it takes every 0th item");
+  const [least, most] = step > 0 ? [0, items.length] : [-1, items.length - 1];
+  const place = (bound: number | undefined, otherwise: number) =>
+    bound === undefined
+      ? otherwise
+      : Math.min(most, Math.max(least, bound < 0 ? bound + items.length : bound));
+  const [from, to] =
+    step > 0 ? [place(start, least), place(stop, most)] : [place(start, most), place(stop, least)];
+  const found: unknown[] = [];
+  for (let at = from; step > 0 ? at < to : at > to; at += step) found.push(items[at]);
+  if (textIn(value) !== undefined) {
+    return value instanceof Markup ? new Markup(found.join("")) : found.join("");
+  }
+  return isTuple(value) ? tuple(found) : found;
+}
+
+function sequenceOf(value: unknown): readonly unknown[] | undefined {
+  const text = textIn(value);
+  if (text !== undefined) return charactersOf(text);
+  if (value instanceof Series) return value.kind === "range" ? value.take() : undefined;
+  return Array.isArray(value) ? value : undefined;
+}

@@ -1,0 +1,106 @@
+import { assertModest, charactersOf } from "./values.ts";
+
+/*
+ * Python's methods of texts, where JavaScript's differ.
+ */
+
+/** What `str.isspace` holds of, of which JavaScript's `\s` has a mark more and four characters fewer. */
+const SPACE =
+  "\\t-\\r\\u001c- \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const IS_SPACE = new RegExp(`^[${SPACE}]+$`);
+const SPACES = new RegExp(`[${SPACE}]+`);
+
+export const isSpace = (text: string) => IS_SPACE.test(text);
+
+/** @param characters any of which are taken away; undefined for white space */
+export function stripped(
+  text: string,
+  side: "both" | "left" | "right",
+  characters?: string,
+): string {
+  const set = characters === undefined ? undefined : new Set(charactersOf(characters));
+  const isStripped = (one: string | undefined) =>
+    one !== undefined && (set ? set.has(one) : isSpace(one));
+  // Spaces are within 16 bits.
+  const items = set ? charactersOf(text) : text;
+  let [start, end] = [0, items.length];
+  if (side !== "right") while (start < end && isStripped(items[start])) start++;
+  if (side !== "left") while (end > start && isStripped(items[end - 1])) end--;
+  const rest = items.slice(start, end);
+  return typeof rest === "string" ? rest : rest.join("");
+}
+
+/** @param separator undefined for any white space @param most splits; -1 for all */
+export function split(text: string, separator: string | undefined, most: number): string[] {
+  if (separator === "") throw new Error("it splits a text at an empty one");
+  if (separator !== undefined && most < 0) return text.split(separator);
+  const parts: string[] = [];
+  let rest = separator === undefined ? stripped(text, "left") : text;
+  while (most < 0 || parts.length < most) {
+    const found = separator === undefined ? SPACES.exec(rest) : placeOf(rest, separator);
+    if (!found) break;
+    parts.push(rest.slice(0, found.index));
+    rest = rest.slice(found.index + found[0].length);
+  }
+  if (separator !== undefined) return [...parts, rest];
+  const last = most < 0 || parts.length < most ? stripped(rest, "right") : rest;
+  return last === "" ? parts : [...parts, last];
+}
+
+function placeOf(text: string, part: string): { index: number; 0: string } | undefined {
+  const index = text.indexOf(part);
+  return index < 0 ? undefined : { index, 0: part };
+}
+
+/** As `split`, from the end. */
+export function splitFromEnd(text: string, separator: string | undefined, most: number): string[] {
+  if (most < 0) return split(text, separator, most);
+  const turn = (one: string) => charactersOf(one).reverse().join("");
+  const turned = separator === undefined ? undefined : turn(separator);
+  return split(turn(text), turned, most).map(turn).reverse();
+}
+
+const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/g;
+
+export function lines(text: string, keepsEnds = false): string[] {
+  const found: string[] = [];
+  let start = 0;
+  for (const { 0: end, index } of text.matchAll(LINE_END)) {
+    found.push(text.slice(start, index + (keepsEnds ? end.length : 0)));
+    start = index + end.length;
+  }
+  return start < text.length ? [...found, text.slice(start)] : found;
+}
+
+/** @param most replacements; -1 for all */
+export function replaced(text: string, old: string, by: string, most: number): string {
+  if (most === 0) return text;
+  const parts = old === "" ? ["", ...charactersOf(text), ""] : text.split(old);
+  const count = most < 0 ? parts.length - 1 : Math.min(most, parts.length - 1);
+  assertModest(text.length + count * by.length);
+  const rest = parts.slice(count);
+  return [...parts.slice(0, count), rest.join(old)].join(by);
+}
+
+export function capitalized(text: string): string {
+  const [first = "", ...rest] = charactersOf(text);
+  return first.toUpperCase() + rest.join("").toLowerCase();
+}
+
+/** As `str.title`: each run of letters. */
+export function titled(text: string): string {
+  return text.replaceAll(/\p{L}+/gu, capitalized);
+}
+
+/** As the filter `title`: each word. */
+export function titledWords(text: string): string {
+  return text.replaceAll(/(?<=^|[-\s({[<])[^-\s({[<]+/gu, capitalized);
+}
+
+/** As the filter `indent`. */
+export function indented(text: string, margin: string, first: boolean, blank: boolean): string {
+  const all = lines(`${text}\n`);
+  assertModest(text.length + all.length * margin.length);
+  const rest = all.map((line, i) => (i > 0 && (blank || line !== "") ? margin + line : line));
+  return (first ? margin : "") + rest.join("\n");
+}

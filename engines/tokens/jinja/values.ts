@@ -1,0 +1,165 @@
+import { WholeFloat, keysOf } from "../../../protocol/json.ts";
+
+/*
+ * What a template computes with, as Python has it: undefined is Jinja's `Undefined`, null `None`, a
+ * `Map` a dict, an array a list or a tuple. Numbers are those of `parseJson`.
+ */
+
+/** A text that `safe` or `escape` has made, which escapes what is added to it. */
+export class Markup extends String {}
+
+/** What can be called, such as a macro or a method. */
+export type Callable = (args: unknown[], named: Named) => unknown;
+
+export type Named = ReadonlyMap<string, unknown>;
+
+/** What has attributes alone, such as a namespace or `loop`. */
+export class Attributes {
+  readonly get: (name: string) => unknown;
+  /** Undefined where none can be set. */
+  readonly set: ((name: string, value: unknown) => void) | undefined;
+
+  constructor(get: Attributes["get"], set?: (name: string, value: unknown) => void) {
+    this.get = get;
+    this.set = set;
+  }
+}
+
+/** What can be iterated and is no list: Python's views of a dict, ranges, and generators. */
+export class Series {
+  readonly kind: "view" | "range" | "generator";
+  /** How Python prints it; undefined for a generator, which it prints as an address. */
+  readonly text: (() => string) | undefined;
+  private values: readonly unknown[];
+
+  constructor(kind: Series["kind"], values: readonly unknown[], text?: () => string) {
+    this.kind = kind;
+    this.values = values;
+    this.text = text;
+  }
+
+  get size(): number {
+    return this.values.length;
+  }
+
+  /** The values, which a generator has only once. */
+  take(): readonly unknown[] {
+    const { values } = this;
+    if (this.kind === "generator") this.values = [];
+    return values;
+  }
+}
+
+export const generator = (values: readonly unknown[]) => new Series("generator", values);
+
+const TUPLES = new WeakSet();
+
+export function tuple(values: unknown[]): unknown[] {
+  TUPLES.add(values);
+  return values;
+}
+
+export const isTuple = (value: unknown) => Array.isArray(value) && TUPLES.has(value);
+
+/** What JSON gave, as a template's own. */
+export function fromJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fromJson);
+  if (typeof value !== "object" || value === null || value instanceof WholeFloat) return value;
+  const object = value as Record<string, unknown>;
+  const entries = keysOf(object).map((key): [string, unknown] => [key, fromJson(object[key])]);
+  // Python has none of what is undefined.
+  return new Map(entries.filter(([, one]) => one !== undefined));
+}
+
+/** A text, whether marked safe or not; undefined for others. */
+export function textIn(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return value instanceof Markup ? String(value) : undefined;
+}
+
+/** A number or a truth as JavaScript's number or bigint; undefined for others. */
+export function numeric(value: unknown): number | bigint | undefined {
+  if (typeof value === "boolean" || value instanceof WholeFloat) return Number(value);
+  return typeof value === "number" || typeof value === "bigint" ? value : undefined;
+}
+
+export const isFloat = (value: unknown) =>
+  value instanceof WholeFloat || (typeof value === "number" && !Number.isInteger(value));
+
+/** A whole number or a truth, which is one in Python. */
+export const isInteger = (value: unknown) => numeric(value) !== undefined && !isFloat(value);
+
+export const asFloat = (value: number) => (Number.isInteger(value) ? new WholeFloat(value) : value);
+
+/** @throws Error for a value that is no integer */
+export function asIndex(value: unknown): number {
+  const number = isInteger(value) ? numeric(value) : undefined;
+  if (number === undefined) throw new Error(`it takes a ${typeName(value)} for an int`);
+  return Number(number);
+}
+
+export function isTrue(value: unknown): boolean {
+  const number = numeric(value);
+  if (number !== undefined) return Boolean(number);
+  if (value === undefined || value === null) return false;
+  return value instanceof Series && value.kind === "generator" ? true : lengthOf(value) !== 0;
+}
+
+/** As `len`; undefined for what has no length. */
+export function lengthOf(value: unknown): number | undefined {
+  const text = textIn(value);
+  if (text !== undefined) return hasPairs(text) ? charactersOf(text).length : text.length;
+  if (Array.isArray(value)) return value.length;
+  if (value instanceof Map) return value.size;
+  if (value instanceof Series && value.kind !== "generator") return value.take().length;
+  return value === undefined ? 0 : undefined;
+}
+
+/** @throws Error for what Python cannot iterate */
+export function iterate(value: unknown): readonly unknown[] {
+  const text = textIn(value);
+  if (text !== undefined) return charactersOf(text);
+  if (Array.isArray(value)) return value;
+  if (value instanceof Map) return [...value.keys()];
+  if (value instanceof Series) return value.take();
+  if (value === undefined) return [];
+  throw new Error(`it goes through a ${typeName(value)} as if it were a list`);
+}
+
+export const isIterable = (value: unknown) =>
+  lengthOf(value) !== undefined || value instanceof Series;
+
+/** Python counts a character beyond 16 bits once. */
+export const charactersOf = (text: string): string[] =>
+  hasPairs(text) ? Array.from(text) : text.split("");
+
+export const hasPairs = (text: string) => /[\ud800-\udbff]/.test(text);
+
+/** A dict's key, where `1.0` is 1. @throws Error for what cannot be one */
+export function keyOf(value: unknown): unknown {
+  if (value instanceof WholeFloat) return Number(value);
+  if (value instanceof Map || (Array.isArray(value) && !isTuple(value))) {
+    throw new Error(`it takes a ${typeName(value)} for the key of a dict`);
+  }
+  return textIn(value) ?? value;
+}
+
+/** Python's name of a value's type, for messages. */
+export function typeName(value: unknown): string {
+  if (value === undefined) return "undefined value";
+  if (value === null) return "NoneType";
+  if (typeof value === "boolean") return "bool";
+  if (textIn(value) !== undefined) return "str";
+  if (numeric(value) !== undefined) return isFloat(value) ? "float" : "int";
+  if (Array.isArray(value)) return isTuple(value) ? "tuple" : "list";
+  if (value instanceof Map) return "dict";
+  return value instanceof Series ? value.kind : "function";
+}
+
+/** Characters that a template may make in one go. */
+const LONGEST_TEXT = 2 ** 26;
+
+/** @throws Error for a text that is not to be made */
+export function assertModest(length: number): void {
+  if (length > LONGEST_TEXT) throw new Error(`it writes more than ${LONGEST_TEXT} characters`);
+}

@@ -1,0 +1,130 @@
+import { type WholeFloat, numberText } from "../../../protocol/json.ts";
+import { order } from "./comparison.ts";
+import { Markup, Series, isInteger, isTuple, numeric, textIn, typeName } from "./values.ts";
+
+/** A value as Python's `str` writes it. */
+export function written(value: unknown): string {
+  if (value === undefined) return "";
+  return textIn(value) ?? representation(value);
+}
+
+/** A value as Python's `repr` writes it, as within a list. */
+export function representation(value: unknown): string {
+  if (value === undefined) return "Undefined";
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  const text = textIn(value);
+  if (text !== undefined) {
+    return value instanceof Markup ? `Markup(${quotedText(text)})` : quotedText(text);
+  }
+  if (isNumber(value)) {
+    return numberText(value).replace("Infinity", "inf").replace("NaN", "nan");
+  }
+  if (Array.isArray(value)) {
+    const items = value.map(representation).join(", ");
+    if (!isTuple(value)) return `[${items}]`;
+    return value.length === 1 ? `(${items},)` : `(${items})`;
+  }
+  if (value instanceof Map) {
+    const members = [...value].map((pair) => pair.map(representation).join(": "));
+    return `{${members.join(", ")}}`;
+  }
+  if (value instanceof Series && value.text) return value.text();
+  throw new Error(`it writes a ${typeName(value)}, which is no text`);
+}
+
+function isNumber(value: unknown): value is number | bigint | WholeFloat {
+  return typeof value !== "boolean" && numeric(value) !== undefined;
+}
+
+/** What Python does not print: controls, halves of pairs, unassigned characters, other spaces. */
+const UNPRINTABLE = /[\p{C}\p{Z}\\]/gu;
+const ESCAPES: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function quotedText(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll(UNPRINTABLE, (character) => {
+    if (character === " ") return character;
+    const code = character.codePointAt(0)!;
+    const digits = code.toString(16);
+    if (ESCAPES[character] !== undefined) return ESCAPES[character];
+    if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
+    return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+  });
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+}
+
+/** The options of Python's `json.dumps`, as `tojson` of `transformers` takes them. */
+export interface JsonOptions {
+  ensureAscii: boolean;
+  /** What each level adds before a line; undefined for one line. */
+  indent: string | undefined;
+  /** Between items, and after a key. */
+  separators: readonly [string, string];
+  sortsKeys: boolean;
+}
+
+/** A value as Python's `json.dumps` writes it. @throws Error for what JSON does not have */
+export function json(value: unknown, options: JsonOptions, margin = "\n"): string {
+  if (value === null) return "null";
+  if (typeof value === "boolean") return String(value);
+  const text = textIn(value);
+  if (text !== undefined) return jsonText(text, options);
+  if (isNumber(value)) return numberText(value);
+  const { indent, separators, sortsKeys } = options;
+  const [between, afterKey] = separators;
+  const [inner, outer] = indent === undefined ? ["", ""] : [margin + indent, margin];
+  const within = (one: unknown) => json(one, options, inner);
+  const block = (open: string, items: string[], close: string) =>
+    items.length === 0 ? open + close : open + inner + items.join(between + inner) + outer + close;
+  if (Array.isArray(value)) return block("[", value.map(within), "]");
+  if (!(value instanceof Map)) throw new Error(`it writes a ${typeName(value)} as JSON`);
+  const entries: [unknown, unknown][] = [...value];
+  if (sortsKeys) entries.sort(([one], [other]) => order(one, other));
+  const members = entries.map(
+    ([key, one]) => jsonText(jsonKey(key), options) + afterKey + within(one),
+  );
+  return block("{", members, "}");
+}
+
+function jsonKey(key: unknown): string {
+  if (key === null) return "null";
+  if (typeof key === "boolean") return String(key);
+  return textIn(key) ?? (isInteger(key) || isNumber(key) ? numberText(key as number) : fail(key));
+}
+
+function fail(key: unknown): never {
+  throw new Error(`it writes a ${typeName(key)} as the key of a JSON object`);
+}
+
+const JSON_ESCAPES = new Map([
+  ...[...'"\\'].map((one) => [one, `\\${one}`] as const),
+  ...["\bb", "\ff", "\nn", "\rr", "\tt"].map((pair) => [pair[0]!, `\\${pair[1]}`] as const),
+]);
+
+const ESCAPED = /["\\\u0000-\u001f]/g;
+const ESCAPED_FOR_ASCII = /["\\]|[^ -~]/g;
+
+function jsonText(text: string, { ensureAscii }: JsonOptions): string {
+  const escaped = text.replaceAll(
+    ensureAscii ? ESCAPED_FOR_ASCII : ESCAPED,
+    (one) => JSON_ESCAPES.get(one) ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return `"${escaped}"`;
+}
+
+/** A text with HTML's characters escaped, as `escape` does. */
+export function escaped(value: unknown): string {
+  const text = written(value);
+  return value instanceof Markup
+    ? text
+    : text.replaceAll(/[&<>'"]/g, (one) => `&${HTML_NAMES.get(one)};`);
+}
+
+const HTML_NAMES = new Map([
+  ["&", "amp"],
+  ["<", "lt"],
+  [">", "gt"],
+  ["'", "#39"],
+  ['"', "#34"],
+]);
