@@ -12,7 +12,7 @@ sys.path.insert(0, sys.argv[1])
 
 from kit_engine.masks import render
 from kit_engine.row_object import read_json
-from kit_engine.rows import row_of
+from kit_engine.rows import checked_row
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
@@ -51,7 +51,7 @@ def written(template: str) -> list[tuple[str | None, str | None]]:
     for text in ROWS:
         row = json.loads(text)
         messages = asked_of_transformers(row, takes_text)
-        conversation = row_of(read_json(text)).conversation
+        conversation = checked_row(read_json(text))[0].conversation
         for opens in (False, True):
             theirs = tried(
                 tokenizer.apply_chat_template,

@@ -137,7 +137,7 @@ describe.runIf(hasPython)("with Python", () => {
     const refused = {
       code: "DATASET_INVALID",
       message: expect.stringMatching(
-        /^The model's chat template refuses a conversation: it takes more than 3 s\. Change the row's messages, or use a model with another template\.$/,
+        /^The model's chat template refuses a conversation: it takes more than 3 s\. Change its messages, or use a model with another template\.$/,
       ) as unknown,
     };
     await Promise.all([

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.masks import sequences_of
-from kit_engine.rows import row_of
+from kit_engine.rows import checked_row
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -168,7 +168,7 @@ def written(name: str, number: int) -> dict[str, Any]:
     messages = asked_of_transformers(row, "arguments is string" in tokenizer.chat_template)
     tools = row.get("tools")
     whole = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False)
-    kit = sequences_of(row_of(row), tokenizer)
+    kit = sequences_of(checked_row(row)[0], tokenizer)
     answers = [i for i, one in enumerate(row["messages"]) if one["role"] == "assistant"]
     wanted = [i for i in answers if row["messages"][i].get("weight") != 0]
     if len(kit) == 1:
