@@ -17,10 +17,14 @@ const TEMPLATE = `{% if tools %}<|im_start|>system
 
 /**
  * Writes a small model whose chat template takes tools. Its weights are random: it talks to the end of its context.
- * @param context in tokens
+ * @param options its context, in tokens, and its chat template
  */
-export function saveToolModel(path: string, context = SHAPE.context): void {
+export function saveToolModel(
+  path: string,
+  options: { context?: number; template?: string | undefined } = {},
+): void {
+  const { context = SHAPE.context, template = TEMPLATE } = options;
   const shape = { ...SHAPE, context };
   saveModel(path, randomWeights(shape, 1), { shape, promptStyle: "message" });
-  writeTokenizer(path, STYLE, { chat_template: TEMPLATE });
+  writeTokenizer(path, STYLE, { chat_template: template });
 }

@@ -18,7 +18,7 @@ const KEY = "a-key-of-sixteen-or-more";
 test("the Next.js route of serve.md streams an answer, and its place is free when the visitor leaves", async () => {
   const project = createProject();
   // Long enough to be left.
-  saveToolModel(join(project, "latest"), 4096);
+  saveToolModel(join(project, "latest"), { context: 4096 });
   const serve = await startServe(project, ["./latest"], { KIT_SERVE_KEY: KEY });
   vi.stubEnv("KIT_URL", serve.baseURL);
   vi.stubEnv("KIT_SERVE_KEY", KEY);

@@ -16,7 +16,7 @@ const CLIENTS = 8;
 /** A project with a model that talks to the end of its context. */
 function createTalker(source?: string): string {
   const project = createTinyProject(source);
-  saveToolModel(join(project, "talker"), 8192);
+  saveToolModel(join(project, "talker"), { context: 8192 });
   return project;
 }
 

@@ -108,6 +108,31 @@ describe.runIf(hasPython)("the Python engine's answers beside the embedded engin
     }
   });
 
+  it("give the chat template every digit and the order of keys, alike", async () => {
+    const template =
+      "{{ raise_exception((messages[1].tool_calls[0].function.arguments | tojson) ~ (tools | tojson)) }}{# tool_calls #}";
+    const folder = modelOf(STYLES["SmolLM"]!, { chat_template: template });
+    const said = '{"id": 2512292042121000001, "10": 1.0, "2": {"b": 1e+22, "0": -0.0}}';
+    const parameters = { id: 2512292042121000001n, a: 1.5 };
+    const tool = { type: "function" as const, function: { name: "f", parameters } };
+    const requests = [said, parameters].map((given): InferRequest => ({
+      messages: [
+        { role: "user", content: "?" },
+        {
+          role: "assistant",
+          tool_calls: [{ type: "function", function: { name: "f", arguments: given } }],
+        },
+      ],
+      tools: [tool],
+    }));
+    const { ours, theirs } = await both(folder, requests);
+    expect(theirs).toEqual(ours);
+    const shown = '{"id": 2512292042121000001, "a": 1.5}';
+    const tools = `[{"type": "function", "function": {"name": "f", "parameters": ${shown}}}]`;
+    expect(ours[0]).toContain(`: ${said}${tools}`);
+    expect(ours[1]).toContain(`: ${shown}${tools}`);
+  });
+
   it("refuse alike what no answer can be held to", async () => {
     const folder = modelOf(STYLES["SmolLM"]!, { chat_template: TEMPLATES.unknown });
     const { ours, theirs } = await both(folder, [

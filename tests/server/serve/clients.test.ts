@@ -35,7 +35,7 @@ beforeEach(async () => {
   const files = { "data.jsonl": jsonl(ROWS) };
   const made = createTinyProject(tinySource({ name: "numbers", options: OPTIONS }), files);
   saveToolModel(join(made, "tools"));
-  saveToolModel(join(made, "talker"), 8192);
+  saveToolModel(join(made, "talker"), { context: 8192 });
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-clients-")));
   cpSync(made, folder, { recursive: true });
   expect(await runKit(folder, ["start"])).toMatchObject({ code: 0 });

@@ -1,0 +1,34 @@
+import { afterAll, expect, test } from "vitest";
+import { openAnswers } from "../../cli/eval/keptAnswers.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
+import { parseJson } from "../../protocol/json.ts";
+import { createScratch } from "../engines/scratch.ts";
+
+const scratch = createScratch();
+afterAll(() => scratch.remove());
+
+/** Asks with a tool whose schema is this JSON. */
+function requestOf(parameters: string): InferRequest {
+  const tool = { type: "function" as const, function: { name: "look" } };
+  const described = { ...tool.function, parameters: parseJson(parameters) as object };
+  return {
+    messages: [{ role: "user", content: "?" }],
+    tools: [{ ...tool, function: described }],
+  } as InferRequest;
+}
+
+test("answers to requests that differ in a digit, a float or the order of keys are kept apart", () => {
+  const project = scratch.directory();
+  const open = () => openAnswers(project, "model", (note) => expect.unreachable(note));
+  const schemas = [
+    ...['{"maximum":2512292042121000001}', '{"maximum":2512292042121000000}'],
+    ...['{"maximum":1.0}', '{"maximum":1}', '{"10":1,"2":1}', '{"2":1,"10":1}'],
+  ];
+  const { find, keep } = open();
+  for (const schema of schemas) {
+    expect(find(requestOf(schema))).toBeUndefined();
+    keep(requestOf(schema), schema);
+  }
+  const again = open();
+  for (const schema of schemas) expect(again.find(requestOf(schema))).toBe(schema);
+});
