@@ -6,6 +6,7 @@ import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/datase
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { keysOf, parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
 import { isUrl } from "../../protocol/url.ts";
+import { createArrowPadding } from "./arrowPadding.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { readJsonl } from "./jsonl.ts";
@@ -51,6 +52,7 @@ export async function freezeDataset(
 ): Promise<Places> {
   const { name, form, onNote, signal = new AbortController().signal } = options;
   const ignored = createIgnoredKeys();
+  const padding = createArrowPadding(dataset.type === "parquet");
   const noteReading = createReadingNotes(onNote);
   const places = createPlaces();
   const file = createWriter(path);
@@ -63,7 +65,7 @@ export async function freezeDataset(
       if (++read % RECORDS_AT_ONCE === 0) await setImmediate();
       const value = await valueOf(record, dataset, code, options);
       if (value === undefined) continue;
-      const row = form.parse(value, record.where, ignored);
+      const row = padding.drop(form.parse(value, record.where, ignored), record.where);
       const line = asJson(row, record.where) ?? "";
       refuseLongRow(Buffer.byteLength(line), record.where);
       places.add(record.where);
@@ -82,6 +84,7 @@ export async function freezeDataset(
   }
   const note = ignored.note(name);
   if (note !== undefined) onNote(note);
+  padding.notes(name).forEach(onNote);
   return places;
 }
 

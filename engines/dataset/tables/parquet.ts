@@ -1,18 +1,12 @@
 import type { FileMetaData, RowGroup } from "hyparquet";
 import { formatCount } from "../../../protocol/format.ts";
 import { damaged, sound } from "./parquetDamage.ts";
-import { PARSERS, createCompressors } from "./parquetDecoders.ts";
+import { PARSERS, createCompressors, decodedAs } from "./parquetDecoders.ts";
 import { type ParquetFile, openParquet } from "./parquetFile.ts";
-import { checkGroup, columnNames, readMetadata } from "./parquetMetadata.ts";
+import { checkGroup, columnsOf, readMetadata } from "./parquetMetadata.ts";
 import { checkPages } from "./parquetPages.ts";
-import { plainValue } from "./parquetValue.ts";
+import { writerOf } from "./parquetValue.ts";
 import type { TableRow } from "./tableRow.ts";
-
-/** The values of a column in a row group, page by page. */
-interface Column {
-  name: string;
-  pages: ArrayLike<unknown>[];
-}
 
 /**
  * Reads the rows of a Parquet file, with one row group at a time in memory.
@@ -23,8 +17,12 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
   const file = openParquet(path);
   try {
     const metadata = await readMetadata(path, file);
-    const all = await columnNames(path, metadata);
-    const names = needed ? all.filter((name) => needed.includes(name)) : all;
+    const schema = await columnsOf(path, metadata);
+    const columns = schema
+      .filter(({ element: { name } }) => needed?.includes(name) ?? true)
+      .map((column) => ({ name: column.element.name, write: writerOf(column) }));
+    const names = new Set(columns.map(({ name }) => name));
+    const decoded = { ...metadata, schema: decodedAs(metadata.schema) };
     let row = 0;
     for (const [index, whole] of metadata.row_groups.entries()) {
       const rows = Number(whole.num_rows);
@@ -32,12 +30,13 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
       const group = partOf(whole, names);
       checkGroup(path, group, index);
       await sound(path, () => checkPages(file, group));
-      const columns = await readColumns(path, file, names, { ...metadata, row_groups: [group] });
+      const values = await readColumns(path, file, names, { ...decoded, row_groups: [group] });
       for (let left = rows; left > 0; left--) {
         const where = `${path}, row ${++row}`;
-        const cells = columns.map(({ name, values }) => [
+        const cells = columns.map(({ name, write }) => [
           name,
-          plainValue(values.next().value, where, name),
+          // A column without a value is none.
+          write(values.get(name)?.next().value, where) ?? undefined,
         ]);
         yield { value: Object.fromEntries(cells) as Record<string, unknown>, where };
       }
@@ -54,16 +53,17 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
 export async function parquetColumns(path: string): Promise<string[]> {
   const file = openParquet(path);
   try {
-    return await columnNames(path, await readMetadata(path, file));
+    const columns = await columnsOf(path, await readMetadata(path, file));
+    return columns.map(({ element }) => element.name);
   } finally {
     file.close();
   }
 }
 
 /** A row group as if it had these columns alone. */
-function partOf(group: RowGroup, names: string[]): RowGroup {
+function partOf(group: RowGroup, names: Set<string>): RowGroup {
   const columns = group.columns.filter(({ meta_data }) =>
-    names.includes(meta_data?.path_in_schema[0] ?? ""),
+    names.has(meta_data?.path_in_schema[0] ?? ""),
   );
   return { ...group, columns };
 }
@@ -72,15 +72,16 @@ function partOf(group: RowGroup, names: string[]): RowGroup {
 async function readColumns(
   path: string,
   file: ParquetFile,
-  names: string[],
+  names: Set<string>,
   metadata: FileMetaData,
-): Promise<{ name: string; values: Iterator<unknown> }[]> {
+): Promise<Map<string, Iterator<unknown>>> {
   const rows = Number(metadata.row_groups[0]?.num_rows);
   const [{ parquetRead }, compressors] = await Promise.all([
     import("hyparquet"),
     createCompressors(),
   ]);
-  const columns = names.map((name): Column => ({ name, pages: [] }));
+  // The values of each column, page by page.
+  const pages = new Map([...names].map((name): [string, ArrayLike<unknown>[]] => [name, []]));
   await sound(path, () =>
     parquetRead({
       file,
@@ -89,17 +90,16 @@ async function readColumns(
       parsers: PARSERS,
       // Bytes that the schema doesn't call text stay bytes.
       utf8: false,
-      onChunk({ columnName, columnData }) {
-        columns.find(({ name }) => name === columnName)?.pages.push(columnData);
-      },
+      onChunk: ({ columnName, columnData }) => void pages.get(columnName)?.push(columnData),
     }),
   );
-  return columns.map(({ name, pages }) => {
-    const count = pages.reduce((sum, { length }) => sum + length, 0);
-    if (count === rows) return { name, values: valuesOf(pages) };
+  const columns = [...pages].map(([name, all]): [string, Iterator<unknown>] => {
+    const count = all.reduce((sum, { length }) => sum + length, 0);
+    if (count === rows) return [name, valuesOf(all)];
     const problem = `column ${JSON.stringify(name)} has ${formatCount(count)} values for ${formatCount(rows)} rows`;
     throw damaged(path, new Error(problem));
   });
+  return new Map(columns);
 }
 
 function* valuesOf(pages: ArrayLike<unknown>[]): Generator<unknown> {

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import type { Compressors, ParquetParsers } from "hyparquet";
+import type { Compressors, ConvertedType, ParquetParsers, SchemaElement } from "hyparquet";
 import { parseJson } from "../../../protocol/json.ts";
 import { MOST_GROUP_BYTES } from "./parquetMetadata.ts";
 
@@ -25,10 +25,25 @@ function json(bytes: Uint8Array): unknown {
   }
 }
 
+/** What `writerOf` reads: moments stay numbers, which no `Date` has in full. */
 export const PARSERS: Partial<ParquetParsers> = {
   stringFromBytes: text,
   jsonFromBytes: json,
+  dateFromDays: (days) => days,
+  timestampFromMilliseconds: (count) => count,
+  timestampFromMicroseconds: (count) => count,
+  timestampFromNanoseconds: (count) => count,
 };
+
+/** Converted by the library to numbers that lose digits, or not at all. */
+const RAW: (ConvertedType | undefined)[] = ["DECIMAL", "INTERVAL", "BSON"];
+
+/** The schema as the library shall read it. */
+export function decodedAs(schema: SchemaElement[]): SchemaElement[] {
+  return schema.map(({ converted_type: type, ...element }) =>
+    type === undefined || RAW.includes(type) ? element : { ...element, converted_type: type },
+  );
+}
 
 /** Of one row group: its pages may together be as large as a row group. */
 export async function createCompressors(): Promise<Compressors> {

@@ -34,12 +34,12 @@ export async function readMetadata(path: string, file: ParquetFile): Promise<Fil
 }
 
 /**
- * The names of the columns, which are the same in each row group: the library forgets to wait for
+ * The schemas of the columns, which are the same in each row group: the library forgets to wait for
  * columns that the schema doesn't have, and what they throw would end the process.
  */
-export async function columnNames(path: string, metadata: FileMetaData): Promise<string[]> {
+export async function columnsOf(path: string, metadata: FileMetaData): Promise<SchemaTree[]> {
   const { parquetSchema } = await import("hyparquet");
-  const [leaves, names] = await sound(path, () => {
+  const [leaves, columns] = await sound(path, () => {
     const schema = parquetSchema(metadata);
     const asPath = (parts: string[]) => JSON.stringify(parts);
     const known = leavesOf(schema).map((leaf) => asPath(leaf.path));
@@ -47,10 +47,11 @@ export async function columnNames(path: string, metadata: FileMetaData): Promise
       const paths = columns.map(({ meta_data }) => asPath(meta_data?.path_in_schema ?? []));
       if (paths.join() !== known.join()) throw new Error("a row group has other columns");
     }
-    return [known, schema.children.map(({ element }) => element.name)];
+    return [known, schema.children] as const;
   });
+  const names = columns.map(({ element }) => element.name);
   const again = duplicateIn(names) ?? duplicateIn(leaves);
-  if (again === undefined) return names;
+  if (again === undefined) return columns;
   const problem = `two columns named ${JSON.stringify(again)}`;
   throw invalid(path, `${problem}. Give each column a name of its own.`);
 }

@@ -1,31 +1,132 @@
+import type { SchemaElement, SchemaTree } from "hyparquet";
+import { WholeFloat, objectOf, parseJson } from "../../../protocol/json.ts";
+import { clockOf } from "./parquetTime.ts";
 import { invalid } from "./tableRow.ts";
 
+type Fail = (problem: string) => never;
+/** Makes JSON of a value that is not null. */
+type Write = (value: unknown, fail: Fail) => unknown;
+
 /**
- * A value as JSON has it. In an object, a key without a value is left out.
- * @param column the name, for errors
- * @throws KitError `DATASET_INVALID` for what JSON doesn't have
+ * How a column's values are written as JSON: as pyarrow reads them, with moments in ISO 8601.
+ * @returns a function that throws KitError `DATASET_INVALID` for what JSON doesn't have
  */
-export function plainValue(value: unknown, where: string, column: string): unknown {
-  const fail = (problem: string) => invalid(where, `column ${JSON.stringify(column)} ${problem}`);
-  if (value === null) return undefined;
-  if (typeof value === "bigint") {
-    const number = Number(value);
-    if (Number.isSafeInteger(number)) return number;
-    throw fail(`has ${value}, which is too large for a number. Save the column as text.`);
+export function writerOf(column: SchemaTree): (value: unknown, where: string) => unknown {
+  const write = nullable(nodeWriter(column));
+  const name = JSON.stringify(column.element.name);
+  return (value, where) =>
+    write(value, (problem) => {
+      throw invalid(where, `column ${name} ${problem}`);
+    });
+}
+
+function nullable(write: Write): Write {
+  return (value, fail) => (value === null || value === undefined ? null : write(value, fail));
+}
+
+function nodeWriter(node: SchemaTree): Write {
+  const { element, children } = node;
+  const [first, ...others] = children;
+  if (!first) return isJson(element) ? (value) => value : repeatable(leafWriter(element));
+  if (element.logical_type?.type === "VARIANT") {
+    return (_, fail) => fail("is a VARIANT. Save it as text, with JSON in it.");
   }
-  if (typeof value !== "object") return value;
-  if (value instanceof Date) {
-    if (Number.isNaN(value.getTime())) {
-      throw fail("has a date that is out of range. Save the column as text.");
-    }
-    return value.toISOString();
+  if (element.converted_type === "LIST" && others.length === 0) {
+    // As the library does: some lists have no level between them and their values.
+    const item = first.children.length === 1 ? first.children[0] : first;
+    return listWriter(nodeWriter(item ?? first));
   }
-  if (ArrayBuffer.isView(value)) {
-    throw fail("is binary, or text that is not UTF-8. Save it as UTF-8 text, or remove it.");
+  const [, mapped] = first.children;
+  if (element.converted_type === "MAP" && mapped) {
+    const write = nullable(nodeWriter(mapped));
+    return (value, fail) => {
+      const map = value as Record<string, unknown>;
+      return objectOf(Object.keys(map), (key) => write(map[key], fail));
+    };
   }
-  if (Array.isArray(value)) {
-    return value.map((one: unknown) => plainValue(one, where, column));
+  return repeatable(structWriter(children));
+}
+
+function listWriter(write: Write): Write {
+  const writeItem = nullable(write);
+  return (value, fail) => (value as unknown[]).map((one) => writeItem(one, fail));
+}
+
+/** What is repeated is a list that isn't called one. */
+function repeatable(write: Write): Write {
+  const writeList = listWriter(write);
+  return (value, fail) => (Array.isArray(value) ? writeList : write)(value, fail);
+}
+
+function structWriter(children: SchemaTree[]): Write {
+  const names = children.map(({ element }) => element.name);
+  const writers = new Map(
+    children.map((child) => [child.element.name, nullable(nodeWriter(child))] as const),
+  );
+  return (value, fail) => {
+    const struct = value as Record<string, unknown>;
+    return objectOf(names, (name) => writers.get(name)?.(struct[name], fail));
+  };
+}
+
+function leafWriter(element: SchemaElement): Write {
+  const clock = clockOf(element);
+  if (clock) {
+    return (value, fail) =>
+      clock(value as number | bigint) ??
+      fail("has a date that is out of range. Save the column as text.");
   }
-  const entries = Object.entries(value).map(([key, one]) => [key, plainValue(one, where, column)]);
-  return Object.fromEntries(entries.filter(([, one]) => one !== undefined));
+  if (isDecimal(element)) {
+    const { scale = 0 } = element;
+    return (value) => decimal(unscaled(value), scale);
+  }
+  const isFloat =
+    element.type === "FLOAT" || element.type === "DOUBLE" || isKind(element, "FLOAT16");
+  const isText = isKind(element, "ENUM");
+  return (value, fail) => {
+    if (typeof value === "number" && isFloat) return float(value);
+    if (typeof value === "bigint") return integer(value);
+    if (!ArrayBuffer.isView(value)) return value;
+    if (isText) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
+    return fail("is binary, or text that is not UTF-8. Save it as UTF-8 text, or remove it.");
+  };
+}
+
+function isJson(element: SchemaElement): boolean {
+  return isKind(element, "JSON");
+}
+
+function isDecimal(element: SchemaElement): boolean {
+  return isKind(element, "DECIMAL");
+}
+
+function isKind({ logical_type: logical, converted_type: converted }: SchemaElement, kind: string) {
+  return logical?.type === kind || converted === kind;
+}
+
+function integer(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** pandas saves a number that is missing as NaN, and writes what JSON doesn't have as null. */
+function float(value: number): unknown {
+  if (!Number.isFinite(value)) return null;
+  return Number.isInteger(value) ? new WholeFloat(value) : value;
+}
+
+/** A decimal without its point. */
+function unscaled(value: unknown): bigint {
+  if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint);
+  const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
+  return BigInt.asIntN(8 * value.length, BigInt(`0x${hex || "0"}`));
+}
+
+/** A number where one holds all of its digits; else text, as pandas writes all decimals. */
+function decimal(unscaled: bigint, scale: number): unknown {
+  if (scale === 0) return integer(unscaled);
+  const sign = unscaled < 0n ? "-" : "";
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, "0");
+  const text = `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  return Number(text).toFixed(scale) === text ? parseJson(text) : text;
 }

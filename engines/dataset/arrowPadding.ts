@@ -1,0 +1,102 @@
+import type { Message, Tool, ToolCall } from "../../protocol/chat.ts";
+import { formatCounted } from "../../protocol/format.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import {
+  type Schema,
+  allowsNull,
+  itemsOf,
+  objectWith,
+  propertyOf,
+  unlessEmptied,
+  withoutNulls,
+} from "./toolSchema.ts";
+
+/**
+ * Drops the nulls with which Arrow, and so Parquet and `datasets`, gives each object the keys of all
+ * others: in a call's arguments those whose key the tool doesn't have, in tools those that no schema has.
+ */
+export interface ArrowPadding {
+  /** @param row in canonical form */
+  drop: <Row extends object>(row: Row, where: string) => Row;
+  /** Lines for people. */
+  notes: (dataset: string) => string[];
+}
+
+/** @param isArrow whether the rows come from Arrow for certain, where no tool is described that says so */
+export function createArrowPadding(isArrow: boolean): ArrowPadding {
+  const dropped = createTally();
+  // Arrow pads what a tool has and a call left out, too; what was meant looks alike.
+  const doubtful = createTally();
+
+  function toolWithout(tool: Tool, onDrop: () => void): Tool {
+    const clean = (value: unknown, key: string): unknown => {
+      if (value === null) return onDrop();
+      if (key === "function") return objectWith(value as Schema, clean);
+      return key === "parameters" && isRecord(value) ? withoutNulls(value, onDrop) : value;
+    };
+    return objectWith({ ...tool }, clean) as unknown as Tool;
+  }
+
+  function callWithout(call: ToolCall, tools: readonly Tool[], where: string): ToolCall {
+    const tool = tools.find(({ function: { name } }) => name === call.function.name);
+    const root = tool?.function.parameters ?? {};
+    const without = (value: unknown, schema: unknown): unknown => {
+      if (Array.isArray(value)) return value.map((one) => without(one, itemsOf(schema, root)));
+      if (!isRecord(value)) return value;
+      return objectWith(value, (one, key) => {
+        const property = propertyOf(schema, key, root);
+        const isPadding = property === undefined && (tool !== undefined || isArrow);
+        if (one !== null) {
+          const kept = without(one, property);
+          return isPadding ? unlessEmptied(one, kept) : kept;
+        }
+        if (isPadding) return dropped.add(where);
+        if (property === undefined || !allowsNull(property, root)) doubtful.add(where);
+        return one;
+      });
+    };
+    const { function: called } = call;
+    const args = without(called.arguments, root);
+    return objectWith({ ...call }, (value, key) =>
+      key === "function" ? { ...called, arguments: args } : (value ?? undefined),
+    ) as unknown as ToolCall;
+  }
+
+  return {
+    drop(row, where) {
+      const tools = (row as { tools?: readonly Tool[] }).tools?.map((tool) =>
+        toolWithout(tool, () => dropped.add(where)),
+      );
+      const messageWithout = (message: Message): Message => {
+        const calls = message.tool_calls?.map((call) => callWithout(call, tools ?? [], where));
+        return calls ? { ...message, tool_calls: calls } : message;
+      };
+      return objectWith({ ...row } as Schema, (value, key) => {
+        if (key === "tools") return tools;
+        return Array.isArray(value) ? (value as Message[]).map(messageWithout) : value;
+      }) as typeof row;
+    },
+    notes: (dataset) => [
+      ...dropped.note(
+        (nulls, first) =>
+          `dropped ${nulls} of calls and tools in ${dataset}, with which Arrow fills what other rows have (first: ${first})`,
+      ),
+      ...doubtful.note(
+        (nulls, first) =>
+          `warning: ${nulls} of calls in ${dataset} that no tool's schema allows (first: ${first}): they are learned; leave them out if Arrow has filled them in`,
+      ),
+    ],
+  };
+}
+
+function createTally() {
+  let count = 0;
+  let first = "";
+  return {
+    add(where: string): undefined {
+      if (count++ === 0) first = where;
+    },
+    note: (say: (nulls: string, first: string) => string) =>
+      count === 0 ? [] : [say(formatCounted(count, "null"), first)],
+  };
+}
