@@ -8,6 +8,7 @@ import { keysOf, parseJson, stringifyJson, withPlainFloats } from "../../protoco
 import { isUrl } from "../../protocol/url.ts";
 import { createArrowPadding } from "./arrowPadding.ts";
 import { datasetFiles } from "./files.ts";
+import { createHalfCharacters } from "./halfCharacters.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { readJsonl } from "./jsonl.ts";
 import { type OnRead, refuseLongRow } from "./lines.ts";
@@ -53,6 +54,7 @@ export async function freezeDataset(
   const { name, form, onNote, signal = new AbortController().signal } = options;
   const ignored = createIgnoredKeys();
   const padding = createArrowPadding(dataset.type === "parquet");
+  const halves = createHalfCharacters();
   const noteReading = createReadingNotes(onNote);
   const places = createPlaces();
   const file = createWriter(path);
@@ -66,7 +68,7 @@ export async function freezeDataset(
       const value = await valueOf(record, dataset, code, options);
       if (value === undefined) continue;
       const row = padding.drop(form.parse(value, record.where, ignored), record.where);
-      const line = asJson(row, record.where) ?? "";
+      const line = halves.mend(asJson(row, record.where) ?? "", record.where);
       refuseLongRow(Buffer.byteLength(line), record.where);
       places.add(record.where);
       rows++;
@@ -82,9 +84,9 @@ export async function freezeDataset(
     file.discard();
     throw error;
   }
-  const note = ignored.note(name);
-  if (note !== undefined) onNote(note);
-  padding.notes(name).forEach(onNote);
+  for (const note of [ignored.note(name), halves.note(name), ...padding.notes(name)]) {
+    if (note !== undefined) onNote(note);
+  }
   return places;
 }
 
