@@ -8,6 +8,11 @@ export function print(text: string): void {
   console.log(printableLines(text));
 }
 
+/** As {@link print}, of a part of a line or several. */
+export function printPart(text: string): void {
+  process.stdout.write(printableLines(text));
+}
+
 /** As {@link print}, on stderr. */
 export function printError(text: string): void {
   console.error(printableLines(text));

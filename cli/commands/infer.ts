@@ -1,5 +1,6 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
+import type { InferResult } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
@@ -15,13 +16,17 @@ import {
 } from "../command.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
+import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
+import { isTyped } from "../infer/lines.ts";
 import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
-import { print, printError } from "../print.ts";
+import { print, printError, printPart } from "../print.ts";
 import { enterProject } from "../project.ts";
+
+/** A model that has not learned to stop rambles on to the end of its context, for minutes. */
+const MAX_TOKENS = 512;
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
@@ -31,11 +36,7 @@ export const command = createCommand("infer")
   .argument("<model>", 'a job id or its prefix, "latest", a checkpoint folder or a .gguf file')
   .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
   .option("--jsonl", "read dataset rows; print each with its answer")
-  .option(
-    "--max-tokens <n>",
-    "maximum tokens per answer (default: the model's context)",
-    parseMaxTokens,
-  )
+  .option("--max-tokens <n>", `maximum tokens per answer (default: ${MAX_TOKENS})`, parseMaxTokens)
   .option("--temperature <n>", "0 always takes the likeliest token (default: 0)", parseTemperature)
   .option(
     "--top-p <n>",
@@ -58,7 +59,7 @@ export const command = createCommand("infer")
       "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
     }),
   )
-  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...sampling }) => {
+  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...given }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "PROMPT_INVALID",
@@ -76,15 +77,30 @@ export const command = createCommand("infer")
     const engine = await findEngine(project, directory);
     const signal = engine?.remote && abortedBySignal();
     const ask = async (model: LoadedModel) => {
+      const sampling = { maxTokens: MAX_TOKENS, ...given, ...(signal && { signal }) };
+      const noteCut = createCutNote(given.maxTokens === undefined);
       const answer = async ({ request, print }: Question): Promise<string> => {
-        return print(await model.infer({ ...request, ...sampling, ...(signal && { signal }) }));
+        const result = await model.infer({ ...request, ...sampling });
+        noteCut(result);
+        return print(result);
       };
-      if (prompt === undefined) {
-        // An engine of the project's answers one after another.
-        return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
+      const showAsItComes = async ({ request }: Question): Promise<void> => {
+        const stream = model.stream({ ...request, ...sampling });
+        for await (const part of stream) printPart(part);
+        print("");
+        noteCut(await stream.result);
+      };
+      // A person reads along; a program gets the answer whole.
+      const isRead = process.stdout.isTTY && !jsonl;
+      const showAnswer = async (question: Question) =>
+        isRead ? showAsItComes(question) : show(await answer(question));
+      if (prompt !== undefined) {
+        await showAnswer(plainQuestion(prompt));
+        return EXIT_CODE.completed;
       }
-      show(await answer(plainQuestion(prompt)));
-      return EXIT_CODE.completed;
+      if (isRead && isTyped()) return answerTyped(showAnswer);
+      // An engine of the project's answers one after another.
+      return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
     };
     const loading = loadAnswering(project, directory, {
       ...(engine && { engine }),
@@ -100,6 +116,17 @@ export const command = createCommand("infer")
     // The project's code, if it ran, may have left something open.
     if (engine) process.exit();
   });
+
+/** Says once that the default limit has cut an answer. */
+function createCutNote(isDefault: boolean): (result: InferResult) => void {
+  let isTold = !isDefault;
+  return ({ finishReason, tokens }) => {
+    // The context may have run out before.
+    if (isTold || finishReason !== "length" || tokens < MAX_TOKENS) return;
+    isTold = true;
+    printError(`an answer was cut after ${MAX_TOKENS} tokens; for more, raise --max-tokens`);
+  };
+}
 
 /** @returns what `ask` does, once the model is closed */
 async function useModel(

@@ -2,7 +2,7 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { isTyped, stdinLines } from "./lines.ts";
-import type { LineForm, Question } from "./question.ts";
+import { type LineForm, type Question, plainQuestion } from "./question.ts";
 
 /** Questions that a model answers at once. */
 export const AT_ONCE = 32;
@@ -59,6 +59,23 @@ export async function answerLines(
     "PROMPT_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
   );
+}
+
+/**
+ * Answers each line that a person types, one after another; goes on after one that cannot be answered.
+ * @returns the exit code
+ */
+export async function answerTyped(show: (question: Question) => Promise<void>): Promise<number> {
+  for await (const { text } of stdinLines()) {
+    if (text.trim() === "") continue;
+    try {
+      await show(plainQuestion(text));
+    } catch (error) {
+      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
+      reportError(error);
+    }
+  }
+  return EXIT_CODE.completed;
 }
 
 /** Runs tasks one after another while up to `most` of them wait. */

@@ -1,0 +1,26 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { printableLines } from "../../protocol/printable.ts";
+import { CLI, createTinyProject, runKit, tinySource } from "../kit.ts";
+import { spawnProcess } from "../process.ts";
+
+/** Random weights, which hardly ever end an answer. */
+const OPTIONS = `maxSteps: 1, model: { layers: 1, heads: 1, width: 8, context: 600 },`;
+
+test("kit infer cuts an answer after 512 tokens, and says so once; on a terminal it streams the same answer", async () => {
+  const project = createTinyProject(tinySource({ options: OPTIONS }));
+  await runKit(project, ["start"]);
+  const { stdout, stderr } = await runKit(project, ["infer", "latest", "1"]);
+  expect(stderr).toBe("an answer was cut after 512 tokens; for more, raise --max-tokens\n");
+  const limited = await runKit(project, ["infer", "latest", "1", "--max-tokens", "8"]);
+  expect(limited.stderr).toBe("");
+  expect(stdout.startsWith(limited.stdout.trimEnd())).toBe(true);
+  expect(stdout.length).toBeGreaterThan(limited.stdout.length);
+
+  const command = `"${process.execPath}" "${CLI}" infer latest 1 --max-tokens 8`;
+  const terminal = spawnProcess("script", ["-qec", command, "/dev/null"], project);
+  let shown = "";
+  terminal.child.stdout?.on("data", (chunk) => (shown += String(chunk)));
+  await once(terminal.child, "close");
+  expect(shown.replaceAll("\r\n", "\n").trimEnd()).toBe(printableLines(limited.stdout.trimEnd()));
+});
