@@ -246,7 +246,7 @@ describe("kit infer", () => {
     mkdirSync(adapter, { recursive: true });
     writeFileSync(
       join(adapter, "adapter_config.json"),
-      '{"base_model_name_or_path":"/gone","r":1,"lora_alpha":1,"target_modules":["q_proj"]}',
+      '{"peft_type":"LORA","base_model_name_or_path":"/gone","r":1,"lora_alpha":1,"target_modules":["q_proj"]}',
     );
     expect(kit(["infer", adapter, "1"])).toMatchObject({
       code: 1,
