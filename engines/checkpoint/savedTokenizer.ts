@@ -9,12 +9,15 @@ import {
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
+import { withCompanionTokens } from "../tokens/companionTokens.ts";
 import { endIds } from "../tokens/ends.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type TextFiles, directoryTexts } from "./textFiles.ts";
 
 type Config = Record<string, unknown>;
+
+const SPECIALS_MAP = "special_tokens_map.json";
 
 /** A model's tokens, and how it reads a bare prompt unless a training said otherwise. */
 export interface SavedTokenizer {
@@ -43,25 +46,44 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
       `There is no ${path}. Name the directory of a model or a checkpoint.`,
     );
   }
-  const { config, specials, ends } = tokenizerSettings(files);
+  const completed = withCompanions(files, tokenizer);
+  const { config, specials, ends } = tokenizerSettings(files, completed);
   const render = renderOf(files, specials);
   const opened = createFileTokenizer({
-    ...{ path, tokenizer, config, vocabulary, specials, ends, render },
+    ...{ path, tokenizer: completed, config, vocabulary, specials, ends, render },
   });
   return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
 }
 
-/** What a model's files say of its tokenizer besides `tokenizer.json`. */
-export function tokenizerSettings(files: TextFiles) {
+/** `tokenizer.json` with the added tokens that only the files beside it have. */
+export function completeTokenizer(files: TextFiles): Config {
+  return withCompanions(files, files.json(TOKENIZER_FILE) ?? {});
+}
+
+function withCompanions(files: TextFiles, tokenizer: Config): Config {
+  return withCompanionTokens(tokenizer, {
+    config: files.json(TOKENIZER_CONFIG) ?? {},
+    specials: files.json(SPECIALS_MAP),
+    added: files.json("added_tokens.json"),
+  });
+}
+
+/**
+ * What a model's files say of its tokenizer besides `tokenizer.json`.
+ * @param tokenizer the completed `tokenizer.json`
+ */
+export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenizer(files)) {
   const config = files.json(TOKENIZER_CONFIG) ?? {};
-  const specials = specialTexts({ ...files.json("special_tokens_map.json"), ...config });
+  // As in `transformers`, a config that lists the added tokens says all.
+  const isWhole = isRecord(config["added_tokens_decoder"]);
+  const specials = specialTexts({ ...config, ...(!isWhole && files.json(SPECIALS_MAP)) });
   return {
     config,
     /** The texts of the special tokens, by their names. */
     specials,
     /** Ids of the tokens at which answers stop, as `endIds` has them. */
     ends: endIds({
-      tokenizer: files.json(TOKENIZER_FILE) ?? {},
+      tokenizer,
       eos: specials["eos_token"],
       config: files.json(CONFIG_FILE) ?? {},
       generation: files.json(GENERATION_CONFIG),

@@ -1,6 +1,10 @@
 import { join } from "node:path";
 import { openModel } from "../checkpoint/savedModel.ts";
-import { chatTemplates, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
+import {
+  chatTemplates,
+  completeTokenizer,
+  tokenizerSettings,
+} from "../checkpoint/savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
 import { dimensionsOf } from "../families/dimensions.ts";
 import { architectureOf } from "../gguf/architecture.ts";
@@ -54,10 +58,10 @@ export const gguf: ExportFormat = {
 const EMBEDDING = "token_embd.weight";
 
 function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
-  const { config, specials, ends } = tokenizerSettings(texts);
+  const tokenizer = completeTokenizer(texts);
+  const { config, specials, ends } = tokenizerSettings(texts, tokenizer);
   return openVocabulary({
-    ...{ path: texts.label(TOKENIZER_FILE), tokenizer: texts.json(TOKENIZER_FILE) ?? {} },
-    ...{ config, specials, ends, size },
+    ...{ path: texts.label(TOKENIZER_FILE), tokenizer, config, specials, ends, size },
   });
 }
 
@@ -71,9 +75,16 @@ function renderOf(texts: TextFiles) {
 function fileMetadata(texts: TextFiles): Metadata {
   const { config, specials } = tokenizerSettings(texts);
   const { usual, withTools } = chatTemplates(texts);
-  const { chat_template: _, ...settings } = { ...specials, ...config };
+  const { chat_template: _, ...settings } = { ...config, ...specials };
+  const tokenizer = completeTokenizer(texts);
+  const isChanged = tokenizer !== texts.json(TOKENIZER_FILE);
+  const written: Record<string, string> = {
+    [TOKENIZER_CONFIG]: JSON.stringify(settings),
+    // The GGUF file has no room for those beside it that add tokens.
+    ...(isChanged && { [TOKENIZER_FILE]: JSON.stringify(tokenizer) }),
+  };
   const held = Object.entries(FILE_KEYS).flatMap(([name, key]) => {
-    const text = name === TOKENIZER_CONFIG ? JSON.stringify(settings) : texts.text(name);
+    const text = written[name] ?? texts.text(name);
     return text === undefined ? [] : [[key, string(text)] as const];
   });
   return {

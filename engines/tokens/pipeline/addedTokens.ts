@@ -79,7 +79,8 @@ export function addedTokens(file: Config, model: Pick<Model, "idOf" | "size">) {
       single_word: flagOf(one, "single_word", false),
       lstrip: flagOf(one, "lstrip", false),
       rstrip: flagOf(one, "rstrip", false),
-      special: flagOf(one, "special", false),
+      // Once it is special, it is left out of answers.
+      special: flagOf(one, "special", false) || byId.get(id)?.special === true,
       normalized: flagOf(one, "normalized", one["special"] !== true),
     });
   }

@@ -15,13 +15,75 @@ from tokenizers import pre_tokenizers, processors
 TEXTS = 12
 FRAGMENTS = [
     *["the", " the", "The", " fox", "ing", " ", "  ", "\n", "\n\n", "\t", " \n", "\r\n", ".", ","],
-    *["?", "'s", "n't", " 's", " ' ", " .", " do not", '"', "0", "42", " 1998", "²", "½", "٣٤", "Ⅻ"],
+    *[
+        "?",
+        "'s",
+        "n't",
+        " 's",
+        " ' ",
+        " .",
+        " do not",
+        '"',
+        "0",
+        "42",
+        " 1998",
+        "²",
+        "½",
+        "٣٤",
+        "Ⅻ",
+    ],
     *["é", "e\u0301", "ß", "Σ", "ΑΣ", "İ", "日本", "שלום", "🧪", "👩\u200d🚀", "\u00a0", "\u200b"],
-    *["\u0085", "\u2028", "\ufeff", "\u0001", "\ufffd", "-", "—", "_", "{", "<", "<s>", "</s>", "[A]"],
-    *["<t>", "<T>", "tok", "TOK", "x", "▁", "##", "</w>", "Ġ", "ﬁ", "가", "<0x41>", "$&", "ſ", "'ſ"],
+    *[
+        "\u0085",
+        "\u2028",
+        "\ufeff",
+        "\u0001",
+        "\ufffd",
+        "-",
+        "—",
+        "_",
+        "{",
+        "<",
+        "<s>",
+        "</s>",
+        "[A]",
+    ],
+    *[
+        "<t>",
+        "<T>",
+        "tok",
+        "TOK",
+        "x",
+        "▁",
+        "##",
+        "</w>",
+        "Ġ",
+        "ﬁ",
+        "가",
+        "<0x41>",
+        "$&",
+        "ſ",
+        "'ſ",
+    ],
     *["~", "\ue000", "𝒳", "𠀀", "a\u0301\u0327", "\u1100\u1161", "I'LL"],
 ]
-CONTENTS = ["tok", "<t>", "[A]", "<s>", "the", "a", " x", "\n", "  ", "é", "▁", "日", "Σ", "<T>", "42"]
+CONTENTS = [
+    "tok",
+    "<t>",
+    "[A]",
+    "<s>",
+    "the",
+    "a",
+    " x",
+    "\n",
+    "  ",
+    "é",
+    "▁",
+    "日",
+    "Σ",
+    "<T>",
+    "42",
+]
 PATTERNS = [
     *[r"\s+", r"\p{L}+", r"\p{N}{1,3}", r"\w+|[^\w\s]+", r"[\r\n]", r" {2,}", r"a*", r"\s+$", r"."],
     *[r"[^\S\n]+", r"\A\s|\Z", r"(?<=\d)(?=(\d{3})+\b)", r"\p{Han}+", r"[一-龥\u3040-ゟ]+"],
@@ -46,7 +108,9 @@ class Maker:
         return "".join(self.one(*FRAGMENTS) for _ in range(self.random.randint(0, most)))
 
     def pattern(self):
-        return self.one(" ", "\n", "the", "▁", "'") if self.flag(0.4) else Regex(self.one(*PATTERNS))
+        return (
+            self.one(" ", "\n", "the", "▁", "'") if self.flag(0.4) else Regex(self.one(*PATTERNS))
+        )
 
     def normalizer(self, depth: int = 0):
         makers = [

@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { mapValues } from "../../protocol/json.ts";
+import { type AddedToken, addedTokens } from "./pipeline/addedTokens.ts";
+
+type Config = Record<string, unknown>;
+
+/** The files beside `tokenizer.json` that may add tokens. */
+export interface Companions {
+  /** `tokenizer_config.json`. */
+  config: Config;
+  /** `special_tokens_map.json`. */
+  specials?: Config | undefined;
+  /** `added_tokens.json`: ids by texts. */
+  added?: Config | undefined;
+}
+
+type NewToken = Omit<AddedToken, "id">;
+
+/** Special tokens without a name, in files of `transformers` 5, and before. */
+const EXTRA = "extra_special_tokens";
+const ADDITIONAL = "additional_special_tokens";
+/** And those with names of the model's own. */
+const NAMED = "model_specific_special_tokens";
+
+/** Names of special tokens, in the order in which `transformers` adds them. */
+const NAMES = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map((name) => `${name}_token`);
+
+/**
+ * `tokenizer.json` with the added tokens of the files beside it, by the ids that `transformers` gives
+ * them: those after the vocabulary's.
+ */
+export function withCompanionTokens(tokenizer: Config, companions: Companions): Config {
+  const { added_tokens: own } = tokenizer;
+  if (own !== undefined && !(Array.isArray(own) && own.every(isRecord))) return tokenizer;
+  const specials = mapOf(companions);
+  const settings = settingsOf(companions, specials);
+  const listed = listedTokens({ ...companions, specials }, settings, own ?? []);
+  const vocabulary = vocabularyOf(tokenizer);
+  const known = [...addedTokens(tokenizer, vocabulary).values()];
+  const tokens = [...listed];
+  const texts = new Set([...known, ...listed].map(({ content }) => content));
+  for (const token of namedTokens(settings, listed)) {
+    if (!texts.has(token.content)) tokens.push(token);
+    texts.add(token.content);
+  }
+  const names = new Set(namedTexts(settings));
+  const all = tokens.map((token) => ({
+    ...token,
+    special: token.special || names.has(token.content),
+  }));
+  const completed = { ...tokenizer, added_tokens: [...known, ...all] };
+  const added = [...addedTokens(completed, vocabulary).values()];
+  const isSame = isDeepStrictEqual(added, [...addedTokens(tokenizer, vocabulary).values()]);
+  return isSame && added.every(({ id }, i) => id === own?.[i]?.["id"])
+    ? tokenizer
+    : { ...tokenizer, added_tokens: added };
+}
+
+/**
+ * As `transformers` reads them: `special_tokens_map.json` counts unless the config lists the added
+ * tokens by their ids.
+ */
+function settingsOf({ config }: Companions, specials: Config): Config {
+  const settings: Config = { ...config };
+  const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
+  if (ADDITIONAL in settings && isEmpty(settings[EXTRA])) {
+    settings[EXTRA] = settings[ADDITIONAL];
+    delete settings[ADDITIONAL];
+  }
+  nameExtra(settings);
+  if (isRecord(config["added_tokens_decoder"])) return settings;
+  const { [EXTRA]: extra } = specials;
+  const more = Array.isArray(extra) ? [...listOf(settings[EXTRA]), ...(extra as unknown[])] : extra;
+  const merged = { ...settings, ...specials, ...(more !== undefined && { [EXTRA]: more }) };
+  nameExtra(merged);
+  return merged;
+}
+
+/** Those of an object have names. */
+function nameExtra(settings: Config): void {
+  const { [EXTRA]: extra, [NAMED]: named } = settings;
+  if (!isRecord(extra)) return;
+  settings[NAMED] = { ...(isRecord(named) && named), ...extra };
+  delete settings[EXTRA];
+}
+
+/** `special_tokens_map.json`, whose objects are special without saying so. */
+function mapOf({ specials = {} }: Companions): Config {
+  const marked = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(marked);
+    return isRecord(value) && "content" in value ? { ...value, special: true } : value;
+  };
+  return mapValues(specials, marked);
+}
+
+/** The tokens without a name. */
+function extraTokens(settings: Config): unknown[] {
+  return listOf(settings[EXTRA] === undefined ? settings[ADDITIONAL] : settings[EXTRA]);
+}
+
+/** Those that are listed with their ids, by these. */
+function listedTokens(
+  { config, specials, added }: Companions,
+  settings: Config,
+  own: Config[],
+): NewToken[] {
+  const decoder = config["added_tokens_decoder"];
+  const byId = new Map<number, NewToken>();
+  if (isRecord(decoder)) {
+    for (const [id, token] of Object.entries(decoder)) {
+      const found = tokenOf(token);
+      if (found) byId.set(Number(id), found);
+    }
+  } else {
+    const special = new Set(specialTexts(settings, specials));
+    for (const [content, id] of Object.entries(added ?? {})) {
+      const found = tokenOf({ content, special: special.has(content) });
+      if (found) byId.set(Number(id), found);
+    }
+    for (const token of own) {
+      const found = tokenOf(token);
+      if (found) byId.set(Number(token["id"]), found);
+    }
+  }
+  return [...byId].sort(([a], [b]) => a - b).map(([, token]) => token);
+}
+
+/** The tokens that have a name, then the others. */
+function namedTokens(settings: Config, listed: readonly NewToken[]): NewToken[] {
+  const known = new Map(listed.map((token) => [token.content, token]));
+  const named = namedValues(settings).map((value) => {
+    const token = tokenOf(value);
+    return token && (known.get(token.content) ?? token);
+  });
+  const extra = extraTokens(settings).map(tokenOf);
+  return [...named, ...extra].filter((token) => token !== undefined);
+}
+
+function namedTexts(settings: Config): string[] {
+  return namedValues(settings).flatMap((value) => tokenOf(value)?.content ?? []);
+}
+
+/** Of those alone that are texts, or objects of `special_tokens_map.json`. */
+function specialTexts(settings: Config, specials: Config = {}): string[] {
+  const values = [...NAMES.map((name) => settings[name]), ...listOf(settings[EXTRA])];
+  const ofMap = new Set([...Object.values(specials), ...listOf(specials[EXTRA])]);
+  return values.flatMap((value) =>
+    typeof value === "string" || ofMap.has(value) ? (tokenOf(value)?.content ?? []) : [],
+  );
+}
+
+/** The usual names first. */
+function namedValues(settings: Config): unknown[] {
+  const { [NAMED]: named } = settings;
+  const others = Object.keys(settings).filter(
+    (name) => name.endsWith("_token") && !NAMES.includes(name) && tokenOf(settings[name]),
+  );
+  const values = [...NAMES, ...others].map((name) => settings[name]);
+  return [...values, ...(isRecord(named) ? Object.values(named) : [])];
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A text, or an object with one and how it is found. */
+function tokenOf(value: unknown): NewToken | undefined {
+  const one = typeof value === "string" ? { content: value, special: true } : value;
+  if (!isRecord(one) || typeof one["content"] !== "string" || one["content"] === "")
+    return undefined;
+  const special = one["special"] === true;
+  return {
+    content: one["content"],
+    single_word: one["single_word"] === true,
+    lstrip: one["lstrip"] === true,
+    rstrip: one["rstrip"] === true,
+    normalized: typeof one["normalized"] === "boolean" ? one["normalized"] : !special,
+    special,
+  };
+}
+
+/** What the model of a tokenizer has without added tokens. */
+function vocabularyOf({ model }: Config) {
+  const vocab = isRecord(model) ? model["vocab"] : undefined;
+  if (Array.isArray(vocab)) {
+    const ids = new Map(vocab.map((entry: unknown, id) => [listOf(entry)[0], id]));
+    return { idOf: (text: string) => ids.get(text), size: vocab.length };
+  }
+  const ids = isRecord(vocab) ? vocab : {};
+  const idOf = (text: string) => (Object.hasOwn(ids, text) ? Number(ids[text]) : undefined);
+  return { idOf, size: Object.keys(ids).length };
+}
