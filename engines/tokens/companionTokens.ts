@@ -31,11 +31,20 @@ const NAMES = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map((name) => `
  * them: those after the vocabulary's.
  */
 export function withCompanionTokens(tokenizer: Config, companions: Companions): Config {
-  const { added_tokens: own } = tokenizer;
-  if (own !== undefined && !(Array.isArray(own) && own.every(isRecord))) return tokenizer;
+  const own = tokenizer["added_tokens"] ?? [];
+  if (!Array.isArray(own) || !own.every(isRecord)) return tokenizer;
+  try {
+    return completed(tokenizer, own, companions);
+  } catch {
+    // Whoever opens the damaged file says so.
+    return tokenizer;
+  }
+}
+
+function completed(tokenizer: Config, own: Config[], companions: Companions): Config {
   const specials = mapOf(companions);
   const settings = settingsOf(companions, specials);
-  const listed = listedTokens({ ...companions, specials }, settings, own ?? []);
+  const listed = listedTokens({ ...companions, specials }, settings, own);
   const vocabulary = vocabularyOf(tokenizer);
   const known = [...addedTokens(tokenizer, vocabulary).values()];
   const tokens = [...listed];
@@ -49,10 +58,10 @@ export function withCompanionTokens(tokenizer: Config, companions: Companions): 
     ...token,
     special: token.special || names.has(token.content),
   }));
-  const completed = { ...tokenizer, added_tokens: [...known, ...all] };
-  const added = [...addedTokens(completed, vocabulary).values()];
+  const whole = { ...tokenizer, added_tokens: [...known, ...all] };
+  const added = [...addedTokens(whole, vocabulary).values()];
   const isSame = isDeepStrictEqual(added, [...addedTokens(tokenizer, vocabulary).values()]);
-  return isSame && added.every(({ id }, i) => id === own?.[i]?.["id"])
+  return isSame && added.every(({ id }, i) => id === own[i]?.["id"])
     ? tokenizer
     : { ...tokenizer, added_tokens: added };
 }

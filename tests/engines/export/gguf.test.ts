@@ -217,6 +217,22 @@ test.each<[string, Style, (tokenizer: Record<string, unknown>) => void, object, 
   },
 );
 
+test("a token that only the files beside tokenizer.json have is in the file's vocabulary, too", async () => {
+  const style = STYLES["Llama 3"]!;
+  const { model, to } = saveWith({ ...style, size: style.size + 4 }, () => undefined);
+  writeFileSync(join(model, "added_tokens.json"), `{"<call>":${style.size}}`);
+  const { path } = await exportModel(model, to, { format: "gguf" });
+  const file = readFileSync(path);
+  // Ids without a token have a text of their own.
+  const named = [0, 1].map((more) => file.includes(`[PAD${style.size + more}]`));
+  expect(named).toEqual([false, true]);
+  const ids = [model, path].map((one) =>
+    openCheckpoint(one).tokenizer.promptTokens({ prompt: "a<call>b" }, "text"),
+  );
+  expect(ids[0]).toContain(style.size);
+  expect(ids[1]).toEqual(ids[0]);
+});
+
 test("a Modelfile has the chat template in Go's language, and ends answers", async () => {
   const { model, to } = saveWith(STYLES["SmolLM"]!, () => undefined);
   writeFileSync(join(model, "generation_config.json"), "{}");

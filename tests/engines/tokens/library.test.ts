@@ -106,6 +106,7 @@ test("a space before the text alone is refused where what it begins with may go"
 
 test.each([
   ["added_tokens", "none", "its added_tokens are not a list of objects"],
+  ["added_tokens", { id: 7 }, '"content" is not a text'],
   ["normalizer", { type: "Prepend" }, '"prepend" is not a text'],
   ["pre_tokenizer", { ...FIRST, replacement: "▁▁" }, '"replacement" is not one character'],
   ["model", { merges: [["the", "nothing"]] }, 'its merge ["the","nothing"] is none of'],
