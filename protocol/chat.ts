@@ -113,7 +113,7 @@ export function problemOfMessage(message: unknown): string | undefined {
   if (!Array.isArray(content)) return NEEDED;
   const part: unknown = content.find((one) => !isTextPart(one));
   if (part === undefined) return undefined;
-  const type = isRecord(part) ? part["type"] : undefined;
+  const type = isRecord(part) ? (part["type"] ?? Object.keys(part)[0]) : undefined;
   return `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
 }
 

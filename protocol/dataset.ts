@@ -77,8 +77,9 @@ export type MapRow = (
 /** How records of files become rows. */
 interface RecordOptions {
   /**
-   * Which columns, or keys, to learn from. Default: those that are named as Kit's own are, or as
-   * ShareGPT's (`conversations`) or Alpaca's (`instruction`, `input`, `output`).
+   * Which columns, or keys, to learn from; a `system` beside them is read, too. Default: those that are
+   * named as Kit's own are, or as those of public data, such as ShareGPT's, Alpaca's, or `question` and
+   * `answer`.
    */
   columns?: Columns;
   /**

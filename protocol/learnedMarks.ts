@@ -14,12 +14,15 @@ const UNREAD = ["train_detail", "training_detail", "mask"];
 
 /** What is wrong with the marks of an assistant's message; undefined for good ones, or none. */
 export function problemOfMarks(message: object): string | undefined {
-  for (const [key, value] of Object.entries(message) as [string, unknown][]) {
+  for (const key of Object.keys(message)) {
+    const isUnread = UNREAD.includes(key);
+    const value =
+      isUnread || MARKS.has(key) ? (message as Record<string, unknown>)[key] : undefined;
     if (value === undefined || value === null) continue;
-    if (UNREAD.includes(key)) {
+    if (isUnread) {
       return `has a "${key}", which Kit does not read: write "weight": 0 for an answer that is not learned`;
     }
-    if (!MARKS.has(key) || flagOf(value) !== undefined) continue;
+    if (flagOf(value) !== undefined) continue;
     const written = `has a ${JSON.stringify(key)} of ${stringifyJson(value)}`;
     if (key === "weight") return `${written}: write 0 or 1`;
     return `${written}: write "weight": 0 for an answer that is not learned, or remove it`;
@@ -29,7 +32,10 @@ export function problemOfMarks(message: object): string | undefined {
 
 /** Whether a mark says that a message is not learned. */
 export function isMarkedUnlearned(message: object): boolean {
-  return Object.entries(message).some(([key, value]) => saysLearned(key, value) === false);
+  const values = message as Record<string, unknown>;
+  return Object.keys(message).some(
+    (key) => MARKS.has(key) && !(saysLearned(key, values[key]) ?? true),
+  );
 }
 
 /** What a message's key says of its learning; undefined for one that is no mark. */

@@ -4,7 +4,7 @@ import { OWNER_ONLY } from "../../disk/modes.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { keysOf, parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
+import { parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { createArrowPadding } from "./arrowPadding.ts";
 import { datasetFiles } from "./files.ts";
@@ -14,10 +14,10 @@ import { readJsonl } from "./jsonl.ts";
 import { type OnRead, refuseLongRow } from "./lines.ts";
 import { type Places, createPlaces } from "./places.ts";
 import { createReadingNotes } from "./readingNotes.ts";
+import { createRecordMapper } from "./recordMapper.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
 import type { RowForm } from "./rowForm.ts";
-import { nameOf } from "./rows.ts";
-import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
+import { recordForm } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
@@ -52,9 +52,19 @@ export async function freezeDataset(
   options: FreezeOptions,
 ): Promise<Places> {
   const { name, form, onNote, signal = new AbortController().signal } = options;
-  const ignored = createIgnoredKeys();
   const padding = createArrowPadding(dataset.type === "parquet");
   const halves = createHalfCharacters();
+  const ignored = createIgnoredKeys(dataset.columns && "leave out columns, or set map,");
+  const { type, columns } = dataset;
+  const isMade = type === "code" || code.map !== undefined;
+  const mapper = createRecordMapper({
+    columns,
+    rows: form.columns,
+    isTable: !isMade && type !== "jsonl",
+    isRagged: type !== "csv" && type !== "parquet",
+    ignored,
+    onNote,
+  });
   const noteReading = createReadingNotes(onNote);
   const places = createPlaces();
   const file = createWriter(path);
@@ -65,9 +75,11 @@ export async function freezeDataset(
     let read = 0;
     for await (const record of untilAborted(records, signal)) {
       if (++read % RECORDS_AT_ONCE === 0) await setImmediate();
-      const value = await valueOf(record, dataset, code, options);
+      const value = await valueOf(record, isMade, code);
       if (value === undefined) continue;
-      const row = padding.drop(form.parse(value, record.where, ignored), record.where);
+      ignored.leave(record.unread ?? {}, [], []);
+      const mapped = mapper.rowOf(value, record.where);
+      const row = padding.drop(form.parse(mapped, record.where, ignored), record.where);
       const line = halves.mend(asJson(row, record.where) ?? "", record.where);
       refuseLongRow(Buffer.byteLength(line), record.where);
       places.add(record.where);
@@ -84,47 +96,33 @@ export async function freezeDataset(
     file.discard();
     throw error;
   }
-  for (const note of [ignored.note(name), halves.note(name), ...padding.notes(name)]) {
+  for (const note of [...ignored.notes(name), halves.note(name), ...padding.notes(name)]) {
     if (note !== undefined) onNote(note);
   }
   return places;
 }
 
-/** What becomes a row; undefined for a record that is left out. */
+/** A record as the project's code has changed it; undefined for one that is left out. */
 async function valueOf(
-  { value, where, isFirst }: DatasetRecord,
-  { type, path, columns }: FileDataset,
+  { value, where }: TableRow,
+  isMade: boolean,
   { map }: DatasetCode,
-  { form: { columns: forms }, onNote }: FreezeOptions,
 ): Promise<unknown> {
   const mapped = map ? await map(plainOf(value, where)) : value;
   // JSON has no undefined.
   if (mapped === undefined || mapped === null) return undefined;
-  const isMade = type === "code" || map !== undefined;
-  const record = isMade ? fromCode(mapped, where) : mapped;
-  if (!columns && (isMade || type === "jsonl")) return record;
-  if (isFirst) {
-    const form = formOf(keysOf(record), nameOf(path), columns, forms);
-    // Names that are Kit's own need no words.
-    if (/→/.test(form)) onNote(form);
-  }
-  return mapRow(record, where, columns, forms);
+  return isMade ? fromCode(mapped, where) : mapped;
 }
 
 interface ReadOptions extends FreezeOptions {
   onRead: OnRead;
 }
 
-interface DatasetRecord extends TableRow {
-  isFirst: boolean;
-}
-
 async function* recordsOf(
   dataset: FileDataset,
   { rows }: DatasetCode,
   { name, form, onRead }: ReadOptions,
-): AsyncGenerator<DatasetRecord> {
-  let isFirst = true;
+): AsyncGenerator<TableRow> {
   if (dataset.type === "code") {
     const made: unknown = typeof rows === "function" ? await rows() : rows;
     if (!isIterable(made)) {
@@ -135,17 +133,13 @@ async function* recordsOf(
     }
     let number = 0;
     for await (const value of made) {
-      yield { value, where: `${name}, row ${++number}`, isFirst };
-      isFirst = false;
+      yield { value, where: `${name}, row ${++number}` };
     }
     return;
   }
   for (const file of datasetFiles(dataset.path)) {
     if (isUrl(file)) throw onlyAsJsonl(file);
-    for await (const record of readFile({ ...dataset, form, onRead }, dataset.type, file)) {
-      yield { ...record, isFirst };
-      isFirst = false;
-    }
+    yield* readFile({ ...dataset, form, onRead }, dataset.type, file);
   }
 }
 
@@ -159,14 +153,17 @@ async function* readFile(
     yield* readJsonl(file, expected, onRead);
     return;
   }
-  if (isMapped) {
-    yield* readTable(type, file);
-    return;
-  }
-  const names = await tableColumns(type, file);
+  const names = isMapped ? [] : await tableColumns(type, file);
+  const options = { columns, rows: form.columns };
+  const found = names.length > 0 ? recordForm(names, file, options) : undefined;
   // Another file may have rows.
-  if (names.length > 0)
-    yield* readTable(type, file, neededColumns(names, file, columns, form.columns));
+  if (!found && !isMapped) return;
+  const needed = found && [...found.reads, ...found.loses];
+  const left = needed ? names.filter((name) => !needed.includes(name)) : [];
+  const unread = Object.fromEntries(left.map((name) => [name, name]));
+  for await (const row of readTable(type, file, needed)) {
+    yield type === "parquet" ? { ...row, unread } : row;
+  }
 }
 
 function onlyAsJsonl(url: string): KitError {

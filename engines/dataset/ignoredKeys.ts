@@ -12,18 +12,29 @@ type Owner = "row" | "message";
 export interface IgnoredKeys {
   /** Adds those of a row, which has the keys of its form. */
   add: (row: Record<string, unknown>, form: readonly string[]) => void;
-  /** Undefined without any. */
-  note: (dataset: string) => string | undefined;
+  /**
+   * Adds those of a record that none of its row is made of.
+   * @param lost those that may belong to its question
+   */
+  leave: (
+    record: Record<string, unknown>,
+    read: readonly string[],
+    lost: readonly string[],
+  ) => void;
+  /** Lines for people. */
+  notes: (dataset: string) => string[];
 }
 
-export function createIgnoredKeys(): IgnoredKeys {
+/** @param advice how to learn from what may belong to a question */
+export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
   const counts = new Map<string, { key: string; owner: Owner; count: number }>();
+  const lostCounts = new Map<string, number>();
   let hasMore = false;
 
   function addKeys(value: object, known: readonly string[], owner: Owner): void {
     for (const [key, one] of Object.entries(value) as [string, unknown][]) {
-      // Libraries write an optional key without a value as null.
-      if (one === null || known.includes(key)) continue;
+      if (isNothing(one) || known.includes(key)) continue;
+      if (owner === "row" && lostCounts.has(key)) continue;
       if (owner === "message" && isHeededMark(value, key, one)) continue;
       const id = `${owner} ${key}`;
       const found = counts.get(id);
@@ -41,14 +52,35 @@ export function createIgnoredKeys(): IgnoredKeys {
         for (const message of messages as object[]) addKeys(message, messageKeys, "message");
       }
     },
-    note(dataset) {
-      if (counts.size === 0) return undefined;
+    leave(record, read, lost) {
+      for (const key of lost) {
+        if (!isNothing(record[key])) lostCounts.set(key, (lostCounts.get(key) ?? 0) + 1);
+      }
+      addKeys(record, [...read, ...lost], "row");
+    },
+    notes(dataset) {
+      const warnings = [...lostCounts].map(
+        ([key, count]) =>
+          `warning: ${JSON.stringify(key)} of ${formatCounted(count, "row")} of ${dataset} is left out, although it may belong to the question: ${advice} to learn from it`,
+      );
+      if (counts.size === 0) return warnings;
       const named = [...counts.values()].map(
         ({ key, owner, count }) => `${JSON.stringify(key)} of ${formatCounted(count, owner)}`,
       );
-      return `ignoring keys in ${dataset}: ${named.join(", ")}${hasMore ? ", and others" : ""}`;
+      const more = hasMore ? ", and others" : "";
+      return [...warnings, `ignoring keys in ${dataset}: ${named.join(", ")}${more}`];
     },
   };
+}
+
+/** Libraries write an optional key without a value as null, tables as an empty cell. */
+function isNothing(value: unknown): boolean {
+  return (
+    value === null ||
+    value === undefined ||
+    (typeof value === "string" && value.trim() === "") ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }
 
 /** What is not an answer is never learned, whatever its marks say. */

@@ -90,10 +90,13 @@ function watchLabels(): RowWatch<Judged> {
 export const JUDGED_FORM: RowForm<Judged> = {
   expected: constants.expectedJudged,
   parse: parseJudged,
-  columns: [
-    ["messages", "label"],
-    ["prompt", "completion", "label"],
-  ],
+  columns: {
+    own: [
+      ["messages", "label"],
+      ["prompt", "completion", "label"],
+    ],
+    answer: ["completion", "label"],
+  },
   answersOf: ({ completion }) => wordsOf(completion),
   rightAnswerOf: ({ prompt, completion, label, tools }) =>
     label ? { messages: [...prompt, ...completion], ...(tools && { tools }) } : undefined,

@@ -139,10 +139,11 @@ function otherForm(row: Record<string, unknown>): string {
 export const PAIR_FORM: RowForm<Pair> = {
   expected: constants.expectedPair,
   parse: parsePair,
-  columns: [
-    ["prompt", "chosen", "rejected"],
-    ["chosen", "rejected"],
-  ],
+  columns: {
+    own: [["prompt", "chosen", "rejected"]],
+    answer: ["chosen", "rejected"],
+    last: ["chosen", "rejected"],
+  },
   answersOf: ({ chosen }) => wordsOf(chosen),
   rightAnswerOf: ({ prompt, chosen, tools }) => ({
     messages: [...prompt, ...chosen],

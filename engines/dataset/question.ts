@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Message } from "../../protocol/chat.ts";
 
-/** Messages that a row's answers follow, and the answers. */
-export interface Split {
+/** A conversation up to the end of a question, and what follows. */
+interface Split {
   question: Message[];
-  answers: Message[][];
+  answer: Message[];
 }
 
 /** Whether an answer is a conversation with its question: no answer begins with a question. */
@@ -24,12 +24,12 @@ export function sharedLength(one: readonly Message[], other: readonly Message[])
 
 /**
  * Takes a question once that a conversation has, too.
- * @returns the conversation up to the end of the question, and what follows; undefined if it has another
+ * @returns undefined for a conversation that has another
  */
 export function splitAt(
   question: readonly Message[],
   conversation: readonly Message[],
-): { question: Message[]; answer: Message[] } | undefined {
+): Split | undefined {
   for (let start = 0; start + question.length < conversation.length; start++) {
     if (!question.every((message, at) => isSame(message, conversation[start + at]))) continue;
     const end = start + question.length;

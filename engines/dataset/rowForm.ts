@@ -1,7 +1,7 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowWatch } from "./rowWatch.ts";
-import type { TableForms } from "./tables/columns.ts";
+import type { RowColumns } from "./tables/columns.ts";
 
 /** How the rows of a kind are written and read. */
 export interface RowForm<Row extends object> {
@@ -12,8 +12,8 @@ export interface RowForm<Row extends object> {
    * @throws KitError `DATASET_INVALID`, its message beginning with `where`
    */
   parse: (value: unknown, where: string, ignored?: IgnoredKeys) => Row;
-  /** How tables have them. */
-  columns: TableForms;
+  /** How records have them. */
+  columns: RowColumns;
   /** The texts that are learned as answers, for people. */
   answersOf?(row: Row): string[];
   /** The row as a question with a right answer; undefined if its answer is wrong. */

@@ -60,8 +60,7 @@ export function* readRows<Row extends object>(
     );
   }
   watch?.tell(nameOf(path), onNote);
-  const note = ignored.note(nameOf(path));
-  if (note !== undefined) onNote(note);
+  ignored.notes(nameOf(path)).forEach(onNote);
 }
 
 /** The dataset as errors name it. */

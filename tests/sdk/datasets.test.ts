@@ -52,17 +52,20 @@ describe("a dataset", () => {
   it("of a table is taken by the names of its columns, or by those that are named", async () => {
     const project = enterProject();
     const lines = [
-      "question;answer;by",
+      "asked;answered;by",
       ...ROWS.map((row) => `${row.prompt};"${row.completion}";me`),
     ];
     writeFileSync(join(project, "data.csv"), lines.join("\n"));
-    const columns = { prompt: "question", completion: "answer" };
+    const columns = { prompt: "asked", completion: "answered" };
     const { ended, frozen, notes } = await train({ path: "data.csv", columns });
     await ended;
     expect(frozen()).toBe(JSONL);
-    expect(notes).toContain("data.csv: columns question → prompt, answer → completion");
+    expect(notes).toContain("data.csv: columns asked → prompt, answered → completion");
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^ignoring keys in .*data\.csv: "by" of \d/),
+    );
     await expect((await train({ path: "data.csv" })).ended).rejects.toThrow(
-      /data\.csv: Kit cannot tell which columns .* "question", "answer", "by"\. Set columns/,
+      /data\.csv: Kit cannot tell which columns .* "asked", "answered", "by"\. Set columns/,
     );
   });
 

@@ -1,7 +1,17 @@
-import { basename } from "node:path";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { parseJson } from "../../../protocol/json.ts";
-import { textNotJson } from "../notJson.ts";
+import { SYSTEM_KEYS } from "../../../protocol/system.ts";
+import { fromJson } from "../records/fromJson.ts";
+import { CONTENTS, INSTRUCTIONS, geminiTurns, instructionOf } from "../records/gemini.ts";
+import {
+  type QuestionColumns,
+  MAY_BELONG,
+  isAlpaca,
+  questionColumns,
+  questionOf,
+  textOf,
+} from "../records/questions.ts";
+import { toolsOf } from "../records/tools.ts";
+import { checkMessages, messagesOf, withTypes } from "../records/turns.ts";
 import { invalid } from "./tableRow.ts";
 
 /** What a row of Kit has, in whichever form. */
@@ -21,160 +31,275 @@ type Field = (typeof FIELDS)[number];
 /** The column that each part of a row is in. */
 export type Columns = Partial<Record<Field, string>>;
 
-/** The parts of each form of a kind of rows; the first form whose columns are all there is taken. */
-export type TableForms = readonly (readonly Field[])[];
+/** How a kind of rows is written. */
+export interface RowColumns {
+  /** The parts of each of Kit's own forms; the first whose columns are all there is taken. */
+  own: readonly (readonly Field[])[];
+  /** What stands beside a question, in whichever form that is. */
+  answer: readonly Field[];
+  /** Of Kit's own form that is taken only where there is no question in another. */
+  last?: readonly Field[];
+}
 
-/** Right answers. Texts, and other projects' tables of both, are read too. */
-export const ANSWERS: TableForms = [["messages"], ["prompt", "completion"]];
-
-/** Whose messages are called otherwise, ShareGPT's. */
-const SHAREGPT = "conversations";
-/** What some of both have besides: a first message, and earlier turns. */
-const [SYSTEM, HISTORY] = ["system", "history"];
-const ALPACA = { instruction: "instruction", input: "input", output: "output" };
-
-/** Columns that have JSON where a table has only text. */
-const JSON_COLUMNS = {
-  messages: "a list of messages",
-  tools: "a list of tools",
-  [SHAREGPT]: "a list of messages",
+/** Right answers. Texts are read, too. */
+export const ANSWERS: RowColumns = {
+  own: [["messages"], ["prompt", "completion"]],
+  answer: ["completion"],
+  last: ["text"],
 };
 
-const ROLES: Record<string, string> = {
-  system: "system",
-  human: "user",
-  user: "user",
-  gpt: "assistant",
-  assistant: "assistant",
-  chatgpt: "assistant",
-  bing: "assistant",
-  bard: "assistant",
-  tool: "tool",
-  function: "tool",
-};
+/** How records with the same columns become rows. */
+export interface RecordForm {
+  /** The columns that it reads. */
+  reads: readonly string[];
+  /** Those that it leaves out, although they may belong to its question. */
+  loses: readonly string[];
+  /** How columns become a row, for people: `question → prompt`. Undefined for Kit's own names. */
+  told?: string;
+  /** The column of the question, which names the form. */
+  source?: string;
+  /**
+   * A row in one of Kit's own forms, which `parse` checks.
+   * @throws KitError `DATASET_INVALID`, its message beginning with `where`
+   */
+  rowOf(record: Record<string, unknown>, where: string): Record<string, unknown>;
+}
 
+export interface FormOptions {
+  /** As asked for. Default: by the names of the columns. */
+  columns?: Columns | undefined;
+  /** What a row may be. Default: right answers, and texts. */
+  rows?: RowColumns;
+  /** Whether the names are those of a table, so that each is a column that is meant. */
+  isTable?: boolean;
+}
+
+/** Conversations of ShareGPT and of those who followed it. */
+const CONVERSATIONS = ["conversations", "conversation"];
+/** Beside a question, in whichever form. */
+const BESIDE = ["tools", ...SYSTEM_KEYS, ...INSTRUCTIONS];
 /** An error names at most so many columns. */
 const MOST_NAMED = 20;
 
-/** How a record becomes a row. */
-type Mapping =
-  | { kind: "columns"; columns: Columns }
-  | { kind: "shareGpt" }
-  | { kind: "alpaca"; hasInput: boolean };
-
 /**
- * Turns a record of a table into a row in one of Kit's forms, which `parseRow` checks.
- * @param where for error messages: file and line, or file and row
- * @param columns as asked for; undefined means by the names of the columns
- * @throws KitError `DATASET_INVALID`, its message beginning with `where`
+ * How records with these columns become rows.
+ * @param where for error messages: a file, or file and line
+ * @returns undefined for records that are no table's, and whose form is unknown: `parse` says what is wrong
+ * @throws KitError `DATASET_INVALID` for columns that are not there, and a table's that are unknown
  */
-export function mapRow(
-  value: Record<string, unknown>,
+export function recordForm(
+  names: readonly string[],
   where: string,
-  columns?: Columns,
-  forms = ANSWERS,
-): Record<string, unknown> {
-  const mapping = mappingOf(Object.keys(value), where, columns, forms);
-  switch (mapping.kind) {
-    case "columns":
-      return Object.fromEntries(
-        named(mapping.columns)
-          .map(([field, column]) => [field, fieldOf(field, value[column], where, column)])
-          .filter(([, one]) => one !== undefined),
-      ) as Record<string, unknown>;
-    case "shareGpt":
-      return {
-        ...withSystem(value[SYSTEM], shareGptMessages(value[SHAREGPT], where), where),
-        ...(isBlank(value["tools"])
-          ? {}
-          : { tools: fieldOf("tools", value["tools"], where, "tools") }),
-      };
-    case "alpaca":
-      return alpacaRow(value, where);
-  }
-}
-
-/**
- * How the columns of a table become rows, as a line for people.
- * @param names the table's columns
- * @throws KitError `DATASET_INVALID` when they don't
- */
-export function formOf(names: string[], path: string, columns?: Columns, forms = ANSWERS): string {
-  const file = basename(path);
-  const mapping = mappingOf(names, path, columns, forms);
-  switch (mapping.kind) {
-    case "columns": {
-      const parts = named(mapping.columns).map(([field, column]) =>
-        field === column ? field : `${column} → ${field}`,
-      );
-      return `${file}: ${parts.length === 1 ? "column" : "columns"} ${parts.join(", ")}`;
-    }
-    case "shareGpt":
-      return `${file}: ShareGPT ${SHAREGPT} → messages`;
-    case "alpaca": {
-      const prompt = mapping.hasInput ? "instruction, input" : "instruction";
-      return `${file}: Alpaca ${prompt} → prompt, output → completion`;
-    }
-  }
-}
-
-/**
- * The columns that rows are made of.
- * @param names the table's columns
- * @throws KitError `DATASET_INVALID` when no row can be made of them
- */
-export function neededColumns(
-  names: string[],
-  path: string,
-  columns?: Columns,
-  forms = ANSWERS,
-): string[] {
-  const mapping = mappingOf(names, path, columns, forms);
-  switch (mapping.kind) {
-    case "columns":
-      return named(mapping.columns).map(([, column]) => column);
-    case "shareGpt":
-      return [SHAREGPT, SYSTEM, "tools"].filter((name) => names.includes(name));
-    case "alpaca":
-      return [...Object.values(ALPACA), SYSTEM, HISTORY].filter((name) => names.includes(name));
-  }
-}
-
-function mappingOf(
-  names: string[],
-  where: string,
-  columns: Columns | undefined,
-  forms: TableForms,
-): Mapping {
+  { columns, rows = ANSWERS, isTable = true }: FormOptions = {},
+): RecordForm | undefined {
   if (columns) {
     const [missing] = named(columns).filter(([, column]) => !names.includes(column));
-    if (missing === undefined) return { kind: "columns", columns };
+    if (missing === undefined) return columnsForm(columns, names);
     throw invalid(
       where,
       `no column ${JSON.stringify(missing[1])}. Set columns.${missing[0]} to one of ${list(names)}.`,
     );
   }
-  const areAnswers = forms === ANSWERS;
-  const form = forms.find((fields) => fields.every((field) => names.includes(field)));
-  if (form) {
-    const fields = names.includes("tools") ? [...form, "tools"] : form;
-    return { kind: "columns", columns: Object.fromEntries(fields.map((field) => [field, field])) };
-  }
-  if (areAnswers && names.includes(SHAREGPT)) return { kind: "shareGpt" };
-  if (areAnswers && names.includes(ALPACA.instruction) && names.includes(ALPACA.output)) {
-    return { kind: "alpaca", hasInput: names.includes(ALPACA.input) };
-  }
+  const isOther = names.includes("chosen") || names.includes("preferred_output");
+  // `parse` says which objective learns from them.
+  if (!isTable && rows === ANSWERS && isOther) return undefined;
+  const hasAll = (fields: readonly Field[]) => fields.every((field) => names.includes(field));
+  const formOf = (fields: readonly Field[]) =>
+    isTable ? columnsForm(sameNames(fields), names) : ownForm(names);
+  const own = rows.own.find(hasAll);
+  if (own) return formOf(own);
+  const conversation = conversationForm(names, rows);
+  if (conversation) return conversation;
+  const question = questionForm(names, rows);
+  const last = rows.last && hasAll(rows.last) ? formOf(rows.last) : undefined;
   // Alpaca's own file has all of a row as a text, too.
-  if (areAnswers && names.includes("text")) return { kind: "columns", columns: { text: "text" } };
+  const isFirst = rows !== ANSWERS || question?.source === "instruction";
+  const form = isFirst ? (question ?? last) : (last ?? question);
+  if (form || !isTable) return form;
   throw invalid(
     where,
-    `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example ${exampleOf(forms)}.`,
+    `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example ${exampleOf(rows)}.`,
   );
 }
 
+/** Named columns, and those that stand beside any question. */
+function columnsForm(columns: Columns, names: readonly string[]): RecordForm {
+  const parts = named(columns);
+  const isTaken = (name: string) =>
+    parts.some(([field, column]) => field === name || column === name);
+  const isText = columns.text !== undefined;
+  const beside = isText ? [] : besideOf(names).filter((name) => !isTaken(name));
+  const reads = [...parts.map(([, column]) => column), ...beside];
+  const isRenamed = parts.some(([field, column]) => field !== column);
+  const told = parts.map(([field, column]) => (field === column ? field : `${column} → ${field}`));
+  return {
+    reads,
+    loses: columns.prompt === undefined ? [] : lostOf(names, reads),
+    ...(isRenamed && {
+      source: "columns",
+      told: `${counted(reads)} ${[...told, ...beside].join(", ")}`,
+    }),
+    rowOf: (record, where) => ({
+      ...besideIn(record, beside, where),
+      ...defined(
+        parts.map(([field, column]) => [field, fieldOf(field, record[column], where, column)]),
+      ),
+    }),
+  };
+}
+
+/** Kit's own names in a record that may have others, which `parse` counts. */
+function ownForm(names: readonly string[]): RecordForm {
+  const fields = FIELDS.filter((field) => names.includes(field) && CONVERSED.has(field));
+  return {
+    reads: names,
+    loses: names.includes("prompt") ? lostOf(names, []) : [],
+    rowOf: (record, where) => ({
+      ...record,
+      ...besideIn(record, besideOf(names), where),
+      ...Object.fromEntries(
+        fields.map((field) => [field, conversationOf(field, record[field], where, field)]),
+      ),
+    }),
+  };
+}
+
+/** ShareGPT's, or Gemini's. */
+function conversationForm(
+  names: readonly string[],
+  { answer }: RowColumns,
+): RecordForm | undefined {
+  const column = [...CONVERSATIONS, CONTENTS].find((name) => names.includes(name));
+  const others = answer.filter((field) => field !== "completion");
+  if (column === undefined || !others.every((field) => names.includes(field))) return undefined;
+  const field = answer.includes("completion") ? "messages" : "prompt";
+  const beside = besideOf(names);
+  const isGemini = column === CONTENTS;
+  return {
+    reads: [column, ...others, ...beside],
+    loses: [],
+    source: column,
+    told: `${isGemini ? "Gemini" : "ShareGPT"} ${column} → ${field}`,
+    rowOf(record, where) {
+      const value = fromJson(record[column], where, column, "a list of messages");
+      const turns = isGemini ? geminiTurns(value, where) : value;
+      const messages = messagesOf(turns, where, column);
+      checkMessages(messages, where, column);
+      return {
+        ...besideIn(record, beside, where),
+        ...fieldsIn(record, others, where),
+        [field]: messages,
+      };
+    },
+  };
+}
+
+/** A question that is text, by the names of public data. */
+function questionForm(names: readonly string[], { answer }: RowColumns): RecordForm | undefined {
+  const columns = questionColumns(names);
+  const needsAnswer = answer.includes("completion");
+  const others = answer.filter((field) => field !== "completion");
+  if (!columns || !others.every((field) => names.includes(field))) return undefined;
+  if (needsAnswer !== (columns.answer !== undefined)) return undefined;
+  const beside = besideOf(names);
+  const { question, contexts, history, answer: answered } = columns;
+  const asked = [...(history === undefined ? [] : [history]), question, ...contexts];
+  const reads = [...asked, ...(answered === undefined ? [] : [answered]), ...others, ...beside];
+  const kind = isAlpaca(columns) ? "Alpaca" : counted(reads);
+  const completion = answered === undefined ? "" : `, ${answered} → completion`;
+  return {
+    reads,
+    loses: lostOf(names, reads),
+    source: question,
+    told: `${kind} ${asked.join(", ")} → prompt${completion}`,
+    rowOf: (record, where) => ({
+      ...besideIn(record, beside, where),
+      ...fieldsIn(record, others, where),
+      ...questionRow(record, columns, where),
+    }),
+  };
+}
+
+function questionRow(
+  record: Record<string, unknown>,
+  columns: QuestionColumns,
+  where: string,
+): Record<string, unknown> {
+  const { prompt, earlier } = questionOf(record, columns, where);
+  const { answer } = columns;
+  const asked = [...earlier, { role: "user", content: prompt }];
+  if (answer === undefined) return { prompt: earlier.length === 0 ? prompt : asked };
+  const completion = textOf(record[answer], where, answer);
+  if (earlier.length === 0) return { prompt, completion };
+  return { messages: [...asked, { role: "assistant", content: completion }] };
+}
+
+function sameNames(fields: readonly Field[]): Columns {
+  return Object.fromEntries(fields.map((field) => [field, field]));
+}
+
+function besideOf(names: readonly string[]): string[] {
+  return BESIDE.filter((name) => names.includes(name));
+}
+
+function lostOf(names: readonly string[], reads: readonly string[]): string[] {
+  return MAY_BELONG.filter((name) => names.includes(name) && !reads.includes(name));
+}
+
+/** Tools and the system's text as rows of Kit have them. */
+function besideIn(
+  record: Record<string, unknown>,
+  names: readonly string[],
+  where: string,
+): Record<string, unknown> {
+  return defined(
+    names.map((name) => {
+      if (name === "tools") return [name, toolsOf(record[name], where, name)];
+      const isGemini = INSTRUCTIONS.includes(name);
+      const text = isGemini ? instructionOf(record[name], where, name) : record[name];
+      return [isGemini ? "system" : name, withTypes(text)];
+    }),
+  );
+}
+
+function fieldsIn(
+  record: Record<string, unknown>,
+  fields: readonly Field[],
+  where: string,
+): Record<string, unknown> {
+  return defined(fields.map((field) => [field, fieldOf(field, record[field], where, field)]));
+}
+
+function defined(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
+  if (field === "tools") return toolsOf(value, where, column);
+  if (!CONVERSED.has(field)) return value;
+  const isJson = field === "messages" || isJsonList(value);
+  const read = isJson ? fromJson(value, where, column, "a list of messages") : value;
+  return conversationOf(field, read, where, column);
+}
+
+/** Fields that may be lists of messages. */
+const CONVERSED = new Set<Field>(["messages", "prompt", "completion", "chosen", "rejected"]);
+
+function conversationOf(field: Field, value: unknown, where: string, column: string): unknown {
+  // LLaMA-Factory's better and worse answers are a message each.
+  const isMessage = isRecord(value) && (field === "chosen" || field === "rejected");
+  const isText = field === "messages" && isJsonList(value);
+  const read = isText ? fromJson(value, where, column, "a list of messages") : value;
+  return messagesOf(isMessage ? [value] : read, where, column);
+}
+
+function isJsonList(value: unknown): boolean {
+  return typeof value === "string" && /^\s*\[\s*\{\s*"(?:role|from)"/.test(value);
+}
+
 /** Columns of the form of questions, by other names. */
-function exampleOf(forms: TableForms): string {
-  const form = forms.find((fields) => fields.includes("prompt")) ?? [];
+function exampleOf({ own }: RowColumns): string {
+  const form = own.find((fields) => fields.includes("prompt")) ?? [];
   return `{ ${form.map((field) => `${field}: "${OTHER_NAMES[field] ?? field}"`).join(", ")} }`;
 }
 
@@ -193,97 +318,12 @@ function named(columns: Columns): [field: Field, column: string][] {
   });
 }
 
-function list(names: string[]): string {
+function counted({ length }: readonly string[]): string {
+  return length === 1 ? "column" : "columns";
+}
+
+function list(names: readonly string[]): string {
   const shown = names.slice(0, MOST_NAMED).map((name) => JSON.stringify(name));
   const more = names.length - shown.length;
   return shown.join(", ") + (more > 0 ? ` and ${more} others` : "");
-}
-
-function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
-  // Words, or the messages of a conversation.
-  if ((field === "chosen" || field === "rejected") && isJsonList(value)) {
-    return fromJson(value, where, column, JSON_COLUMNS.messages);
-  }
-  if (field !== "messages" && field !== "tools") return value;
-  // A row without tools has an empty cell.
-  if (field === "tools" && value === "") return undefined;
-  return fromJson(value, where, column, JSON_COLUMNS[field]);
-}
-
-function isJsonList(value: unknown): boolean {
-  return typeof value === "string" && /^\s*\[\s*\{\s*"role"/.test(value);
-}
-
-/** A list in a table that has only text is JSON. */
-function fromJson(value: unknown, where: string, column: string, expected: string): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    return parseJson(value);
-  } catch (cause) {
-    const problem = textNotJson(cause, value, `${expected} as JSON`);
-    throw invalid(where, `column ${JSON.stringify(column)} is ${problem}`, cause);
-  }
-}
-
-function shareGptMessages(value: unknown, where: string): object[] {
-  const turns = fromJson(value, where, SHAREGPT, JSON_COLUMNS[SHAREGPT]);
-  if (!Array.isArray(turns)) {
-    throw invalid(where, `"${SHAREGPT}" is not a list. Write a list of {"from":"…","value":"…"}.`);
-  }
-  return turns.map((turn: unknown, index) => {
-    const at = `${SHAREGPT}[${index}]`;
-    if (!isRecord(turn) || typeof turn.from !== "string" || typeof turn.value !== "string") {
-      throw invalid(
-        where,
-        `${at} needs a "from" and a "value" string. If it has a "role" and a "content" instead, set columns: { messages: "${SHAREGPT}" }.`,
-      );
-    }
-    const { from, value: content, weight } = turn;
-    if (!Object.hasOwn(ROLES, from)) {
-      throw invalid(
-        where,
-        `${at} is from ${JSON.stringify(from)}, which is none of ${Object.keys(ROLES).join(", ")}. Write one of these.`,
-      );
-    }
-    return { role: ROLES[from], content, ...(weight === undefined ? {} : { weight }) };
-  });
-}
-
-function alpacaRow(value: Record<string, unknown>, where: string): Record<string, unknown> {
-  const { instruction, input, output } = value;
-  for (const [name, one] of Object.entries({ instruction, input: input ?? "", output })) {
-    if (typeof one !== "string") {
-      throw invalid(where, `column ${JSON.stringify(name)} is not text. Write a string in it.`);
-    }
-  }
-  const context = typeof input === "string" && input.trim() !== "" ? `\n\n${input}` : "";
-  const prompt = `${instruction as string}${context}`;
-  const history = value[HISTORY];
-  if (Array.isArray(history) ? history.length > 0 : !isBlank(history)) {
-    throw invalid(
-      where,
-      `column "${HISTORY}" has earlier turns, which Kit does not read. Set map, and return { messages }.`,
-    );
-  }
-  if (isBlank(value[SYSTEM])) return { prompt, completion: output };
-  const messages = [
-    { role: "user", content: prompt },
-    { role: "assistant", content: output },
-  ];
-  return withSystem(value[SYSTEM], messages, where);
-}
-
-/** A conversation that begins with its own column's words. */
-function withSystem(system: unknown, messages: object[], where: string): { messages: object[] } {
-  if (isBlank(system)) return { messages };
-  if (typeof system === "string") {
-    return { messages: [{ role: "system", content: system }, ...messages] };
-  }
-  throw invalid(where, `column "${SYSTEM}" is not text. Write a string in it.`);
-}
-
-function isBlank(value: unknown): boolean {
-  return (
-    value === undefined || value === null || (typeof value === "string" && value.trim() === "")
-  );
 }

@@ -5,6 +5,8 @@ export interface TableRow {
   value: Record<string, unknown>;
   /** For error messages: file and line, or file and row. */
   where: string;
+  /** Columns that were not read, with something in place of their values. */
+  unread?: Record<string, unknown>;
 }
 
 /** A name that two columns have. */

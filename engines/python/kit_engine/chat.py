@@ -75,6 +75,8 @@ def problem_of_parts(parts: list[Any]) -> str | None:
         is_part = isinstance(part, dict)
         if not is_part or part.get("type") != "text" or not isinstance(part.get("text"), str):
             kind = part.get("type") if is_part else None
+            if is_part and kind is None:
+                kind = next(iter(part), None)
             named = json.dumps("?" if kind is None else kind, ensure_ascii=False)
             return f'has a part of type {named}, and Kit reads parts of type "text" alone'
     return None

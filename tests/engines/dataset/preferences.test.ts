@@ -165,7 +165,7 @@ test("keys that Kit does not read are counted, those of messages too", () => {
   const chosen = [{ ...ANSWER("a"), score: 1 }];
   const row = { prompt: "q", chosen, rejected: "b", margin: 2 };
   PAIR_FORM.parse(row, WHERE, ignored);
-  expect(ignored.note("data.jsonl")).toBe(
+  expect(ignored.notes("data.jsonl")).toEqual([
     'ignoring keys in data.jsonl: "margin" of 1 row, "score" of 1 message',
-  );
+  ]);
 });

@@ -11,6 +11,7 @@ import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 export interface Written {
   /** As every engine reads them. */
   rows: object[];
+  text: string;
   /** What a person is told, without folders. */
   notes: string[];
 }
@@ -25,8 +26,12 @@ export async function written(
   const onNote = (text: string) => notes.push(withoutFolders(text));
   const name = dataset.type === "code" ? "dataset" : nameOf(dataset.path);
   await freezeDataset(dataset, code, path, { name, form, onNote });
-  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
-  return { rows: lines.map((line) => JSON.parse(line) as object), notes };
+  const text = readFileSync(path, "utf8");
+  const rows = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as object);
+  return { rows, text, notes };
 }
 
 /** What a training gets of rows in a JSONL file. */

@@ -1,14 +1,13 @@
 import { expect, it } from "vitest";
 import { ROW_FORM } from "../../../../engines/dataset/row.ts";
-import {
-  type Columns,
-  formOf,
-  mapRow,
-  neededColumns,
-} from "../../../../engines/dataset/tables/columns.ts";
+import { type Columns, recordForm } from "../../../../engines/dataset/tables/columns.ts";
+
+function formOf(names: string[], where: string, columns?: Columns) {
+  return recordForm(names, where, { columns })!;
+}
 
 function map(value: Record<string, unknown>, columns?: Columns) {
-  return mapRow(value, "a.csv:2", columns);
+  return formOf(Object.keys(value), "a.csv:2", columns).rowOf(value, "a.csv:2");
 }
 
 const CHAT = [
@@ -77,21 +76,25 @@ it("other conversations than ShareGPT's are refused", () => {
       ],
     }),
   ).toThrow(
-    'a.csv:2: conversations[1] is from "x", which is none of system, human, user, gpt, assistant, chatgpt, bing, bard, tool, function. Write one of these.',
+    'a.csv:2: conversations[1] has the role "x": write system, developer, user, assistant or tool.',
   );
-  expect(() => map({ conversations: [{ from: "constructor", value: "" }] })).toThrow("is none of");
-  for (const turn of [CHAT[0], "Hi", { from: "human", value: null }]) {
+  expect(() => map({ conversations: [{ from: "constructor", value: "" }] })).toThrow(
+    "has the role",
+  );
+  for (const turn of [{ from: "human" }, { value: "Hi" }, { from: "human", value: null }]) {
     expect(() => map({ conversations: [turn] })).toThrow(
-      'a.csv:2: conversations[0] needs a "from" and a "value" string. If it has a "role" and a "content" instead, set columns: { messages: "conversations" }.',
+      'a.csv:2: conversations[0] needs a "from" and a "value" string.',
     );
   }
+  expect(() => map({ conversations: ["Hi"] })).toThrow('conversations[0] needs a "role" (system,');
   expect(() => map({ conversations: undefined })).toThrow(
-    'a.csv:2: "conversations" is not a list. Write a list of {"from":"…","value":"…"}.',
+    'a.csv:2: "conversations" is not a list. Write a list of {"role":"…","content":"…"}.',
   );
   expect(() => map({ conversations: "Hi" })).toThrow(
     'column "conversations" is not valid JSON at character 1: it begins with Hi.',
   );
   expect(map({ conversations: CHAT }, { messages: "conversations" })).toEqual({ messages: CHAT });
+  expect(map({ conversations: CHAT })).toEqual({ messages: CHAT });
 });
 
 it("an answer of ShareGPT that is not to be learned stays one", () => {
@@ -131,7 +134,9 @@ it("a column that is not there is refused with those that are", () => {
     ["prompt"],
     ["completion"],
     ["instruction"],
-    ["output", "input"],
+    ["output", "id"],
+    ["question", "answer", "response"],
+    ["question", "query", "answer"],
     ["tools"],
   ]) {
     expect(() => formOf(names, "data/a.csv")).toThrow("data/a.csv: Kit cannot tell which columns");
@@ -142,49 +147,70 @@ it("a column that is not there is refused with those that are", () => {
 });
 
 it("says for people which columns are taken", () => {
-  const formOfNames = (names: string[], columns?: Columns) => formOf(names, "data/a.csv", columns);
+  const formOfNames = (names: string[], columns?: Columns) =>
+    formOf(names, "data/a.csv", columns).told;
   expect(
     formOfNames(["question", "answer", "id"], { completion: "answer", prompt: "question" }),
-  ).toBe("a.csv: columns question → prompt, answer → completion");
-  expect(formOfNames(["completion", "id", "prompt"])).toBe("a.csv: columns prompt, completion");
-  expect(formOfNames(["text"])).toBe("a.csv: column text");
-  expect(formOfNames(["messages", "tools"])).toBe("a.csv: columns messages, tools");
-  expect(formOfNames(["id", "conversations"])).toBe("a.csv: ShareGPT conversations → messages");
+  ).toBe("columns question → prompt, answer → completion");
+  expect(formOfNames(["chat", "system", "tools"], { messages: "chat" })).toBe(
+    "columns chat → messages, tools, system",
+  );
+  for (const names of [["completion", "id", "prompt"], ["text"], ["messages", "tools"]]) {
+    expect(formOfNames(names)).toBeUndefined();
+  }
+  expect(formOfNames(["id", "conversations"])).toBe("ShareGPT conversations → messages");
   expect(formOfNames(["instruction", "input", "output"])).toBe(
-    "a.csv: Alpaca instruction, input → prompt, output → completion",
+    "Alpaca instruction, input → prompt, output → completion",
   );
   expect(formOfNames(["instruction", "output"])).toBe(
-    "a.csv: Alpaca instruction → prompt, output → completion",
+    "Alpaca instruction → prompt, output → completion",
   );
 });
 
 it("knows which columns rows are made of", () => {
+  const readOf = (names: string[], columns?: Columns) => formOf(names, "a", columns).reads;
   const all = ["id", "q", "input", "instruction", "output", "conversations"];
-  expect(neededColumns(all, "a", { prompt: "q", completion: "output" })).toEqual(["q", "output"]);
-  expect(neededColumns(all, "a")).toEqual(["conversations"]);
-  expect(neededColumns(all.slice(0, -1), "a")).toEqual(["instruction", "input", "output"]);
-  expect(neededColumns(["instruction", "output", "id"], "a")).toEqual(["instruction", "output"]);
-  expect(neededColumns(["tools", "messages", "id"], "a")).toEqual(["messages", "tools"]);
-  expect(() => neededColumns(["id"], "a")).toThrow("a: Kit cannot tell which columns");
+  expect(readOf(all, { prompt: "q", completion: "output" })).toEqual(["q", "output"]);
+  expect(readOf(all)).toEqual(["conversations"]);
+  expect(readOf(all.slice(0, -1))).toEqual(["instruction", "input", "output"]);
+  expect(readOf(["instruction", "output", "id"])).toEqual(["instruction", "output"]);
+  expect(readOf(["tools", "messages", "id"])).toEqual(["messages", "tools"]);
+  expect(() => readOf(["id"])).toThrow("a: Kit cannot tell which columns");
 });
 
-it("ShareGPT's and Alpaca's system is the first message; earlier turns are not dropped", () => {
+it("tools and the system's text are read beside any question, the turns before it, too", () => {
   const conversations = [
     { from: "human", value: "Hi" },
     { from: "gpt", value: "Oh" },
   ];
-  const answered = [
+  const messages = [
     { role: "user", content: "Hi" },
     { role: "assistant", content: "Oh" },
   ];
-  const system = { role: "system", content: "Be kind." };
-  const named = { system: "Be kind." };
-  expect(map({ conversations, ...named })).toEqual({ messages: [system, ...answered] });
-  expect(map({ conversations, system: " " })).toEqual({ messages: answered });
-  expect(map({ conversations, tools: "[{}]" })).toEqual({ messages: answered, tools: [{}] });
+  const system = "Be kind.";
+  expect(map({ conversations, system })).toEqual({ messages, system });
+  expect(map({ conversations, tools: '[{"name":"f"}]' })).toEqual({
+    messages,
+    tools: [{ type: "function", function: { name: "f" } }],
+  });
   const alpaca = { instruction: "Hi", output: "Oh", text: "### Hi Oh" };
-  expect(map({ ...alpaca, ...named })).toEqual({ messages: [system, ...answered] });
-  expect(map({ ...alpaca, history: [] })).toEqual({ prompt: "Hi", completion: "Oh" });
-  expect(() => map({ ...alpaca, history: [["a", "b"]] })).toThrow('column "history" has earlier');
-  expect(() => map({ conversations, system: 1 })).toThrow('column "system" is not text');
+  expect(map({ ...alpaca, system })).toEqual({ prompt: "Hi", completion: "Oh", system });
+  expect(map({ q: "Hi", a: "Oh", system }, { prompt: "q", completion: "a" })).toEqual({
+    ...{ prompt: "Hi", completion: "Oh", system },
+  });
+  for (const history of [[], null, ""]) {
+    expect(map({ ...alpaca, history })).toEqual({ prompt: "Hi", completion: "Oh" });
+  }
+  const earlier = [
+    { role: "user", content: "a" },
+    { role: "assistant", content: "b" },
+  ];
+  for (const history of [[["a", "b"]], '[["a", "b"]]']) {
+    expect(map({ ...alpaca, history })).toEqual({ messages: [...earlier, ...messages] });
+  }
+  for (const history of [["a", "b"], [["a"]], { a: "b" }, [["a", 1]]]) {
+    expect(() => map({ ...alpaca, history })).toThrow(
+      'a.csv:2: column "history" is not a list of [question, answer]. Write one.',
+    );
+  }
 });

@@ -1,0 +1,117 @@
+import { ROLE_NAMES, problemOfMessage } from "../../../protocol/chat.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { parseJson } from "../../../protocol/json.ts";
+import { invalid } from "../tables/tableRow.ts";
+
+type Turn = Record<string, unknown>;
+
+/** Whose turns are calls of tools, as LLaMA-Factory and ms-swift call them. */
+const CALLERS = ["function_call", "tool_call"];
+const ROLES = new Set(["system", "developer", "user", "assistant", "tool"]);
+
+/**
+ * The turns of a conversation as OpenAI's messages: ShareGPT's `from` and `value`, the names that other
+ * tools give roles, calls that are turns of their own, parts without a type. What is none of these stays
+ * as it is, for `parse` to refuse.
+ * @param name the column, for errors
+ * @throws KitError `DATASET_INVALID` for a call that is none
+ */
+export function messagesOf(turns: unknown, where: string, name: string): unknown {
+  if (!Array.isArray(turns) || turns.every(isMessage)) return turns;
+  const messages: unknown[] = [];
+  let wasCall = false;
+  for (const [at, turn] of (turns as unknown[]).entries()) {
+    const isCall = isRecord(turn) && CALLERS.includes(String(turn["from"] ?? turn["role"]));
+    const message = isRecord(turn) ? messageOf(turn, isCall, where, `${name}[${at}]`) : turn;
+    const last = messages.at(-1);
+    // Calls at once are one message, as OpenAI and ms-swift have them.
+    if (isCall && wasCall && isRecord(last) && isRecord(message)) {
+      const calls = [last, message].flatMap(({ tool_calls: some }) => some as object[]);
+      messages[messages.length - 1] = { ...last, tool_calls: calls };
+    } else messages.push(message);
+    wasCall = isCall;
+  }
+  return messages;
+}
+
+/** Parts that have a text and no type, as Bedrock's, get their type. */
+export function withTypes(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: unknown) =>
+    isRecord(part) && typeof part["text"] === "string" && !isSet(part["type"])
+      ? { ...part, type: "text" }
+      : part,
+  );
+}
+
+/**
+ * Refuses messages by the name that their column has.
+ * @throws KitError `DATASET_INVALID`
+ */
+export function checkMessages(messages: unknown, where: string, name: string): void {
+  if (!Array.isArray(messages)) {
+    throw invalid(where, `"${name}" is not a list. Write a list of {"role":"…","content":"…"}.`);
+  }
+  for (const [at, message] of messages.entries()) {
+    const problem = problemOfMessage(message);
+    if (problem !== undefined) throw invalid(where, `${name}[${at}] ${problem}.`);
+  }
+}
+
+function isMessage(turn: unknown): boolean {
+  if (!isRecord(turn) || !ROLES.has(turn["role"] as string) || isSet(turn["from"])) return false;
+  return !Array.isArray(turn["content"]) && !isSet(turn["value"]);
+}
+
+function messageOf(turn: Turn, isCall: boolean, where: string, at: string): unknown {
+  const { from, value, role, content, ...rest } = turn;
+  const isShareGpt = isSet(from) || isSet(value);
+  const [speaker, said] = [from ?? role, value ?? content];
+  if (isShareGpt && (typeof speaker !== "string" || !isSet(said))) {
+    throw invalid(where, `${at} needs a "from" and a "value" string.`);
+  }
+  if (isCall) return { role: "assistant", ...callsOf(said, where, at), ...rest };
+  return { role: roleOf(speaker, isShareGpt), content: withTypes(said), ...rest };
+}
+
+function roleOf(speaker: unknown, isShareGpt: boolean): unknown {
+  if (typeof speaker !== "string") return speaker;
+  const name = speaker.toLowerCase();
+  if (ROLES.has(name)) return name;
+  // OpenAI's own role of this name is refused with what replaced it.
+  if (isShareGpt && name === "function") return "tool";
+  return ROLE_NAMES.get(name) ?? speaker;
+}
+
+/** A turn of calls, as LLaMA-Factory reads it: an object or a list of them in JSON, perhaps after a thought. */
+function callsOf(said: unknown, where: string, at: string): Turn {
+  const text = typeof said === "string" ? said : "";
+  const [thought = ""] = /<think>[\s\S]*?<\/think>/.exec(text) ?? [];
+  const rest = text.replace(thought, "");
+  const [, wrapped = rest] = /^\s*<tool_call>([\s\S]*)<\/tool_call>\s*$/.exec(rest) ?? [];
+  const given = typeof said === "string" ? parsed(wrapped) : said;
+  const calls = (Array.isArray(given) ? given : [given]).map((call: unknown) => {
+    const called = isRecord(call) && isRecord(call["function"]) ? call["function"] : call;
+    if (!isRecord(called) || typeof called["name"] !== "string") {
+      throw invalid(
+        where,
+        `${at} is not a call. Write {"name":"…","arguments":{…}}, or a list of these.`,
+      );
+    }
+    const { name, arguments: values = {} } = called;
+    return { type: "function", function: { name, arguments: values } };
+  });
+  return { content: thought === "" ? undefined : thought, tool_calls: calls };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
