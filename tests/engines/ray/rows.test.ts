@@ -197,12 +197,18 @@ it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words o
   expect(ours.map(([code]) => code)).toEqual(paths.map(() => "DATASET_INVALID"));
   const urls = paths.map((path) => pathToFileURL(path).href);
   expect(ours.filter(([, message]) => message.includes("the file is CSV"))).toHaveLength(3);
-  const theirs = readThere([...paths, ...urls]);
-  expect(theirs.slice(0, paths.length)).toEqual(ours);
-  expect(theirs.slice(paths.length)).toEqual(
-    ours.map(([code, message], i) => [code, message.replace(paths[i]!, urls[i]!)]),
+  const theirs = readThere([...paths, ...urls]) as [code: string, message: string][];
+  const told = ours.map(withoutJsonProblem);
+  expect(theirs.slice(0, paths.length).map(withoutJsonProblem)).toEqual(told);
+  expect(theirs.slice(paths.length).map(withoutJsonProblem)).toEqual(
+    told.map(([code, message], i) => [code, message.replace(paths[i]!, urls[i]!)]),
   );
 });
+
+/** Each says what its parser found, and where in the line if that is known. */
+function withoutJsonProblem([code, message]: [code: string, message: string]): [string, string] {
+  return [code, message.replace(/(\.\w+:\d+)(?::\d+)?: not valid JSON.*/, "$1: not valid JSON")];
+}
 
 it.runIf(hasRay)(
   "notes there the keys that Kit ignores in rows at a URL, in the words of Kit here",
