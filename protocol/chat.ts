@@ -1,5 +1,6 @@
 import { isRecord } from "./isRecord.ts";
-import { parseJson } from "./json.ts";
+import { JsonError, parseJson } from "./json.ts";
+import { placeIn } from "./jsonProblem.ts";
 import { isMarkedUnlearned, problemOfMarks } from "./learnedMarks.ts";
 
 /** A part of a message's content. */
@@ -133,7 +134,19 @@ function problemOfCall(call: unknown): string | undefined {
     return 'has a call that is not {"type":"function","function":{"name":"…","arguments":"{…}"}}';
   }
   if (argumentsOf(given) !== undefined) return undefined;
-  return `has a call of ${name} with "arguments" that are not a JSON object`;
+  return `has a call of ${name} with "arguments" that are not ${problemOfArguments(given)}`;
+}
+
+function problemOfArguments(given: unknown): string {
+  try {
+    if (typeof given === "string") parseJson(given);
+  } catch (error) {
+    if (error instanceof JsonError) {
+      const { column } = placeIn(given as string, error.offset);
+      return `valid JSON at character ${column}: ${error.message.replace(/\.$/, "")}`;
+    }
+  }
+  return "a JSON object";
 }
 
 /** A call's arguments as an object; undefined for others. No arguments are none. */

@@ -12,5 +12,8 @@ export async function sound<T>(path: string, read: () => T | Promise<T>): Promis
 }
 
 export function damaged(path: string, cause: unknown): KitError {
-  return invalid(path, `damaged, or not Parquet (${messageOf(cause)}). Save it again.`, cause);
+  // What the library trips over says nothing to people.
+  const isSlip = cause instanceof TypeError || cause instanceof RangeError;
+  const why = isSlip ? "its content contradicts itself" : messageOf(cause);
+  return invalid(path, `damaged, or not Parquet (${why}). Save it again.`, cause);
 }

@@ -1,10 +1,12 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { AsyncBuffer } from "hyparquet";
 import { openDataFile, readable } from "../dataFile.ts";
+import { HEAD_BYTES } from "../fileKind.ts";
 
 /** A file whose parts the library reads as it needs them. */
 export interface ParquetFile extends AsyncBuffer {
-  /** The last bytes, which say what file it is. */
+  /** The first and the last bytes, which say what file it is. */
+  head: Buffer;
   tail: Buffer;
   close: () => void;
 }
@@ -36,6 +38,7 @@ export function openParquet(path: string): ParquetFile {
       byteLength: size,
       // What it throws, the promise has.
       slice: (start, end = size) => Promise.resolve().then(() => read(start, end).buffer),
+      head: Buffer.from(read(0, Math.min(HEAD_BYTES, size))),
       tail: Buffer.from(read(Math.max(0, size - TAIL_BYTES), size)),
       close: () => closeSync(file),
     };

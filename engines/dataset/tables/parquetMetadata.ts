@@ -1,6 +1,7 @@
 import type { FileMetaData, RowGroup, SchemaTree } from "hyparquet";
 import type { KitError } from "../../../protocol/error.ts";
 import { formatCount } from "../../../protocol/format.ts";
+import { refuseOtherKinds } from "../fileKind.ts";
 import { damaged, sound } from "./parquetDamage.ts";
 import { type ParquetFile, TAIL_BYTES } from "./parquetFile.ts";
 import { duplicateIn, invalid } from "./tableRow.ts";
@@ -19,12 +20,20 @@ const SMALLER_GROUPS =
 /** @throws KitError `DATASET_INVALID` */
 export async function readMetadata(path: string, file: ParquetFile): Promise<FileMetaData> {
   const { parquetMetadataAsync } = await import("hyparquet");
+  refuseOtherKinds(path, file.head, "Parquet");
+  if (file.head.length > 0 && !/^PAR[1E]/.test(file.head.toString("latin1", 0, 4))) {
+    throw invalid(path, "not Parquet. Name it by what it is, such as .jsonl or .csv.");
+  }
   const magic = file.tail.toString("latin1", 4);
   if (magic === "PARE") throw encrypted(path);
   if (file.tail.length < TAIL_BYTES || magic !== "PAR1") {
     throw damaged(path, new Error("its end is missing"));
   }
-  if (file.tail.readUInt32LE() > MOST_METADATA_BYTES) {
+  const length = file.tail.readUInt32LE();
+  if (length > file.byteLength - TAIL_BYTES) {
+    throw damaged(path, new Error("its metadata are not whole"));
+  }
+  if (length > MOST_METADATA_BYTES) {
     throw invalid(path, "the metadata have more than 16 MiB. Write larger row groups.");
   }
   const metadata = await sound(path, () => parquetMetadataAsync(file, { geoparquet: false }));

@@ -64,6 +64,19 @@ test.each([
     "FILE:2:22: not valid JSON: it ends inside a string. Complete it.",
   ],
   [
+    "a call's arguments that are not JSON",
+    JSON.stringify({
+      messages: [
+        { role: "user", content: "q" },
+        {
+          role: "assistant",
+          tool_calls: [{ function: { name: "f", arguments: "{'city': 'Rome'}" } }],
+        },
+      ],
+    }),
+    `FILE:1: messages[1] has a call of f with "arguments" that are not valid JSON at character 2: a quote that is not JSON's. Write strings and keys in double quotes, as Python's json.dumps does. Write ${EXPECTED}`,
+  ],
+  [
     "indented lines",
     '   {"prompt":"😀",}',
     "FILE:1:18: not valid JSON: a comma before }. Remove the comma.",

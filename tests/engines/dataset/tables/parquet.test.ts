@@ -109,12 +109,18 @@ it.each(["encrypted.parquet", "encryptedColumn.parquet"])("%s is refused", async
 it("a file that ends too early, or isn't Parquet, is refused", async () => {
   const end =
     /^DATASET_INVALID \S+: damaged, or not Parquet \(its end is missing\). Save it again.$/;
-  for (const length of [0, 1, 7, 8, 500, 1000]) {
+  for (const length of [0, 4, 7, 8, 500, 1000]) {
     expect(await refusal(changed("snappy.parquet", (bytes) => bytes.subarray(0, length)))).toMatch(
       end,
     );
   }
-  expect(await refusal(table("a.parquet", "question,answer\n"))).toMatch(end);
+  expect(await refusal(table("a.parquet", "PAR1PAR1"))).toMatch("(its metadata are not whole)");
+  expect(await refusal(table("a.parquet", "question,answer\n"))).toBe(
+    "DATASET_INVALID a.parquet: not Parquet. Name it by what it is, such as .jsonl or .csv.",
+  );
+  expect(await refusal(table("a.parquet", "version https://git-lfs.github.com/spec/v1\n"))).toBe(
+    "DATASET_INVALID a.parquet: the file is a pointer of Git LFS, not the data. Download the data with git lfs pull.",
+  );
 });
 
 it("damage within a file is refused: in the metadata, a page, or between them", async () => {
@@ -139,6 +145,18 @@ it("damage within a file is refused: in the metadata, a page, or between them", 
   expect(await refusal(long)).toMatch(damaged);
 });
 
+it("no damage is told in the library's words", async () => {
+  const told: string[] = [];
+  for (let at = 0; at < 400; at += 7) {
+    const path = changed("snappy.parquet", (bytes) => {
+      const end = bytes.length - 8;
+      return at < 200 ? bytes.fill(0x3f, end - at - 1, end - at) : bytes.fill(0, end - at, end);
+    });
+    told.push(await refusal(path));
+  }
+  expect(told.filter((text) => /undefined|function|field_|DataView/.test(text))).toEqual([]);
+});
+
 it("a column that has fewer values than there are rows is refused", async () => {
   // The row group's count of rows, before its total of bytes.
   const more = changed("nested.parquet", (bytes) => bytes.fill(2 * 5, 1026, 1027));
@@ -161,7 +179,7 @@ it("damage of which the library never ends, or which it throws when nobody waits
 it("metadata, a row group or values that would take too much memory are refused", async () => {
   const metadata = changed("snappy.parquet", (bytes) => {
     bytes.writeUInt32LE(2 ** 24 + 1, bytes.length - 8);
-    return bytes;
+    return Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(2 ** 24), bytes]);
   });
   expect(await refusal(metadata)).toBe(
     "DATASET_INVALID snappy.parquet: the metadata have more than 16 MiB. Write larger row groups.",
