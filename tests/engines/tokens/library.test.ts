@@ -58,6 +58,14 @@ test.each([
   },
 );
 
+test("a newline that is a token itself stays one, beside a token that takes white space along", () => {
+  const rules = { lstrip: true, rstrip: true };
+  const tokens = [added("\n\n", {}), added("<t>", rules)];
+  expect(open("Gemma 3", { added_tokens: tokens }).ids("a\n\n<t>\n\nb").slice(1)).toEqual([
+    281, 328, 422, 328, 282,
+  ]);
+});
+
 test.each([
   ["always", true, "  the", [313, 374]],
   ["always", false, "  the", [405]],
