@@ -33,7 +33,7 @@ export interface LoadedModel {
 /** A model as an engine has loaded it. */
 export interface EngineModel {
   /**
-   * Answers as `LoadedModel.infer`.
+   * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` refuses.
    * @param onPiece takes the answer's parts as they come; an engine may leave it uncalled
    */
   infer: (request: InferRequest, onPiece?: (piece: InferPiece) => void) => Promise<InferResult>;
