@@ -73,6 +73,8 @@ def parse_object(
         return row, *read(row)
     except Wrong as error:
         problem = str(error)
+        if "://" in where:
+            problem = problem.replace(CONSTANTS["otherNames"], CONSTANTS["otherNamesAtUrl"])
     except (ValueError, RecursionError) as error:
         problem = CONSTANTS["csvProblem"]
         if not is_csv(text, where):

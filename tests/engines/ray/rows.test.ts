@@ -8,6 +8,7 @@ import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
 import { ROW_FORM } from "../../../engines/dataset/row.ts";
 import type { RowForm } from "../../../engines/dataset/rowForm.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
+import constants from "../../../engines/python/kit_engine/constants.json" with { type: "json" };
 import type { KitError } from "../../../protocol/error.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
@@ -201,9 +202,14 @@ it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words o
   const told = ours.map(withoutJsonProblem);
   expect(theirs.slice(0, paths.length).map(withoutJsonProblem)).toEqual(told);
   expect(theirs.slice(paths.length).map(withoutJsonProblem)).toEqual(
-    told.map(([code, message], i) => [code, message.replace(paths[i]!, urls[i]!)]),
+    told.map(([code, message], i) => [code, atUrl(message.replace(paths[i]!, urls[i]!))]),
   );
 });
+
+/** Workers know no columns. */
+function atUrl(message: string): string {
+  return message.replace(constants.otherNames, constants.otherNamesAtUrl);
+}
 
 /** Each says what its parser found, and where in the line if that is known. */
 function withoutJsonProblem([code, message]: [code: string, message: string]): [string, string] {
