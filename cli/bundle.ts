@@ -18,6 +18,7 @@ import { refuseAliases } from "./aliases.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
 import { kitCommand } from "./kitCommand.ts";
+import { packageImports } from "./packageImports.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/kitPackage.ts";
 
@@ -48,7 +49,7 @@ function describeStale(project: string, changed: string, others: number): string
 }
 
 /**
- * Bundles the project's own code and leaves packages as imports.
+ * Bundles the project's own code, and the workspace's, and leaves packages as imports.
  * @returns the bundle's absolute path
  * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
@@ -91,8 +92,11 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       format: "esm",
       platform: "node",
       target: NODE_TARGET,
-      packages: "external",
-      plugins: [kitImport(project, entryPath)],
+      // Not esbuild's "module", which Node does not know.
+      conditions: ["node"],
+      // Has no meaning in Node.
+      loader: { ".css": "empty" },
+      plugins: [kitImport(project, entryPath), packageImports(project)],
       sourcemap: "inline",
       logLevel: "silent",
       write: false,

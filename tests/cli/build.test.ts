@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
@@ -77,4 +77,59 @@ const shown: Level = level; console.log("level", shown);`,
     "src/level.ts": "export const level = 7;",
   });
   expect((await runKit(project, ["start"])).stdout).toBe("level 7\n");
+});
+
+/** A project in a workspace, which links its packages as npm, pnpm and Yarn do. */
+function createWorkspace(files: Record<string, string>): string {
+  const project = createProject(files);
+  const root = join(project, "app");
+  for (const name of ["shared", "ui", "plain"]) {
+    mkdirSync(join(root, "node_modules/@acme"), { recursive: true });
+    symlinkSync(
+      join(project, "packages", name),
+      join(root, "node_modules/@acme", name),
+      "junction",
+    );
+  }
+  return root;
+}
+
+test("packages of the workspace in TypeScript are bundled, with what they import; others stay imports", async () => {
+  const manifest = (name: string, entry: string) =>
+    JSON.stringify({
+      name: `@acme/${name}`,
+      type: "module",
+      exports: { ".": entry, "./*": "./src/*" },
+    });
+  const project = createWorkspace({
+    "app/src/kit/index.ts": `import { level } from "@acme/shared";
+import { view } from "@acme/shared/view.tsx";
+import settings from "@acme/shared/settings.json";
+import { plain } from "@acme/plain";
+console.log("level", level, view, settings.name, plain);`,
+    "packages/shared/package.json": manifest("shared", "./src/index.ts"),
+    "packages/shared/src/index.ts": `import { dep } from "dep";
+import { shown } from "@acme/ui";
+import "./style.css";
+export const level: string = dep + shown;`,
+    "packages/shared/src/style.css": "body { color: red }",
+    "packages/shared/src/view.tsx": `enum View { Chart = "chart" } export const view: View = View.Chart;`,
+    "packages/shared/src/settings.json": `{"name":"mine"}`,
+    "packages/shared/node_modules/dep/package.json": `{"name":"dep","main":"index.js"}`,
+    "packages/shared/node_modules/dep/index.js": `exports.dep = "dep";`,
+    "packages/ui/package.json": manifest("ui", "./src/index.mts"),
+    "packages/ui/src/index.mts": `export const shown: string = "shown";`,
+    "packages/plain/package.json": manifest("plain", "./index.js"),
+    "packages/plain/index.js": `export const plain = import.meta.url.endsWith("plain/index.js");`,
+  });
+  mkdirSync(join(project, "../packages/shared/node_modules/@acme"));
+  symlinkSync(
+    join(project, "../packages/ui"),
+    join(project, "../packages/shared/node_modules/@acme/ui"),
+    "junction",
+  );
+  expect(await runKit(project, ["build"])).toMatchObject({ code: 0, stderr: "" });
+  const { stdout, stderr } = await runKit(project, ["start"]);
+  expect(stderr).not.toContain("Unknown file extension");
+  expect(stdout).toBe("level depshown chart mine true\n");
 });
