@@ -18,18 +18,11 @@ export function packageImports(project: string): Plugin {
     name: "package-imports",
     setup(build) {
       build.onResolve({ filter: /^[^./]/ }, async (args) => {
-        const { path, kind, pluginData, ...from } = args;
-        const isOther = kind === "entry-point" || isAbsolute(path) || pluginData === ASKED;
+        const { path, kind, importer, namespace, resolveDir, with: attributes } = args;
+        const isOther = kind === "entry-point" || isAbsolute(path) || args.pluginData === ASKED;
         if (isOther) return undefined;
-        const { importer, namespace, resolveDir } = from;
-        const options = {
-          kind,
-          importer,
-          namespace,
-          resolveDir,
-          with: from.with,
-          pluginData: ASKED,
-        };
+        const from = { importer, namespace, resolveDir, with: attributes };
+        const options = { kind, ...from, pluginData: ASKED };
         const found = await build.resolve(path, options);
         if (found.errors.length > 0) return { path, external: true };
         if (found.external) return { path: found.path, external: true };

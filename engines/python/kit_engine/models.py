@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,11 +135,39 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
         )
     if source.adapter is None:
         return model
-    from peft import PeftModel
-
     with reading(source.adapter):
-        merged = PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
-        return merged.requires_grad_(True)
+        return merged(model, source.adapter).requires_grad_(True)
+
+
+def merged(model: Any, adapter: str) -> Any:
+    """
+    The model with an adapter merged in. PEFT leaves out what it finds no place for, so names as a
+    tool stored them, with the adapter's or without PEFT's prefix, are made those that PEFT saves.
+    """
+    from peft import PeftModel
+    from peft.utils.save_and_load import load_peft_weights, set_peft_model_state_dict
+
+    adapted = PeftModel.from_pretrained(model, adapter)
+    if adapted.peft_config["default"].peft_type == "LORA":
+        stored = load_peft_weights(adapter, device="cpu", local_files_only=True)
+        named = {saved_name(name): tensor for name, tensor in stored.items()}
+        unplaced = set_peft_model_state_dict(adapted, named).unexpected_keys
+        if unplaced:
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                f"{adapter} has {min(unplaced)}, which fits nothing in its base. "
+                "Use the base that the adapter was trained on.",
+            )
+    return adapted.merge_and_unload()
+
+
+def saved_name(name: str) -> str:
+    """As engines/lora/peftConfig.ts has it."""
+    saved = re.sub(r"\.(lora_[AB])\.[^.]+\.weight$", r".\1.weight", name)
+    return saved if saved.startswith(PREFIX) else PREFIX + saved
+
+
+PREFIX = "base_model.model."
 
 
 @contextmanager
