@@ -32,7 +32,12 @@ import { type CheckpointNotes, companions, configs, json } from "./companions.ts
 import { writeDirectory } from "./directory.ts";
 import { isModelFile, openGguf } from "./ggufModel.ts";
 import { openModel, weightFiles } from "./savedModel.ts";
-import { type SavedTokenizer, openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
+import {
+  type SavedTokenizer,
+  openTokenizer,
+  promptStyleOf,
+  templateDateOf,
+} from "./savedTokenizer.ts";
 
 /** The weights of a model that was saved. */
 export interface SavedWeights {
@@ -44,6 +49,8 @@ export interface SavedWeights {
   updates?: () => Record<string, Update>;
   /** The one that the checkpoint names, whatever its base's is. */
   promptStyle?: PromptStyle | undefined;
+  /** The one that the checkpoint names, likewise. */
+  templateDate?: Date | undefined;
 }
 
 /** A whole model on disk. */
@@ -99,7 +106,13 @@ export function openCheckpoint(path: string): Checkpoint {
   const found = openWeights(path);
   const { isOwn, ...saved } = found.base.openTokenizer();
   const promptStyle = found.promptStyle ?? saved.promptStyle;
-  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : found.base.directory };
+  const tokenizer = tokenizerAt(saved.tokenizer, found.templateDate);
+  return { ...found, tokenizer, promptStyle, origin: isOwn ? undefined : found.base.directory };
+}
+
+/** A tokenizer that is of this time, if there is one and its chat template writes the date. */
+export function tokenizerAt(tokenizer: Tokenizer, date: Date | undefined): Tokenizer {
+  return date ? (tokenizer.at?.(date) ?? tokenizer) : tokenizer;
 }
 
 const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
@@ -121,7 +134,7 @@ export function openWeights(path: string): SavedWeights {
   if (isModelFile(path)) return openGguf(path);
   const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
   const saved = adapter ? openAdapter(path, adapter) : openBase(path);
-  return { ...saved, promptStyle: promptStyleOf(path) };
+  return { ...saved, promptStyle: promptStyleOf(path), templateDate: templateDateOf(path) };
 }
 
 function openBase(directory: string): SavedWeights {

@@ -4,6 +4,7 @@ import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
 import { readBytes, readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../modelFiles/names.ts";
 import { namedEnds } from "../tokens/ends.ts";
+import { templateDateEntry } from "../tokens/templateDate.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
@@ -12,6 +13,8 @@ import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 export interface CheckpointNotes {
   shape: LlamaShape;
   promptStyle: PromptStyle;
+  /** When the training began, for a chat template that writes the date. */
+  templateDate?: Date | undefined;
   /** `trainer_state.json`; absent for a base that was never trained. */
   state?: object;
   /** The tokens at which its answers stop; only needed with an origin. */
@@ -23,9 +26,10 @@ export interface CheckpointNotes {
 type Files = Record<string, string | Uint8Array>;
 
 /** The tokenizer, and the state of the training. */
-export function companions({ shape, promptStyle, state, origin }: CheckpointNotes): Files {
+export function companions(notes: CheckpointNotes): Files {
+  const { shape, promptStyle, templateDate, state, origin } = notes;
   const tokenizer: Files = origin
-    ? tokenizerCopies(origin, promptStyle)
+    ? tokenizerCopies(origin, promptStyle, templateDate)
     : {
         "tokenizer.json": json(tokenizerJson()),
         "tokenizer_config.json": json(tokenizerConfig(shape, promptStyle)),
@@ -34,12 +38,20 @@ export function companions({ shape, promptStyle, state, origin }: CheckpointNote
 }
 
 /** A directory's tokenizer, and how the model reads a bare prompt, if a training said so. */
-export function tokenizerCopies(directory: string, promptStyle: PromptStyle | undefined): Files {
+export function tokenizerCopies(
+  directory: string,
+  promptStyle: PromptStyle | undefined,
+  templateDate?: Date,
+): Files {
   const config = readConfig(join(directory, "tokenizer_config.json"), "optional");
   return {
     ...copies(directory, TOKENIZER_FILES),
     ...(promptStyle && {
-      "tokenizer_config.json": json({ ...config, prompt_style: promptStyle }),
+      "tokenizer_config.json": json({
+        ...config,
+        prompt_style: promptStyle,
+        ...(templateDate && templateDateEntry(templateDate)),
+      }),
     }),
   };
 }

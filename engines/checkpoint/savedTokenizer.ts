@@ -12,6 +12,7 @@ import { type Render, createRender } from "../tokens/chatTemplate.ts";
 import { withCompanionTokens } from "../tokens/companionTokens.ts";
 import { endIds } from "../tokens/ends.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
+import { templateDateIn } from "../tokens/templateDate.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type TextFiles, directoryTexts } from "./textFiles.ts";
 
@@ -47,8 +48,9 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
     );
   }
   const completed = withCompanions(files, tokenizer);
-  const { config, specials, ends } = tokenizerSettings(files, completed);
-  const render = renderOf(files, specials);
+  const settings = tokenizerSettings(files, completed);
+  const { config, specials, ends } = settings;
+  const render = savedRender(files, settings);
   const opened = createFileTokenizer({
     ...{ path, tokenizer: completed, config, vocabulary, specials, ends, render },
   });
@@ -102,6 +104,21 @@ function readableRender(files: TextFiles, specials: Record<string, string>): Ren
   }
 }
 
+/** When a saved directory's training began, whose date its chat template writes; undefined for none. */
+export function templateDateOf(directory: string): Date | undefined {
+  return templateDateIn(directoryTexts(directory).json(TOKENIZER_CONFIG) ?? {});
+}
+
+/** A model's chat template, which writes the date that the model has learned, or today's. */
+export function savedRender(
+  files: TextFiles,
+  { config, specials }: Pick<ReturnType<typeof tokenizerSettings>, "config" | "specials">,
+): Render | undefined {
+  const render = renderOf(files, specials);
+  const date = templateDateIn(config);
+  return date ? (render?.at?.(date) ?? render) : render;
+}
+
 /** The prompt style that a saved directory names: Kit's own entry in `tokenizer_config.json`. */
 export function promptStyleOf(directory: string): PromptStyle | undefined {
   return namedStyle(directoryTexts(directory));
@@ -144,11 +161,20 @@ export function chatTemplates(files: TextFiles): { usual?: string; withTools?: s
   };
 }
 
+/** The template of each conversation. */
+function oneOf(usual: Render, withTools: Render): Render {
+  const render: Render = (conversation, opens) =>
+    (conversation.tools ? withTools : usual)(conversation, opens);
+  if (!usual.at && !withTools.at) return render;
+  const at = (date: Date) => oneOf(usual.at?.(date) ?? usual, withTools.at?.(date) ?? withTools);
+  return Object.assign(render, { at });
+}
+
 function renderOf(files: TextFiles, specials: Record<string, string>): Render | undefined {
   const { usual, withTools } = chatTemplates(files);
   if (usual === undefined) return undefined;
   const render = createRender(usual, specials, files.label());
   if (withTools === undefined) return render;
   const renderTools = createRender(withTools, specials, files.label());
-  return (conversation, opens) => (conversation.tools ? renderTools : render)(conversation, opens);
+  return oneOf(render, renderTools);
 }

@@ -3,6 +3,7 @@ import { openModel } from "../checkpoint/savedModel.ts";
 import {
   chatTemplates,
   completeTokenizer,
+  savedRender,
   tokenizerSettings,
 } from "../checkpoint/savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
@@ -14,7 +15,7 @@ import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
 import { type Metadata, string, uint32 } from "../gguf/values.ts";
 import { type Vocabulary, openVocabulary } from "../gguf/vocabulary.ts";
 import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
-import { createRender } from "../tokens/chatTemplate.ts";
+import { templateDateIn } from "../tokens/templateDate.ts";
 import type { ExportFormat } from "./format.ts";
 import { writeAdapter } from "./ggufAdapter.ts";
 import { ggufBlocks } from "./ggufFile.ts";
@@ -47,7 +48,11 @@ export const gguf: ExportFormat = {
       ...vocabulary.metadata,
       ...fileMetadata(texts),
     };
-    const { text, problem } = modelfile(file, { ...vocabulary, render: renderOf(texts) });
+    const settings = tokenizerSettings(texts);
+    const { text, problem } = modelfile(file, {
+      ...{ ...vocabulary, render: savedRender(texts, settings) },
+      isOfToday: templateDateIn(settings.config) === undefined,
+    });
     to.write("Modelfile", text);
     if (problem !== undefined) onNote(problem);
     return writeBlocks(path, ggufBlocks({ metadata, ...content }), pause);
@@ -63,12 +68,6 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   return openVocabulary({
     ...{ path: texts.label(TOKENIZER_FILE), tokenizer, config, specials, ends, size },
   });
-}
-
-function renderOf(texts: TextFiles) {
-  const { usual } = chatTemplates(texts);
-  const { specials } = tokenizerSettings(texts);
-  return usual === undefined ? undefined : createRender(usual, specials, texts.label());
 }
 
 /** The model's own files, from which Kit reads it again; the chat templates where llama.cpp has them. */

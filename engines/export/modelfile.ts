@@ -5,6 +5,8 @@ import { goTemplate } from "./goTemplate.ts";
 interface ModelfileOptions {
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
+  /** Whether a date that it writes is that of each rendering, and not one that the model has learned. */
+  isOfToday: boolean;
   /** What Ollama writes before any text by itself, from the file. */
   bos: string;
   /** Texts of the tokens that end an answer. */
@@ -17,9 +19,9 @@ interface ModelfileOptions {
  */
 export function modelfile(
   file: string,
-  { render, bos, ends }: ModelfileOptions,
+  { render, isOfToday, bos, ends }: ModelfileOptions,
 ): { text: string; problem?: string } {
-  const template = render ? goTemplate(render, bos) : "{{ .Prompt }}";
+  const template = render ? templateOf(render, isOfToday, bos) : "{{ .Prompt }}";
   const problem =
     "Ollama's templates cannot say what this model's chat template does. Write a TEMPLATE into the Modelfile.";
   const lines = [
@@ -31,4 +33,11 @@ export function modelfile(
     "PARAMETER repeat_penalty 1",
   ];
   return { text: `${lines.join("\n")}\n`, ...(template === undefined && { problem }) };
+}
+
+/** Undefined also where the date would be that of the export for ever. */
+function templateOf(render: Render, isOfToday: boolean, bos: string): string | undefined {
+  const template = goTemplate(render, bos);
+  const atAnother = isOfToday ? render.at?.(new Date(0)) : undefined;
+  return atAnother && goTemplate(atAnother, bos) !== template ? undefined : template;
 }

@@ -18,6 +18,7 @@ import { BASE_DIRECTORY } from "../lora/base.ts";
 import { assertPlainFiles } from "../modelFiles/plainFile.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
+import { writtenDate } from "../tokens/templateDate.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
 
@@ -55,6 +56,7 @@ export async function createJob({
     files,
     evalFiles,
     resumeFrom,
+    date: writtenDate(new Date()),
     modelName: source.name,
     isPretrained: isPretrained(config.model),
   };

@@ -20,6 +20,8 @@ export interface PythonJob {
   /** How an adapter names its base, if that is one of the hub. */
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
+  /** The time that chat templates which write the date are told, of the clock here, for every worker. */
+  date: string;
   /** Whether a check measures losses. */
   measuresLoss?: boolean | undefined;
 }

@@ -3,8 +3,13 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { createTemplate } from "./jinja.ts";
 import { budgetOf } from "./templateBudget.ts";
 
-/** A conversation as a text. @param opens whether an answer is to follow */
-export type Render = (conversation: Conversation, opens?: boolean) => string;
+/** Writes a conversation as a text. */
+export interface Render {
+  /** @param opens whether an answer is to follow */
+  (conversation: Conversation, opens?: boolean): string;
+  /** The same at another time than that of each rendering; undefined for a template that writes no date. */
+  at?: (date: Date) => Render;
+}
 
 /**
  * A model's chat template, as `apply_chat_template` of `transformers` renders it.
@@ -19,29 +24,36 @@ export function createRender(
   const template = parsed(source, path);
   const knows = (name: string) => source.includes(name);
   const adapted = (message: Message) => adapt(message, knows);
-  return (conversation, opens = false) => {
-    assertTaken(conversation, knows);
-    const { messages, tools } = conversation;
-    const written = (all: readonly Message[]) =>
-      template(
-        {
-          ...specials,
-          // Python has none of what is missing; null is none.
-          ...{ messages: all.map(adapted), tools: tools ?? null, documents: null },
-          add_generation_prompt: opens,
-        },
-        budgetOf(conversation),
-      );
-    try {
-      return writtenOr(written, messages);
-    } catch (cause) {
-      throw new KitError(
-        "DATASET_INVALID",
-        `The model's chat template refuses a conversation: ${messageOf(cause)}. Change its messages, or use a model with another template.`,
-        { cause },
-      );
-    }
-  };
+  const at = (date: Date | undefined): Render =>
+    Object.assign(rendering(date), knows("strftime_now") && { at });
+  return at(undefined);
+
+  function rendering(date: Date | undefined) {
+    return (conversation: Conversation, opens = false): string => {
+      assertTaken(conversation, knows);
+      const { messages, tools } = conversation;
+      const written = (all: readonly Message[]) =>
+        template(
+          {
+            ...specials,
+            // Python has none of what is missing; null is none.
+            ...{ messages: all.map(adapted), tools: tools ?? null, documents: null },
+            add_generation_prompt: opens,
+          },
+          budgetOf(conversation),
+          date,
+        );
+      try {
+        return writtenOr(written, messages);
+      } catch (cause) {
+        throw new KitError(
+          "DATASET_INVALID",
+          `The model's chat template refuses a conversation: ${messageOf(cause)}. Change its messages, or use a model with another template.`,
+          { cause },
+        );
+      }
+    };
+  }
 }
 
 /** Without words, a message that calls tools has an empty text where the template refuses null. */

@@ -39,9 +39,12 @@ export interface TokenizerFiles {
  * @throws KitError `CHECKPOINT_INVALID` for a kind of tokenizer that the library does not know
  */
 export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
+  assertModestGrowth(files.path, files.tokenizer);
+  return tokenizerOver(openLibrary(files), files);
+}
+
+function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
   const { path, specials, render, vocabulary } = files;
-  assertModestGrowth(path, files.tokenizer);
-  const library = openLibrary(files);
   const pieces = createPieces(library, files.tokenizer);
   const idOf = (text: string | undefined) => (text === undefined ? undefined : library.idOf(text));
   const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
@@ -132,6 +135,9 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   return {
     vocabulary,
     hasTemplate: render !== undefined,
+    ...(render?.at && {
+      at: (date: Date) => tokenizerOver(library, { ...files, render: render.at?.(date) }),
+    }),
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
     promptTokens: (request, style, begun) =>
       limited(request, () => promptTokens(request, style, begun)),

@@ -51,6 +51,11 @@ export interface Tokenizer {
   ends: readonly number[];
   /** Whether it is one of them. */
   isEnd: (token: number) => boolean;
+  /**
+   * The same at the time at which a chat template is to write the date. Default: its model's, or that of
+   * each rendering. Undefined where none writes it.
+   */
+  at?: (date: Date) => Tokenizer;
   /** Whether an answer is made of it. */
   isSpoken: (token: number) => boolean;
 }

@@ -28,7 +28,7 @@ export interface Preparation {
   started: EventData["training.started"];
 }
 
-interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
+interface PrepareOptions extends Pick<TrainOptions, "resumeFrom" | "onNote"> {
   source: LocatedModel;
   objective: Objective;
   /** Sees each row as it is read. */
@@ -41,9 +41,9 @@ const TEXTS = "{text}";
 /** @throws KitError for what cannot be trained */
 export function prepareTraining(
   config: TrainConfig,
-  { source, objective, inspection, onNote }: PrepareOptions,
+  { source, objective, inspection, resumeFrom, onNote }: PrepareOptions,
 ): Preparation {
-  const start = findStartingPoint(source, config);
+  const start = findStartingPoint(source, config, resumeFrom);
   const { shape, tokenizer } = start;
   const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
   const data = readTrainingData(config, maxLength, {

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import { readToResume } from "../../protocol/error.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { type CheckpointNotes, tokenizerCopies } from "../checkpoint/companions.ts";
+import { templateDateOf } from "../checkpoint/savedTokenizer.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { randomWeights } from "../families/randomWeights.ts";
@@ -22,21 +24,35 @@ export interface StartingPoint {
   bfloat16?: ReadonlySet<string>;
   read: ReadWeights;
   tokenizer: Tokenizer;
+  /** When the training began, for a chat template that writes the date. */
+  templateDate?: Date | undefined;
   /** Directory of the model that a checkpoint began as; none for Kit's own. */
   origin?: string | undefined;
 }
 
-/** @throws KitError for a model that is not there or damaged */
-export function findStartingPoint(source: LocatedModel, { seed }: TrainConfig): StartingPoint {
+/**
+ * @param resumeFrom a checkpoint whose training goes on, with the date of its rows
+ * @throws KitError for a model that is not there or damaged
+ */
+export function findStartingPoint(
+  source: LocatedModel,
+  { seed }: TrainConfig,
+  resumeFrom?: string,
+): StartingPoint {
   if (source.kind === "shape") {
     const { shape } = source;
     return { source, shape, read: () => randomWeights(shape, seed), tokenizer: BYTE_TOKENIZER };
   }
   assertCheckpoint(source.directory);
-  const { shape, weights, tokenizer, origin } = openCheckpoint(source.directory);
+  const { shape, weights, tokenizer, origin, templateDate } = openCheckpoint(source.directory);
   // One that cannot be copied would cost the training at its first checkpoint.
   if (origin !== undefined) tokenizerCopies(origin, undefined);
-  return { source, shape, ...weights, tokenizer, origin };
+  const found = { source, shape, ...weights, tokenizer, origin };
+  if (!tokenizer.at) return found;
+  const resumed =
+    resumeFrom === undefined ? undefined : readToResume(() => templateDateOf(resumeFrom));
+  const date = resumed ?? templateDate ?? new Date();
+  return { ...found, tokenizer: tokenizer.at(date), templateDate: date };
 }
 
 /**

@@ -48,13 +48,14 @@ export async function train(
   directory: string,
   { source, resumeFrom, onEvent, onNote, planBackend, objective = objectiveOf(config) }: Options,
 ): Promise<void> {
-  const preparation = prepareTraining(config, { source, objective, onNote });
+  const preparation = prepareTraining(config, { source, objective, resumeFrom, onNote });
   const { start, data, maxLength, steps, started } = preparation;
   const startBackend = planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
-  const { shape, origin, tokenizer } = start;
-  const notes = { shape, origin, promptStyle: dataset.promptStyle, ends: tokenizer.ends };
+  const { shape, origin, tokenizer, templateDate } = start;
+  const { promptStyle } = dataset;
+  const notes = { shape, origin, promptStyle, templateDate, ends: tokenizer.ends };
   const base = baseOf(start, directory);
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};

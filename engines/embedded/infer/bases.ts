@@ -3,10 +3,10 @@ import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { answerTokens } from "../../answers/answers.ts";
 import { createAskedForms } from "../../answers/askedForm.ts";
-import { type SavedWeights, openWeights } from "../../checkpoint/checkpoint.ts";
+import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/randomWeights.ts";
-import type { PromptStyle } from "../../tokens/tokenizer.ts";
+import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { startThread } from "../messages.ts";
@@ -29,10 +29,15 @@ export interface Base extends SavedTokenizer {
 export interface Loaded {
   base: Base;
   promptStyle: PromptStyle;
+  /** The base's, of the time at which an adapter was trained. */
+  tokenizer: Tokenizer;
   adapter?: Adapter | undefined;
   /** Frees what no other model needs. */
   close: () => Promise<void>;
 }
+
+/** What a checkpoint names, whatever its base does. */
+type Named = Pick<SavedWeights, "promptStyle" | "templateDate">;
 
 interface Started {
   base: Base;
@@ -67,12 +72,13 @@ export function createBases() {
   function use(
     key: string,
     found: Started,
-    { promptStyle, adapter }: Partial<Pick<Loaded, "promptStyle" | "adapter">>,
+    { promptStyle, templateDate, adapter }: Partial<Named & Pick<Loaded, "adapter">>,
   ): Loaded {
     started.set(key, found);
     found.users++;
     return {
       ...{ base: found.base, adapter, promptStyle: promptStyle ?? found.base.promptStyle },
+      tokenizer: tokenizerAt(found.base.tokenizer, templateDate),
       async close() {
         if (adapter) found.base.decoder.adapters.remove(adapter);
         if (--found.users > 0) return;

@@ -100,9 +100,9 @@ async function work(
 }
 
 function load(source: StoredModel): Model {
-  const { base, promptStyle, adapter, close } = bases.load(source);
+  const { base, promptStyle, tokenizer, adapter, close } = bases.load(source);
   const { answer } = createAnswers({
-    ...{ ...base, promptStyle },
+    ...{ ...base, promptStyle, tokenizer },
     read: (reader) => base.scheduler.read({ ...reader, adapter }),
   });
   return { answer, open: new Set(), close };

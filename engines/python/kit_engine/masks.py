@@ -9,6 +9,7 @@ from .ends import ends_of
 from .errors import KitError
 from .limits import TEMPLATES, encode
 from .rows import Row
+from .template_date import told
 
 
 @dataclass
@@ -138,6 +139,7 @@ def render(
                 tokenize=False,
                 add_generation_prompt=opens,
                 continue_final_message=goes_on,
+                **told(tokenizer),
             )
         return str(rendered)
 

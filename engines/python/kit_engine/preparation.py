@@ -11,6 +11,7 @@ from .errors import KitError
 from .inspection import Inspection
 from .models import Source, context_of, load_config, load_tokenizer
 from .schedule import rows_per_step, step_count
+from .template_date import set_template_date
 
 
 @dataclass
@@ -70,6 +71,7 @@ def prepare(
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
+    set_template_date(tokenizer, job)
     limit = row_limit(job, context_of(model_config))
     data = read_training_data(job, tokenizer, limit, channel.note, inspection)
     if tokenizer.chat_template is None and data.dataset.formats != {"{text}"}:
