@@ -6,7 +6,11 @@ import { type ParquetFile, openParquet } from "./parquetFile.ts";
 import { checkGroup, columnsOf, readMetadata } from "./parquetMetadata.ts";
 import { checkPages } from "./parquetPages.ts";
 import { writerOf } from "./parquetValue.ts";
-import type { TableRow } from "./tableRow.ts";
+import { type TableRow, invalid } from "./tableRow.ts";
+
+const GIBIBYTE = 2 ** 30;
+/** Above 1 GiB. */
+const MOST_EXPANSION = 1_000;
 
 /**
  * Reads the rows of a Parquet file, with one row group at a time in memory.
@@ -17,10 +21,11 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
   const file = openParquet(path);
   try {
     const metadata = await readMetadata(path, file);
+    const onText = createTextLimit(path, file.byteLength);
     const schema = await columnsOf(path, metadata);
     const columns = schema
       .filter(({ element: { name } }) => needed?.includes(name) ?? true)
-      .map((column) => ({ name: column.element.name, write: writerOf(column) }));
+      .map((column) => ({ name: column.element.name, write: writerOf(column, onText) }));
     const names = new Set(columns.map(({ name }) => name));
     const decoded = { ...metadata, schema: decodedAs(metadata.schema) };
     let row = 0;
@@ -58,6 +63,19 @@ export async function parquetColumns(path: string): Promise<string[]> {
   } finally {
     file.close();
   }
+}
+
+/** Texts that occur often take a few bits each in the file, and their whole length in a job's folder. */
+function createTextLimit(path: string, bytes: number): (length: number) => void {
+  let left = GIBIBYTE + MOST_EXPANSION * bytes;
+  return (length) => {
+    left -= length;
+    if (left >= 0) return;
+    throw invalid(
+      path,
+      `its texts take more than ${formatCount(MOST_EXPANSION)} times the file. Leave out rows that occur again and again.`,
+    );
+  };
 }
 
 /** A row group as if it had these columns alone. */

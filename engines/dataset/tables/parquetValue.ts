@@ -4,15 +4,20 @@ import { clockOf } from "./parquetTime.ts";
 import { invalid } from "./tableRow.ts";
 
 type Fail = (problem: string) => never;
+type OnText = (length: number) => void;
 /** Makes JSON of a value that is not null. */
 type Write = (value: unknown, fail: Fail) => unknown;
 
 /**
  * How a column's values are written as JSON: as pyarrow reads them, with moments in ISO 8601.
+ * @param onText takes the length of each text
  * @returns a function that throws KitError `DATASET_INVALID` for what JSON doesn't have
  */
-export function writerOf(column: SchemaTree): (value: unknown, where: string) => unknown {
-  const write = nullable(nodeWriter(column));
+export function writerOf(
+  column: SchemaTree,
+  onText: OnText,
+): (value: unknown, where: string) => unknown {
+  const write = nullable(nodeWriter(column, onText));
   const name = JSON.stringify(column.element.name);
   return (value, where) =>
     write(value, (problem) => {
@@ -24,27 +29,27 @@ function nullable(write: Write): Write {
   return (value, fail) => (value === null || value === undefined ? null : write(value, fail));
 }
 
-function nodeWriter(node: SchemaTree): Write {
+function nodeWriter(node: SchemaTree, onText: OnText): Write {
   const { element, children } = node;
   const [first, ...others] = children;
-  if (!first) return isJson(element) ? (value) => value : repeatable(leafWriter(element));
+  if (!first) return isJson(element) ? (value) => value : repeatable(leafWriter(element, onText));
   if (element.logical_type?.type === "VARIANT") {
     return (_, fail) => fail("is a VARIANT. Save it as text, with JSON in it.");
   }
   if (element.converted_type === "LIST" && others.length === 0) {
     // As the library does: some lists have no level between them and their values.
     const item = first.children.length === 1 ? first.children[0] : first;
-    return listWriter(nodeWriter(item ?? first));
+    return listWriter(nodeWriter(item ?? first, onText));
   }
   const [, mapped] = first.children;
   if (element.converted_type === "MAP" && mapped) {
-    const write = nullable(nodeWriter(mapped));
+    const write = nullable(nodeWriter(mapped, onText));
     return (value, fail) => {
       const map = value as Record<string, unknown>;
       return objectOf(Object.keys(map), (key) => write(map[key], fail));
     };
   }
-  return repeatable(structWriter(children));
+  return repeatable(structWriter(children, onText));
 }
 
 function listWriter(write: Write): Write {
@@ -58,10 +63,10 @@ function repeatable(write: Write): Write {
   return (value, fail) => (Array.isArray(value) ? writeList : write)(value, fail);
 }
 
-function structWriter(children: SchemaTree[]): Write {
+function structWriter(children: SchemaTree[], onText: OnText): Write {
   const names = children.map(({ element }) => element.name);
   const writers = new Map(
-    children.map((child) => [child.element.name, nullable(nodeWriter(child))] as const),
+    children.map((child) => [child.element.name, nullable(nodeWriter(child, onText))] as const),
   );
   return (value, fail) => {
     const struct = value as Record<string, unknown>;
@@ -69,7 +74,7 @@ function structWriter(children: SchemaTree[]): Write {
   };
 }
 
-function leafWriter(element: SchemaElement): Write {
+function leafWriter(element: SchemaElement, onText: OnText): Write {
   const clock = clockOf(element);
   if (clock) {
     return (value, fail) =>
@@ -86,6 +91,7 @@ function leafWriter(element: SchemaElement): Write {
   return (value, fail) => {
     if (typeof value === "number" && isFloat) return float(value);
     if (typeof value === "bigint") return integer(value);
+    if (typeof value === "string") onText(value.length);
     if (!ArrayBuffer.isView(value)) return value;
     if (isText) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
     return fail("is binary, or text that is not UTF-8. Save it as UTF-8 text, or remove it.");

@@ -194,6 +194,12 @@ it("metadata, a row group or values that would take too much memory are refused"
   );
 });
 
+it("a text that a small file has again and again does not fill the disk", async () => {
+  expect(await refusal(fixture("again.parquet"))).toBe(
+    "DATASET_INVALID again.parquet: its texts take more than 1,000 times the file. Leave out rows that occur again and again.",
+  );
+});
+
 it("a file that cannot be read says why, as JSONL does", async () => {
   const folder = scratchDirectory();
   mkdirSync(join(folder, "b.parquet"));
