@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openWeights } from "../../../engines/checkpoint/checkpoint.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
+import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
+import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
 import type { Weights } from "../../../engines/modelFiles/weights.ts";
 import { difference } from "../embedded/kernels/team.ts";
@@ -73,3 +75,23 @@ function describe({ config }: Case): string {
   );
   return JSON.stringify(Object.fromEntries(set));
 }
+
+test("an adapter alone in GGUF has one α, which a module's own scale makes up for", async () => {
+  // Of v_proj in layer 0, α is 1 in place of 4.
+  const path = saved(CASES[1]!);
+  const { path: file } = await exportModel(path, `${path}-gguf`, {
+    format: "gguf",
+    adapterOnly: true,
+  });
+  const tensors = useFile(file, (open) => parseHeader(file, open)).tensors;
+  for (const [layer, factor] of [
+    [0, 1 / 4],
+    [1, 1],
+  ] as const) {
+    const { offset, bytes } = tensors.get(`blk.${layer}.attn_v.weight.lora_b`)!;
+    const found = new Float32Array(new Uint8Array(readFileSync(file)).buffer, offset, bytes / 4);
+    const name = `base_model.model.model.layers.${layer}.self_attn.v_proj.lora_B.weight`;
+    const { [name]: b } = weightsOf(CASES[1]!.tensors);
+    expect([...found]).toEqual(Array.from(b!.data, (value) => value * factor));
+  }
+});
