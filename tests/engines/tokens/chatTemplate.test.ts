@@ -63,3 +63,27 @@ test("templates count as Python does, and know the date", () => {
   const year = new Date().getFullYear();
   expect(render({ messages: MESSAGES })).toBe(`[0, 1, 2][1, 2]range(5, 0, -2)[] ${year}`);
 });
+
+test("a call without words has an empty text where a template refuses null, and null elsewhere", () => {
+  const call = { function: { name: "f", arguments: '{"x": 2512292042121000001}' } };
+  const messages: Message[] = [
+    ...MESSAGES,
+    { role: "assistant", content: undefined, tool_calls: [call] },
+  ];
+  const written = (body: string) => {
+    const calls = "{% for call in m.tool_calls %}{{ call.function.arguments|tojson }}{% endfor %}";
+    const source = `{% for m in messages %}[${body}]${calls}{% endfor %}`;
+    return createRender(source, {}, "model")({ messages });
+  };
+  const called = '{"x": 2512292042121000001}';
+  expect(written("{{ m.content + '!' }}")).toBe(`[hello!][!]${called}`);
+  expect(written("{{ m.content.split('</think>')[-1] }}")).toBe(`[hello][]${called}`);
+  expect(written("{{ m.content }}")).toBe(`[hello][None]${called}`);
+});
+
+test("a refusal speaks of the conversation, which may be a row or a request", () => {
+  const render = createRender("{{ raise_exception('no system') }}", {}, "model");
+  expect(() => render({ messages: MESSAGES })).toThrow(
+    /^The model's chat template refuses a conversation: no system\. Change its messages, or use a model with another template\.$/,
+  );
+});
