@@ -112,14 +112,23 @@ def load_tokenizer(source: Source) -> Any:
         )
     with reading(where):
         tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
-        # Its config adds tokens, and may have special ones read as text.
-        tokenizer._tokenizer = Tokenizer.from_file(os.path.join(where, FILE))
+        # Its class may have other parts, and its config may have special tokens read as text.
+        tokenizer._tokenizer = with_added(Tokenizer.from_file(os.path.join(where, FILE)), tokenizer)
         tokenizer.split_special_tokens = False
         read_ends(tokenizer, source.base)
     return tokenizer
 
 
 FILE = "tokenizer.json"
+
+
+def with_added(own: Tokenizer, tokenizer: Any) -> Tokenizer:
+    """The tokens that only the files beside tokenizer.json have, in the order of their ids."""
+    for _, token in sorted(tokenizer.added_tokens_decoder.items()):
+        if own.token_to_id(token.content) is None:
+            add = own.add_special_tokens if token.special else own.add_tokens
+            add([token])
+    return own
 
 
 def load_model(source: Source, dtype: torch.dtype) -> Any:

@@ -53,6 +53,7 @@ export const FAMILIES: Record<string, LlamaShape> = {
       context: 48,
       epsilon: 1e-6,
     },
+    family: "qwen2",
     biases: ["q_proj", "k_proj", "v_proj"],
   },
   "Qwen 3": {
