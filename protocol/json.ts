@@ -8,7 +8,7 @@ import { problemOfJson } from "./jsonProblem.ts";
 export class WholeFloat extends Number {}
 
 /** The keys of an object whose own order JavaScript changes: those that look like array indices. */
-const KEY_ORDER = Symbol("key order");
+const KEY_ORDER = Symbol.for("kit key order");
 
 type JsonObject = Record<string, unknown> & { [KEY_ORDER]?: string[] };
 
