@@ -9,6 +9,13 @@ export const CHATML = `{% for m in messages %}<|im_start|>{{ m.role }}
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
+/** As Llama 3's, in short. */
+export const LLAMA3 = `{{ bos_token }}{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>
+
+{{ m.content | trim }}<|eot_id|>{% endfor %}{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>
+
+{% endif %}`;
+
 interface BaseModel {
   /** Added to 256 tokens of a byte each, from 256 on. */
   specials: string[];

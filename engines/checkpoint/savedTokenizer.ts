@@ -10,7 +10,7 @@ import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
 import { withCompanionTokens } from "../tokens/companionTokens.ts";
-import { endIds } from "../tokens/ends.ts";
+import { findEnds } from "../tokens/ends.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import { templateDateIn } from "../tokens/templateDate.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
@@ -83,8 +83,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
     config,
     /** The texts of the special tokens, by their names. */
     specials,
-    /** Ids of the tokens at which answers stop, as `endIds` has them. */
-    ends: endIds({
+    ends: findEnds({
       tokenizer,
       eos: specials["eos_token"],
       config: files.json(CONFIG_FILE) ?? {},

@@ -66,7 +66,8 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   const tokenizer = completeTokenizer(texts);
   const { config, specials, ends } = tokenizerSettings(texts, tokenizer);
   return openVocabulary({
-    ...{ path: texts.label(TOKENIZER_FILE), tokenizer, config, specials, ends, size },
+    ...{ path: texts.label(TOKENIZER_FILE), tokenizer, config, specials, size },
+    ends: ends.all,
   });
 }
 

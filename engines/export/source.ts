@@ -73,7 +73,7 @@ export function openSource(checkpoint: string): ExportSource {
     model,
     companions: {
       ...configCopies(model, {
-        ends,
+        ends: ends.all,
         ...(isUntied(model, lists) && { changes: { [TIED]: false } }),
       }),
       ...tokenizer,

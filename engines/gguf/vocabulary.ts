@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Library, cleansSpaces, createLibrary } from "../tokens/library.ts";
+import { tokensAround } from "../tokens/textEncoder.ts";
 import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
 import { preTokenizerOf } from "./preTokenizer.ts";
 import { type Metadata, bool, int32s, string, strings, uint32 } from "./values.ts";
@@ -145,14 +146,11 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
 
 /** Which special tokens the tokenizer adds to a text. */
 function addedTo(files: VocabularyFiles, library: Library, tokens: string[]) {
-  const encode = (isWhole: boolean) => library.encode("a", isWhole).map(({ id }) => id);
-  const [whole, bare] = [encode(true), encode(false)];
-  const at = whole.indexOf(bare[0] ?? -1);
-  const [before, after] = [whole.slice(0, at), whole.slice(at + bare.length)];
+  const around = tokensAround((text, isWhole) => library.encode(text, isWhole).map(({ id }) => id));
   const isAtMost = (ids: number[], name: string) =>
     ids.length === 0 || (ids.length === 1 && tokens[ids[0]!] === files.specials[name]);
-  if (at >= 0 && isAtMost(before, "bos_token") && isAtMost(after, "eos_token")) {
-    return { hasBos: before.length > 0, hasEos: after.length > 0 };
+  if (around && isAtMost(around.before, "bos_token") && isAtMost(around.after, "eos_token")) {
+    return { hasBos: around.before.length > 0, hasEos: around.after.length > 0 };
   }
   throw refused(files, "begins or ends texts");
 }

@@ -16,6 +16,13 @@ export function answerSequence(
   { prompt, answer, tools }: Answered,
   tokenizer: Tokenizer,
 ): readonly Span[] {
+  const [question, ...before] = prompt;
+  const [reply, ...after] = answer;
+  const isOne = before.length === 0 && after.length === 0 && !tools && !reply?.tool_calls;
+  if (isOne && question?.role === "user" && tokenizer.markup.isRendered(question.content ?? "")) {
+    const row = { prompt: question.content ?? "", completion: reply?.content ?? "" };
+    return tokenizer.sequencesOf(row)[0] ?? [];
+  }
   const messages = [...prompt, ...answer];
   const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...(tools && { tools }) });
   if (more.length === 0) return sequence;

@@ -65,6 +65,18 @@ function maskOf(
     if (!text.startsWith(closed) || !closed.startsWith(opened)) return undefined;
     borders.push([opened, closed]);
   }
+  return markAnswers(text, borders, { encode, ends });
+}
+
+/**
+ * A text's tokens, of which answers are learned.
+ * @param borders the beginnings of the text before each answer, and with it
+ */
+export function markAnswers(
+  text: string,
+  borders: readonly (readonly [opened: string, closed: string])[],
+  { encode, ends }: Omit<Options, "render">,
+): Masked {
   const pieces = encode(text);
   const learned = pieces.map(() => false);
   const starts: number[] = [];

@@ -2,7 +2,10 @@ import { asMessage } from "../../protocol/chat.ts";
 import { openConversation, openDocument, spansOf } from "./byteChat.ts";
 import { BYTES, SPECIALS, VOCABULARY, decode, encode, specialText } from "./byteTokens.ts";
 import { withoutTools } from "./chatTemplate.ts";
+import { plainMarkup } from "./markup.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+
+const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
 
 /** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */
 export const BYTE_TOKENIZER: Tokenizer = {
@@ -22,6 +25,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   bytesOf: (token) => (token < BYTES ? Uint8Array.of(token) : encode(nameOf(token))),
   dropsSpace: false,
   callsText: () => undefined,
+  markup: plainMarkup(NAMES.map(specialText)),
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,
@@ -29,8 +33,6 @@ export const BYTE_TOKENIZER: Tokenizer = {
   isEnd: (token) => token === SPECIALS.eos,
   isSpoken: (token) => token < BYTES,
 };
-
-const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
 
 function nameOf(token: number): string {
   const name = NAMES.find((one) => SPECIALS[one] === token);

@@ -1,6 +1,8 @@
 import type { Message } from "../../protocol/chat.ts";
+import { isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Render } from "./chatTemplate.ts";
+import { createTokenFinder } from "./tokenFinder.ts";
 
 type Config = Record<string, unknown>;
 
@@ -17,23 +19,32 @@ export interface EndFiles {
   render: Render | undefined;
 }
 
+/** Ids of the tokens at which answers stop. */
+export interface EndTokens {
+  /** What ends a text first, then what ends a turn. */
+  all: readonly number[];
+  /** What the chat template ends an answer's turn with. */
+  turn: number | undefined;
+}
+
 /**
- * The ids of the tokens at which answers stop: the tokenizer's `eos_token`, what the chat template ends
- * an answer's turn with, and what `generation_config.json` names, or else `config.json`. The first
- * ends a text, too. A base model's `eos_token` is often not what its template writes.
+ * The tokenizer's `eos_token`, what the chat template ends an answer's turn with, and what
+ * `generation_config.json` names, or else `config.json`. A base model's `eos_token` is often not what
+ * its template writes.
  */
-export function endIds({ tokenizer, eos, config, generation, render }: EndFiles): number[] {
+export function findEnds({ tokenizer, eos, config, generation, render }: EndFiles): EndTokens {
   const added = addedTokens(tokenizer);
   const own = eos === undefined ? undefined : idOf(tokenizer, eos);
   const named = allNamed(config, generation, added);
-  const first = own === undefined ? named.slice(0, 1) : [own];
-  const known = [...first, ...named];
+  const text = own ?? named[0];
+  const known = text === undefined ? named : [text, ...named];
   if (own !== undefined) added.push({ id: own, content: eos!, special: true });
   const turn = render && turnEnd(render, added, known);
-  const all = new Set([...first, ...(turn === undefined ? [] : [turn]), ...named]);
   const size = config["vocab_size"] ?? textConfig(config)["vocab_size"];
   // No other id is ever an answer's next token.
-  return [...all].filter((id) => typeof size !== "number" || id < size);
+  const isScored = (id?: number): id is number =>
+    id !== undefined && (typeof size !== "number" || id < size);
+  return { all: [...new Set([text, turn, ...named])].filter(isScored), turn };
 }
 
 /** As `transformers`, which reads `config.json` where there is no other file. */
@@ -66,7 +77,8 @@ interface AddedToken {
   special: boolean;
 }
 
-function addedTokens({ added_tokens: added }: Config): AddedToken[] {
+/** Those of a `tokenizer.json`. */
+function addedTokens({ added_tokens: added }: Record<string, unknown>): AddedToken[] {
   return (Array.isArray(added) ? added : []).filter(isRecord).flatMap((token) => {
     const { id, content, special } = token;
     const isToken = typeof id === "number" && typeof content === "string" && content !== "";
@@ -98,35 +110,28 @@ function turnEnd(
   added: readonly AddedToken[],
   known: readonly number[],
 ): number | undefined {
-  const written = createFinder(added);
+  const written = createTokenFinder(added);
   const isEnd = ({ id, special }: AddedToken) => special || known.includes(id);
-  const last = written(tailOf(render, [QUESTION, ANSWER]));
+  const tail = tailOf(render, [QUESTION, ANSWER]);
+  if (tail === undefined) return undefined;
+  const last = written(tail);
   const end =
     last.find(isEnd) ??
     last.find(({ content }) => content.trim() !== "") ??
-    written(tailOf(render, [QUESTION, ANSWER, QUESTION])).find(isEnd);
+    written(tailOf(render, [QUESTION, ANSWER, QUESTION]) ?? "").find(isEnd);
   return end?.id;
 }
 
-/** Finds the added tokens that a text spells, as tokenizers do: the first, and of these the longest. */
-function createFinder(added: readonly AddedToken[]): (text: string) => AddedToken[] {
-  const byText = new Map(added.map((token) => [token.content, token]));
-  const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
-  const pattern = longestFirst.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  if (pattern.length === 0) return () => [];
-  const any = new RegExp(pattern.join("|"), "g");
-  return (text) => [...text.matchAll(any)].flatMap(([found]) => byText.get(found) ?? []);
-}
-
-/** What the template writes after the answer's words. */
-function tailOf(render: Render, messages: Message[]): string {
+/** What the template writes after the answer's words; undefined for one that refuses these messages. */
+function tailOf(render: Render, messages: Message[]): string | undefined {
   const words = ANSWER.content ?? "";
   try {
     const text = render({ messages });
     const at = text.lastIndexOf(words);
     return at === -1 ? "" : text.slice(at + words.length);
-  } catch {
-    // A row that it refuses, too, says so.
-    return "";
+  } catch (error) {
+    // Rows that it refuses, too, say so.
+    if (isKitError(error)) return undefined;
+    throw error;
   }
 }

@@ -10,9 +10,13 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { Row } from "../dataset/row.ts";
-import { answerMasks } from "./answerMask.ts";
+import { answerMasks, markAnswers } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
+import type { EndTokens } from "./ends.ts";
+import { isEnded } from "./isEnded.ts";
 import { type Library, cleansSpaces, createLibrary, withoutSpaces } from "./library.ts";
+import { createMarkup } from "./markup.ts";
+import { createTextEncoder, tokensAround } from "./textEncoder.ts";
 import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
@@ -27,8 +31,7 @@ export interface TokenizerFiles {
   vocabulary: number;
   /** The texts of the special tokens, by their names in the config. */
   specials: Record<string, string>;
-  /** Ids of the tokens at which answers stop; the first ends a text, too. */
-  ends: readonly number[];
+  ends: EndTokens;
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
 }
@@ -50,19 +53,27 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
   const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
   if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
   const { added, bytesOf, dropsSpace } = library;
-  const ends = new Set(files.ends.filter((id) => id < vocabulary));
+  const ends = new Set(files.ends.all.filter((id) => id < vocabulary));
   const [eos] = ends;
   const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
   for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
+  const textOf = (id: number) => Buffer.from(bytesOf(id)).toString();
+  const markup = createMarkup({
+    ...{ added: [...added.values()], render },
+    ...{ bos: specials["bos_token"], ends: [...ends].map(textOf) },
+  });
   const cleans = cleansSpaces(files.tokenizer, files.config);
 
   const encode = (text: string, withSpecials = true): number[] =>
     library.encode(text, withSpecials).map(({ id }) => id);
 
+  const encodeText = createTextEncoder(encode);
+  const hasEnd = (ids: readonly number[]) => isEnded(ids, { isEnd: (id) => ends.has(id), bytesOf });
+
   /** All of a text is learned, and its end. */
   function text(words: string): Span[] {
-    const ids = encode(words);
-    if (eos !== undefined && ids.at(-1) !== eos) ids.push(eos);
+    const ids = encodeText(words);
+    if (eos !== undefined && !hasEnd(ids)) ids.push(eos);
     return spans(
       ids,
       ids.map((id, i) => i > 0 || id !== bos),
@@ -75,14 +86,32 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
       throw withoutTools();
     }
     return messages.flatMap((message, turn) => {
-      const ids = encode(message.content ?? "", turn === 0);
-      if (message.role === "assistant" && eos !== undefined) ids.push(eos);
+      const content = message.content ?? "";
+      const ids = turn === 0 ? encodeText(content) : encode(content, false);
+      if (message.role === "assistant" && eos !== undefined && !hasEnd(ids)) ids.push(eos);
       return { tokens: Uint32Array.from(ids), isLearned: isLearned(message) };
     });
   }
 
+  /** A prompt that was rendered before is not rendered again, and nor is its answer. */
+  function rendered(prompt: string, completion: string): Span[] {
+    const whole = prompt + completion;
+    const { ids, learned } = markAnswers(whole, [[prompt, whole]], { encode: pieces, ends });
+    const end = files.ends.turn ?? eos;
+    if (end !== undefined && !ids.some((id, i) => learned[i] && ends.has(id))) {
+      ids.push(end);
+      learned.push(true);
+    }
+    const { before = [] } = tokensAround(encode) ?? {};
+    if (before.every((id, i) => ids[i] === id)) return spans(ids, learned);
+    return spans([...before, ...ids], [...before.map(() => false), ...learned]);
+  }
+
   function sequencesOf(row: Row): Span[][] {
     if ("text" in row) return [text(row.text)];
+    if ("prompt" in row && !row.tools && markup.isRendered(row.prompt)) {
+      return [rendered(row.prompt, row.completion)];
+    }
     const conversation = "messages" in row ? row : asked(row);
     if (!render) return [words(conversation)];
     return answerMasks(conversation, { render, encode: pieces, ends }).map(({ ids, learned }) =>
@@ -101,9 +130,10 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     const messages = request.messages?.map(asMessage);
     if (!render) {
       if (tools) throw withoutTools();
-      return encode((messages?.map(({ content }) => content).join("") ?? prompt) + begun);
+      return encodeText((messages?.map(({ content }) => content).join("") ?? prompt) + begun);
     }
-    if (!messages && (raw || style === "text")) return encode(prompt + begun);
+    const isText = raw || style === "text" || (!tools && markup.isRendered(prompt));
+    if (!messages && isText) return encodeText(prompt + begun);
     const conversation = messages ? { messages, ...(tools && { tools }) } : question(prompt);
     return encode(renderOpen(render, conversation) + begun, false);
   }
@@ -121,7 +151,7 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
       const whole = render({ messages: [...messages, called], tools });
       if (!whole.startsWith(opened)) return undefined;
       const written = whole.slice(opened.length);
-      const places = [...ends].map((end) => written.indexOf(Buffer.from(bytesOf(end)).toString()));
+      const places = [...ends].map((end) => written.indexOf(textOf(end)));
       return written.slice(0, Math.min(written.length, ...places.filter((place) => place >= 0)));
     } catch {
       // It takes no tools, or not so many calls at once.
@@ -141,7 +171,7 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
     promptTokens: (request, style, begun) =>
       limited(request, () => promptTokens(request, style, begun)),
-    ...{ bytesOf, dropsSpace, callsText },
+    ...{ bytesOf, dropsSpace, callsText, markup },
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

@@ -1,6 +1,7 @@
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
+import type { Markup } from "./markup.ts";
 
 /** How a model reads a bare prompt: as a user's message, or as the start of a text. */
 export type PromptStyle = "message" | "text";
@@ -43,6 +44,7 @@ export interface Tokenizer {
    * @returns undefined for a template that does not write them
    */
   callsText: (calls: readonly ToolCall[]) => string | undefined;
+  markup: Markup;
   /** The text of tokens with the specials, for people. */
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */

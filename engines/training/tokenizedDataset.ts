@@ -11,6 +11,8 @@ import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import type { InspectedRow } from "./inspection.ts";
+import { watchMarkup } from "./markupNotes.ts";
+import { watchUnendedAnswers } from "./unendedAnswers.ts";
 
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
@@ -72,6 +74,8 @@ export function readDataset(
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
+  const markup = watchMarkup(tokenizer);
+  const unended = watchUnendedAnswers(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   let where = "";
@@ -88,6 +92,9 @@ export function readDataset(
     const isBad = objective.isBad?.(row) === true;
     onRow?.({ row, where, sequences, isBad, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
+    markup.see(row, where);
+    // What is cut is told elsewhere.
+    unended.see(isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength), where);
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
@@ -102,6 +109,9 @@ export function readDataset(
       examples.addStart(fitting, maxLength, isBad);
     }
   }
+  for (const note of markup.notes()) onNote(note);
+  const unendedNote = unended.note();
+  if (unendedNote !== undefined) onNote(unendedNote);
   if (examples.length === 0) {
     throw new KitError(
       "DATASET_INVALID",

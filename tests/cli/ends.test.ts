@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHATML, saveBaseModel } from "../baseModel.ts";
@@ -60,4 +60,48 @@ test("a base model learns what ends its template's turn, stops there, and so doe
   expect(readFileSync(join(project, "file/Modelfile"), "utf8")).toContain(
     'PARAMETER stop "<|endoftext|>"\nPARAMETER stop "<|im_end|>"\n',
   );
+});
+
+const WARNING =
+  /^warning: no token that ends an answer is learned from 8 of 8 rows, so the model may not stop$/m;
+
+test("an end that generation_config.json or config.json names is learned, whatever tokenizer_config.json says", async () => {
+  const model = { specials: QWEN, template: undefined, tokenizer: { eos_token: null } };
+  for (const [config, generation] of [
+    [{ eos_token_id: TEXT_END }, { eos_token_id: TEXT_END }],
+    [{}, { eos_token_id: [TEXT_END, TURN_END] }],
+    [{ eos_token_id: TEXT_END }, undefined],
+    [{ eos_token_id: TEXT_END }, {}],
+  ]) {
+    const project = createColours({ ...model, config: config!, generation });
+    const { stdout, stderr } = await runKit(project, ["check"]);
+    expect(stdout).toContain("learns  red<|endoftext|>\n");
+    expect(stderr).not.toMatch(WARNING);
+  }
+});
+
+test("an answer that is learned without an end is warned of, with what to do", async () => {
+  const known = { tokenizer: ENDS_A_TEXT, config: { eos_token_id: TEXT_END } };
+  const turns = {
+    specials: ["<|endoftext|>"],
+    template:
+      "{% for m in messages %}{{ m.role + ': ' + m.content + '\n' }}{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}",
+  };
+  const { stderr } = await runKit(createColours({ ...turns, ...known }), ["check"]);
+  expect(stderr).toMatch(WARNING);
+  expect(stderr).toMatch(/^ {2}the first is \S+data\.jsonl:1, which ends with "red\\n"$/m);
+  expect(stderr).toContain(
+    "  let the model's chat template write <|endoftext|> after an assistant's message\n",
+  );
+  const nowhere = await runKit(createColours(turns), ["check"]);
+  expect(nowhere.stderr).toMatch(WARNING);
+  expect(nowhere.stderr).toContain(
+    "  name the token that ends an answer as eos_token in the model's tokenizer_config.json\n",
+  );
+  // A row that is cut loses its end, which another line says.
+  const project = createColours({ specials: QWEN, template: CHATML, ...known });
+  writeFileSync(join(project, "src/kit/index.ts"), source("maxLength: 28,"));
+  const cut = await runKit(project, ["check"]);
+  expect(cut).toMatchObject({ code: 0, stderr: "" });
+  expect(cut.stdout).toMatch(/^ {2}learns {2}re$/m);
 });

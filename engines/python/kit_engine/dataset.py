@@ -13,6 +13,7 @@ from .masks import Tokens
 from .objectives import objective_of
 from .objectives.objective import Objective
 from .order import held_out_rows
+from .row_notes import RowNotes
 from .workers import assert_same
 
 NOTE_EVERY_SECONDS = 10.0
@@ -106,10 +107,13 @@ def read_dataset(
     note: Callable[[str], None],
     see: See | None,
 ) -> Dataset:
-    dataset, ignored = Dataset(), IgnoredKeys()
+    dataset, ignored, row_notes = Dataset(), IgnoredKeys(), RowNotes(tokenizer)
     noted = time.monotonic()
     for row in objective.read(files, ignored):
         sequences = sequences_of(row, objective, tokenizer)
+        # What is cut is told elsewhere.
+        whole = [one for one in sequences if len(one.ids) <= max_length]
+        row_notes.see(row, row.where, [] if objective.is_text(row) else whole)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
         if see is not None:
             see(row, sequences, objective.is_bad(row), not is_kept)
@@ -130,8 +134,8 @@ def read_dataset(
             "Shorten the prompts or raise maxLength.",
         )
     text = ignored.note(name)
-    if text is not None:
-        note(text)
+    for one in [*([] if text is None else [text]), *row_notes.notes()]:
+        note(one)
     return dataset
 
 

@@ -3,30 +3,41 @@
 import json
 import os
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from .limits import TEMPLATES
 
 
+@dataclass
+class Ends:
+    # Ids: what ends a text first, then what ends a turn.
+    all: list[int]
+    # What the chat template ends an answer's turn with.
+    turn: int | None
+
+
 def ends_of(tokenizer: Any) -> list[int]:
-    """What ends a text, too, is the first. Those that a model's folder names are known once
-    `read_ends` has read them."""
-    ends: list[int] | None = getattr(tokenizer, "kit_ends", None)
+    """What ends a text, too, is the first."""
+    return known_ends(tokenizer).all
+
+
+def known_ends(tokenizer: Any) -> Ends:
+    """Those that a model's folder names are among them once `read_ends` has read them."""
+    ends: Ends | None = getattr(tokenizer, "kit_ends", None)
     if ends is None:
-        ends = tokenizer.kit_ends = find_ends(tokenizer, [])
+        ends = tokenizer.kit_ends = find_ends(tokenizer, [], None)
     return ends
 
 
 def read_ends(tokenizer: Any, folder: str) -> None:
     """Takes what the model's folder names; the first is the tokenizer's end, if it has none."""
     config = read_config(folder, "config.json")
-    named = all_named(config, folder, tokenizer)
     size = config.get("vocab_size", text_config(config).get("vocab_size"))
-    known = [one for one in named if not isinstance(size, int) or one < size]
-    if tokenizer.eos_token_id is None and known:
-        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(known[0])
-    ends = find_ends(tokenizer, known)
-    tokenizer.kit_ends = [one for one in ends if not isinstance(size, int) or one < size]
+    tokenizer.kit_ends = find_ends(tokenizer, all_named(config, folder, tokenizer), size)
+    ends = ends_of(tokenizer)
+    if tokenizer.eos_token_id is None and ends:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ends[0])
 
 
 def stop_at_ends(model: Any, tokenizer: Any) -> None:
@@ -38,11 +49,20 @@ def stop_at_ends(model: Any, tokenizer: Any) -> None:
         model.generation_config.eos_token_id = ends if len(ends) > 1 else ends[0]
 
 
-def find_ends(tokenizer: Any, named: list[int]) -> list[int]:
+def find_ends(tokenizer: Any, named: list[int], size: Any) -> Ends:
+    """
+    :param size: of the model's vocabulary, if it is known
+    """
     own = tokenizer.eos_token_id
-    first = named[:1] if own is None else [own]
-    turn = turn_end(tokenizer, {*first, *named})
-    return list(dict.fromkeys([*first, *([] if turn is None else [turn]), *named]))
+    text = own if own is not None or not named else named[0]
+    turn = turn_end(tokenizer, {text, *named})
+    # No other id is ever an answer's next token.
+    ends = [
+        one
+        for one in dict.fromkeys([text, turn, *named])
+        if one is not None and (not isinstance(size, int) or one < size)
+    ]
+    return Ends(ends, turn)
 
 
 def all_named(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
@@ -84,7 +104,7 @@ QUESTION = {"role": "user", "content": "a question"}
 ANSWER = {"role": "assistant", "content": "an answer"}
 
 
-def turn_end(tokenizer: Any, known: set[int]) -> int | None:
+def turn_end(tokenizer: Any, known: set[int | None]) -> int | None:
     """
     The first special token that the template writes after an answer, of which none is made; without
     one, as some turns end where the next begins, the first after the answer before a question.

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .chat import WITHOUT_TOOLS, Conversation, Message, adapted, is_learned
-from .ends import ends_of
+from .ends import ends_of, known_ends
 from .errors import KitError
-from .limits import TEMPLATES, encode
+from .limits import TEMPLATES, decode, encode
+from .markup import markup_of
 from .rows import Row
 from .template_date import told
+from .text_encoder import encode_text, tokens_around
 
 
 @dataclass
@@ -23,10 +25,16 @@ def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
     """One, or one for each answer where the chat template rewrites earlier turns."""
     if row.conversation is None:
         return [text_tokens(row.text, tokenizer)]
-    return tokens_of(row.conversation, tokenizer)
+    return tokens_of(row.conversation, tokenizer, is_prompt=row.keys.startswith("prompt"))
 
 
-def tokens_of(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
+def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> list[Tokens]:
+    """
+    :param is_prompt: whether it may be a prompt that was rendered before, and its answer
+    """
+    prompt = rendered_prompt(conversation, tokenizer) if is_prompt else None
+    if prompt is not None:
+        return [rendered_tokens(prompt, conversation.messages[1]["content"] or "", tokenizer)]
     if tokenizer.chat_template is None:
         return [plain_tokens(conversation, tokenizer)]
     return conversation_tokens(conversation, tokenizer)
@@ -34,10 +42,9 @@ def tokens_of(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
     """All of a text is learned, and its end."""
-    ids = list(encode(text, tokenizer)["input_ids"])
-    end = ends_of(tokenizer)[:1]
-    if ids[-1:] != end:
-        ids += end
+    ids = encode_text(text, tokenizer)
+    if not is_ended(ids, tokenizer):
+        ids += ends_of(tokenizer)[:1]
     starts = bool(ids) and ids[0] == tokenizer.bos_token_id
     return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
 
@@ -50,13 +57,53 @@ def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
     ):
         raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
     for i, message in enumerate(conversation.messages):
-        encoded = encode(message["content"], tokenizer, add_special_tokens=i == 0)
-        ids = list(encoded["input_ids"])
-        if message["role"] == "assistant":
+        content = message["content"]
+        ids = encode_text(content, tokenizer) if i == 0 else bare_ids(content, tokenizer)
+        if message["role"] == "assistant" and not is_ended(ids, tokenizer):
             ids += ends_of(tokenizer)[:1]
         tokens.ids += ids
         tokens.learned += [is_learned(message)] * len(ids)
     return tokens
+
+
+def bare_ids(text: str, tokenizer: Any) -> list[int]:
+    return list(encode(text, tokenizer, add_special_tokens=False)["input_ids"])
+
+
+def is_ended(ids: list[int], tokenizer: Any) -> bool:
+    """Whether tokens end with one at which answers stop, but for white space."""
+    ends = ends_of(tokenizer)
+    for one in reversed(ids):
+        if one in ends:
+            return True
+        if decode([one], tokenizer).strip():
+            return False
+    return False
+
+
+def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
+    """The prompt of a question and an answer that was rendered by a chat template before."""
+    messages, tools = conversation
+    if [one["role"] for one in messages] != ["user", "assistant"] or tools:
+        return None
+    prompt, is_call = messages[0]["content"] or "", "tool_calls" in messages[1]
+    return prompt if not is_call and markup_of(tokenizer).is_rendered(prompt) else None
+
+
+def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
+    """A prompt that was rendered before is not rendered again, and nor is its answer."""
+    whole = prompt + completion
+    tokens = marked(whole, [(len(prompt), len(whole))], tokenizer)
+    ends = ends_of(tokenizer)
+    ended = [i in ends for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
+    if True not in ended:
+        turn = known_ends(tokenizer).turn
+        tokens.ids += ends[:1] if turn is None else [turn]
+        tokens.learned += [True] * (len(tokens.ids) - len(tokens.learned))
+    before, _ = tokens_around(tokenizer)
+    if tokens.ids[: len(before)] == before:
+        return tokens
+    return Tokens(before + tokens.ids, [False] * len(before) + tokens.learned)
 
 
 def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
@@ -89,8 +136,14 @@ def masked(conversation: Conversation, answers: list[int], tokenizer: Any) -> To
     """None where the template writes an answer otherwise than what came before it."""
     text = render(conversation, tokenizer)
     spans = answer_spans(conversation, answers, text, tokenizer)
-    if spans is None:
-        return None
+    return None if spans is None else marked(text, spans, tokenizer)
+
+
+def marked(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
+    """A text's tokens, of which answers are learned.
+
+    :param spans: the characters of each
+    """
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)

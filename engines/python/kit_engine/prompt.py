@@ -5,7 +5,9 @@ from typing import Any
 from .chat import WITHOUT_TOOLS, Conversation, as_message
 from .errors import KitError
 from .limits import encode
+from .markup import markup_of
 from .masks import render
+from .text_encoder import encode_text
 
 
 def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list[int]:
@@ -15,8 +17,11 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
     messages = request.get("messages")
     if messages is None:
         style = tokenizer.init_kwargs.get("prompt_style", "message")
-        if request.get("raw") or style == "text" or tokenizer.chat_template is None:
-            return list(encode(request["prompt"] + begun, tokenizer)["input_ids"])
+        prompt = request["prompt"]
+        is_rendered = not request.get("tools") and markup_of(tokenizer).is_rendered(prompt)
+        is_text = style == "text" or tokenizer.chat_template is None
+        if request.get("raw") or is_text or is_rendered:
+            return encode_text(prompt + begun, tokenizer)
         messages = [{"role": "user", "content": request["prompt"]}]
     conversation = Conversation(
         [as_message(message) for message in messages], request.get("tools") or None
@@ -25,7 +30,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
         if conversation.tools:
             raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
         text = "".join(one["content"] or "" for one in conversation.messages)
-        return list(encode(text + begun, tokenizer)["input_ids"])
+        return encode_text(text + begun, tokenizer)
     # An answer at the end stays open, to be continued.
     last = conversation.messages[-1]
     goes_on = last["role"] == "assistant" and "tool_calls" not in last

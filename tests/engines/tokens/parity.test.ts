@@ -15,9 +15,16 @@ function tokenizerOf(style: Style) {
 
 describe.each(Object.entries(STYLES))("of a tokenizer like %s's", (_, style) => {
   test("the ids of texts are Python's, and so is what they decode to", () => {
-    const { promptTokens, decode } = tokenizerOf(style);
-    const ids = createSource(1);
-    const read = () => promptTokens({ prompt: ids.text() }, "text");
+    const { promptTokens, decode, show } = tokenizerOf(style);
+    const source = createSource(1);
+    const [begin] = promptTokens({ prompt: "" }, "text");
+    const read = () => {
+      const prompt = source.text();
+      const ids = promptTokens({ prompt }, "text");
+      // Python begins a text twice that begins so itself.
+      const isBegun = begin !== undefined && prompt.startsWith(show([begin]));
+      return isBegun ? [begin, ...ids] : ids;
+    };
     expect(blocksOf(TEXT_BLOCKS, read)).toEqual(style.texts.slice(0, TEXT_BLOCKS));
     const again = createSource(1);
     const written = () => decode(promptTokens({ prompt: again.text() }, "text"));

@@ -9,7 +9,7 @@ from ..masks import Tokens, tokens_of
 
 def answer_sequence(conversation: Conversation, tokenizer: Any) -> Tokens:
     """:raises KitError: for an answer of several turns of which the template shows the last"""
-    sequence, *more = tokens_of(conversation, tokenizer)
+    sequence, *more = tokens_of(conversation, tokenizer, is_prompt=True)
     if not more:
         return sequence
     raise KitError(

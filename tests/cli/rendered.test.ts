@@ -1,0 +1,128 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CHATML, LLAMA3, saveBaseModel } from "../baseModel.ts";
+import { jsonl } from "../engines/embedded/scratch.ts";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
+
+const LLAMA = {
+  specials: [
+    ...["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>"],
+    "<|eot_id|>",
+  ],
+  ...{ template: LLAMA3, bos: "<|begin_of_text|>", tokenizer: { eos_token: "<|eot_id|>" } },
+};
+const QWEN = {
+  specials: ["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
+  ...{ template: CHATML, tokenizer: { eos_token: "<|im_end|>" } },
+};
+const PROMPT =
+  "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n";
+
+/** What `kit check` prints of rows that a model would learn. */
+async function check(model: Parameters<typeof saveBaseModel>[1], rows: object[], options = "") {
+  const source = tinySource({ options: `model: "./model", ${options}` });
+  const project = createTinyProject(source.replace(/model: \{.*\},/, ""), {
+    "data.jsonl": jsonl(rows),
+  });
+  saveBaseModel(join(project, "model"), model);
+  const { code, stdout, stderr } = await runKit(project, ["check"]);
+  expect(code).toBe(0);
+  const row = stdout.slice(stdout.indexOf("first row\n") + "first row\n".length).split("\n");
+  return { row: row.map((line) => line.trim()).filter(Boolean), stderr };
+}
+
+const shown = (text: string) => text.replaceAll("\n", "\\n");
+
+test("a text that was rendered before has its beginning and its end once", async () => {
+  const { row, stderr } = await check(LLAMA, [{ text: `${PROMPT}Hello<|eot_id|>` }]);
+  const [begin, ...rest] = `${PROMPT}Hello<|eot_id|>`.split(/(?<=<\|begin_of_text\|>)/);
+  expect(row).toEqual([`reads   ${begin}`, `learns  ${shown(rest.join(""))}`]);
+  expect(stderr).toBe("");
+  const chatml = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n";
+  const other = await check(QWEN, [{ text: chatml }]);
+  expect(other.row.join("").replaceAll(/(reads|learns) {2,3}/g, "")).toBe(shown(chatml));
+});
+
+test("a prompt that was rendered before is read as it is, and its answer learned with the end that it has", async () => {
+  const whole = [`reads   ${shown(PROMPT)}`, "learns  Hello<|eot_id|>"];
+  for (const completion of ["Hello<|eot_id|>", "Hello"]) {
+    const { row, stderr } = await check(LLAMA, [{ prompt: PROMPT, completion }]);
+    expect(row).toEqual(whole);
+    expect(stderr).toMatch(
+      /^the prompts of 1 of 1 row were rendered by a chat template: they are read as they are, without the model's\n {2}the first is \S+data\.jsonl:1\n$/,
+    );
+  }
+  // Without what begins any text, as TRL advises.
+  const begun = PROMPT.replace("<|begin_of_text|>", "");
+  expect((await check(LLAMA, [{ prompt: begun, completion: "Hello<|eot_id|>" }])).row).toEqual(
+    whole,
+  );
+  // As the same turns would be.
+  const plain = await check(LLAMA, [{ prompt: "Hi", completion: "Hello" }]);
+  expect(plain).toEqual({ row: whole, stderr: "" });
+  // So is that of a pair.
+  const pair = { prompt: PROMPT, chosen: "Hello<|eot_id|>", rejected: "No<|eot_id|>" };
+  const { row } = await check(LLAMA, [pair], 'objective: { type: "dpo" },');
+  expect(row).toEqual([...whole, whole[0], "avoids  No<|eot_id|>"]);
+});
+
+test("a template of words alone is told from what somebody asks", async () => {
+  const template =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}";
+  const model = {
+    specials: ["<s>", "</s>"],
+    template,
+    bos: "<s>",
+    tokenizer: { eos_token: "</s>" },
+  };
+  const rows = [
+    { prompt: "[INST] Hi [/INST]", completion: " Hello" },
+    { prompt: "What is [INST]?", completion: "A mark" },
+  ];
+  const { row, stderr } = await check(model, rows);
+  expect(row).toEqual(["reads   <s>[INST] Hi [/INST]", "learns   Hello</s>"]);
+  expect(stderr).toContain("the prompts of 1 of 2 rows were rendered");
+  expect(stderr).not.toContain("warning");
+});
+
+test("special tokens inside a message are warned of, with the row", async () => {
+  const rows = [
+    { prompt: "Hi", completion: "Hello<|eot_id|>" },
+    { prompt: "Be kind. <|start_header_id|>user", completion: "Hello" },
+  ];
+  const { stderr } = await check(LLAMA, rows);
+  expect(stderr).toMatch(
+    /^warning: 1 of 2 rows have a special token of the model inside a message, around which the chat template writes its own\n {2}the first is <\|start_header_id\|> of \S+data\.jsonl:2\n {2}remove it, or write what it separates as "messages"; a rendered prompt is read as it is if it begins as the template does\n$/,
+  );
+});
+
+test.each([
+  [QWEN, { text: PROMPT }, "<|begin_of_text|>"],
+  [QWEN, { prompt: PROMPT, completion: "Hello<|eot_id|>" }, "<|begin_of_text|>"],
+  [QWEN, { prompt: "<start_of_turn>user\nHi", completion: "Hello" }, "<start_of_turn>"],
+  [QWEN, { prompt: "[INST] Hi [/INST]", completion: "Hello" }, "[INST]"],
+  [LLAMA, { prompt: "Hi", completion: "Hello<|im_end|>" }, "<|im_end|>"],
+] as const)(
+  "another model's special tokens, which are learned letter by letter, are warned of: %#",
+  async (model, row, token) => {
+    const { stderr } = await check(model, [{ prompt: "1", completion: "2" }, row]);
+    expect(stderr).toContain(
+      "warning: 1 of 2 rows have a special token of another model's chat template, which this model learns letter by letter\n",
+    );
+    expect(stderr).toMatch(/^ {2}the first is (\S+) of \S+data\.jsonl:2$/m);
+    expect(/the first is (\S+) of/.exec(stderr)?.[1]).toBe(token);
+  },
+);
+
+test("kit infer reads a rendered prompt as it is", async () => {
+  const project = createTinyProject();
+  saveBaseModel(join(project, "model"), LLAMA);
+  const ask = async (prompt: string) => {
+    writeFileSync(join(project, "prompt.txt"), prompt);
+    return runKit(project, ["infer", "./model", prompt, "--max-tokens", "12"]);
+  };
+  const [rendered, plain] = [await ask(PROMPT), await ask("Hi")];
+  expect(rendered.code).toBe(0);
+  expect(rendered.stdout).toBe(plain.stdout);
+});

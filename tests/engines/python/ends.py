@@ -1,0 +1,57 @@
+"""Where answers end.
+
+ends.py <the Python engine's folder> rows <file of rows> <sft or dpo> <model> …: what is learned of
+the rows, and the notes on them.
+ends.py <the Python engine's folder> answers <prompts as JSON> <model> …: what transformers answers.
+"""
+
+import json
+import sys
+from typing import Any
+
+sys.path.insert(0, sys.argv[1])
+
+from kit_engine.dataset import read_dataset
+from kit_engine.masks import Tokens
+from kit_engine.models import Source, load_tokenizer
+from kit_engine.objectives import objective_of
+from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+
+
+def learned(model: str, file: str, kind: str) -> dict[str, Any]:
+    tokenizer = load_tokenizer(Source(model))
+    objective = objective_of({} if kind == "sft" else {"objective": {"type": kind}})
+    rows: list[list[Any]] = []
+    notes: list[str] = []
+
+    def see(_row: Any, sequences: list[Tokens], _is_bad: bool, _is_left_out: bool) -> None:
+        rows.append([[one.ids, one.learned] for one in sequences])
+
+    read_dataset([file], {"path": file}, objective, tokenizer, 256, notes.append, see)
+    return {"rows": rows, "notes": notes}
+
+
+def answered(folder: str, prompts: list[str]) -> list[list[int]]:
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    answers = []
+    for prompt in prompts:
+        inputs = tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}],
+            add_generation_prompt=True,
+            return_tensors="pt",
+            return_dict=True,
+        )
+        told = model.generate(**inputs, max_new_tokens=40, do_sample=False)
+        answers.append(told[0, inputs["input_ids"].shape[1] :].tolist())
+    return answers
+
+
+_, _, what, first, *rest = sys.argv
+if what == "rows":
+    print(json.dumps([learned(one, first, rest[0]) for one in rest[1:]]))
+else:
+    print(json.dumps([answered(one, json.loads(first)) for one in rest]))
