@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 
 from .channel import Channel, take_stdout
 from .environment import say_hello
@@ -17,20 +18,30 @@ def run(mode: str) -> None:
     end_with_parent()
     # Ctrl-C in a terminal is for Kit, which decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    code = 0
+    code = 1
+    # Nobody reads on once Kit is gone.
+    with suppress(BrokenPipeError):
+        code = worked(mode, channel)
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def worked(mode: str, channel: Channel) -> int:
+    """The exit code; the last message is sent."""
     try:
         say_hello(channel, sys.executable, {})
         work(mode, channel)
     except Cancelled:
         channel.send("cancelled")
+    except BrokenPipeError:
+        raise
     except BaseException as error:  # noqa: BLE001
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
         failed, message = failure_of(error, DEBUG_ADVICE)
         channel.send("failed", code=failed, message=message)
-        code = 1
-    sys.stderr.flush()
-    os._exit(code)
+        return 1
+    return 0
 
 
 def work(mode: str, channel: Channel) -> None:

@@ -185,6 +185,14 @@ describe.runIf(hasPython)("with Python", () => {
     expect(printed.bytes).toBeGreaterThan(10_000);
   });
 
+  it("a process that nobody reads any more ends without a word", async () => {
+    const child = spawn(PYTHON, ["-B", join(ENGINE_FOLDER, "run.py"), "config"]);
+    child.stdout.destroy();
+    const printed = text(child.stderr);
+    expect(await once(child, "exit")).toEqual([1, null]);
+    expect(await printed).toBe("");
+  });
+
   it("a process whose stdin is lost ends, also during a long native call", async () => {
     const child = spawn(...program("hang.py", "releases"), { stdio: ["pipe", "pipe", "inherit"] });
     await untilReady(child);
