@@ -8,7 +8,7 @@ import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
-import { withAdvice } from "./train.ts";
+import { describe, withAdvice } from "./train.ts";
 
 /** Prepares a training as `train` does, in a folder that is removed. */
 export async function check(
@@ -21,7 +21,10 @@ export async function check(
     const job = await createJob({ config, directory, onNote, check: refuseCode(python) });
     const child = startChild("check", {
       ...{ interpreter, env: python.env, job: { ...job, measuresLoss: loss } },
-      onMessage: (message) => message.type === "note" && onNote?.(message.text),
+      onMessage(message) {
+        if (message.type === "note") onNote?.(message.text);
+        else if (message.type === "hello") onNote?.(describe(message, `from ${interpreter.from}`));
+      },
     });
     const last = await child.ended;
     throwIfFailed(last);

@@ -19,10 +19,20 @@ class Device:
         """The type of weights that are only read."""
         return torch.bfloat16 if self.bf16 else torch.float32
 
+    def described(self) -> str:
+        """For people: training on the processor may be a surprise."""
+        numbers = "bfloat16" if self.bf16 else "float32"
+        if self.name == "cpu":
+            return f"device cpu, {numbers}: PyTorch {torch.__version__} sees no GPU"
+        which = f" ({torch.cuda.get_device_name()})" if self.name == "cuda" else ""
+        return f"device {self.name}{which}, {numbers}"
+
 
 def find_device(bf16: bool | None) -> Device:
     """`bf16` is as asked for; None is the device's default."""
     if torch.cuda.is_available():
+        # cuDNN plans its attention for each new length of a padded batch, a second or more each.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         return Device("cuda", torch.cuda.is_bf16_supported() if bf16 is None else bf16)
     if torch.backends.mps.is_available():
         return Device("mps", bool(bf16))

@@ -1,8 +1,12 @@
 """Errors that the reader can act on."""
 
 import re
+import sys
 
-MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
+MEMORY_ADVICE = (
+    "Use a smaller batchSize with more gradientAccumulationSteps, a smaller maxLength or model, "
+    "or gradientCheckpointing, or train an adapter with lora."
+)
 # For answers: their keys and values grow with each token.
 ANSWER_MEMORY_ADVICE = "Use a smaller model, shorter prompts or a smaller maxTokens."
 # Of a process that Kit starts on its own machine, whose stderr is Kit's.
@@ -35,8 +39,9 @@ def failure_of(
         return error.code, str(error)
     text, kind = ESCAPES.sub("", str(error)), type(error).__name__
     lower = text.lower()
-    if "out of memory" in lower and "cuda" in lower:
-        return "OUT_OF_MEMORY", f"The GPU ran out of memory. {memory_advice}"
+    is_short = "out of memory" in lower or "status_alloc_failed" in lower
+    if is_short and ("cuda" in lower or "cudnn" in lower):
+        return "OUT_OF_MEMORY", f"The GPU ran out of memory{taken_by_others()}. {memory_advice}"
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
         return "OUT_OF_MEMORY", f"The Python process ran out of memory. {memory_advice}"
@@ -48,3 +53,26 @@ def clause_of(error: BaseException) -> str:
     text = ESCAPES.sub("", str(error)).strip()
     line = text.splitlines()[0].rstrip(".") if text else "no message"
     return f"{type(error).__name__}: {line}"
+
+
+# Other programs' memory of a GPU that is worth a word.
+MUCH_TAKEN = 2**31
+
+
+def taken_by_others() -> str:
+    """What of the GPU's memory this process has not, if it is much."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return ""
+    try:
+        free, total = torch.cuda.mem_get_info()
+    except RuntimeError:
+        # Not even enough to ask.
+        return ", which other programs use (nvidia-smi shows which)"
+    others = total - free - torch.cuda.memory_reserved()
+    if others < MUCH_TAKEN:
+        return ""
+    return (
+        f", of which other programs use {others / 2**30:.0f} of {total / 2**30:.0f} GiB "
+        "(nvidia-smi shows which)"
+    )

@@ -68,6 +68,7 @@ def prepare(
 ) -> Preparation:
     config = job["config"]
     device = find_device(config["engine"].get("bf16"))
+    channel.note(device.described())
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)

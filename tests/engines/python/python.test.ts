@@ -349,16 +349,18 @@ describe.runIf(hasPython)("with Python", () => {
     ]);
   });
 
-  it("says which rows have no answer", async () => {
+  it("says which rows have no answer, and where it computes", async () => {
     const engine = engines.python();
     const path = join(home, "unanswered.jsonl");
     writeFileSync(path, jsonl([{ text: "a" }, { prompt: "a", completion: "" }]));
     const config = engine.prepare({ model, dataset: { type: "jsonl", path } });
     const notes: string[] = [];
     await engine.check({ config, onNote: (note) => notes.push(note) });
-    expect(notes[0]).toBe(
+    expect(notes).toEqual([
       `warning: an empty answer or text in 1 of 2 rows\n  the first is ${path}:2`,
-    );
+      expect.stringMatching(/^Python 3\S+, torch \S+, .+ from python\(\{ path \}\)\)$/),
+      expect.stringMatching(/^device cpu, float32: PyTorch \S+ sees no GPU$/),
+    ]);
   });
 
   it("learns the answers that a chat template shows, each up to its end", async () => {
@@ -405,11 +407,38 @@ describe.runIf(hasPython)("with Python", () => {
     expect(line?.baseline).toBeGreaterThan(0);
   });
 
+  it("names a GPU, and has no cuDNN plan its attention for each length of a batch", async () => {
+    expect(await printed("device.py")).toEqual({
+      gpu: "device cuda (NVIDIA H200), bfloat16",
+      float32: "device cuda (NVIDIA H200), float32",
+      apple: "device mps, float32",
+      plans: [true, false],
+    });
+  });
+
   it("says in one clear sentence what to lower when memory runs out", async () => {
     expect(await printed("failures.py")).toEqual({
       processor: ["OUT_OF_MEMORY", expect.stringMatching(/^The Python process ran out of memory/)],
-      python: ["OUT_OF_MEMORY", expect.stringContaining("Use a smaller batchSize, maxLength")],
+      python: [
+        "OUT_OF_MEMORY",
+        expect.stringMatching(/Use a smaller batchSize with .+ gradientCheckpointing, or train an/),
+      ],
       gpu: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
+      library: [
+        "OUT_OF_MEMORY",
+        expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/),
+      ],
+      taken: [
+        "OUT_OF_MEMORY",
+        expect.stringMatching(
+          /memory, of which other programs use 76 of 80 GiB \(nvidia-smi .+ Use a/,
+        ),
+      ],
+      alone: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
+      full: [
+        "OUT_OF_MEMORY",
+        expect.stringMatching(/memory, which other programs use \(nvidia-smi/),
+      ],
       bug: ["WORKER_FAILED", expect.stringContaining("ValueError: no message. Run again with")],
       answer: ["OUT_OF_MEMORY", expect.stringMatching(/Use a smaller model, shorter prompts or/)],
     });

@@ -1,0 +1,27 @@
+"""Prints how devices that this machine lacks are named: device.py <engine's folder>."""
+
+import json
+import sys
+
+sys.path.insert(0, sys.argv[1])
+
+import torch
+from kit_engine.device import Device, find_device
+
+torch.cuda.is_available = lambda: True
+torch.cuda.is_bf16_supported = lambda: True
+torch.cuda.get_device_name = lambda: "NVIDIA H200"
+
+plans = [torch.backends.cuda.cudnn_sdp_enabled()]
+gpu = find_device(None)
+plans.append(torch.backends.cuda.cudnn_sdp_enabled())
+print(
+    json.dumps(
+        {
+            "gpu": gpu.described(),
+            "float32": find_device(False).described(),
+            "apple": Device("mps", False).described(),
+            "plans": plans,
+        }
+    )
+)
