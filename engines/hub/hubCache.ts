@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { hasAllFiles } from "../modelFiles/names.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { readRef } from "./ref.ts";
@@ -45,7 +45,9 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
    * its place could lead to files of whoever downloads.
    */
   function makeFolder(path: string): void {
-    for (let at = path; at !== cache; at = dirname(at)) {
+    let at = cache;
+    for (const name of relative(cache, path).split(sep)) {
+      at = join(at, name);
       const isLink = lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink();
       if (isLink) throw new Error(`${at} is a symbolic link`);
     }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -9,7 +9,7 @@ type Environment = Record<string, string | undefined>;
 export interface HubSettings {
   /** Without a slash at the end. */
   endpoint: string;
-  /** Folder of all models on this machine, which other tools share. */
+  /** Absolute path of the folder of all models on this machine, which other tools share. */
   cache: string;
   token: string | undefined;
   isOffline: boolean;
@@ -36,7 +36,7 @@ export function hubSettings(env: Environment = process.env): HubSettings {
     "HF_HOME",
     join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "huggingface"),
   );
-  const cache = folder("HF_HUB_CACHE", env["HUGGINGFACE_HUB_CACHE"] || join(home, "hub"));
+  const cache = resolve(folder("HF_HUB_CACHE", env["HUGGINGFACE_HUB_CACHE"] || join(home, "hub")));
   const withoutToken = isTrue(env["HF_HUB_DISABLE_IMPLICIT_TOKEN"]);
   return {
     endpoint: endpointOf(env["HF_ENDPOINT"] || ENDPOINT),

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
@@ -6,7 +6,7 @@ import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { fetchModel } from "../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../engines/hub/hubSettings.ts";
 import { startHub } from "../hub/server.ts";
-import { runKit } from "../kit.ts";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 
 const SHAPE = { layers: 1, heads: 1, width: 16, context: 64 };
@@ -59,3 +59,21 @@ test("kit models says on stderr that there are none", async () => {
     stderr: `no models in ${join(home, "hub")} yet; a trainer with model: "org/name" downloads one\n`,
   });
 });
+
+test.each(["cache/", "./cache", "cache//hub/../hub/", "."])(
+  "a model of the hub is downloaded into the folder that HF_HUB_CACHE=%s names",
+  async (cache) => {
+    const project = createTinyProject(tinySource({ options: 'model: "org/tiny",' }));
+    const files = join(project, "model");
+    saveModel(files, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+    const hub = await startHub({ "org/tiny": { files } });
+    onTestFinished(hub.close);
+    const env = { HF_ENDPOINT: hub.endpoint, HF_HOME: project, HF_HUB_CACHE: cache };
+    const { code, stderr } = await runKit(project, ["check"], env);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^downloading org\/tiny/) as string,
+    });
+    expect(readdirSync(join(project, cache))).toContain("models--org--tiny");
+  },
+);
