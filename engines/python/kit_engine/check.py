@@ -109,8 +109,10 @@ def memory_bytes(prepared: Preparation, model: Any) -> int:
     text = prepared.model_config.get_text_config()
     tokens = prepared.config["batchSize"] * prepared.data.training.largest()
     kept = KEPT_BY_BLOCK * text.hidden_size * text.num_hidden_layers
-    activations = tokens * (kept + LOGITS_COPIES * text.vocab_size)
-    return FLOAT32_BYTES * (TRAINED_COPIES * trained + frozen + activations)
+    # In these, a block multiplies and an adapter's base is kept.
+    size = prepared.device.frozen_dtype().itemsize
+    in_float32 = TRAINED_COPIES * trained + tokens * LOGITS_COPIES * text.vocab_size
+    return FLOAT32_BYTES * in_float32 + size * (frozen + tokens * kept)
 
 
 def pieces_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:

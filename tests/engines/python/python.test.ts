@@ -416,6 +416,14 @@ describe.runIf(hasPython)("with Python", () => {
     });
   });
 
+  it("a check says a little more memory than trainings took on a GPU", async () => {
+    const shares = Object.entries((await printed("memory.py")) as Record<string, number>);
+    expect(shares.map(([name]) => name)).toEqual([
+      ...["whole bfloat16", "lora bfloat16", "whole float32", "lora float32"],
+    ]);
+    expect(shares.filter(([, share]) => share < 1 || share > 1.25)).toEqual([]);
+  });
+
   it("says in one clear sentence what to lower when memory runs out", async () => {
     expect(await printed("failures.py")).toEqual({
       processor: ["OUT_OF_MEMORY", expect.stringMatching(/^The Python process ran out of memory/)],
