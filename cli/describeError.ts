@@ -16,8 +16,26 @@ export function describeError(error: unknown): string {
   if (missing) {
     return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
   }
+  const required = /^Dynamic require of "(.+)" is not supported/.exec(error.message)?.[1];
+  if (required !== undefined) return withPlace(describeRequire(required), error);
   const message = error.message.replace(/'file:[^']*sdk\/(index|engines|metrics)\.js'/, "'kit'");
   return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
+}
+
+/** What is most likely wanted of a package, to show how it is imported. */
+const REQUIRED: Record<string, string> = {
+  kit: "{ createKit, createTrainer }",
+  "kit/engines": "{ python }",
+  "kit/metrics": "{ exactMatch }",
+};
+
+/** The bundle is an ES module, which has no `require`. */
+function describeRequire(required: string): string {
+  const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(required) ?? [];
+  const name = own ? `kit/${own}`.replace("/index", "") : required;
+  const names = REQUIRED[name];
+  const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
+  return `require("${name}") does not work here, as a project is built as an ES module. Write ${written} instead.`;
 }
 
 /** From Node, or from Yarn's Plug'n'Play, which has its own properties. */

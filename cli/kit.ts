@@ -5,6 +5,7 @@ import { VERSION } from "../protocol/version.ts";
 import { examples } from "./command.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
+import { withFieldWords } from "./fieldWords.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { watchOutput } from "./lostOutput.ts";
 
@@ -91,7 +92,12 @@ const HIDDEN: Record<string, Listed> = {
   manifest: { does: "", load: () => import("./commands/manifest.ts") },
 };
 
-const asked = process.argv.slice(2).find((word) => !word.startsWith("-") && word !== "help");
+const words = process.argv.slice(2);
+program.configureOutput({
+  outputError: (text, write) => write(withFieldWords(text, Object.keys(COMMANDS), words)),
+});
+
+const asked = words.find((word) => !word.startsWith("-") && word !== "help");
 for (const [name, { does, load }] of Object.entries({ ...COMMANDS, ...HIDDEN })) {
   const { command } = asked === name ? await load() : { command: new Command(name) };
   add(program, command as Command, { hidden: name in HIDDEN }).description(does);

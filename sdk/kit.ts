@@ -36,6 +36,12 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
     );
   }
   const { trainer } = options;
+  if ("trainer" in options && trainer === undefined) {
+    throw new KitError(
+      "OPTION_INVALID",
+      'createKit: "trainer" is undefined. Export it from the file that creates it, as export const trainer = createTrainer({ … }), and import it by that name.',
+    );
+  }
   if (trainer !== undefined && !isTrainer(trainer)) {
     throw new KitError(
       "OPTION_INVALID",

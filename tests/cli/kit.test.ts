@@ -73,6 +73,41 @@ describe("kit", () => {
   });
 });
 
+describe("words of other tools are told in Kit's", () => {
+  it.each([
+    [["train"], "Did you mean kit start?"],
+    [["trian"], "Did you mean kit start?"],
+    [["fine-tune"], "Did you mean kit start?"],
+    [["run", "--epochs", "3"], "Did you mean kit start?"],
+    [["strat"], "Did you mean start?"],
+    [["chat", "latest"], "Did you mean kit infer?"],
+    [["genrate"], "Did you mean kit infer?"],
+    [["evaluate"], "Did you mean kit eval?"],
+    [["list"], "Did you mean kit jobs?"],
+    [["resume"], "Did you mean kit start --resume?"],
+    [["xyzzy"], "kit --help lists the commands"],
+    [["start", "--epochs", "3"], "write numTrainEpochs in createTrainer("],
+    [["start", "--num_train_epochs=3"], "write numTrainEpochs in createTrainer("],
+    [["start", "--lr", "1e-4"], "write learningRate in createTrainer("],
+    [["start", "--batch-size", "4"], "write batchSize in createTrainer("],
+    [["start", "--per_device_train_batch_size", "4"], "write batchSize in createTrainer("],
+    [["start", "--max-steps", "3"], "write maxSteps in createTrainer("],
+    [["check", "--model", "org/a"], "write model in createTrainer("],
+    [["build", "--dataset", "a.jsonl"], "write dataset in createTrainer("],
+    [["start", "--resum"], "Did you mean --resume?"],
+    [
+      ["infer", "latest", "hello", "it's me"],
+      String.raw`Quote the prompt: kit infer latest 'hello it'\''s me'`,
+    ],
+    [["infer", "latest", "a", "b", "--seed", "1"], 'Quote the prompt: kit infer latest "…"'],
+  ])("%j", async (args, meant) => {
+    const { code, stderr } = await runKit("/", args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(meant);
+    expect(stderr.match(/Did you mean/g) ?? []).toHaveLength(meant.startsWith("Did") ? 1 : 0);
+  });
+});
+
 describe("a browser is opened", () => {
   it.each<[string, NodeJS.Platform, NodeJS.ProcessEnv, boolean]>([
     ["on a Mac", "darwin", {}, true],

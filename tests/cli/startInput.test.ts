@@ -69,6 +69,11 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
       /^src\/kit\/index\.ts exports nothing\. Write export default createKit\(\{ trainer \}\)\.$/,
     ],
     [
+      "require",
+      `const { createKit } = require("kit");\nexport default createKit({});`,
+      /^require\("kit"\) does not work here, .*\. Write import \{ createKit, createTrainer \} from "kit" instead\. \(src\/kit\/index\.ts:1:23\)$/,
+    ],
+    [
       "a wrong option",
       `${kit}const dataset = { type: "jsonl", path: "data.jsonl" };\ncreateTrainer({ name: "a", dataset, maxSteps: -1 });`,
       /^createTrainer: "maxSteps" must be a whole number of at least 1, but is -1\. \(src\/kit\/index\.ts:3:1\)$/,
@@ -78,6 +83,19 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     expect(stderr).toMatch(/^kit: [^\n]+\n$/);
     expect(stderr.slice("kit: ".length, -1)).toMatch(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+
+  it.each([
+    ["of the one beside it", `import { createTrainer } from "kit";\nconst trainer = 1;`],
+    ["of a file with nothing in it", ""],
+  ])("for a forgotten export %s", async (_, trainer) => {
+    const index = `import { createKit } from "kit";\nimport { trainer } from "./trainer";\nexport default createKit({ trainer });`;
+    const project = createTinyProject(index, { "src/kit/trainer.ts": trainer });
+    const { code, stderr } = await runKit(project, ["start"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^kit: createKit: "trainer" is undefined\. Export it from the file that creates it, .*\(src\/kit\/index\.ts:3:\d+\)\n$/,
+    );
   });
 
   it.each([
