@@ -15,6 +15,9 @@ const FEWEST_LAST = 3;
 const MARGIN = 1.25;
 /** No noise, but a training that blows up, be it from the first step to the second. */
 const LEAP = 4;
+const DIVERGED = 10;
+/** In nats. */
+const LEAST_RISE = 1;
 
 /** Pure. */
 export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
@@ -23,14 +26,33 @@ export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
 }
 
 /** The first loss of a training that ended above it; undefined if the noise can explain that. Pure. */
-export function risenFrom({ first, last }: LossEnds): number | undefined {
+export function risenFrom(ends: LossEnds): number | undefined {
+  const { first, last } = ends;
   const [one = NaN, two = NaN] = first;
   const begin = two > LEAP * one ? one : Math.max(one, two);
+  const mean = meanEnd(ends);
+  const margin = last.length < FEWEST_LAST ? LEAP : MARGIN;
+  return last.length > 0 && mean > margin * begin && last.at(-1)! > one ? one : undefined;
+}
+
+function meanEnd({ first, last }: LossEnds): number {
+  if (last.length === 0) return first[1] ?? NaN;
   // At most half of them, so that a short training may rise and come down again.
   const end = last.slice(-Math.max(1, Math.floor(last.length / 2)));
-  const mean = end.reduce((sum, loss) => sum + loss, 0) / end.length;
-  const margin = last.length < FEWEST_LAST ? LEAP : MARGIN;
-  return mean > margin * begin && last.at(-1)! > one ? one : undefined;
+  return end.reduce((sum, loss) => sum + loss, 0) / end.length;
+}
+
+/**
+ * The first loss of a training that ended ten times above it, which is no model any more, and by a nat
+ * at least, so that the noise of a loss near 0 is none; undefined for any other. Pure.
+ */
+export function divergedFrom(ends: LossEnds): number | undefined {
+  const { first, last } = ends;
+  const [one = NaN] = first;
+  const end = last.at(-1) ?? first[1] ?? NaN;
+  if (!(end > DIVERGED * one && end - one > LEAST_RISE)) return undefined;
+  // One log may be an outlier.
+  return meanEnd(ends) > DIVERGED * one ? one : undefined;
 }
 
 /** What to do about it. */

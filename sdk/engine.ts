@@ -1,8 +1,10 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import { createRandom } from "../engines/random.ts";
+import { diverged } from "../engines/training/diverged.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
+import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
@@ -82,4 +84,8 @@ export function createDefaultEngine(): Engine {
 /** Numbers from 0 to 1, the same for a seed; `stream` separates sequences that share it. */
 export function createUniform(seed: number, stream: string): () => number {
   return createRandom(seed, stream).uniform;
+}
+/** @param how what happened, after "The training diverged" */
+export function divergedError(how: string, learningRate: number): KitError {
+  return diverged(how, learningRate);
 }

@@ -1,6 +1,5 @@
-import { KitError } from "../../protocol/error.ts";
 import { type Weights, areFinite } from "../modelFiles/weights.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import { diverged } from "./diverged.ts";
 
 /** How a step went, as numbers that must be finite. */
 export interface StepOutcome {
@@ -8,11 +7,6 @@ export interface StepOutcome {
   gradNorm?: number;
   weights?: Weights;
 }
-
-/** The suggested learning rate, as a share of the failed one. */
-const LOWER = constants.loweredRate;
-/** Small models from random weights rarely learn at more. */
-const MOST_ADVISED = constants.mostAdvisedRate;
 
 /**
  * @param peak the config's learning rate
@@ -29,9 +23,5 @@ export function assertFinite(
     ...(Object.values(weights).every(({ data }) => areFinite(data)) ? [] : ["weights are"]),
   ][0];
   if (what === undefined) return;
-  const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));
-  throw new KitError(
-    "DIVERGED",
-    `The training diverged at step ${step}: the ${what} not finite, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
-  );
+  throw diverged(` at step ${step}: the ${what} not finite`, peak);
 }

@@ -2,18 +2,21 @@ import { join } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { type MeasuringEvent, keyOf } from "../../jobs/evaluations.ts";
+import { readLosses } from "../../jobs/losses.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
-import { cannotFollow } from "../../protocol/error.ts";
+import { type KitError, cannotFollow } from "../../protocol/error.ts";
 import {
   type EngineEvent,
   type EventData,
   type JobEvent,
   EVALUATED,
 } from "../../protocol/event.ts";
+import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobHistory } from "../../remote/attach.ts";
+import { divergedError } from "../engine.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
 import { createMissingFigure } from "./missingFigure.ts";
@@ -29,6 +32,8 @@ export interface JobProgress {
   saved: SavedArtifacts;
   /** The step at which the training was stopped early, if it was. */
   stoppedAt: () => number | undefined;
+  /** Why the training has no model to offer, if its losses say so: `DIVERGED`. */
+  divergence: () => KitError | undefined;
   /** An event as it goes to the log: at a start, takes over what `from` leaves. */
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
@@ -60,6 +65,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   const stopping = createEarlyStopping(config);
   const tellOfMissing = createMissingFigure(config, onNote);
   let step: number | undefined;
+  let losses = NO_LOSSES;
   let inherited: readonly MeasuringEvent[] = [];
   /** Of the earlier job's checkpoints, measured since. */
   const measuredSince: MeasuringEvent[] = [];
@@ -67,6 +73,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   function onEvent(event: RunningEvent): boolean {
     // Asking a checkpoint takes longer than the steps that follow it.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
+    if (event.event === "training.log" && typeof event.data.loss === "number")
+      losses = addLoss(losses, event.data.loss);
     saved.onEvent(event);
     tellOfMissing(event);
     return stopping.onEvent(event);
@@ -76,6 +84,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
     const { started, evaluations } = inherit(from, config, data, note);
     step = from.step;
+    losses = [...readLosses(from.directory, from.jobId, from.step)].reduce(addLoss, NO_LOSSES);
     const known = new Set(evaluations.map(keyOf));
     const since = measuredSince.filter(
       (event) => event.data.step <= from.step && !known.has(keyOf(event)),
@@ -84,6 +93,15 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     for (const event of inherited) saved.onEvent(event);
     stopping.resume(inherited, data.maxSteps);
     return started;
+  }
+
+  function divergence(): KitError | undefined {
+    const began = divergedFrom(losses);
+    const ended = losses.last.at(-1) ?? losses.first.at(-1);
+    if (began === undefined || ended === undefined) return undefined;
+    const [last, first] = [ended, began].map((loss) => Number(loss.toPrecision(4)));
+    const how = `: the loss ended at ${last}, more than ten times the ${first} where it began`;
+    return divergedError(how, config.learningRate);
   }
 
   function keepEarlier(artifact: { step: number; path: string }): void {
@@ -151,6 +169,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     inherited: () => inherited,
     inherit: (data) => void measuredSince.push({ event: EVALUATED, data }),
     stoppedAt: stopping.stoppedAt,
+    divergence,
     begin,
     onEvent,
     replay,

@@ -114,10 +114,14 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       if (isStopped) saved.removeUnknown();
       if (saved.result().length === 0) throw savedNothing(engine.name);
       const completed = jobAs("completed");
-      calls.add("onCompleted", () =>
-        callbacks.onCompleted?.({ job: completed, artifacts: saved.result() }),
-      );
+      const divergence = progress.divergence();
+      if (!divergence) {
+        calls.add("onCompleted", () =>
+          callbacks.onCompleted?.({ job: completed, artifacts: saved.result() }),
+        );
+      }
       await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
+      if (divergence) throw divergence;
       const artifacts = saved.result();
       const cost = evaluation.costNote((performance.now() - startedAt) / 1000);
       if (cost !== undefined) onNote(cost);

@@ -55,6 +55,24 @@ describe("kit start", () => {
     expect(jobsOf(project)[0]?.status).toBe("completed");
   });
 
+  it("fails where the loss ended ten times above, once all is saved, and again when it is resumed", async () => {
+    const options =
+      "maxSteps: 12, saveSteps: 12, warmupSteps: 1, learningRate: 40, lrSchedulerType: 'constant',";
+    const project = createTinyProject(tinySource({ options }));
+    const { code, stdout, stderr } = await runKit(project, ["start"]);
+    const sentence =
+      /failed: The training diverged: the loss ended at [\d.]+, more than ten times the 5\.\d+ where it began, with a learningRate of 40\. Try a learningRate of 0\.01 or less, or more warmupSteps\.$/m;
+    expect(stderr).toMatch(sentence);
+    expect({ code, saved: /^checkpoint \S+step-12$/m.test(stdout) }).toEqual({
+      code: 1,
+      saved: true,
+    });
+    const resumed = await runKit(project, ["start", "--resume"]);
+    expect(resumed.stderr).toMatch(sentence);
+    expect(resumed.code).toBe(1);
+    expect(jobsOf(project).map(({ status }) => status)).toEqual(["failed", "failed"]);
+  });
+
   it("trains the last build, and builds if there is none", async () => {
     const project = createTinyProject(tinySource({ name: "old", options: "maxSteps: 1," }));
     expect(await runKit(project, ["start"])).toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NO_LOSSES, addLoss, risenFrom } from "../../protocol/lossEnds.ts";
+import { NO_LOSSES, addLoss, divergedFrom, risenFrom } from "../../protocol/lossEnds.ts";
 
 const judge = (losses: number[]) => risenFrom(losses.reduce(addLoss, NO_LOSSES));
 
@@ -48,4 +48,18 @@ test("a fine-tuning that starts at its floor is not taken for one that rose, noi
   ]);
   const noticed = runs.filter((losses) => judge(losses) !== undefined).length;
   expect(noticed).toBeLessThan(50);
+});
+
+test.each<[string, number[], number | undefined]>([
+  ["one that blew up", [6.2, 6.4, 44, 311, 650, 921, 472, 275, 178, 106], 6.2],
+  ["one of two logs", [6.2, 316], 6.2],
+  ["one whose second step leapt", [6.2, 90, 80, 85], 6.2],
+  ["one that came down again", [6.2, 6.4, 900, 300, 44, 20, 12, 8], undefined],
+  ["an outlier at the end", [6.2, 5, 4, 3, 2, 2, 2, 2, 2, 2, 2, 70], undefined],
+  ["one that rose nine times", [1, 1, 9, 9, 9, 9], undefined],
+  ["the noise of a loss near 0", [0.001, 0.002, 0.02, 0.03, 0.05], undefined],
+  ["a single log", [6.2], undefined],
+  ["none", [], undefined],
+])("a loss that ends ten times above where it began: %s", (_, losses, from) => {
+  expect(divergedFrom(losses.reduce(addLoss, NO_LOSSES))).toBe(from);
 });

@@ -1,0 +1,19 @@
+import { KitError } from "../../protocol/error.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
+
+/** The suggested learning rate, as a share of the failed one. */
+const LOWER = constants.loweredRate;
+/** Small models from random weights rarely learn at more. */
+const MOST_ADVISED = constants.mostAdvisedRate;
+
+/**
+ * @param how what happened, after "The training diverged"
+ * @param peak the config's learning rate
+ */
+export function diverged(how: string, peak: number): KitError {
+  const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));
+  return new KitError(
+    "DIVERGED",
+    `The training diverged${how}, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
+  );
+}
