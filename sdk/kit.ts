@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
+import { didYouMean } from "../protocol/didYouMean.ts";
 import { KitError } from "../protocol/error.ts";
 import { VERSION } from "../protocol/version.ts";
 import { type Trainer, DRIVER } from "./trainer.ts";
-import { didYouMean } from "./validation/didYouMean.ts";
 
 const BRAND = Symbol.for("kit.project");
 

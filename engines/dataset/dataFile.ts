@@ -1,6 +1,6 @@
 import { closeSync, constants as fsConstants, fstatSync, openSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
-import { adviceForFolder } from "./dataFolder.ts";
+import { adviceForFolder, adviceForMissing } from "./dataFolder.ts";
 
 /**
  * Doesn't wait for a writer at the other end of a pipe. A folder opens, too: reading it fails.
@@ -38,6 +38,7 @@ export function unreadable(path: string, cause: unknown): KitError {
   const why = PROBLEMS[code ?? ""] ?? message;
   const advice =
     (code === "EISDIR" ? adviceForFolder(path) : undefined) ??
+    (code === "ENOENT" ? adviceForMissing(path) : undefined) ??
     "Check its path, which is relative to the project.";
   const problem = `Cannot read the dataset ${path}: ${why}. ${advice}`;
   return new KitError("DATASET_UNREADABLE", problem, { cause });

@@ -1,5 +1,6 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { didYouMean } from "../../protocol/didYouMean.ts";
 
 const DATA_FILE = /\.(arrow|(?:jsonl|csv|tsv|parquet|json)(?:\.gz)?)$/i;
 /** Beside the data of `datasets`. */
@@ -21,6 +22,38 @@ export function adviceForFolder(folder: string): string | undefined {
     // The folder is the problem already, whatever else it has.
     return undefined;
   }
+}
+
+/**
+ * What to write in place of a path where there is no file, as a sentence: a file beside it, or below a
+ * folder beside its own, whose name is close. Undefined where none is.
+ */
+export function adviceForMissing(path: string): string | undefined {
+  const folder = dirname(path);
+  if (existsSync(folder)) {
+    const meant = meantIn(folder, basename(path));
+    return meant && `Did you mean "${meant}"?`;
+  }
+  const near = meantIn(dirname(folder), basename(folder));
+  const file = near && meantIn(join(dirname(folder), near), basename(path));
+  return file && `Did you mean "${near}/${file}"?`;
+}
+
+function meantIn(folder: string, name: string): string | undefined {
+  try {
+    const names = readdirSync(folder);
+    if (names.includes(name)) return name;
+    // The ending is not what makes two names alike.
+    const stems = names.map(stemOf);
+    const stem = /"(.+)"/.exec(didYouMean(stemOf(name), stems))?.[1];
+    return names[stems.indexOf(stem ?? stemOf(name))];
+  } catch {
+    return undefined;
+  }
+}
+
+function stemOf(name: string): string {
+  return name.replace(DATA_FILE, "");
 }
 
 /** The ending that most files of data have. */

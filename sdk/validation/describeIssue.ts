@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import type { BaseIssue } from "valibot";
-import { didYouMean } from "./didYouMean.ts";
+import { didYouMean } from "../../protocol/didYouMean.ts";
+import { NESTED_WORDS, OPTION_WORDS, wordOf } from "./optionWords.ts";
 
 /** The schema of an object, whose options it has as entries. */
 export interface Owner {
@@ -24,10 +25,15 @@ export function describeIssue(
   const keys = issue.path?.map(({ key }) => String(key)) ?? [];
   const option = keys.length > 0 ? `"${keys.join(".")}"` : "its argument";
   if (issue.expected === "never") {
-    const owner = keys.length > 1 ? keys[0] : undefined;
+    const unknown = keys.at(-1) ?? "";
+    const owner = keys.slice(0, -1).join(".");
     const known = Object.keys((owner ? nested[owner] : schema)?.entries ?? {});
     const taker = owner ? `"${owner}"` : "It";
-    const meant = didYouMean(keys.at(-1) ?? "", known);
+    const word = wordOf(unknown, owner ? (NESTED_WORDS[owner] ?? {}) : OPTION_WORDS);
+    const meant =
+      word !== undefined && known.includes(word)
+        ? ` Did you mean "${word}"?`
+        : didYouMean(unknown, known);
     return `${caller}: unknown option ${option}.${meant} ${taker} takes ${known.join(", ")}.`;
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;

@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { asMessage, asTools, problemOfMessage, problemOfTools } from "../../protocol/chat.ts";
+import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
 import { asJsonSchema } from "./answerSchema.ts";
 import { problemOfAnswer } from "./askedAnswer.ts";
-import { didYouMean } from "./didYouMean.ts";
 
 const OPTIONS = Object.keys({
   messages: true,

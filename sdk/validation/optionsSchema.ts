@@ -252,11 +252,13 @@ export const optionsSchema = v.strictObject(
   "an object of options",
 );
 
-/** The options that have options of their own. */
+/** The options that have options of their own, by where they are. */
 const NESTED: Record<string, Owner> = {
   model: modelShape,
   dataset: datasetFiles,
+  "dataset.columns": columns,
   evalDataset: datasetFiles,
+  "evalDataset.columns": columns,
   lora,
   evaluate,
   callbacks,

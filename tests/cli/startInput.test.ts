@@ -148,6 +148,42 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
   });
 
+  it.each([
+    ["data/trian.jsonl", "train.jsonl"],
+    ["data/Train.jsonl", "train.jsonl"],
+    ["data/train.json", "train.jsonl"],
+    ["data/train", "train.jsonl"],
+    ["date/train.jsonl", "data/train.jsonl"],
+    ["data/heldout.jsonl", undefined],
+    ["data/q.jsonl", undefined],
+  ])("a path that is not there names the one that was meant: %s", async (path, meant) => {
+    const project = createTinyProject(tinySource().replace("data.jsonl", path), {
+      "data/train.jsonl": '{"text":"a"}',
+      "data/b.jsonl": '{"text":"a"}',
+    });
+    const { stderr } = await runKit(project, ["start"]);
+    expect(stderr).toMatch(/there is no such file\./);
+    expect(/Did you mean "(.*)"\?/.exec(stderr)?.[1]).toBe(meant);
+  });
+
+  it.each([
+    ["lora: { rank: 8 },", '"lora.rank". Did you mean "r"? "lora" takes'],
+    ["lora: { aplha: 8 },", '"lora.aplha". Did you mean "alpha"? "lora" takes'],
+    ["lora: { target_modules: [] },", '"lora.target_modules". Did you mean "targetModules"?'],
+    ["evaluate: { metrics: { a: () => 1 }, max_new_tokens: 3 },", 'Did you mean "maxTokens"?'],
+    ["callbacks: { onEnd() {} },", '"callbacks.onEnd". Did you mean "onCompleted"?'],
+    ["epochs: 3,", '"epochs". Did you mean "numTrainEpochs"? It takes'],
+    ["lr: 1e-4,", '"lr". Did you mean "learningRate"? It takes'],
+    [
+      'evalDataset: { path: "data.jsonl", columns: { promt: "q" } },',
+      '"evalDataset.columns.promt". Did you mean "prompt"? "evalDataset.columns" takes messages,',
+    ],
+  ])("an unknown option names the one that was meant: %s", async (options, sentence) => {
+    const { code, stderr } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(sentence);
+  });
+
   it("for a folder that cannot be written", async () => {
     const project = createTinyProject(undefined, { ".kit": "a file" });
     for (const command of ["build", "start"]) {

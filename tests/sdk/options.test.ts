@@ -409,7 +409,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { lora: { rank: 4, r: 4, alpha: 8 } },
-      '"lora.rank". "lora" takes r, alpha, targetModules, baseType.',
+      '"lora.rank". Did you mean "r"? "lora" takes r, alpha, targetModules, baseType.',
     ],
     [
       { engine: python(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
@@ -427,7 +427,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { model: { layers: 1, heads: 1, width: 8, context: 32, depth: 2 } },
-      '"model.depth". "model" takes layers, heads, width, context.',
+      '"model.depth". Did you mean "layers"? "model" takes layers, heads, width, context.',
     ],
   ])("name the known ones for one that is unknown: %j", (options, message) => {
     expect(problemWith(options).message).toContain(message);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean } from "../../sdk/validation/didYouMean.ts";
+import { didYouMean } from "../../protocol/didYouMean.ts";
 
 const KNOWN = ["maxSteps", "numTrainEpochs", "batchSize", "evalSteps", "lora", "seed", "maxLength"];
 
