@@ -17,7 +17,7 @@ export function stillLoading(entry: string, limitMs: number): string {
 }
 
 /** Why a process ended before what it was to do. */
-export function endedTooEarly(work: "job" | "check", exitCode: number): string {
+export function endedTooEarly(work: "job" | "check" | "evaluation", exitCode: number): string {
   return `The process ended with exit code ${exitCode} before the ${work} did. Remove the process.exit(), or the promise that never settles, from the project's code.`;
 }
 

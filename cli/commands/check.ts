@@ -14,6 +14,7 @@ import { reportError } from "../errors.ts";
 import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
+import { openJsonOutput } from "../jsonOutput.ts";
 import { loadEntry } from "../loadEntry.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
@@ -36,6 +37,7 @@ export const command = createCommand("check")
   )
   .action(async (entry, options) => {
     const project = enterProject(options.project);
+    const printJson = options.json && openJsonOutput();
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
     process.once("exit", explainEnd);
@@ -46,8 +48,8 @@ export const command = createCommand("check")
     const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
     process.off("exit", explainEnd);
     const { config, started, learnedTokens, longestRow, memoryBytes, dataset } = checked;
-    if (options.json) {
-      print(JSON.stringify(checked, undefined, 2));
+    if (printJson) {
+      printJson(checked);
       process.exit(EXIT_CODE.completed);
     }
     const eventLines = createEventLines({ config, project, directory: "" });

@@ -1,3 +1,4 @@
+import { endedTooEarly } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
@@ -13,6 +14,7 @@ import { missedOf, parseMinimum, refuseUnknown } from "../eval/minimum.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
+import { openJsonOutput } from "../jsonOutput.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { BASE, configOf } from "../startingModel.ts";
@@ -56,23 +58,40 @@ export const command = createCommand("eval")
   )
   .action(async (named, options) => {
     const signal = abortedBySignal();
+    // A gate must not take an evaluation that the project's code ended for one that passed.
+    const explainEnd = (code: number) => {
+      if (signal.aborted) return;
+      printError(`kit: ${endedTooEarly("evaluation", code)}`);
+      process.exitCode = EXIT_CODE.failed;
+    };
     // Of the project's code, in the background.
     onUncaught((thrown) => {
+      process.off("exit", explainEnd);
       process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
     });
     try {
-      const isMissed = await evaluate(named, options, signal);
+      const onLoaded = () => process.once("exit", explainEnd);
+      const isMissed = await evaluate(named, options, { signal, onLoaded });
+      process.off("exit", explainEnd);
       // The project's code may have left something open.
       process.exit(isMissed ? EXIT_CODE.failed : EXIT_CODE.completed);
     } catch (error) {
+      process.off("exit", explainEnd);
       if (!signal.aborted) throw error;
       printError("interrupted; the answers so far are kept: the same command goes on from there");
       exitCancelled();
     }
   });
 
-/** @returns whether a minimum was missed */
-async function evaluate(named: string, options: Options, signal: AbortSignal): Promise<boolean> {
+/**
+ * @param onLoaded called once the project's code is loaded, which has explained an end until then
+ * @returns whether a minimum was missed
+ */
+async function evaluate(
+  named: string,
+  options: Options,
+  { signal, onLoaded }: { signal: AbortSignal; onLoaded: () => void },
+): Promise<boolean> {
   const { against, metric = [], min = {}, json } = options;
   const project = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
@@ -80,7 +99,9 @@ async function evaluate(named: string, options: Options, signal: AbortSignal): P
   const other = otherOf(model, against);
   const job = model.job ?? other?.job;
   const config = job?.config ?? configOf("kit/nano");
+  const printJson = json && openJsonOutput();
   const metrics = await projectMetrics(project, metric);
+  onLoaded();
   refuseUnknown(min, metrics);
   const { rows, of, unasked, maxTokens } = await evaluatedRows({
     ...{ project, job, config, data: options.data, onNote },
@@ -94,10 +115,10 @@ async function evaluate(named: string, options: Options, signal: AbortSignal): P
     ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
   });
   const missed = missedOf(found, min);
-  if (json) {
+  if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
     const counts = { rows: after.length, of, unasked };
-    print(JSON.stringify({ ...names, ...counts, ...found, missed }, undefined, 2));
+    printJson({ ...names, ...counts, ...found, missed });
   } else {
     const beside = other ? ` and of ${other.name}` : "";
     const some = after.length < of ? ` of ${formatCount(of)}` : "";

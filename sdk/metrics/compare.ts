@@ -59,8 +59,8 @@ const FEWEST_CHANGED = 6;
  */
 export async function compareAnswers(metrics: Metrics, compared: Compared): Promise<Comparison> {
   const { after, before, lowerIsBetter = [], seed, signal } = compared;
-  const now = await scoreAnswers(metrics, after, signal);
-  const then = before && (await scoreAnswers(metrics, before, signal));
+  const now = await scoreAnswers(metrics, after, { signal });
+  const then = before && (await scoreAnswers(metrics, before, { signal }));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
     const uniform = createUniform(seed, name);
     return isOfOne(metric)

@@ -6,6 +6,8 @@ import { asError, withPlace } from "../runner/callerError.ts";
 import { orAborted } from "../runner/orAborted.ts";
 import { untilIdle } from "../runner/untilIdle.ts";
 
+/** So that no sum and no difference of figures is infinite. */
+const LARGEST = 1e300;
 /** Characters of a question in an error. */
 const SHOWN_LENGTH = 60;
 
@@ -17,6 +19,12 @@ export interface Scores {
   each: Record<string, number | undefined>[];
 }
 
+export interface ScoreOptions {
+  signal?: AbortSignal | undefined;
+  /** How long a metric may take for an answer. Default: an hour. */
+  limitMs?: number | undefined;
+}
+
 /**
  * Scores answers one after another, so that a metric that asks another service asks it once at a time.
  * @throws KitError `METRIC_FAILED` naming the metric and the row, when a metric throws, returns no number
@@ -25,7 +33,7 @@ export interface Scores {
 export async function scoreAnswers(
   metrics: Metrics,
   answers: readonly Answered[],
-  signal?: AbortSignal,
+  { signal, limitMs }: ScoreOptions = {},
 ): Promise<Scores> {
   const figures = new Map<string, number>();
   const each = answers.map((): Record<string, number | undefined> => ({}));
@@ -42,7 +50,7 @@ export async function scoreAnswers(
     }
     const scores: number[] = [];
     for (const [i, answered] of answers.entries()) {
-      const score = await scoreOf(name, metric, answered, { row: i + 1, signal });
+      const score = await scoreOf(name, metric, answered, { row: i + 1, signal, limitMs });
       each[i]![name] = score;
       if (score !== undefined) scores.push(score);
     }
@@ -89,7 +97,7 @@ async function scoreOf(
   name: string,
   metric: ScoreAnswer,
   answered: Answered,
-  { row, signal }: { row: number; signal: AbortSignal | undefined },
+  { row, signal, limitMs }: { row: number } & ScoreOptions,
 ): Promise<number | undefined> {
   const of = shown(answered, row);
   const scored = (async (): Promise<unknown> => metric(answered))().catch((cause: unknown) => {
@@ -99,7 +107,7 @@ async function scoreOf(
     failed(
       `The metric ${name} never returned for ${of}. Look for a promise in it that does not settle.`,
     );
-  const settled = untilIdle(scored, stuck);
+  const settled = untilIdle(scored, stuck, limitMs);
   const result = await (signal ? orAborted(settled, signal) : settled);
   const value = isRecord(result) && "score" in result ? result.score : result;
   // As scorers of autoevals say that an answer has none.
@@ -108,14 +116,15 @@ async function scoreOf(
 }
 
 function finite(value: unknown, name: string, of: string): number {
-  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (typeof value === "number" && Math.abs(value) <= LARGEST) return value;
   throw noNumber(name, of, value);
 }
 
 function noNumber(name: string, of: string, value: unknown): KitError {
   const found = inspect(value, { depth: 1, maxStringLength: SHOWN_LENGTH, breakLength: Infinity });
+  const most = Number.isFinite(value) ? ` up to ${LARGEST}` : "";
   return failed(
-    `The metric ${name} returned ${found} for ${of}. Make it return a number, true or false.`,
+    `The metric ${name} returned ${found} for ${of}. Make it return a number${most}, true or false.`,
   );
 }
 

@@ -5,8 +5,6 @@ import type { TrainerCallbacks } from "../callbacks.ts";
 import { asError, withPlace } from "./callerError.ts";
 import { untilIdle } from "./untilIdle.ts";
 
-/** How long a callback may take. */
-const CALLBACK_LIMIT_MS = 3_600_000;
 /** Calls of `onLog` that may wait. */
 const MOST_LOGS = 1_000;
 /** How often `drain` says what it waits for. */
@@ -54,7 +52,7 @@ export interface CallbackQueueOptions {
 }
 
 export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueue {
-  const { onError, onNote, has, limitMs = CALLBACK_LIMIT_MS } = options;
+  const { onError, onNote, has, limitMs } = options;
   /** The first is being called. */
   const calls: Call[] = [];
   let isCalling = false;
@@ -130,7 +128,7 @@ function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): 
 export async function callLast(
   name: keyof TrainerCallbacks,
   call: () => unknown,
-  limitMs = CALLBACK_LIMIT_MS,
+  limitMs?: number,
 ): Promise<void> {
   try {
     await callWithin(limitMs, name, call);
@@ -144,7 +142,7 @@ export async function callLast(
 
 /** @throws KitError `CALLBACK_STUCK` after the limit, or when the event loop is empty */
 export async function callWithin(
-  limitMs: number,
+  limitMs: number | undefined,
   name: string,
   call: () => unknown,
 ): Promise<void> {
@@ -153,14 +151,6 @@ export async function callWithin(
       "CALLBACK_STUCK",
       `${name} never returned. Look for a promise in it that does not settle.`,
     );
-  let giveUp = () => {};
-  const late = new Promise<never>((_, reject) => {
-    giveUp = () => reject(stuck());
-  });
-  const timer = setTimeout(giveUp, limitMs).unref();
-  try {
-    await untilIdle(Promise.race([call(), late]), stuck);
-  } finally {
-    clearTimeout(timer);
-  }
+  // A call that throws at once throws here.
+  await untilIdle(Promise.resolve(call()), stuck, limitMs);
 }

@@ -36,6 +36,8 @@ interface EvaluationOptions {
   metrics: Metrics;
   engine: Pick<Engine, "load" | "remote">;
   signal: AbortSignal;
+  /** How long a metric may take for an answer. Default: an hour. */
+  limitMs?: number | undefined;
   onNote: (text: string) => void;
 }
 
@@ -54,7 +56,7 @@ export function lowerIsBetter(config: JobConfig): string[] {
 
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
-  const { config, evaluate, metrics, engine, signal, onNote } = options;
+  const { config, evaluate, metrics, engine, signal, limitMs, onNote } = options;
   const { baseType } = config.lora ?? {};
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, {
@@ -88,7 +90,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       ...{ maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce },
       onAnswer: progress.show,
     });
-    const { figures } = await scoreAnswers(metrics, answers, signal);
+    const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs });
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {

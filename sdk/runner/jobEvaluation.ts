@@ -41,6 +41,8 @@ interface JobEvaluationOptions {
   /** What an earlier process has recorded. */
   recorded: readonly PastEvent[];
   record: (event: { event: typeof EVALUATED; data: Evaluated }) => void;
+  /** As `EvaluationOptions.limitMs`. */
+  limitMs: number | undefined;
   /** Takes that an evaluation ends the training. */
   onOver: () => void;
   signal: AbortSignal;
@@ -49,7 +51,7 @@ interface JobEvaluationOptions {
 
 export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluation {
   const { config, metrics, engine, job, callbacks, calls, checkpoints, progress } = options;
-  const { recorded, record, onOver, signal, onNote } = options;
+  const { recorded, record, onOver, signal, limitMs, onNote } = options;
   const known = recorded.flatMap((one) => (one.event === EVALUATED ? one.data : []));
   let evaluation: Evaluation | undefined;
   let before = known.find(({ step }) => step === 0);
@@ -140,7 +142,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       const { evaluate } = config;
       if (!evaluate || !metrics) return;
       const asking = await createEvaluation({
-        ...{ config: ready, evaluate, metrics, engine, signal, onNote },
+        ...{ config: ready, evaluate, metrics, engine, signal, limitMs, onNote },
       });
       evaluation = asking;
       isResumed = from !== undefined;

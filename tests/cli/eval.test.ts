@@ -58,6 +58,12 @@ async function trainTemplate(): Promise<string> {
   return folder;
 }
 
+/** Source of another metric in place of the project's. @param before what stands before the trainer */
+function writeMetric(project: string, metric: string, before = ""): void {
+  const options = OPTIONS.replace(/\(\{ output, expected \}.*?expected(?= \})/, metric);
+  writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options, before }));
+}
+
 describe("kit eval", () => {
   it("compares a job's model with what it began as, by the trainer's metrics", async () => {
     const { project } = await trainedProject();
@@ -133,6 +139,44 @@ describe("kit eval", () => {
       stderr: "missed: exactMatch is 0, below 0.5\n",
     });
     expect((await runKit(project, ["eval", "latest", "--min", "accuracy=1"])).code).toBe(0);
+  });
+
+  it.each(["", "await new Promise((resolve) => setTimeout(resolve, 1));"])(
+    "does not pass when a metric ends the process (%j)",
+    async (before) => {
+      const { project } = await trainedProject();
+      writeMetric(project, `async () => { ${before} process.exit(0); }`);
+      const asking = ["eval", "latest", "--min", "accuracy=0.99"];
+      expect(await runKit(project, asking)).toEqual({
+        ...{ code: 1, stdout: "" },
+        stderr:
+          "kit: The process ended with exit code 0 before the evaluation did. Remove the process.exit(), or the promise that never settles, from the project's code.\n",
+      });
+    },
+  );
+
+  it("keeps stdout for the JSON, whatever the project's code prints", async () => {
+    const { project } = await trainedProject();
+    writeMetric(
+      project,
+      '() => (console.log("scored"), process.stdout.write("!"), 1)',
+      'console.log("loaded");',
+    );
+    const { code, stdout, stderr } = await runKit(project, ["eval", "latest", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ figures: [{ name: "accuracy", value: 1 }] });
+    expect(stderr).toBe(`loaded\n${"scored\n!".repeat(8)}`);
+    const checked = await runKit(project, ["check", "--json"]);
+    expect(checked).toMatchObject({ code: 0, stderr: "loaded\n" });
+    expect(JSON.parse(checked.stdout)).toHaveProperty("learnedTokens");
+  });
+
+  it("says which metric gives scores that are too large to compare", async () => {
+    const { project } = await trainedProject();
+    writeMetric(project, "() => 1e308");
+    const { code, stdout, stderr } = await runKit(project, ["eval", "latest"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^kit: The metric accuracy returned 1e\+308 for row 1, "0"\. Make it/);
   });
 
   it("of a model beside itself finds no difference", async () => {

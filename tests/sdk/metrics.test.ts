@@ -1,6 +1,6 @@
 import { ExactMatch, JSONDiff, Levenshtein } from "autoevals";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../engines/random.ts";
 import type { Answered, Metrics } from "../../protocol/metric.ts";
 import { questionOf } from "../../sdk/metrics/ask.ts";
@@ -75,6 +75,10 @@ describe("a metric that gives no number", () => {
   const answers = [answered("a", "a", "long ".repeat(20)), answered("b", "a")];
   it.each<[Metrics, RegExp]>([
     [{ bad: () => NaN }, /^The metric bad returned NaN for row 1, "long .{55}…"\. Make it return/],
+    [
+      { bad: () => -1e308 },
+      /returned -1e\+308 for .*\. Make it return a number up to 1e\+300, true/,
+    ],
     [{ bad: () => Infinity }, /^The metric bad returned Infinity for row 1/],
     [{ bad: () => "1" as never }, /^The metric bad returned '1' for row 1/],
     [{ bad: () => undefined as never }, /^The metric bad returned undefined for row 1/],
@@ -109,9 +113,20 @@ describe("a metric that gives no number", () => {
     await expect(failed).rejects.toMatchObject({ code: "METRIC_FAILED" });
   });
 
+  it("ends after a limit, though something keeps the process busy", async () => {
+    const busy = setInterval(() => {}, 60_000);
+    onTestFinished(() => clearInterval(busy));
+    const stuck = { stuck: () => new Promise<number>(() => {}) };
+    await expect(scoreAnswers(stuck, answers, { limitMs: 1 })).rejects.toThrow(
+      /^The metric stuck never returned for row 1, .*\. Look for a promise in it that does not settle\.$/,
+    );
+  });
+
   it("is left when a signal is aborted, though it never settles", async () => {
     const abort = new AbortController();
-    const scoring = scoreAnswers({ stuck: () => new Promise(() => {}) }, answers, abort.signal);
+    const scoring = scoreAnswers({ stuck: () => new Promise(() => {}) }, answers, {
+      signal: abort.signal,
+    });
     abort.abort(new Error("enough"));
     await expect(scoring).rejects.toThrow("enough");
   });
