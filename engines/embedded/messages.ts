@@ -1,5 +1,5 @@
 import type { MessagePort, Worker } from "node:worker_threads";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
@@ -25,8 +25,14 @@ export type TrainMessage =
   | { type: "done" }
   | { type: "failed"; failure: Failure };
 
-/** A message of the answering thread: the answer to a question, or parts of some. */
-export type Told = Answer | { pieces: { id: number; piece: InferPiece }[] };
+/** A message of the answering thread: the answer to a question, parts of some, or what its helpers are to do. */
+export type Told =
+  | Answer
+  | { pieces: { id: number; piece: InferPiece }[] }
+  /** Starts a helper for each seat, through which it is invited. */
+  | { team: number; seats: MessagePort[] }
+  /** Ends a team, and then closes the port. */
+  | { team: number; ended: MessagePort };
 
 export type Answer =
   | { id: number; ok: true; result: InferResult | undefined }
@@ -96,6 +102,17 @@ export function threadEnded(code: number): KitError {
   return new KitError(
     "WORKER_FAILED",
     `The engine's thread exited unexpectedly (code ${code}). Try again.`,
+  );
+}
+
+/** The error of those that a helper thread has left alone. @param why what it threw, or how it ended in words */
+export function helperFailed(why: unknown, purpose: Purpose): KitError {
+  const failure = toFailure(why, purpose);
+  if (failure.code !== "WORKER_FAILED") return fromFailure(failure);
+  const verb = purpose === "training" ? "train" : "answer";
+  return new KitError(
+    "WORKER_FAILED",
+    `A helper thread exited unexpectedly (${messageOf(why)}). Try again, or set KIT_THREADS=1 to ${verb} without helpers.`,
   );
 }
 

@@ -1,5 +1,4 @@
 import { realpathSync, statSync } from "node:fs";
-import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { answerTokens } from "../../answers/answers.ts";
 import { createAskedForms } from "../../answers/askedForm.ts";
@@ -9,10 +8,10 @@ import { weightCounts } from "../../families/randomWeights.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
-import { startThread } from "../messages.ts";
 import type { Adapter } from "./adapters.ts";
-import type { Decoder, DecoderInvitation } from "./decoder.ts";
+import type { Decoder } from "./decoder.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
+import type { Helpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 import { type Scheduler, createScheduler } from "./scheduler.ts";
 
@@ -43,14 +42,17 @@ interface Started {
   base: Base;
   /** Models that need it, a count. */
   users: number;
-  helpers: Worker[];
+  helpers: Helpers | undefined;
 }
 
 /** With fewer weights, a token is done before a helper thread wakes up. */
 const LEAST_SHARED_NUMBERS = 4e6;
 
-/** Loads models; those that are adapters of one base share its weights. */
-export function createBases() {
+/**
+ * Loads models; those that are adapters of one base share its weights.
+ * @param startHelpers starts so many helper threads. Default: models answer on this thread alone
+ */
+export function createBases(startHelpers?: (count: number) => Helpers) {
   const started = new Map<string, Started>();
   let kernels: KernelModule | undefined;
 
@@ -63,7 +65,7 @@ export function createBases() {
     const adapter = updates && found.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
       // An adapter too large for that is merged into its own copy of the weights.
-      if (found.users === 0) void end(found);
+      if (found.users === 0) void found.helpers?.end();
       return use(`${key}\0${directory}`, start(saved, quantize), saved);
     }
     return use(key, found, { ...saved, adapter });
@@ -83,7 +85,7 @@ export function createBases() {
         if (adapter) found.base.decoder.adapters.remove(adapter);
         if (--found.users > 0) return;
         if (started.get(key) === found) started.delete(key);
-        await end(found);
+        await found.helpers?.end();
       },
     };
   }
@@ -92,24 +94,38 @@ export function createBases() {
     const tokens = base.openTokenizer();
     kernels ??= compileKernels();
     const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
-    const threads = isShared ? threadCount() : 1;
-    const helpers: Worker[] = [];
+    const threads = isShared && startHelpers ? threadCount() : 1;
+    let helpers: Helpers | undefined;
     const fitted = fittedDecoder(kernels, shape, weights, {
       ...{ allowed: answerTokens(tokens.tokenizer), threads, quantize },
       invite(invitation) {
-        for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
+        if (threads > 1) helpers = startHelpers?.(threads - 1);
+        helpers?.invite(invitation);
       },
     });
-    const scheduler = createScheduler(fitted.decoder);
+    const decoder = helpers
+      ? { ...fitted.decoder, step: orEnd(fitted.decoder.step) }
+      : fitted.decoder;
+    const scheduler = createScheduler(decoder);
     const formOf = createAskedForms(tokens.tokenizer);
-    return { base: { ...fitted, ...tokens, scheduler, formOf }, users: 0, helpers };
+    return { base: { ...fitted, ...tokens, decoder, scheduler, formOf }, users: 0, helpers };
   }
 
   return { load };
 }
 
-async function end({ helpers }: Started): Promise<void> {
-  await Promise.all(helpers.map((helper) => helper.terminate()));
+/** Ends this thread when a step throws: the helpers wait for it in the midst of one, so no other step would end. */
+function orEnd(step: Decoder["step"]): Decoder["step"] {
+  return (parts) => {
+    try {
+      return step(parts);
+    } catch (error) {
+      setImmediate(() => {
+        throw error;
+      });
+      throw error;
+    }
+  };
 }
 
 /** Identifies a base by its files; changed files make another base. */
@@ -119,18 +135,4 @@ function keyOf(files: readonly string[], quantize = ""): string {
     return [realpathSync(file), size, mtimeMs, ino].join("\0");
   });
   return [quantize, ...stamps].join("\0");
-}
-
-/** A helper thread; it joins at the next step. */
-function startHelper(invitation: DecoderInvitation): Worker {
-  const helper = startThread(
-    () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
-    "answers",
-    "Set KIT_THREADS=1 to answer without helpers, end other programs",
-  );
-  // If it fails to start, e.g. because a bundle lacks its file, the other threads answer alone.
-  helper.on("error", () => undefined);
-  helper.postMessage(invitation);
-  helper.unref();
-  return helper;
 }

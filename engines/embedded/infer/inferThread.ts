@@ -3,6 +3,7 @@ import { stringifyJson } from "../../../protocol/json.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Listener, createWarmModels } from "../../warmModels.ts";
 import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
+import { createHelperTeams } from "./helperTeams.ts";
 
 /** What a model is loaded from. */
 export interface StoredModel {
@@ -20,12 +21,21 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
     "answers",
   );
+  const helpers = createHelperTeams((error) => {
+    onEnd(error);
+    void worker.terminate();
+  });
   worker.on("message", (told: Told) => {
     if ("pieces" in told) for (const { id, piece } of told.pieces) onPiece(id, piece);
+    else if ("seats" in told) helpers.start(told.team, told.seats);
+    else if ("ended" in told) void helpers.end(told.team).finally(() => told.ended.close());
     else onAnswer(told.id, told.ok ? told.result : fromFailure(told.failure));
   });
   worker.on("error", (error) => onEnd(fromFailure(toFailure(error, "answers"))));
-  worker.on("exit", (code) => onEnd(threadEnded(code)));
+  worker.on("exit", (code) => {
+    onEnd(threadEnded(code));
+    void helpers.endAll();
+  });
   return {
     // Cloned, an object would lose the order of its keys.
     send: (question: object) => worker.postMessage(stringifyJson(question)),

@@ -6,6 +6,7 @@ import { createAnswers } from "../../answers/answers.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type Answer, type Told, toFailure } from "../messages.ts";
 import { createBases } from "./bases.ts";
+import { startHelpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 
 type Question = AnyQuestion<StoredModel>;
@@ -20,7 +21,7 @@ interface Model {
 /** Holds models and answers questions about them, several at once. */
 const models = new Map<number, Model>();
 const cancelled = new Set<number>();
-const bases = createBases();
+const bases = createBases(startHelpers);
 
 parentPort?.on("message", (json: string) => {
   const question = parseJson(json) as Question;

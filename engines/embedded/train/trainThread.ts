@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import { KitError } from "../../../protocol/error.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -10,6 +9,7 @@ import {
   type TrainJob,
   type TrainMessage,
   fromFailure,
+  helperFailed,
   startThread,
   threadEnded,
   toFailure,
@@ -96,23 +96,11 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
       // The others wait for it at their next barrier, so we end them here.
-      helper.on("error", (error) => settle(() => reject(helperFailed(error))));
+      helper.on("error", (error) => settle(() => reject(helperFailed(error, "training"))));
       helper.on("exit", (code) => {
         // 0: the training thread ended before it invited this one, and reports its own error.
-        if (code !== 0) settle(() => reject(helperEnded(`code ${code}`)));
+        if (code !== 0) settle(() => reject(helperFailed(`code ${code}`, "training")));
       });
     }
   });
-}
-
-function helperFailed(error: Error): KitError {
-  const failure = toFailure(error, "training");
-  return failure.code === "WORKER_FAILED" ? helperEnded(error.message) : fromFailure(failure);
-}
-
-function helperEnded(why: string): KitError {
-  return new KitError(
-    "WORKER_FAILED",
-    `A helper thread exited unexpectedly (${why}). Try again, or set KIT_THREADS=1 to train without helpers.`,
-  );
 }

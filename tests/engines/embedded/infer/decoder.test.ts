@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { allowedBits } from "../../../../engines/answers/allowedBits.ts";
 import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
@@ -56,7 +56,9 @@ async function decoderOf(shape: LlamaShape, kind: Kind, options: decoding.Decode
   );
   for (let i = 1; i < threads; i++) {
     const helper = new Worker(WORKER, { execArgv: [] });
-    helper.postMessage(invitation);
+    const { port1, port2 } = new MessageChannel();
+    helper.postMessage(port2, [port2]);
+    port1.postMessage(invitation);
     helpers.push(helper);
   }
   if (!invitation) throw new Error("nobody was invited");

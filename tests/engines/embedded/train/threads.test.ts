@@ -1,45 +1,11 @@
 import { readFileSync } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
-import { expect, onTestFinished, test, vi } from "vitest";
+import type { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import { learns } from "../../training/preferences.ts";
 import { dataOf, losses, run, tinyConfig } from "../run.ts";
-
-/** Sets `KIT_THREADS` until the test ends. */
-function useThreads(count: number | string) {
-  vi.stubEnv("KIT_THREADS", String(count));
-  onTestFinished(() => void vi.unstubAllEnvs());
-}
-
-/** Not the import, which follows `threads.Worker` as it changes. */
-const OriginalWorker = threads.Worker;
-
-/**
- * Hands each helper thread that is started to `onStart`, or starts `instead` of it.
- * @param onStart may throw before its thread is used, as the system does that has none left
- * @returns all threads, as they are started
- */
-function watchHelpers(onStart: (helper: Worker) => void, instead?: string): Worker[] {
-  const all: Worker[] = [];
-  class Watched extends OriginalWorker {
-    constructor(file: string | URL, options?: WorkerOptions) {
-      const isHelper = String(file).endsWith("helperWorker.js");
-      if (isHelper && instead !== undefined) super(instead, { eval: true });
-      else super(file, options);
-      all.push(this);
-      if (isHelper) onStart(this);
-    }
-  }
-  threads.Worker = Watched;
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    threads.Worker = OriginalWorker;
-    syncBuiltinESMExports();
-  });
-  return all;
-}
+import { useThreads, watchHelpers } from "../threads.ts";
 
 test("losses and weights are the same to the bit on any number of threads", async () => {
   const results = [];
@@ -89,7 +55,10 @@ test("a helper thread that exits unexpectedly fails the training with one clear 
 
 test("a helper thread that cannot start fails the training with one clear sentence", async () => {
   useThreads(2);
-  watchHelpers(() => {}, 'throw new Error("no thread left")');
+  watchHelpers(
+    () => {},
+    () => 'throw new Error("no thread left")',
+  );
   const config = tinyConfig({ maxSteps: 1_000_000, saveSteps: 1_000_000 });
   await expect(run(config)).rejects.toMatchObject({
     code: "WORKER_FAILED",
