@@ -28,6 +28,7 @@ import {
   widen,
 } from "../modelFiles/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
+import { adapterTokenizer } from "./adapterTokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
 import { isModelFile, openGguf } from "./ggufModel.ts";
@@ -56,10 +57,12 @@ export interface SavedWeights {
 /** A whole model on disk. */
 export interface SavedBase {
   weights: WeightsFile;
-  /** Paths of its weights. */
+  /** Paths of its weights, and of an adapter's own tokenizer. */
   files: readonly string[];
   /** Undefined for one in a single file. */
   directory?: string;
+  /** Directory of the tokenizer, where that is an adapter's. */
+  tokenizer?: string;
   openTokenizer: () => SavedTokenizer;
 }
 
@@ -69,6 +72,8 @@ export interface Checkpoint extends SavedWeights {
   tokenizer: Tokenizer;
   /** Directory of the model that it began as; none for Kit's own. */
   origin: string | undefined;
+  /** Directory of its tokenizer, where that is another. */
+  tokenizerOrigin: string | undefined;
 }
 
 /** Saves a whole model. */
@@ -107,7 +112,8 @@ export function openCheckpoint(path: string): Checkpoint {
   const { isOwn, ...saved } = found.base.openTokenizer();
   const promptStyle = found.promptStyle ?? saved.promptStyle;
   const tokenizer = tokenizerAt(saved.tokenizer, found.templateDate);
-  return { ...found, tokenizer, promptStyle, origin: isOwn ? undefined : found.base.directory };
+  const { directory: origin, tokenizer: tokenizerOrigin } = isOwn ? {} : found.base;
+  return { ...found, tokenizer, promptStyle, origin, tokenizerOrigin };
 }
 
 /** A tokenizer that is of this time, if there is one and its chat template writes the date. */
@@ -148,7 +154,15 @@ function openBase(directory: string): SavedWeights {
 
 function openAdapter(path: string, config: Record<string, unknown>): SavedWeights {
   const adapter = adapterOf(join(path, ADAPTER_CONFIG), config);
-  const { shape, base } = openBase(findBase(path, adapter.base));
+  const directory = findBase(path, adapter.base);
+  const { shape, base: model } = openBase(directory);
+  const own = adapterTokenizer(path, directory);
+  const base = own
+    ? {
+        ...{ ...model, files: [...model.files, ...own.files], tokenizer: path },
+        openTokenizer: () => openTokenizer(own.texts, dimensionsOf(shape).vocabulary),
+      }
+    : model;
   const tensors = openAdapterTensors(path, config, adapter, shape);
   const updates = () => updatesOf(widen(fromPeftNames(tensors.read())), adapter);
   return { shape, base, updates, weights: mergedFile(base.weights, tensors, updates) };

@@ -21,15 +21,17 @@ export interface CheckpointNotes {
   ends?: readonly number[];
   /** Directory of the model that it began as, whose tokenizer and config go along; none for Kit's own. */
   origin?: string | undefined;
+  /** Directory of its tokenizer, where that is another. */
+  tokenizerOrigin?: string | undefined;
 }
 
 type Files = Record<string, string | Uint8Array>;
 
 /** The tokenizer, and the state of the training. */
 export function companions(notes: CheckpointNotes): Files {
-  const { shape, promptStyle, templateDate, state, origin } = notes;
-  const tokenizer: Files = origin
-    ? tokenizerCopies(origin, promptStyle, templateDate)
+  const { shape, promptStyle, templateDate, state, origin, tokenizerOrigin = origin } = notes;
+  const tokenizer: Files = tokenizerOrigin
+    ? tokenizerCopies(tokenizerOrigin, promptStyle, templateDate)
     : {
         "tokenizer.json": json(tokenizerJson()),
         "tokenizer_config.json": json(tokenizerConfig(shape, promptStyle)),

@@ -94,7 +94,13 @@ function unsupportedKind(config: Config): string | undefined {
   const quantized = QUANTIZATIONS.find((key) => isRecord(config[key]));
   if (quantized !== undefined) {
     const { quant_method: method } = config[quantized] as Config;
-    return `is quantised (${textOf(method) ?? (quantized === MLX ? "by MLX" : "in some way")}). Use the model's weights in bfloat16, float16 or float32.`;
+    const kind = textOf(method) ?? (quantized === MLX ? "by MLX" : "in some way");
+    // A merge into weights of 16 bits often leaves it behind.
+    const merged =
+      method === "bitsandbytes"
+        ? `; if these are, as after a merge, remove ${quantized} there`
+        : "";
+    return `is quantised (${kind}). Use the model's weights in bfloat16, float16 or float32${merged}.`;
   }
   if (!(config["is_causal"] ?? true))
     return "attends to tokens that follow. Use a model that writes text.";

@@ -81,8 +81,7 @@ export function adapterOf(path: string, config: Config): SavedAdapter {
   const alphas = patternsOf(path, config, "alpha_pattern", isNumber);
   const rankOf = (module: string) => patternValue(ranks, module) ?? r;
   // Rank-stabilized LoRA scales by α/√r.
-  const plain = (value: number, rank: number) =>
-    isStabilized === true ? value * Math.sqrt(rank) : value;
+  const plain = (value: number, rank: number) => (isStabilized ? value * Math.sqrt(rank) : value);
   const scaleOf = (module: string): number => {
     const rank = rankOf(module);
     return plain(patternValue(alphas, module) ?? alpha, rank) / rank;

@@ -21,6 +21,12 @@ export function templateDateEntry(date: Date): Record<string, string> {
   return { [KEY]: writtenDate(date) };
 }
 
+/** A config without that entry. */
+export function withoutTemplateDate(config: Record<string, unknown>): Record<string, unknown> {
+  const { [KEY]: _, ...rest } = config;
+  return rest;
+}
+
 export function writtenDate(date: Date): string {
   return strftime("%Y-%m-%dT%H:%M:%S", date);
 }

@@ -28,6 +28,8 @@ export interface StartingPoint {
   templateDate?: Date | undefined;
   /** Directory of the model that a checkpoint began as; none for Kit's own. */
   origin?: string | undefined;
+  /** Directory of its tokenizer, where that is another. */
+  tokenizerOrigin?: string | undefined;
 }
 
 /**
@@ -44,10 +46,11 @@ export function findStartingPoint(
     return { source, shape, read: () => randomWeights(shape, seed), tokenizer: BYTE_TOKENIZER };
   }
   assertCheckpoint(source.directory);
-  const { shape, weights, tokenizer, origin, templateDate } = openCheckpoint(source.directory);
+  const { shape, weights, tokenizer, templateDate, ...from } = openCheckpoint(source.directory);
+  const { origin, tokenizerOrigin = origin } = from;
   // One that cannot be copied would cost the training at its first checkpoint.
-  if (origin !== undefined) tokenizerCopies(origin, undefined);
-  const found = { source, shape, ...weights, tokenizer, origin };
+  if (tokenizerOrigin !== undefined) tokenizerCopies(tokenizerOrigin, undefined);
+  const found = { source, shape, ...weights, tokenizer, origin, tokenizerOrigin };
   if (!tokenizer.at) return found;
   const resumed =
     resumeFrom === undefined ? undefined : readToResume(() => templateDateOf(resumeFrom));

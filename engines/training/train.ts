@@ -53,9 +53,10 @@ export async function train(
   const startBackend = planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
-  const { shape, origin, tokenizer, templateDate } = start;
+  const { shape, origin, tokenizerOrigin, tokenizer, templateDate } = start;
   const { promptStyle } = dataset;
-  const notes = { shape, origin, promptStyle, templateDate, ends: tokenizer.ends };
+  const from = { origin, tokenizerOrigin };
+  const notes = { shape, ...from, promptStyle, templateDate, ends: tokenizer.ends };
   const base = baseOf(start, directory);
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};

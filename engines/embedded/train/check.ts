@@ -66,7 +66,8 @@ async function measure(
   // Keeps the base of an adapter that is on no disk yet.
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   try {
-    const notes = { shape: start.shape, origin: start.origin, promptStyle };
+    const { shape, origin, tokenizerOrigin } = start;
+    const notes = { shape, origin, tokenizerOrigin, promptStyle };
     const weights = initialWeights(config, start, baseOf(start, directory), notes);
     const backend = createLearner(
       plan,

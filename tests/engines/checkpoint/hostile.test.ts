@@ -110,6 +110,11 @@ test.each([
     { quantization_config: { quant_method: "gptq", bits: 4 } },
     "is quantised (gptq). Use the model's weights in bfloat16, float16 or float32.",
   ],
+  [
+    // Weights of 16 bits into which an adapter was merged, with what its base's config said.
+    { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true } },
+    "float16 or float32; if these are, as after a merge, remove quantization_config there.",
+  ],
   [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
   [
     { rope_parameters: { rope_type: "yarn", factor: 4, rope_theta: 1e6 } },

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { openWeights } from "../../../engines/checkpoint/checkpoint.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
+import { adapterOf } from "../../../engines/lora/peftConfig.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
 import type { Weights } from "../../../engines/modelFiles/weights.ts";
@@ -75,6 +76,14 @@ function describe({ config }: Case): string {
   );
   return JSON.stringify(Object.fromEntries(set));
 }
+
+test("use_rslora counts where Python takes it for true, as PEFT does", () => {
+  const config = { peft_type: "LORA", base_model_name_or_path: "base", r: 4, lora_alpha: 6 };
+  const scales = [true, 1, "true", false, 0, null].map((use_rslora) =>
+    adapterOf("file", { ...config, use_rslora }).scaleOf("q_proj"),
+  );
+  expect(scales).toEqual([3, 3, 3, 1.5, 1.5, 1.5]);
+});
 
 test("an adapter alone in GGUF has one α, which a module's own scale makes up for", async () => {
   // Of v_proj in layer 0, α is 1 in place of 4.
