@@ -4,6 +4,7 @@ import { BYTES, SPECIALS, VOCABULARY, decode, encode, specialText } from "./byte
 import { withoutTools } from "./chatTemplate.ts";
 import { plainMarkup } from "./markup.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { isReasoning } from "./unwritten.ts";
 
 const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
 
@@ -26,6 +27,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   dropsSpace: false,
   callsText: () => undefined,
   markup: plainMarkup(NAMES.map(specialText)),
+  isUnwritten: isReasoning,
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,

@@ -20,6 +20,7 @@ import { createTextEncoder, tokensAround } from "./textEncoder.ts";
 import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
+import { createUnwritten } from "./unwritten.ts";
 
 /** The files of a model's tokenizer that Kit reads. */
 export interface TokenizerFiles {
@@ -172,6 +173,7 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     promptTokens: (request, style, begun) =>
       limited(request, () => promptTokens(request, style, begun)),
     ...{ bytesOf, dropsSpace, callsText, markup },
+    isUnwritten: createUnwritten(render),
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

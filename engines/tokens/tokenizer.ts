@@ -2,6 +2,7 @@ import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
 import type { Markup } from "./markup.ts";
+import type { Part } from "./unwritten.ts";
 
 /** How a model reads a bare prompt: as a user's message, or as the start of a text. */
 export type PromptStyle = "message" | "text";
@@ -45,6 +46,8 @@ export interface Tokenizer {
    */
   callsText: (calls: readonly ToolCall[]) => string | undefined;
   markup: Markup;
+  /** Whether the chat template leaves a part of messages out without a word. */
+  isUnwritten: (part: Part) => boolean;
   /** The text of tokens with the specials, for people. */
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */

@@ -13,6 +13,7 @@ import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import type { InspectedRow } from "./inspection.ts";
 import { watchMarkup } from "./markupNotes.ts";
 import { watchUnendedAnswers } from "./unendedAnswers.ts";
+import { watchUnwritten } from "./unwrittenParts.ts";
 
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
@@ -76,6 +77,7 @@ export function readDataset(
   const formats = new Set<string>();
   const markup = watchMarkup(tokenizer);
   const unended = watchUnendedAnswers(tokenizer);
+  const unwritten = watchUnwritten(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   let where = "";
@@ -93,6 +95,7 @@ export function readDataset(
     onRow?.({ row, where, sequences, isBad, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
     markup.see(row, where);
+    unwritten.see(row, where);
     // What is cut is told elsewhere.
     unended.see(isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength), where);
     counts.read++;
@@ -109,7 +112,7 @@ export function readDataset(
       examples.addStart(fitting, maxLength, isBad);
     }
   }
-  for (const note of markup.notes()) onNote(note);
+  for (const note of [...markup.notes(), ...unwritten.notes()]) onNote(note);
   const unendedNote = unended.note();
   if (unendedNote !== undefined) onNote(unendedNote);
   if (examples.length === 0) {

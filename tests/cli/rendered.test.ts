@@ -126,3 +126,20 @@ test("kit infer reads a rendered prompt as it is", async () => {
   expect(rendered.code).toBe(0);
   expect(rendered.stdout).toBe(plain.stdout);
 });
+
+test("what the model's chat template leaves out of a message is warned of", async () => {
+  const rows = [
+    {
+      messages: [
+        { role: "user", content: "2 + 2?" },
+        { role: "assistant", thinking: "Four.", content: "4" },
+      ],
+    },
+  ];
+  const warning = /^warning: the model's chat template leaves out "thinking" of 1 of 1 row\n/;
+  expect((await check(QWEN, rows)).stderr).toMatch(warning);
+  const template = CHATML.replace("{{ m.content", "{{ m.thinking }}$&");
+  const { row, stderr } = await check({ ...QWEN, template }, rows);
+  expect(row).toContain("learns  Four.4<|im_end|>");
+  expect(stderr).toBe("");
+});

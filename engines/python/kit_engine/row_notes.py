@@ -1,5 +1,5 @@
-"""Notes on what a dataset's rows teach that no single row shows, as engines/training/markupNotes.ts
-and unendedAnswers.ts have them."""
+"""Notes on what a dataset's rows teach that no single row shows, as markupNotes.ts,
+unendedAnswers.ts and unwrittenParts.ts of engines/training have them."""
 
 import json
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ from .markup import markup_of
 from .masks import Tokens, is_ended, rendered_prompt
 from .pairs import Pair
 from .rows import Row
+from .unwritten import NAMES, Unwritten, parts_of
 
 # Last tokens of an answer that are shown, a count.
 SHOWN = 12
@@ -21,6 +22,7 @@ class RowNotes:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.markup = markup_of(tokenizer)
+        self.is_unwritten = Unwritten(tokenizer)
         self.rows = 0
         # Of each kind: rows, the first token, and where it is.
         self.found: dict[str, list[Any]] = {}
@@ -31,6 +33,7 @@ class RowNotes:
         """
         self.rows += 1
         self._see_ends(whole, where)
+        self._see_parts(row, where)
         texts = texts_of(row)
         foreign = (self.markup.foreign_in(text) for text, _ in texts)
         self._count("foreign", next((one for one in foreign if one), None), where)
@@ -72,6 +75,13 @@ class RowNotes:
                 f"  the first is {token} of {where}\n"
                 '  write the rows as "messages", which the model\'s own template renders'
             )
+        for kind, (_, part, where) in self.found.items():
+            if kind.startswith("unwritten "):
+                named = NAMES.get(part) or f'"{part}"'
+                notes.append(
+                    f"warning: the model's chat template leaves out {named} of {self._of(kind)}\n"
+                    f"  the first is {where}\n  {self.is_unwritten.advice(part)}"
+                )
         if "unended" in self.found:
             _, last, where = self.found["unended"]
             notes.append(
@@ -88,6 +98,12 @@ class RowNotes:
                     last = decode(one.ids[begin:end][-SHOWN:], self.tokenizer)
                     return self._count("unended", json.dumps(last, ensure_ascii=False), where)
         return None
+
+    def _see_parts(self, row: Any, where: str) -> None:
+        parts = (part for one in conversations_of(row) for part in parts_of(one.messages))
+        for part in dict.fromkeys(parts):
+            if self.is_unwritten(part):
+                self._count(f"unwritten {part}", part, where)
 
     def _advice(self) -> str:
         ends = ends_of(self.tokenizer)

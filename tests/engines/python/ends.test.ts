@@ -95,6 +95,14 @@ const MODELS: [name: string, model: Model][] = [
   ["no template", { ...LLAMA, template: undefined }],
 ];
 
+/** A template of ChatML that writes something before and after each message. */
+function written(before: string, after = ""): string {
+  return CHATML.replace("<|im_start|>{{ m.role", `${before}$&`).replace(
+    "{% endfor %}",
+    `${after}$&`,
+  );
+}
+
 describe.runIf(hasPython)("with Python", () => {
   const scratch = createScratch();
   let warm: WarmPython;
@@ -147,6 +155,55 @@ describe.runIf(hasPython)("with Python", () => {
     const theirs = printed("rows", path, kind, ...folders) as unknown[];
     for (const [i, [name]] of MODELS.entries()) {
       expect(learned(folders[i]!, path, objective as Objective), name).toEqual(theirs[i]);
+    }
+  });
+
+  it("what a template leaves out of messages is told, in each engine", () => {
+    const path = join(scratch.directory(), "rows.jsonl");
+    const [question, answer] = TURNS;
+    const thought = { ...answer, thinking: "hm", reasoning: " " };
+    const rows = [
+      { messages: [{ role: "system", content: "Be short." }, ...TURNS] },
+      { messages: [question, answer, { role: "system", content: "Be kind." }, ...TURNS] },
+      { messages: [question, { role: "tool", content: "72" }, answer] },
+      { messages: [question, thought] },
+      { messages: [question, { ...answer, reasoning_content: "hm" }] },
+    ];
+    writeFileSync(path, jsonl(rows));
+    const of = (part: string, row: number, advice: string) =>
+      `warning: the model's chat template leaves out ${part} of 1 of 5 rows\n  the first is ${path}:${row}\n  ${advice}`;
+    const told = [
+      of("the system message", 1, "write it in the first user's message"),
+      of("the system message after the first message", 2, "write all of it in the first message"),
+      of("what tools return", 3, "use a model whose template takes tools, or a user's message"),
+      of('"thinking"', 4, 'call it "reasoning_content", which it writes'),
+      of('"reasoning_content"', 5, 'write it in "content" to learn it, or leave it out'),
+    ];
+    const unread = of('"thinking"', 4, 'write it in "content" to learn it, or leave it out');
+    const cases: [template: string, notes: string[]][] = [
+      // Two roles alone.
+      [
+        written("{% if m.role in ['user', 'assistant'] %}", "{% endif %}"),
+        [...told.slice(0, 3), unread, told[4]!],
+      ],
+      // The first system message, as gpt-oss.
+      [
+        written("{% if m.role != 'system' or loop.first %}", "{% endif %}"),
+        [told[1]!, unread, told[4]!],
+      ],
+      // Thoughts under one of the names, as Qwen 3.
+      [CHATML.replace("{{ m.content", "{{ m.reasoning_content }}$&"), [told[3]!]],
+    ];
+    const folders = cases.map(([template]) => {
+      const folder = scratch.directory();
+      saveBaseModel(folder, { ...QWEN, template });
+      return folder;
+    });
+    const theirs = printed("rows", path, "sft", ...folders) as unknown[];
+    for (const [i, [, notes]] of cases.entries()) {
+      const ours = learned(folders[i]!, path, sft);
+      expect(ours.notes).toEqual(notes);
+      expect(ours).toEqual(theirs[i]);
     }
   });
 

@@ -1,0 +1,80 @@
+import type { Conversation, Message } from "../../protocol/chat.ts";
+import { isKitError } from "../../protocol/error.ts";
+import type { Render } from "./chatTemplate.ts";
+
+/** Parts of messages that a chat template may not know, and then leaves out without a word. */
+export const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
+export type Part = "system" | "later system" | "tool" | (typeof REASONING)[number];
+
+/** Of the parts that a message has, those that a template may leave out. */
+export function partsOf({ role, content, ...others }: Message, turn: number): Part[] {
+  if (role === "assistant") return REASONING.filter((key) => isText(others[key]));
+  if (!isText(content)) return [];
+  if (role === "tool") return [role];
+  if (role === "user") return [];
+  return [turn === 0 ? "system" : "later system"];
+}
+
+/** Whether a chat template writes nothing of a part, wherever a conversation has it. Without one, words are written. */
+export function createUnwritten(render: Render | undefined): (part: Part) => boolean {
+  const known = new Map<Part, boolean>();
+  return (part) => {
+    const isUnwritten = known.get(part) ?? (render ? leavesOut(render, part) : isReasoning(part));
+    known.set(part, isUnwritten);
+    return isUnwritten;
+  };
+}
+
+const PROBE = "what is looked for";
+const QUESTION: Message = { role: "user", content: "a question" };
+const ANSWER: Message = { role: "assistant", content: "an answer" };
+const NAME = "look";
+const CALL: Message = {
+  role: "assistant",
+  content: "",
+  tool_calls: [{ id: "call00001", type: "function", function: { name: NAME, arguments: "{}" } }],
+};
+const TOOLS: Conversation["tools"] = [
+  {
+    type: "function",
+    function: { name: NAME, description: NAME, parameters: { type: "object", properties: {} } },
+  },
+];
+const SYSTEM: Message = { role: "system", content: PROBE };
+const RESULT: Message = { role: "tool", content: PROBE, name: NAME, tool_call_id: "call00001" };
+
+function conversationsWith(part: Part): Conversation[] {
+  if (part === "system") return [{ messages: [SYSTEM, QUESTION, ANSWER] }];
+  if (part === "later system") return [{ messages: [QUESTION, ANSWER, SYSTEM, QUESTION, ANSWER] }];
+  if (part === "tool") {
+    const called = { messages: [QUESTION, CALL, RESULT, ANSWER], tools: TOOLS };
+    return [{ messages: [QUESTION, RESULT, ANSWER] }, called];
+  }
+  const thought = { [part]: PROBE };
+  const calling = { messages: [QUESTION, { ...CALL, ...thought }], tools: TOOLS };
+  return [{ messages: [QUESTION, { ...ANSWER, ...thought }] }, calling];
+}
+
+/** A template that refuses a part leaves nothing out. */
+function leavesOut(render: Render, part: Part): boolean {
+  const written = conversationsWith(part).map((conversation) => tried(render, conversation));
+  const isRefused = written.every((text) => text === undefined);
+  return !isRefused && !written.some((text) => text?.includes(PROBE));
+}
+
+function tried(render: Render, conversation: Conversation): string | undefined {
+  try {
+    return render(conversation);
+  } catch (error) {
+    if (isKitError(error)) return undefined;
+    throw error;
+  }
+}
+
+export function isReasoning(part: Part): boolean {
+  return (REASONING as readonly Part[]).includes(part);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}
