@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import type { Artifact } from "../../protocol/event.ts";
 import type { Infer } from "../callbacks.ts";
+import { closeModel } from "./closeModel.ts";
 import { firstSignal } from "./firstSignal.ts";
 import { guardModel } from "./guardModel.ts";
 
@@ -18,13 +19,13 @@ export function createCheckpoints(
   directory: string,
   options: LoadOptions & { signal: AbortSignal },
 ): Checkpoints {
-  const { signal } = options;
+  const { signal, onNote } = options;
   const loaded = new Set<Promise<EngineModel>>();
 
   async function free(model: Promise<EngineModel>): Promise<void> {
     if (!loaded.delete(model)) return;
     const [result] = await Promise.allSettled([model]);
-    if (result.status === "fulfilled") await result.value.close();
+    if (result.status === "fulfilled") await closeModel(result.value, engine.name, onNote);
   }
 
   return {

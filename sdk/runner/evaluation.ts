@@ -10,6 +10,7 @@ import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../eng
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
+import { closeModel } from "./closeModel.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 
@@ -34,7 +35,7 @@ interface EvaluationOptions {
   config: JobConfig;
   evaluate: EvaluateConfig;
   metrics: Metrics;
-  engine: Pick<Engine, "load" | "remote">;
+  engine: Pick<Engine, "name" | "load" | "remote">;
   signal: AbortSignal;
   /** How long a metric may take for an answer. Default: an hour. */
   limitMs?: number | undefined;
@@ -119,7 +120,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     try {
       return await evaluated(step, model);
     } finally {
-      await model.close();
+      await closeModel(model, engine.name, onNote);
     }
   }
 

@@ -32,7 +32,7 @@ export interface JobEvaluation {
 interface JobEvaluationOptions {
   config: JobConfig;
   metrics: Metrics | undefined;
-  engine: Pick<Engine, "load" | "remote">;
+  engine: Pick<Engine, "name" | "load" | "remote">;
   job: Job;
   callbacks: TrainerCallbacks;
   calls: CallbackQueue;

@@ -11,6 +11,35 @@ import { createScriptedEngine } from "./scriptedEngine.ts";
 type Callbacks = NonNullable<TrainerOptions["callbacks"]>;
 
 describe("callbacks", () => {
+  it("may ask a model that cannot be closed: the job completes with what it saved", async () => {
+    enterProject();
+    const answer = { text: "yes", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
+    const notes = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    for (const close of [
+      () => Promise.reject(new Error("no way")),
+      () => {
+        throw new Error("no way");
+      },
+    ]) {
+      const load = () => Promise.resolve({ infer: () => Promise.resolve(answer), close });
+      const texts: string[] = [];
+      const trainer = createTinyTrainer({
+        engine: { ...createScriptedEngine(), load },
+        callbacks: {
+          onCheckpoint: async ({ infer }) => {
+            texts.push((await infer({ prompt: "x" })).text);
+          },
+        },
+      });
+      await trainer.start();
+      const { job, artifacts } = await trainer.wait();
+      expect(job.status).toBe("completed");
+      expect(artifacts.map(({ step }) => step)).toEqual([2, 4]);
+      expect(texts).toEqual(["yes", "yes"]);
+    }
+    notes.mockRestore();
+  });
+
   it("are called in order, with what the log holds already", async () => {
     const project = enterProject();
     const calls: [name: string, context: Record<string, unknown>][] = [];

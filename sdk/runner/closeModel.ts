@@ -1,0 +1,16 @@
+import type { EngineModel } from "../../protocol/engine.ts";
+import { messageOf } from "../../protocol/error.ts";
+import { untilIdle } from "./untilIdle.ts";
+
+/** Frees a model's memory. Its answers stand, so that it can't be closed is only told. */
+export async function closeModel(
+  model: Pick<EngineModel, "close">,
+  engine: string,
+  onNote?: (text: string) => void,
+): Promise<void> {
+  try {
+    await untilIdle(model.close(), () => new Error("it never returned"));
+  } catch (error) {
+    onNote?.(`warning: the engine ${engine} failed to close a model: ${messageOf(error)}`);
+  }
+}
