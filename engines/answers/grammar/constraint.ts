@@ -18,17 +18,18 @@ export interface Constraint {
 }
 
 interface Grammar {
+  key: string;
   expressions: Expressions;
   root: Expression;
   /** By the ids of clamped expressions, what may follow. */
   masks: Map<number, Int32Array>;
 }
 
-/** Grammars that are kept, and what may follow at places in each, at most. */
-const MOST_GRAMMARS = 16;
+/** Bytes of all grammars that are kept, at most, and of an expression, about. */
+const MOST_KEPT = 2 ** 27;
+const EXPRESSION_BYTES = 1200;
+/** Places of a grammar of which is kept what may follow, at most. */
 const MOST_MASKS = 256;
-/** Expressions of a grammar that is kept, at most. */
-const MOST_KEPT = 200_000;
 /** Characters of a schema as JSON, at most. */
 const LONGEST = 262_144;
 /** Tokens of a word of bits. */
@@ -49,27 +50,38 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   let trie: TokenTrie | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
+  const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
+  /** Those asked last come last. */
   const kept = new Map<string, Grammar>();
 
   /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
   function begin(form: Form): Constraint {
     const key = keyOf(form.key);
-    const known = kept.get(key);
+    const grammar = kept.get(key) ?? grammarOf(key, form);
     kept.delete(key);
-    const isKept = known !== undefined && known.expressions.count() <= MOST_KEPT;
-    const grammar = isKept ? known : grammarOf(form);
     kept.set(key, grammar);
-    const [oldest] = kept.keys();
-    if (kept.size > MOST_GRAMMARS && oldest !== undefined) kept.delete(oldest);
     return constraintOf(grammar);
   }
 
-  function grammarOf(form: Form): Grammar {
+  /** Grammars grow as answers follow them. */
+  function forgetOldest(): void {
+    let bytes = 0;
+    for (const [key, grammar] of [...kept].reverse()) {
+      bytes += bytesOf(grammar);
+      if (bytes > MOST_KEPT) kept.delete(key);
+    }
+  }
+
+  function bytesOf({ key, expressions, masks }: Grammar): number {
+    return 2 * key.length + expressions.count() * EXPRESSION_BYTES + masks.size * maskWords * 4;
+  }
+
+  function grammarOf(key: string, form: Form): Grammar {
     const expressions = createExpressions();
     const found = form.grammar(expressions);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
-    return { expressions, root, masks: new Map() };
+    return { key, expressions, root, masks: new Map() };
   }
 
   function constraintOf({ expressions, root, masks }: Grammar): Constraint {
@@ -85,6 +97,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
           mask = maskOf(known, expressions, clamped);
           if (masks.size === MOST_MASKS) masks.clear();
           masks.set(clamped.id, mask);
+          forgetOldest();
         }
         return mask;
       },
@@ -100,7 +113,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   /** The tokens whose bytes may follow, found by walking all of them at once. */
   function maskOf(tokens: TokenTrie, { next, none }: Expressions, from: Expression): Int32Array {
     const { depths, bytes, afters, firsts, tokens: spoken } = tokens;
-    const mask = new Int32Array(Math.ceil(tokenizer.vocabulary / BITS));
+    const mask = new Int32Array(maskWords);
     const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & (BITS - 1)));
     const path = [from];
     for (let node = 0; node < depths.length;) {

@@ -55,7 +55,7 @@ const MOST_PART = 100_000;
 /** Step limit of all parts together, for an answer of any length. */
 const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
-const MOST_EXPRESSIONS = 1_000_000;
+const MOST_EXPRESSIONS = 300_000;
 /** Longest text, in bytes, that is keyed by its content. */
 const LONG_TEXT = 64;
 /** Nesting limit of expressions, chosen so that the stack holds them. */
@@ -150,15 +150,19 @@ export function createExpressions(): Expressions {
   }
 
   function either(...parts: readonly Expression[]): Expression {
+    // All of them, as most are the same where an expression repeats one that repeats.
+    spend(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
     const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
     flat.delete(none);
-    spend(flat.size);
     const choices = [...flat].sort((a, b) => a.id - b.id);
     if (choices.length < 2) return choices[0] ?? none;
     const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
       choices,
-      derive: (byte: number) => either(...choices.map((choice) => next(choice, byte))),
+      derive(byte: number) {
+        spend(choices.length);
+        return either(...choices.map((choice) => next(choice, byte)));
+      },
       clamp: clamping((count) => either(...choices.map((choice) => choice.clamp(count)))),
     });
     return one(`e${choices.map(({ id }) => id).join()}`, make, choices);

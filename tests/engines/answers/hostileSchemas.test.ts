@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
+import { schemaGrammar } from "../../../engines/answers/grammar/schemaGrammar.ts";
 import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
@@ -252,12 +253,34 @@ test.each([
   );
 });
 
-test("what is found of a schema serves the next request, and seldom asked ones are forgotten", () => {
+test("what is found of a schema serves the next request, until larger ones take its place", () => {
   const { begin } = createConstraints(BYTE_TOKENIZER);
-  const first = begin(schemaForm({ type: "string" })).allowed();
-  expect(begin(schemaForm({ type: "string" })).allowed()).toBe(first);
-  for (let i = 0; i < 20; i++) begin(schemaForm({ type: "string", maxLength: i }));
-  expect(begin(schemaForm({ type: "string" })).allowed()).not.toBe(first);
+  const ask = (schema: JsonSchema) => begin(schemaForm(schema)).allowed();
+  const first = ask({ type: "string" });
+  for (let i = 0; i < 100; i++) ask({ type: "string", maxLength: i });
+  expect(ask({ type: "string" })).toBe(first);
+  const long = "x".repeat(250_000);
+  for (let i = 0; i < 300; i++) ask({ const: i, description: long });
+  expect(ask({ type: "string" })).not.toBe(first);
+});
+
+test.each([
+  "^x0((((a{0,99}){0,99}){0,99}){0,90})*$",
+  "^x0(((a{1,99}){1,99}){1,99})+$",
+  "^x0(((a?){0,99}){0,999})*$",
+  "^x0((a{0,99}|a{0,98}|aa{0,97}){0,99}){0,99}$",
+])("an answer to repetitions in repetitions costs little before it is refused: %s", (source) => {
+  const of = createExpressions();
+  const follow = () => {
+    let left = schemaGrammar(of, pattern(source));
+    for (const byte of Buffer.from(`"x0${"a".repeat(2_000)}`)) {
+      of.begin();
+      left.clamp(16);
+      left = of.next(left, byte);
+    }
+  };
+  expect(follow).toThrow(/takes too long to follow\. Use fewer or simpler patterns/);
+  expect(of.count()).toBeLessThan(50_000);
 });
 
 const toolOf = (parameters: unknown) =>
