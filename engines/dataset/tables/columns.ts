@@ -288,14 +288,18 @@ const CONVERSED = new Set<Field>(["messages", "prompt", "completion", "chosen", 
 function conversationOf(field: Field, value: unknown, where: string, column: string): unknown {
   // LLaMA-Factory's better and worse answers are a message each.
   const isMessage = isRecord(value) && (field === "chosen" || field === "rejected");
-  const isText = field === "messages" && isJsonList(value);
+  // A model may be to answer with such a text.
+  const isText = field !== "completion" && isJsonList(value);
   const read = isText ? fromJson(value, where, column, "a list of messages") : value;
   return messagesOf(isMessage ? [value] : read, where, column);
 }
 
+/** Also one that Python wrote, which is told from JSON. */
 function isJsonList(value: unknown): boolean {
-  return typeof value === "string" && /^\s*\[\s*\{\s*"(?:role|from)"/.test(value);
+  return typeof value === "string" && MESSAGES_TEXT.test(value);
 }
+
+const MESSAGES_TEXT = /^\s*\[\s*\{\s*(["'])(?:role|from|content|value)\1\s*:/;
 
 /** Columns of the form of questions, by other names. */
 function exampleOf({ own }: RowColumns): string {

@@ -358,3 +358,49 @@ describe("columns that are left out", () => {
     }
   });
 });
+
+describe("a conversation as a text, as a table that was saved has it", () => {
+  const [question, good, bad] = [USER("Hi"), ANSWER("Hello"), ANSWER("No")];
+  const CONTENT_FIRST =
+    '[{"content": "Hi", "role": "user"}, {"content": "Hello", "role": "assistant"}]';
+
+  it.each([
+    [{ messages: CONTENT_FIRST }, { messages: CHAT }],
+    [{ prompt: JSON.stringify([question]), completion: [good] }, { messages: CHAT }],
+    // A model may be to answer with such a text.
+    [
+      { prompt: "Hi", completion: CONTENT_FIRST },
+      { prompt: "Hi", completion: CONTENT_FIRST },
+    ],
+  ])("is read: %j", async (row, expected) => {
+    expect((await writtenLines([row])).rows).toEqual([expected]);
+  });
+
+  it("is read of a pair, in JSONL and CSV", async () => {
+    const chosen = CONTENT_FIRST;
+    const rejected = JSON.stringify([question, bad]);
+    const pair = { prompt: [question], chosen: [good], rejected: [bad] };
+    for (const row of [
+      { chosen, rejected },
+      { prompt: "Hi", chosen, rejected },
+    ]) {
+      expect((await writtenLines([row], PAIR_FORM)).rows).toEqual([pair]);
+    }
+    const cells = [chosen, rejected].map((cell) => `"${cell.replaceAll('"', '""')}"`);
+    const path = scratchFile("pairs.csv", `chosen,rejected\n${cells.join(",")}\n`);
+    expect((await written({ type: "csv", path }, { form: PAIR_FORM })).rows).toEqual([pair]);
+  });
+
+  it("is refused as Python prints it", async () => {
+    const printed = "[{'role': 'user', 'content': 'Hi'}]";
+    for (const row of [{ messages: printed }, { prompt: printed, completion: "Hello" }]) {
+      expect(await refusalOf(writtenLines([row]))).toMatch(
+        /data\.jsonl:1: column "\w+" is not valid JSON at character 3: a quote that is not JSON's\./,
+      );
+    }
+    const path = scratchFile("rows.csv", `prompt,completion\nHi,"${printed}"\n`);
+    expect(await refusalOf(written({ type: "csv", path }))).toContain(
+      'rows.csv:2: column "completion" is not',
+    );
+  });
+});
