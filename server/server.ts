@@ -56,6 +56,8 @@ export interface UiServer {
   port: number;
   /** Ends the run in flight, unless its job goes on remotely, and all connections. Idempotent. */
   close: () => Promise<void>;
+  /** Has `close` kill the run that it waits for. */
+  cut: () => void;
 }
 
 /** Starts the backend of `kit ui`. Resolves when it answers requests. */
@@ -75,7 +77,11 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     const status = jobs.get(id)?.job.status;
     return isRunEnd(status) ? status : undefined;
   };
-  const runner = createRunner({ project, kit, graceMs, onGone, isFollowed, endOfJob });
+  const onEnding = () =>
+    onNote("ending the run, which keeps its checkpoints; again Ctrl-C ends it now");
+  const runner = createRunner({
+    ...{ project, kit, graceMs, onEnding, onGone, isFollowed, endOfJob },
+  });
   const context: ServerContext = {
     jobs,
     manifests,
@@ -117,5 +123,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
       closing ??= end();
       return closing;
     },
+    cut: () => runner.cut(),
   };
 }

@@ -8,9 +8,9 @@ import { createCommand, examples, parseCount, projectOption } from "../command.t
 import { describeError, onUncaught } from "../describeError.ts";
 import { reportError } from "../errors.ts";
 import { answersOfBoth, askModel } from "../eval/askModel.ts";
+import { type Figures, missedOf, parseBound, refuseUnknown } from "../eval/bounds.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
 import { type EvaluatedModel, baseOf, findEvaluated } from "../eval/evaluatedModel.ts";
-import { missedOf, parseMinimum, refuseUnknown } from "../eval/minimum.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
@@ -27,7 +27,8 @@ interface Options {
   against?: string;
   data?: string;
   metric?: string[];
-  min?: Record<string, number>;
+  min?: Figures;
+  max?: Figures;
   rows?: number;
   json?: true;
 }
@@ -44,7 +45,8 @@ export const command = createCommand("eval")
     "--metric <name...>",
     "the trainer's metrics, or exactMatch, validJson, jsonFields, labels",
   )
-  .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseMinimum)
+  .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseBound)
+  .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
   .option("--rows <n>", `rows at most, chosen by the seed (default: ${ROWS_ASKED})`, parseCount)
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
@@ -85,14 +87,14 @@ export const command = createCommand("eval")
 
 /**
  * @param onLoaded called once the project's code is loaded, which has explained an end until then
- * @returns whether a minimum was missed
+ * @returns whether a figure is out of its bounds
  */
 async function evaluate(
   named: string,
   options: Options,
   { signal, onLoaded }: { signal: AbortSignal; onLoaded: () => void },
 ): Promise<boolean> {
-  const { against, metric = [], min = {}, json } = options;
+  const { against, metric = [], min = {}, max = {}, json } = options;
   const project = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
   const model = findEvaluated(project, named, onNote);
@@ -102,9 +104,9 @@ async function evaluate(
   const printJson = json && openJsonOutput();
   const metrics = await projectMetrics(project, metric);
   onLoaded();
-  refuseUnknown(min, metrics);
+  refuseUnknown({ min, max }, metrics);
   const { rows, of, unasked, maxTokens } = await evaluatedRows({
-    ...{ project, job, config, data: options.data, onNote },
+    ...{ job, config, data: options.data, onNote },
     most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
   const asking = { project, rows, maxTokens, config, signal, onNote };
@@ -114,7 +116,7 @@ async function evaluate(
   const found = await compareAnswers(metrics, {
     ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
   });
-  const missed = missedOf(found, min);
+  const missed = missedOf(found, { min, max });
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
     const counts = { rows: after.length, of, unasked };

@@ -19,6 +19,9 @@ const TOKEN_LENGTH = 16;
 /** Not `localhost`, which may resolve to `::1`, where another server could listen. */
 const LOOPBACK = "127.0.0.1";
 
+/** npx passes a Ctrl-C on that this process has got from the terminal, too. */
+const ONE_CTRL_C_MS = 300;
+
 interface UiOptions {
   port?: number;
   host: string;
@@ -65,7 +68,11 @@ export const command = createCommand("ui")
       token,
       onNote: print,
     });
+    let endingSince: number | undefined;
     onEndingSignal(() => {
+      if (endingSince !== undefined && performance.now() - endingSince > ONE_CTRL_C_MS)
+        server.cut();
+      endingSince ??= performance.now();
       // Exit at once: connections of the closed server may linger.
       void server.close().finally(() => process.exit());
     });

@@ -7,13 +7,14 @@ import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
 import { questionOf } from "../../sdk/metrics/ask.ts";
+import { userFolder } from "../project.ts";
 
 interface AskedRows {
-  project: string;
   /** A job's folder, if the model is one's. */
   job: { directory: string } | undefined;
   /** The job's, or what a model without one would train by. */
   config: JobConfig;
+  /** A file's path, relative to where the user is. */
   data: string | undefined;
   most: number;
   onNote: (text: string) => void;
@@ -24,7 +25,7 @@ interface AskedRows {
  * @throws KitError `PROMPT_INVALID` without any, and as of reading them
  */
 export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
-  const { project, job, config, data, most, onNote } = asked;
+  const { job, config, data, most, onNote } = asked;
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
@@ -37,7 +38,7 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
 
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
-        const evalDataset = { type: typeOfFile(data), path: resolve(project, data) };
+        const evalDataset = { type: typeOfFile(data), path: resolve(userFolder(), data) };
         // The other is not read.
         const dataset = { type: "jsonl", path: evalDataset.path } as const;
         const asked = { ...config, dataset, evalDataset };

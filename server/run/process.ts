@@ -77,17 +77,23 @@ export function recordedRun(project: string, leases: LeaseWatch): RunProcess | u
   };
 }
 
+interface EndRunOptions {
+  graceMs: number;
+  /** Ends the grace. */
+  cut: AbortSignal;
+  onGone: () => void;
+}
+
 /**
  * Sends SIGTERM, then SIGKILL after the grace.
  * @param onGone called once the run is gone, before the rest of its group is
  */
 export async function endRun(
   { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
-  graceMs: number,
-  onGone: () => void,
+  { graceMs, cut, onGone }: EndRunOptions,
 ): Promise<void> {
   if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
-  await waitUntil(hasEnded, graceMs);
+  await waitUntil(() => hasEnded() || cut.aborted, graceMs);
   // Also reaches processes that the run left behind in its group.
   if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
   await waitUntil(hasEnded, KILL_MS);

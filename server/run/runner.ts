@@ -36,6 +36,8 @@ export interface Runner {
    * @returns whether there was a run to end
    */
   close: () => Promise<boolean>;
+  /** Has `close` use force at once. */
+  cut: () => void;
 }
 
 export interface RunnerOptions {
@@ -44,6 +46,8 @@ export interface RunnerOptions {
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
   graceMs?: number;
+  /** Called when `close` begins to end a run. */
+  onEnding?: () => void;
   /** Called once `close` has ended a run. */
   onGone?: (owner: Owner) => void;
   /** Whether a job that a run left to other machines is followed by this server. */
@@ -54,11 +58,12 @@ export interface RunnerOptions {
 
 /** Launches the project's runs, one at a time, and finds one that another server launched. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { project, kit, graceMs = GRACE_MS, onGone } = options;
+  const { project, kit, graceMs = GRACE_MS, onEnding, onGone } = options;
   const { isFollowed = () => false, endOfJob = () => undefined } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
+  const cut = new AbortController();
   const leases = createLeaseWatch();
 
   function inFlight(): RunProcess | undefined {
@@ -130,12 +135,17 @@ export function createRunner(options: RunnerOptions): Runner {
       const found = await settled();
       if (!found?.isOurs()) return false;
       const { id, owner } = found;
-      await endRun(found, graceMs, () => {
-        // A killed run could not record its end itself.
-        recordEndOfRun(project, id, "cancelled");
-        onGone?.(owner);
+      onEnding?.();
+      await endRun(found, {
+        ...{ graceMs, cut: cut.signal },
+        onGone() {
+          // A killed run could not record its end itself.
+          recordEndOfRun(project, id, "cancelled");
+          onGone?.(owner);
+        },
       });
       return true;
     },
+    cut: () => cut.abort(),
   };
 }

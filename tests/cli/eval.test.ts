@@ -179,6 +179,20 @@ describe("kit eval", () => {
     expect(stderr).toMatch(/^kit: The metric accuracy returned 1e\+308 for row 1, "0"\. Make it/);
   });
 
+  it("exits with 1 above a maximum, and takes rows from where the user is", async () => {
+    const { project } = await trainedProject();
+    const elsewhere = createProject({ "rows.jsonl": jsonl(ROWS.slice(0, 3)) });
+    const asked = ["eval", "latest", "--project", project, "--data", "rows.jsonl"];
+    const { code, stdout, stderr } = await runKit(elsewhere, [...asked, "--max", "accuracy=0.5"]);
+    expect(stdout).toMatch(/^answers of \S+ and of \S+ to 3 held-out rows\n/);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "missed: accuracy is 1, above 0.5\n" });
+    expect((await runKit(elsewhere, [...asked, "--max", "accuracy=1"])).code).toBe(0);
+    expect(await runKit(elsewhere, [...asked, "--max", "f1=1"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^kit: --max names f1, which is not measured\./),
+    });
+  });
+
   it("of a model beside itself finds no difference", async () => {
     const { project } = await trainedProject();
     const { code, stdout } = await runKit(project, ["eval", "latest", "--against", "latest"]);

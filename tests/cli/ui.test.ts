@@ -86,6 +86,21 @@ describe("kit ui", () => {
     },
   );
 
+  it("says at once that its run ends, and kills it at a second Ctrl-C", async () => {
+    const before = `process.on("SIGTERM", () => {}); process.on("SIGINT", () => {});`;
+    const options = `callbacks: { onCancelled: () => new Promise(() => setInterval(() => {}, 1_000)) },`;
+    const project = createTinyProject(pacedSource({ before, options }));
+    const { url, child, ended, printed } = await startUi(project);
+    const response = await fetch(`${url}api/train`, { method: "POST" });
+    await readUntil(response, /step +1\//);
+    child.kill("SIGINT");
+    await printed(/\nending the run, which keeps its checkpoints; again Ctrl-C ends it now\n/);
+    const again = setInterval(() => child.kill("SIGINT"), 50);
+    onTestFinished(() => clearInterval(again));
+    expect((await ended).code).toBe(0);
+    expect(createJobStore(project).list()).toMatchObject([{ status: "cancelled" }]);
+  });
+
   it("answers on a project without a trainer, and says what is missing", async () => {
     const project = createTinyProject(`export default 1;`);
     const { url } = await startUi(project);

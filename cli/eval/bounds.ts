@@ -1,0 +1,53 @@
+import { InvalidArgumentError } from "commander";
+import { KitError } from "../../protocol/error.ts";
+import type { Metrics } from "../../protocol/metric.ts";
+import type { Comparison } from "../../sdk/metrics/compare.ts";
+import { mayHaveFigure } from "../../sdk/metrics/score.ts";
+import { figure } from "./comparisonLines.ts";
+
+/** Figures by their names. */
+export type Figures = Record<string, number>;
+
+/** What a CI job guards. */
+export interface Bounds {
+  /** The least that figures may be. */
+  min: Figures;
+  /** The most, of a metric of which lower is better. */
+  max: Figures;
+}
+
+/** Adds one `name=figure` to those before. */
+export function parseBound(text: string, before: Figures = {}): Figures {
+  const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
+    throw new InvalidArgumentError("It must be a metric and a figure, such as accuracy=0.9.");
+  }
+  return { ...before, [name]: Number(value) };
+}
+
+/** Before anything is asked. @throws KitError `PROMPT_INVALID` for a metric that there is not */
+export function refuseUnknown(bounds: Bounds, metrics: Metrics): void {
+  for (const option of ["min", "max"] as const) {
+    const unknown = Object.keys(bounds[option]).find((name) => !mayHaveFigure(metrics, name));
+    if (unknown === undefined) continue;
+    throw new KitError(
+      "PROMPT_INVALID",
+      `--${option} names ${unknown}, which is not measured. Use one of ${Object.keys(metrics).join(", ")}.`,
+    );
+  }
+}
+
+/** What is out of its bounds, or was not measured, in words. */
+export function missedOf({ figures }: Comparison, { min, max }: Bounds): string[] {
+  const names = new Set([...Object.keys(min), ...Object.keys(max)]);
+  return [...names].flatMap((name) => {
+    const found = figures.find((one) => one.name === name);
+    if (!found) return [`${name} has no figure, as no answer has a score`];
+    const { [name]: least = -Infinity } = min;
+    const { [name]: most = Infinity } = max;
+    if (!(found.value >= least))
+      return [`${name} is ${figure(found.value)}, below ${figure(least)}`];
+    if (!(found.value <= most)) return [`${name} is ${figure(found.value)}, above ${figure(most)}`];
+    return [];
+  });
+}
