@@ -1,11 +1,15 @@
 import type { EventData } from "../protocol/event.ts";
-import { formatCounted } from "../protocol/format.ts";
+import { formatCount, formatCounted } from "../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
+
+/** Fewer rows are no task. */
+const FEW = 5;
+const MANY_PASSES = 20;
 
 /** Warnings about sizes that do not fit each other, known once the rows are counted. */
 export function trainingWarnings(
   config: TrainConfig,
-  { maxSteps: steps, epochs = 0 }: EventData["training.started"],
+  { maxSteps: steps, epochs = 0, rows = Infinity }: EventData["training.started"],
 ): string[] {
   const { warmupSteps, learningRate, gradientAccumulationSteps } = config;
   const warnings: string[] = [];
@@ -14,6 +18,16 @@ export function trainingWarnings(
       `warning: the training has ${formatCounted(steps, "step")}, but warmupSteps is ${warmupSteps}`,
       `  lower it to reach the learning rate of ${learningRate}`,
     );
+  }
+  if (rows < FEW && epochs > MANY_PASSES) {
+    const [there, them] =
+      rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
+    const times = formatCount(Math.round(epochs));
+    warnings.push(
+      `warning: there ${there}, and the training repeats ${them} ${times} times, which teaches the model nothing else`,
+      "  add rows: a task takes a hundred or more",
+    );
+    return warnings;
   }
   // By the passes, not by the rows: a long text is several pieces.
   if (epochs > steps) {

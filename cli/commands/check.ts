@@ -127,7 +127,12 @@ function datasetLines(
     `lengths ${formatCount(least)} to ${formatCount(most)} tokens, ${formatCount(median)} in the median, 95 % up to ${formatCount(p95)}`,
   );
   lines.push(...repeatedLine("duplicates", duplicates, "twice", shown));
-  if (leaked) lines.push(...repeatedLine("leaked", leaked, "in both datasets", shown));
+  if (leaked?.first) {
+    lines.push(
+      ...repeatedLine("warning:", leaked, "in both datasets", shown),
+      "  remove them from one, or evaluations tell what was learned by heart",
+    );
+  }
   if (answers) {
     const counts = answers.map(({ text, count }) => `${formatCount(count)} × ${printable(text)}`);
     lines.push(`answers ${counts.join(", ")}`);

@@ -138,14 +138,14 @@ function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteSta
 function incomplete({ name }: Remote, id: string, missing: number): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The log of the job ${id} on ${name} lacks its message ${missing}. Run kit start --resume to go on from its last checkpoint.`,
+    `The log of the job ${id} on ${name} lacks its message ${missing}. Run npx kit start --resume to go on from its last checkpoint.`,
   );
 }
 
 function forgotten({ name }: Remote, id: string): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Try again; a training goes on from its last checkpoint with kit start --resume.`,
+    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Try again; a training goes on from its last checkpoint with npx kit start --resume.`,
   );
 }
 

@@ -15,6 +15,6 @@ export async function assertSession(
   if (session !== undefined && now === session) return;
   throw new KitError(
     "CANNOT_FOLLOW",
-    `Another cluster answers at ${remote.address}. Reconnect the original. If that was restarted, the job is lost: delete its placement.json and run kit start --resume.`,
+    `Another cluster answers at ${remote.address}. Reconnect the original. If that was restarted, the job is lost: delete its placement.json and run npx kit start --resume.`,
   );
 }

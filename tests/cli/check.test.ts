@@ -157,7 +157,8 @@ test("rows that a check has made are named by their own places, and answers of n
   const { stdout } = await runKit(project, ["check", "--loss"]);
   expect(stdout).toContain(`
 duplicates 1 row twice: the first is data.csv:5, as data.csv:2
-leaked 1 row in both datasets: the first is evalDataset, row 1, as data.csv:3
+warning: 1 row in both datasets: the first is evalDataset, row 1, as data.csv:3
+  remove them from one, or evaluations tell what was learned by heart
 memory `);
   expect([...stdout.matchAll(/^loss \S+ of (.*)$/gm)].map(([, place]) => place).toSorted()).toEqual(
     [2, 3, 5].map((line) => `data.csv:${line}`),
@@ -258,7 +259,8 @@ test("a check tells repeated and leaked rows, kinds of answers and JSON that doe
   expect(stdout).toContain(`
 lengths 8 to 9 tokens, 9 in the median, 95 % up to 9
 duplicates 1 row twice: the first is data.jsonl:7, as data.jsonl:1
-leaked 1 row in both datasets: the first is held.jsonl:2, as data.jsonl:3
+warning: 1 row in both datasets: the first is held.jsonl:2, as data.jsonl:3
+  remove them from one, or evaluations tell what was learned by heart
 answers 5 × yes, 2 × no
 `);
   writeFileSync(

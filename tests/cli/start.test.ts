@@ -243,6 +243,19 @@ warning: a step takes 9 rows, more than there are, and repeats some
 step 1/4 `);
   });
 
+  it.each([
+    [1, "is a single row, and the training repeats it 60 times"],
+    [2, "are only 2 rows, and the training repeats them 30 times"],
+  ])("warns of %i rows once, and not of batchSize", async (rows, there) => {
+    const data = Array.from({ length: rows }, (_, n) => `{"text":"${n}"}`).join("\n");
+    const options = "batchSize: 3, maxSteps: 20,";
+    const project = createTinyProject(tinySource({ options }), { "data.jsonl": data });
+    const { stdout } = await runKit(project, ["start"]);
+    expect(stdout.match(/^warning: .*\n.*/gm)).toEqual([
+      `warning: there ${there}, which teaches the model nothing else\n  add rows: a task takes a hundred or more`,
+    ]);
+  });
+
   it("goes on when nobody reads its output any more", async () => {
     const project = createTinyProject();
     const { child, printed } = startKit(project, ["start"]);

@@ -39,7 +39,7 @@ def store(
 def unstorable(where: str, why: str) -> KitError:
     return KitError(
         "CHECKPOINT_UNWRITABLE",
-        f"Cannot store {where}: {why}. Check the storage, then run kit start --resume.",
+        f"Cannot store {where}: {why}. Check the storage, then run npx kit start --resume.",
     )
 
 

@@ -52,7 +52,7 @@ def lost_too_often(job: Job) -> KitError:
         "WORKER_FAILED",
         f"A worker was lost more often than maxFailures ({job.max_failures}) allows, perhaps with "
         "its node, or because memory ran out. To go on from the checkpoints in "
-        f"{job.results()}, run kit start --resume.",
+        f"{job.results()}, run npx kit start --resume.",
     )
 
 

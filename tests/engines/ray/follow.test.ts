@@ -67,7 +67,7 @@ it.concurrent("says that a line is missing when a second reading lacks it, too",
   await expect(seqsOf(remote, seqs)).rejects.toMatchObject({
     code: "WORKER_FAILED",
     message:
-      "The log of the job kit-1 on a remote lacks its message 2. Run kit start --resume to go on from its last checkpoint.",
+      "The log of the job kit-1 on a remote lacks its message 2. Run npx kit start --resume to go on from its last checkpoint.",
   });
   expect(seqs).toEqual([1]);
 });

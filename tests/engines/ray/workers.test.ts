@@ -95,10 +95,10 @@ it.runIf(hasRay)(
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
       unstored: [
         ...[failing(1), 1, failing(4), 4, failing(16), 16, "CHECKPOINT_UNWRITABLE"],
-        "Cannot store /there/kit-1/step-2: OSError: [Errno 5] Input/output error. Check the storage, then run kit start --resume.",
+        "Cannot store /there/kit-1/step-2: OSError: [Errno 5] Input/output error. Check the storage, then run npx kit start --resume.",
       ],
       often:
-        "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run kit start --resume.",
+        "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run npx kit start --resume.",
       rows: [1, DIFFERENT, DIFFERENT],
       unwritable:
         "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node may write to.",
