@@ -1,12 +1,22 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TIED } from "../families/config.ts";
 import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
 import { readBytes, readConfig } from "../modelFiles/configFile.ts";
-import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../modelFiles/names.ts";
+import {
+  CONFIG_FILE,
+  GENERATION_CONFIG,
+  TEMPLATE_FILE,
+  TOKENIZER_CONFIG,
+  TOKENIZER_FILES,
+  TOOLS_TEMPLATE_FILE,
+} from "../modelFiles/names.ts";
 import { namedEnds } from "../tokens/ends.ts";
 import { templateDateEntry } from "../tokens/templateDate.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
+import { chatTemplates } from "./savedTokenizer.ts";
+import { directoryTexts } from "./textFiles.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 
 /** The part of every saved directory besides its weights. */
@@ -45,17 +55,27 @@ export function tokenizerCopies(
   promptStyle: PromptStyle | undefined,
   templateDate?: Date,
 ): Files {
-  const config = readConfig(join(directory, "tokenizer_config.json"), "optional");
-  return {
-    ...copies(directory, TOKENIZER_FILES),
-    ...(promptStyle && {
-      "tokenizer_config.json": json({
-        ...config,
-        prompt_style: promptStyle,
-        ...(templateDate && templateDateEntry(templateDate)),
-      }),
-    }),
+  const config = readConfig(join(directory, TOKENIZER_CONFIG), "optional");
+  const files = copies(directory, TOKENIZER_FILES);
+  const templates = namedTemplates(directory);
+  if (templates) delete files[TEMPLATE_FILE];
+  const changes = {
+    ...(templates && { chat_template: templates }),
+    ...(promptStyle && { prompt_style: promptStyle }),
+    ...(promptStyle && templateDate && templateDateEntry(templateDate)),
   };
+  if (Object.keys(changes).length > 0) files[TOKENIZER_CONFIG] = json({ ...config, ...changes });
+  return files;
+}
+
+/** Both chat templates, as a config has them, where one lies in a folder below, which a checkpoint lacks. */
+function namedTemplates(directory: string) {
+  if (!existsSync(join(directory, TOOLS_TEMPLATE_FILE))) return undefined;
+  const { usual, withTools } = chatTemplates(directoryTexts(directory));
+  return [
+    ...(usual === undefined ? [] : [{ name: "default", template: usual }]),
+    { name: "tool_use", template: withTools },
+  ];
 }
 
 /** A directory's `config.json` and `generation_config.json`. */

@@ -3,8 +3,10 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import {
   CONFIG_FILE,
   GENERATION_CONFIG,
+  TEMPLATE_FILE,
   TOKENIZER_CONFIG,
   TOKENIZER_FILE,
+  TOOLS_TEMPLATE_FILE,
 } from "../modelFiles/names.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
@@ -147,13 +149,17 @@ function specialTexts(config: Config): Record<string, string> {
   return Object.fromEntries(texts.filter(isText));
 }
 
-/** A model's chat templates: a file of their own, or in the config a text, or several with names. */
+/**
+ * A model's chat templates: a file of their own, or in the config a text, or several with names. As in
+ * `transformers`, the config's count where there is no file.
+ */
 export function chatTemplates(files: TextFiles): { usual?: string; withTools?: string } {
+  const [file, toolsFile] = [files.text(TEMPLATE_FILE), files.text(TOOLS_TEMPLATE_FILE)];
   const template = files.json(TOKENIZER_CONFIG)?.["chat_template"];
   const named = (Array.isArray(template) ? template : []).filter(isRecord);
   const ofName = (name: string) => named.find((one) => one["name"] === name)?.["template"];
-  const usual = files.text("chat_template.jinja") ?? ofName("default") ?? template;
-  const withTools = files.text("additional_chat_templates/tool_use.jinja") ?? ofName("tool_use");
+  const usual = file ?? ofName("default") ?? template;
+  const withTools = toolsFile ?? (file === undefined ? ofName("tool_use") : undefined);
   return {
     ...(typeof usual === "string" && { usual }),
     ...(typeof withTools === "string" && { withTools }),

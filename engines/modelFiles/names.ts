@@ -19,11 +19,15 @@ export const TOKENIZER_FILE = "tokenizer.json";
 /** Says how a tokenizer is used, and often the chat template. Nearly every model has one. */
 export const TOKENIZER_CONFIG = "tokenizer_config.json";
 
+export const TEMPLATE_FILE = "chat_template.jinja";
+/** The chat template of conversations with tools, where they have one of their own. */
+export const TOOLS_TEMPLATE_FILE = "additional_chat_templates/tool_use.jinja";
+
 /** What a tokenizer of Hugging Face's consists of. */
 export const TOKENIZER_FILES = [
   TOKENIZER_FILE,
   TOKENIZER_CONFIG,
-  "chat_template.jinja",
+  TEMPLATE_FILE,
   "special_tokens_map.json",
   "added_tokens.json",
   "vocab.json",

@@ -1,5 +1,5 @@
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { companions } from "../../../engines/checkpoint/companions.ts";
@@ -87,4 +87,42 @@ test("an adapter without a tokenizer of its own, or with a damaged one, has its 
   const text = readFileSync(join(adapter, "tokenizer.json"), "utf8");
   writeFileSync(join(adapter, "tokenizer.json"), text.slice(0, 99));
   expect(asked).toThrow(`${join(adapter, "tokenizer.json")} is not valid JSON`);
+});
+
+const TOOL = {
+  type: "function" as const,
+  function: { name: "f", parameters: { type: "object", properties: {} } },
+};
+
+test("a template for tools in a folder of its own goes along into checkpoints and exports", async () => {
+  const { base, adapter, directory } = saved();
+  writeFileSync(join(base, "chat_template.jinja"), TEMPLATE);
+  mkdirSync(join(base, "additional_chat_templates"));
+  writeFileSync(
+    join(base, "additional_chat_templates/tool_use.jinja"),
+    `{{ tools[0].function.name }};${TEMPLATE}`,
+  );
+  const ask = (path: string) => {
+    const { tokenizer } = openCheckpoint(path);
+    const messages = [{ role: "user" as const, content: "Hi" }];
+    return [{ messages }, { messages, tools: [TOOL] }].map((request) =>
+      tokenizer.show(tokenizer.promptTokens(request, "message")),
+    );
+  };
+  const expected = ["user:Hi<|im_end|>bot:", "f;user:Hi<|im_end|>bot:"];
+  expect(ask(base)).toEqual(expected);
+  const files = companions({ shape: SHAPE, promptStyle: "message", origin: base });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(adapter, name), content);
+  for (const format of ["safetensors", "gguf"] as const) {
+    for (const model of [base, adapter]) {
+      const { path } = await exportModel(model, join(directory, `${format} ${basename(model)}`), {
+        format,
+      });
+      expect([path, ...ask(path)]).toEqual([path, ...expected]);
+    }
+  }
+  // As in transformers, a file takes the place of the config's templates, that for tools among them.
+  const whole = join(directory, "safetensors base");
+  writeFileSync(join(whole, "chat_template.jinja"), TEMPLATE);
+  expect(() => ask(whole)).toThrow("The model's chat template takes no tools");
 });
