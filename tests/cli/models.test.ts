@@ -60,6 +60,20 @@ test("kit models says on stderr that there are none", async () => {
   });
 });
 
+test("kit check reads weights without holding them", async () => {
+  const mebibytes = async (width: number) => {
+    const project = createTinyProject(tinySource({ options: 'model: "./model",' }));
+    const shape = { ...SHAPE, layers: 2, width };
+    saveModel(join(project, "model"), randomWeights(shape, 1), { shape, promptStyle: "message" });
+    const told = `process.on("exit", () => console.error(process.resourceUsage().maxRSS / 1024))`;
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(told)}`;
+    const { code, stderr } = await runKit(project, ["check"], { NODE_OPTIONS });
+    expect(code, stderr).toBe(0);
+    return Number(stderr.trim().split("\n").at(-1));
+  };
+  expect((await mebibytes(1440)) - (await mebibytes(16))).toBeLessThan(32);
+});
+
 test.each(["cache/", "./cache", "cache//hub/../hub/", "."])(
   "a model of the hub is downloaded into the folder that HF_HUB_CACHE=%s names",
   async (cache) => {

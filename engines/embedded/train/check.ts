@@ -34,8 +34,8 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
   const plan = planFor(prepared, threadCount(), onNote);
   const { examples } = data.training;
   const first = examples.at(0);
-  // Damaged weights stop a training, too.
-  if (start.source.kind === "checkpoint") start.read();
+  // Damaged weights stop a training, too. Nothing is kept of them.
+  if (start.source.kind === "checkpoint") start.read(() => () => undefined);
   // Before the training, every pair has the same loss.
   const isMeasured = loss && !objective.needsReference;
   if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");
