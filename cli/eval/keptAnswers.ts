@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, refuseLink } from "../../disk/file.ts";
 import { OWNER_ONLY } from "../../disk/modes.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
+
+/** Bytes of the answers that are kept, of all models, at most. */
+const MOST_BYTES = 2 ** 26;
 
 /** A model's answers of earlier runs, so that only what is new is asked. */
 export interface KeptAnswers {
@@ -26,6 +29,7 @@ export function openAnswers(
 ): KeptAnswers {
   const path = join(project, ".kit", "answers", `${digest(identity)}.ndjson`);
   for (const made of [dirname(path), path]) refuseLink(made);
+  forgetOldest(dirname(path));
   const answers = new Map(linesOf(path).flatMap(answerIn));
   let isTold = false;
   return {
@@ -43,6 +47,24 @@ export function openAnswers(
       }
     },
   };
+}
+
+/** Removes what was asked longest ago, beyond the limit: it is asked again. */
+function forgetOldest(directory: string): void {
+  try {
+    const files = readdirSync(directory).map((name) => {
+      const path = join(directory, name);
+      const { size, mtimeMs } = statSync(path);
+      return { path, size, mtimeMs };
+    });
+    let bytes = 0;
+    for (const { path, size } of files.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
+      bytes += size;
+      if (bytes > MOST_BYTES) rmSync(path);
+    }
+  } catch {
+    // Nothing was asked yet, another process is at it, or it is another user's.
+  }
 }
 
 /** A checkpoint's folder and files. A checkpoint never changes; another in its place has other times. */

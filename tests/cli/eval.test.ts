@@ -7,6 +7,8 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -169,6 +171,20 @@ describe("kit eval", () => {
     const checked = await runKit(project, ["check", "--json"]);
     expect(checked).toMatchObject({ code: 0, stderr: "loaded\n" });
     expect(JSON.parse(checked.stdout)).toHaveProperty("learnedTokens");
+  });
+
+  it("keeps answers up to a limit, the newest", async () => {
+    const { project, answers } = await trainedProject();
+    await runKit(project, ["eval", "latest"]);
+    const own = readdirSync(answers);
+    for (const [i, name] of ["older", "old"].entries()) {
+      const path = join(answers, `${name}.ndjson`);
+      writeFileSync(path, "");
+      truncateSync(path, 2 ** 25 + 2 ** 24);
+      utimesSync(path, 1 + i, 1 + i);
+    }
+    expect((await runKit(project, ["eval", "latest"])).code).toBe(0);
+    expect(readdirSync(answers).toSorted()).toEqual([...own, "old.ndjson"].toSorted());
   });
 
   it("says which metric gives scores that are too large to compare", async () => {
