@@ -1,7 +1,7 @@
 // Bundles the compiled modules behind each entry point, in place: Node takes about a millisecond to load
 // a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
 // A part of `npm run build`.
-import { chmodSync, readFileSync, realpathSync } from "node:fs";
+import { chmodSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -61,7 +61,11 @@ const filesFromChunk = {
 };
 
 /** Packages of a few lines without dependencies of their own. */
-const INSIDE = ["@valibot/to-json-schema", "jsonc-parser"];
+const INSIDE = [
+  ...["@valibot/to-json-schema", "jsonc-parser"],
+  // Kit uses a parser of the one, and a pattern's translation of the other.
+  ...["@huggingface/jinja", "@huggingface/tokenizers"],
+];
 
 /** Its main file hides its imports from a bundler; Node finds no names in it, so it has a default export. */
 const jsoncParser = {
@@ -78,9 +82,11 @@ const licenses = {
   name: "licenses",
   renderChunk(code, { moduleIds }) {
     const inside = INSIDE.filter((name) => moduleIds.some((id) => id.includes(`/${name}/`)));
-    const texts = inside.map((name) =>
-      readFileSync(new URL(`../node_modules/${name}/LICENSE.md`, import.meta.url), "utf8"),
-    );
+    const texts = inside.map((name) => {
+      const folder = new URL(`../node_modules/${name}/`, import.meta.url);
+      const file = readdirSync(folder).find((one) => /^LICENSE(\.md)?$/.test(one));
+      return readFileSync(new URL(file, folder), "utf8");
+    });
     return [...texts.map((text, i) => `/*! ${inside[i]}\n${text}*/\n`), code].join("");
   },
 };

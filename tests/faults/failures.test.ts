@@ -143,7 +143,7 @@ test("an engine that runs out of memory fails its job, and names the options to 
     const project = createTinyProject(tinySource(), { "data.jsonl": row });
     const sentence =
       /^The engine ran out of memory\. Use a smaller batchSize, maxLength or model\.$/;
-    const env = { NODE_OPTIONS: "--max-old-space-size=40" };
+    const env = { NODE_OPTIONS: "--max-old-space-size=140" };
     await expectFailure(harm, project, sentence, runKit(project, ["start"], env));
   }
   harm.expectNone();

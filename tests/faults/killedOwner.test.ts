@@ -23,11 +23,11 @@ const unused = () => Promise.reject(new Error("unused"));
 const trainer = createTrainer({
   name: "killed",
   model: "kit/nano",
-  dataset: { type: "jsonl", path: "unused.jsonl" },
+  dataset: [{ text: "unused" }],
   callbacks: { onLog: ({ step }) => void writeSync(1, step + "\\n") },
   engine: {
     name: "talking",
-    prepare: () => JSON.parse(config),
+    prepare: ({ dataset }) => ({ ...JSON.parse(config), dataset }),
     ...{ check: unused, load: unused },
     async train({ onEvent }) {
       for (let step = 1; ; step++) {

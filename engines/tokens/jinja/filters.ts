@@ -14,7 +14,7 @@ import { methodOf } from "./methods.ts";
 import { float, integer, round } from "./numberFilters.ts";
 import { joined, operate } from "./operators.ts";
 import { formatted } from "./percentFormat.ts";
-import { testOf } from "./tests.ts";
+import { testOf } from "./predicates.ts";
 import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
 import {
   Markup,

@@ -4,6 +4,7 @@ import { filterOf } from "./filters.ts";
 import { sliced } from "./items.ts";
 import { createLoop } from "./loop.ts";
 import { operate, signed } from "./operators.ts";
+import { testOf } from "./predicates.ts";
 import { type Scope, createScope } from "./scope.ts";
 import type {
   Applied,
@@ -15,7 +16,6 @@ import type {
   Slice,
   Statement,
 } from "./syntax.ts";
-import { testOf } from "./tests.ts";
 import {
   type Callable,
   Attributes,

@@ -47,10 +47,10 @@ function promptOf(path: string): string {
 async function train(engine: Engine, model: string, more: object, resumeFrom?: string) {
   const path = scratchFile("rows.jsonl", jsonl([ROW]));
   const { engine: _, ...tiny } = tinyConfig({ model, dataset: { type: "jsonl", path } });
-  const config = engine.prepare({ ...tiny, batchSize: 1, saveSteps: 1, ...more } as never);
+  const config = engine.prepare({ ...tiny, batchSize: 1, saveSteps: 1, ...more });
   const directory = scratchDirectory();
   const { signal } = new AbortController();
-  await engine.train({ config, directory, resumeFrom, signal, onEvent: () => {} } as never);
+  await engine.train({ config, directory, resumeFrom, signal, onEvent: () => {} });
   return join(directory, `artifacts/step-${config.maxSteps}`);
 }
 
