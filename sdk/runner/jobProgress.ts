@@ -96,6 +96,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   }
 
   function divergence(): KitError | undefined {
+    // The result is then the best checkpoint, of before.
+    if (config.loadBestModelAtEnd) return undefined;
     const began = divergedFrom(losses);
     const ended = losses.last.at(-1) ?? losses.first.at(-1);
     if (began === undefined || ended === undefined) return undefined;

@@ -27,8 +27,10 @@ export interface Run {
 export interface Runner {
   /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, `CANNOT_START` saying why */
   start: () => Promise<Run>;
-  /** The run in flight, or else the last one if its output still exists. */
+  /** The run in flight, or else the last one if its output still exists. Waits for one that is being launched. */
   last: () => Promise<Run | undefined>;
+  /** The same, without waiting. */
+  known: () => Run | undefined;
   /** The job that the last run left on other machines. The process that follows it continues the run. */
   leftJob: () => string | undefined;
   /**
@@ -103,6 +105,13 @@ export function createRunner(options: RunnerOptions): Runner {
     return { id, output, status };
   }
 
+  function known(): Run | undefined {
+    const current = inFlight();
+    if (current) return asRun(current);
+    const ended = recordedRun(project, leases);
+    return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
+  }
+
   return {
     async start() {
       if (isClosed)
@@ -121,11 +130,10 @@ export function createRunner(options: RunnerOptions): Runner {
       }
     },
     async last() {
-      const current = await settled();
-      if (current) return asRun(current);
-      const ended = recordedRun(project, leases);
-      return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
+      await settled();
+      return known();
     },
+    known,
     leftJob() {
       const last = recordedRun(project, leases);
       return last?.hasEnded() ? recordOf(last.id).job : undefined;

@@ -128,7 +128,9 @@ function start(job: object): ChildProcess {
 async function* reportsOf(program: ChildProcess): AsyncGenerator<Report> {
   if (!program.stdout) return;
   for await (const line of createInterface(program.stdout)) {
-    const report = withPlainFloats(parseJson(line)) as Report;
+    const plain = JSON.parse(line) as Report;
+    // An answer's value may have an integer beyond 2^53; a figure is a number, however large.
+    const report = plain.type === "answer" ? (withPlainFloats(parseJson(line)) as Report) : plain;
     if (report.type === "failed") throw new KitError(report.code, report.message);
     yield report;
   }
