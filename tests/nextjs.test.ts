@@ -87,7 +87,6 @@ test("file tracing takes along all that answers when kit is external, and a file
   const kept = elsewhere("kept");
   mkdirSync(kept);
   for (const [left, told] of [
-    ["@huggingface/jinja", "@huggingface/jinja"],
     ["kit/dist/engines/embedded/infer/inferWorker.js", "inferWorker.js"],
     ["kit/dist/engines/embedded/kernels", ".wasm"],
   ] as const) {
