@@ -104,12 +104,15 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     await inspect(page, "home-not-started");
     rmSync(folder);
 
+    // It learns of another tab's run with its next poll; the click is sooner.
+    await page.route("**/api/jobs", (route) => route.fulfill({ json: { jobs: [] } }));
     const other = await page.context().newPage();
     await other.goto(url);
     await runButton(other).click();
     await other.getByText(/step +50\//).waitFor();
     await runButton(page).click();
     await page.getByText("A run is in flight.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
     await page.getByText(/step +50\//).waitFor();
     await inspect(page, "home-refused");
 
