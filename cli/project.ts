@@ -8,6 +8,9 @@ import { KitError } from "../protocol/error.ts";
  */
 const USER_FOLDER = "INIT_CWD";
 
+/** What paths on the command line are relative to, whatever folder the process is in by now. */
+export const COMMAND_FOLDER = process.cwd();
+
 /**
  * Changes to the project's folder, because a trainer's paths are relative to it.
  * @returns its absolute path

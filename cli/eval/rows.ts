@@ -7,7 +7,7 @@ import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
 import { questionOf } from "../../sdk/metrics/ask.ts";
-import { userFolder } from "../project.ts";
+import { COMMAND_FOLDER } from "../project.ts";
 
 interface AskedRows {
   /** A job's folder, if the model is one's. */
@@ -38,7 +38,7 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
 
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
-        const evalDataset = { type: typeOfFile(data), path: resolve(userFolder(), data) };
+        const evalDataset = { type: typeOfFile(data), path: resolve(COMMAND_FOLDER, data) };
         // The other is not read.
         const dataset = { type: "jsonl", path: evalDataset.path } as const;
         const asked = { ...config, dataset, evalDataset };
