@@ -39,7 +39,7 @@ test("only the user can write a run's files and, bundle and models aside, read t
   expect(readable.filter((path) => !isSaved(path))).toEqual(["build/index.mjs"]);
   expect(readable.some(isSaved)).toBe(true);
   expect(having("600")).toEqual([
-    ...["events.ndjson", "job.json", "lease.json"].map((name) => `jobs/<id>/${name}`),
+    ...["data.jsonl", "events.ndjson", "job.json", "lease.json"].map((name) => `jobs/<id>/${name}`),
     ...["run/lease.json", "run/output.log"],
   ]);
   expect(folders.length + readable.length + having("600").length).toBe(modes.length);
