@@ -8,7 +8,11 @@ from typing import Any
 import torch
 from kit_engine.dataset import read_training_data
 from kit_engine.errors import KitError
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
 from torch import distributed
+from transformers import PreTrainedTokenizerFast
 
 
 def of_two(work: Any, path: str) -> Any:
@@ -44,11 +48,14 @@ def lose(rank: int, path: str, errors: Any) -> None:
     os._exit(0)
 
 
-def tokenizer(text: str) -> dict[str, list[int]]:
-    return {"input_ids": list(text.encode())}
+def byte_tokenizer() -> Any:
+    vocab = {one: i for i, one in enumerate(sorted(ByteLevel.alphabet()))}
+    own = Tokenizer(BPE(vocab=vocab, merges=[]))
+    own.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    return PreTrainedTokenizerFast(tokenizer_object=own)
 
 
-tokenizer.eos_token_id = tokenizer.bos_token_id = None
+tokenizer = byte_tokenizer()
 
 
 def read(rank: int, path: str, told: Any) -> None:
