@@ -2,7 +2,7 @@ import type { EventData } from "../protocol/event.ts";
 import { formatCount, formatCounted } from "../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
 
-/** Fewer rows are no task. */
+/** Too few rows to learn a task from, below this. */
 const FEW = 5;
 const MANY_PASSES = 20;
 
