@@ -1,5 +1,5 @@
 import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
-import constants from "./python/kit_engine/constants.json" with { type: "json" };
+import constants from "./constants.json" with { type: "json" };
 
 type Length = Pick<
   TrainConfig,

@@ -8,6 +8,6 @@ const ENGINES = ["python", "ray"].map((name) => join("engines", name));
 const outDir = resolve(process.argv[2] ?? join(ROOT, "dist"));
 for (const engine of ENGINES) {
   for (const name of readdirSync(join(ROOT, engine), { recursive: true, encoding: "utf8" })) {
-    if (/\.(py|json|txt)$/.test(name)) cpSync(join(ROOT, engine, name), join(outDir, engine, name));
+    if (/\.(py|txt)$/.test(name)) cpSync(join(ROOT, engine, name), join(outDir, engine, name));
   }
 }

@@ -40,6 +40,7 @@ it.each([
   ["src/new.ts", "path", RUNS_IN_BROWSER],
   ["engines/new.ts", "./embedded/index.ts", "may not import one of them"],
   ["engines/dataset/new.ts", "../embedded/index.ts", "may not import one of them"],
+  ["engines/dataset/new.ts", "../embedded/kernels/assembly/tsconfig.json", "may not import one"],
   ["engines/tokens/new.ts", "../families/dimensions.ts", "The rooms before families/"],
   ["engines/embedded/step/new.ts", "../train/backend.ts", "The rooms before train/"],
   ["sdk/new.ts", `../${ENGINE}`, "sdk/engine.ts and sdk/engines.ts alone"],

@@ -39,7 +39,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     ) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed|wide)\.wasm$/.test(path) ||
     /^dist\/engines\/python\/(run|kit_engine\/(objectives\/)?\w+)\.py$/.test(path) ||
-    path === "dist/engines/python/kit_engine/constants.json" ||
+    path === "dist/engines/constants.json" ||
     /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+|favicon\/\w+\.svg)$/.test(path) ||
@@ -61,7 +61,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/embedded/kernels/relaxed.wasm",
       "dist/engines/embedded/kernels/wide.wasm",
       "dist/engines/python/run.py",
-      "dist/engines/python/kit_engine/constants.json",
+      "dist/engines/constants.json",
       "dist/engines/python/kit_engine/main.py",
       "dist/engines/ray/kit_ray/driver.py",
       "dist/page/index.html",

@@ -1,4 +1,4 @@
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 /** Parts between commas, semicolons or tabs without a space after them, which prose would have. */
 const PARTS = new RegExp(`^${constants.csvLine}$`);

@@ -1,7 +1,7 @@
 import { formatCounted } from "../../protocol/format.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 /** `rowKeys` are beside those of the row's form. A dataset whose keys are data has no end of them. */
 const { rowKeys, messageKeys, mostNamedKeys } = constants;

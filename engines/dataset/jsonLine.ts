@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { isCsv } from "./csv.ts";
 import { lineNotJson } from "./notJson.ts";
 

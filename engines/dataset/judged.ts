@@ -1,7 +1,7 @@
 import type { Message, Tool } from "../../protocol/chat.ts";
 import { WholeFloat } from "../../protocol/json.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
 import {

@@ -1,6 +1,6 @@
 import { NEWLINE } from "../../disk/newline.ts";
 import { KitError } from "../../protocol/error.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { openText } from "./textFile.ts";
 
 const CARRIAGE_RETURN = 0x0d;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Message, type Tool, asTools, problemOfTools } from "../../protocol/chat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { isWhole, sharedLength, splitAt } from "./question.ts";
 import type { RowForm } from "./rowForm.ts";

@@ -1,7 +1,7 @@
 import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";

@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 /** Rows of a pretrained model are longer only if asked for: its context may be 100 times as long. */
 const MOST_BY_DEFAULT = constants.longestRowByDefault;

@@ -11,7 +11,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { problemOfSystem, withSystem } from "../../protocol/system.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { isWhole, splitAt } from "./question.ts";
 
 /** A line of a dataset as an object, before its form is known. */

@@ -1,5 +1,5 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { NORM_EPSILON, ropeTheta } from "./constants.ts";
 import type { Projection } from "./projections.ts";

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
+import constants from "../constants.json" with { type: "json" };
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { openCache } from "../hub/hubCache.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { TOKENIZER_CONFIG } from "../modelFiles/names.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { ADAPTER_CONFIG, recordedBase } from "./peftConfig.ts";
 
 /** A base beside its adapter is found there even after the project has moved. */

@@ -3,7 +3,7 @@ import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
-import constants from "./kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import type { ModelFolders } from "./model.ts";
 
 /** The first line to a process that trains or checks. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { KitError, readToResume } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
+import constants from "../constants.json" with { type: "json" };
 import { ownFile } from "../ownFile.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
@@ -68,14 +69,16 @@ export function withCode(
   return [...own, ...data.files(own)];
 }
 
-/** Only the programs. */
+/** Only the programs and their constants. */
 export function codeFiles(): PackedFile[] {
-  return Object.entries(codeFolders()).flatMap(([folder, file]) =>
+  const programs = Object.entries(codeFolders()).flatMap(([folder, file]) =>
     programsIn(dirname(file)).map(([name, path]) => ({
       path: `${folder}/${name}`,
       bytes: readFileSync(path),
     })),
   );
+  const shared = Buffer.from(JSON.stringify(constants));
+  return [...programs, { path: "kit_engine/constants.json", bytes: shared }];
 }
 
 /** Gathers files by their places in the package. */
@@ -125,7 +128,7 @@ export function createPackage(cluster: Cluster) {
 
 function programsIn(folder: string): [name: string, path: string][] {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => /\.(py|json)$/.test(name));
+  const names = all.filter((name) => name.endsWith(".py"));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 

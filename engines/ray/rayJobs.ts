@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError } from "../../protocol/error.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import { assertReady } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Answer, createHttp, unreachable } from "./http.ts";

@@ -1,6 +1,6 @@
 import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 import type { Render } from "./chatTemplate.ts";
 import { createTokenFinder } from "./tokenFinder.ts";
 

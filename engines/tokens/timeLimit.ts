@@ -1,5 +1,5 @@
 import { Script, createContext } from "node:vm";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 const LONGEST_MS = constants.templateSeconds * 1000;
 const CONTEXT = createContext({ work: undefined });

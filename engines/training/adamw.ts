@@ -1,4 +1,4 @@
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 /** AdamW's settings, the same on every backend. */
 export const ADAMW = {

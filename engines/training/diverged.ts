@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../constants.json" with { type: "json" };
 
 /** The suggested learning rate, as a share of the failed one. */
 const LOWER = constants.loweredRate;

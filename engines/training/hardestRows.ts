@@ -1,6 +1,6 @@
 import type { HardRow } from "../../protocol/trainingCheck.ts";
+import constants from "../constants.json" with { type: "json" };
 import { piecesOf } from "../examples/pieces.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { Preparation } from "./preparation.ts";
 import { type Learning, measureBatch } from "./step.ts";
 

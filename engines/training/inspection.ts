@@ -1,6 +1,6 @@
 import type { DatasetReport } from "../../protocol/trainingCheck.ts";
+import constants from "../constants.json" with { type: "json" };
 import type { RowForm } from "../dataset/rowForm.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { Span } from "../tokens/tokenizer.ts";
 
 /** A row as it is read for a training. */

@@ -1,6 +1,7 @@
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
+import constants from "../constants.json" with { type: "json" };
 import { keepLeftOut } from "../dataset/leftOut.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
@@ -8,7 +9,6 @@ import { weightShapes } from "../families/tensorShapes.ts";
 import { adapterShapes } from "../lora/adapter.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { stepCount } from "../schedule.ts";
 import type { Inspection } from "./inspection.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";

@@ -1,8 +1,8 @@
 import { evalName } from "../../protocol/evaluation.ts";
 import type { EventData, Measured } from "../../protocol/event.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
+import constants from "../constants.json" with { type: "json" };
 import { type Mean, addMeans } from "../objectives/objective.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { EvaluationResult } from "./evaluation.ts";
 
 type Log = EventData["training.log"];

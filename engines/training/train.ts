@@ -11,11 +11,11 @@ import {
   readResumed,
   trainerState,
 } from "../checkpoint/trainerState.ts";
+import constants from "../constants.json" with { type: "json" };
 import type { Sequence } from "../examples/examples.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { learningRate } from "../schedule.ts";
 import type { PlanBackend } from "./backend.ts";
 import { assertFinite } from "./divergence.ts";

@@ -75,6 +75,7 @@ describe("cancel", () => {
 
   it("ends an answer that is being generated", async () => {
     enterProject();
+    const answered = vi.fn();
     const trainer = createTinyTrainer({
       ...ENDLESS,
       saveSteps: 1,
@@ -83,13 +84,12 @@ describe("cancel", () => {
         async onCheckpoint({ infer }) {
           const answer = infer({ prompt: "1" });
           void trainer.cancel();
-          await answer;
+          answered(await answer);
         },
       },
     });
-    const since = performance.now();
     expect((await trainer.wait()).job.status).toBe("cancelled");
-    expect(performance.now() - since).toBeLessThan(15_000);
+    expect(answered).not.toHaveBeenCalled();
   });
 
   it("after the end changes nothing", async () => {

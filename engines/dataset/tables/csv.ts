@@ -2,7 +2,7 @@ import { pipeline } from "node:stream";
 import type { CsvError, CsvErrorCode, InfoRecord, Options } from "csv-parse";
 import { isKitError } from "../../../protocol/error.ts";
 import { formatCounted } from "../../../protocol/format.ts";
-import constants from "../../python/kit_engine/constants.json" with { type: "json" };
+import constants from "../../constants.json" with { type: "json" };
 import { type TableRow, duplicateIn, invalid } from "./tableRow.ts";
 import { readUtf8 } from "./utf8.ts";
 

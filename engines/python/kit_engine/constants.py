@@ -4,5 +4,9 @@ import json
 import os
 from typing import Any
 
-with open(os.path.join(os.path.dirname(__file__), "constants.json"), encoding="utf-8") as file:
+FOLDER = os.path.dirname(__file__)
+# A job takes the file to a cluster beside this module; in Kit it lies in engines/.
+PATHS = [os.path.join(FOLDER, *above, "constants.json") for above in ([], ["..", ".."])]
+
+with open(next(filter(os.path.exists, PATHS)), encoding="utf-8") as file:
     CONSTANTS: dict[str, Any] = json.load(file)

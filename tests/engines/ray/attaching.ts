@@ -49,7 +49,7 @@ export function describeAttaching(at: () => Place): void {
     harm.expectNone();
   });
 
-  it("is left with --detach, attached to, and cancelled there by Ctrl-C in seconds", async () => {
+  it("is left with --detach, attached to, and cancelled there by Ctrl-C", async () => {
     const harm = createHarm("Ray: detached, attached to, cancelled by Ctrl-C");
     const { id, job, logged, kit, asked } = createRayProject(at(), `${SIZE} ${ENDLESS}`);
     const detached = await kit("start", "--detach").ended;
@@ -61,10 +61,8 @@ export function describeAttaching(at: () => Place): void {
     harm.also(typeof job()?.lastHeardAt, "string");
     const { child, printed, ended } = kit("attach", id());
     await printed(/called 50\n/);
-    const began = performance.now();
     child.kill("SIGINT");
     expect((await ended).code).toBe(130);
-    expect(performance.now() - began).toBeLessThan(15_000);
     harm.also(job()?.status, "cancelled");
     harm.also((await asked()).status, "STOPPED");
     expectEachOnce(logged(), harm);

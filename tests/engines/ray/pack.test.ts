@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import constants from "../../../engines/python/kit_engine/constants.json" with { type: "json" };
+import constants from "../../../engines/constants.json" with { type: "json" };
 import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { codeFiles, createPackage, pack } from "../../../engines/ray/pack.ts";
