@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { SECURITY_HEADERS } from "./headers.ts";
 import { errorBody } from "./respond.ts";
@@ -26,16 +26,18 @@ function sentenceOf(status: number, { advice }: Site): string {
 }
 
 /**
- * Answers malformed requests, which never reach the request handler, on the bare socket.
- * @param isAnswering whether a request on this connection awaits an answer, and would take this one for it
+ * Answers malformed and late requests, which never reach the request handler whole, on the bare socket.
+ * @param answeringOn what a connection awaits; the answer to a whole request would be taken for this one
  */
 export function answerClientErrors(
   server: Server,
   site: Site,
-  isAnswering: (socket: Duplex) => boolean,
+  answeringOn: (socket: Duplex) => ServerResponse | undefined,
 ): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || isAnswering(socket)) socket.destroy();
+    const answering = answeringOn(socket);
+    const isAnothers = answering && (answering.headersSent || answering.req.complete);
+    if (!socket.writable || isAnothers) socket.destroy();
     else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, site);
   });
   server.on("connect", (_, socket) => answer(socket, 405, site));

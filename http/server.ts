@@ -7,10 +7,12 @@ import {
   createServer,
 } from "node:http";
 import { hostname } from "node:os";
+import type { Duplex } from "node:stream";
 import { messageOf } from "../protocol/error.ts";
 import { answerClientErrors } from "./clientErrors.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
+import { answerHalfClosed } from "./halfClosed.ts";
 import { setSecurityHeaders } from "./headers.ts";
 import { inTurn } from "./inTurn.ts";
 import {
@@ -36,6 +38,8 @@ export interface HttpServerOptions {
   limits?: Partial<Limits> | undefined;
   /** Makes what asks for a token; omit to require none. `trust` takes connections that have shown it. */
   gate?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
+  /** Whether a client may close its side before its answer comes. Default: it is gone then. */
+  answersHalfClosed?: boolean | undefined;
   /** Called first with each answer, refusals included. */
   prepare?: ((response: ServerResponse) => void) | undefined;
   /** Answers what the guard lets in. */
@@ -109,9 +113,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // With `Expect`, the client sends its body only after our answer.
   server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
   connections.watch(server);
-  answerClientErrors(server, site, (socket) =>
-    [...unanswered].some((response) => response.socket === socket),
-  );
+  const answeringOn = (socket: Duplex) =>
+    [...unanswered].find((response) => response.socket === socket);
+  answerClientErrors(server, site, answeringOn);
+  if (options.answersHalfClosed) answerHalfClosed(server, answeringOn);
 
   return {
     server,

@@ -67,7 +67,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
   };
   const route = createRouter(ROUTE_TABLE, SITE);
   const { server, allAnswered } = createHttpServer({
-    ...{ site: SITE, host, allowedHosts, allowedOrigins, limits },
+    ...{ site: SITE, host, allowedHosts, allowedOrigins, limits, answersHalfClosed: true },
     gate: key === undefined ? undefined : (trust) => createKeyGate(key, trust),
     prepare: (response) =>
       response.setHeader("x-request-id", `req_${randomUUID().replaceAll("-", "")}`),

@@ -204,9 +204,13 @@ describe("a body", () => {
     const limits = { requestMs: 300, headersMs: 300, checkMs: 50 };
     const model = sayBack();
     const { port } = await serve(model, { limits, maxWaiting: 0, atOnce: 1 });
-    const { socket, closed } = await openRaw(port);
-    socket.write(bytesOf('{"model"', ["Content-Length: 100"]));
-    await closed();
+    for (const begun of [[], ["Transfer-Encoding: chunked"]]) {
+      const { socket, closed } = await openRaw(port);
+      socket.write(bytesOf("1\r\n{", ["Content-Length: 100", ...begun].slice(-1)));
+      const answer = await closed();
+      expect(statusesIn(answer)).toEqual([408]);
+      expect(answer).toContain("took too long to arrive. Send it again.");
+    }
     expect(model.asked).toEqual([]);
     const other = await openRaw(port);
     other.socket.write(ask("1"));
@@ -269,14 +273,58 @@ describe("places", () => {
     await isAsked(model, before + 1);
   });
 
-  it("are free when a client has sent its request and closed its side", async () => {
+  it("are kept for clients that have closed their side and still read", async () => {
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const model = standIn(async (_, onPiece) => {
+      await gate;
+      onPiece?.({ text: "after all" });
+      return { text: "after all", finishReason: "stop", promptTokens: 1, tokens: 1 };
+    });
+    const { port } = await serve(model);
+    const clients = await Promise.all([false, true].map(() => openRaw(port)));
+    for (const [n, { socket }] of clients.entries()) socket.end(ask("1", { stream: n === 1 }));
+    await isAsked(model, 2);
+    for (const { until } of clients) await until(/(102 Processing[^]*){2}/);
+    goOn();
+    for (const { closed } of clients) {
+      expect(await closed()).toMatch(/102 Processing\r\n\r\nHTTP\/1.1 200 OK[^]*after all/);
+    }
+  });
+
+  it("are free when a client of HTTP/1.0, as a proxy, has closed its side", async () => {
     const model = neverAnswers();
     const { port } = await serve(model);
-    const { socket } = await openRaw(port);
-    socket.write(ask("1"));
+    const { socket, closed } = await openRaw(port);
+    socket.write(ask("1").toString().replace("HTTP/1.1", "HTTP/1.0"));
     await isAsked(model, 1);
     socket.end();
+    expect(await closed()).toBe("");
     await isFree(model);
+  });
+
+  it("of a connection are 33 at a time; one request more gets a 429, which ends it", async () => {
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const model = standIn(async () => {
+      await gate;
+      return { text: "", finishReason: "stop", promptTokens: 1, tokens: 1 };
+    });
+    const { port } = await serve(model, { atOnce: 1, maxWaiting: 0 });
+    const { socket, closed } = await openRaw(port);
+    socket.write(Buffer.concat(Array.from({ length: 60 }, () => ask("1"))));
+    await isAsked(model, 1);
+    goOn();
+    const answers = await closed();
+    expect(statusesIn(answers)).toEqual([...Array.from({ length: 33 }, () => 200), 429]);
+    expect(answers).toContain("Wait for their answers, then send more.");
+  });
+
+  it("are not kept for a body that its client cuts", async () => {
+    const { port } = await serve();
+    const { socket, closed } = await openRaw(port);
+    socket.end(bytesOf('{"model"', ["Content-Length: 100"]));
+    expect(statusesIn(await closed())).toEqual([400]);
   });
 
   it("hold one request of a connection at a time, however many it sends", async () => {
