@@ -53,6 +53,10 @@ const COMMANDS: Record<string, Listed> = {
     does: "follow a job that trains on other machines",
     load: () => import("./commands/attach.ts"),
   },
+  cancel: {
+    does: "cancel a job, in whichever process it runs",
+    load: () => import("./commands/cancel.ts"),
+  },
   ui: {
     does: "serve the page that starts runs and shows them live",
     load: () => import("./commands/ui.ts"),

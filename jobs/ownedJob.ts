@@ -8,6 +8,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
+import { watchCancelRequest } from "./cancelRequest.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type JobLease, type Lease, holdLease } from "./lease.ts";
@@ -33,6 +34,8 @@ export interface OwnedJob {
   recordRemote: (location: RemoteLocationRecord) => void;
   /** Aborted when another process has taken the job, which it found without a sign of this one. */
   taken: AbortSignal;
+  /** Aborted when another process asks for the job's end. */
+  cancelled: AbortSignal;
   /** Gives the job up. Idempotent. */
   close: () => void;
 }
@@ -87,6 +90,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
     log.close();
     throw error;
   }
+  const cancelRequest = watchCancelRequest(directory);
   const orCannotWrite = (write: () => void) => {
     try {
       write();
@@ -95,7 +99,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
     }
   };
   return {
-    ...{ job, directory, taken: taken.signal },
+    ...{ job, directory, taken: taken.signal, cancelled: cancelRequest.signal },
     append(event) {
       taken.signal.throwIfAborted();
       log.append(event);
@@ -109,6 +113,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
       syncJob(directory);
     },
     close() {
+      cancelRequest.stop();
       lease.release();
       log.close();
     },

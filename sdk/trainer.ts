@@ -1,4 +1,4 @@
-import { KitError } from "../protocol/error.ts";
+import { jobCancelled } from "../jobs/cancelRequest.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
@@ -92,10 +92,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   let started: StartedJob | undefined;
   let { resume } = checked.config;
 
-  const cancel = () =>
-    cancellation.abort(
-      new KitError("CANCELLED", "The job was cancelled. Start another to train again."),
-    );
+  const cancel = () => cancellation.abort(jobCancelled());
   if (checked.abortSignal?.aborted) cancel();
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
   const begin = () => beginJob(beginning, resume);

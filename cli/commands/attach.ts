@@ -1,13 +1,7 @@
-import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { assertRemote, assertReadable } from "../../remote/takeJob.ts";
-import { tellServer } from "../../remote/tellServer.ts";
-import { DRIVER } from "../../sdk/trainer.ts";
-import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { findJob, noJob } from "../findJob.ts";
-import { exitOnSignals, printJob } from "../jobRun.ts";
-import { explainExit, loadEntry } from "../loadEntry.ts";
-import { printError } from "../print.ts";
+import { followJob } from "../followJob.ts";
 import { enterProject } from "../project.ts";
 
 /**
@@ -24,8 +18,6 @@ export const command = createCommand("attach")
     }),
   )
   .action(async (named, options) => {
-    const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
-    const early = exitOnSignals(explain);
     const project = enterProject(options.project);
     const job = findJob(project, named);
     if (!job) {
@@ -33,14 +25,5 @@ export const command = createCommand("attach")
       throw noJob(project, named, "job");
     }
     assertRemote(project, job.id);
-    const bundle = await ensureBundle(project, undefined, (stale) => {
-      printError(`kit: ${stale}`);
-      tellServer({ kind: "warning", text: stale });
-    });
-    const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
-    const run = printJob({ trainer, project });
-    await trainer[DRIVER].attach(job.id);
-    run.heedSignals();
-    early.stop();
-    process.exit(await run.exitCode());
+    process.exit(await followJob(project, job.id));
   });

@@ -119,8 +119,8 @@ function run(
   if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
   const { engine, callbacks, metrics } = checked;
   const ended = runJob({
-    ...{ job: owned, config, engine, callbacks, metrics, cancel, leave, failure, observer },
-    ...how,
+    ...{ job: owned, config, engine, callbacks, metrics, leave, failure, observer },
+    ...{ ...how, cancel: AbortSignal.any([cancel, owned.cancelled]) },
   });
   return { created, ended };
 }

@@ -238,7 +238,7 @@ describe("a job that runs elsewhere", () => {
     );
     const [winner] = both.filter(({ child }) => child !== loser.child);
     const refusal = (pid = 0) =>
-      `^kit: Process ${pid} on \\S+ follows job ${id()} already\\. See it in kit ui; to cancel it, run there: kill -INT ${pid}\n$`;
+      `^kit: Process ${pid} on \\S+ follows job ${id()} already\\. See it in kit ui; to cancel it, run npx kit cancel ${id()}\n$`;
     expect(loser.code).toBe(1);
     expect(loser.stderr).toMatch(new RegExp(refusal(winner?.child.pid)));
     const third = await attach().ended;

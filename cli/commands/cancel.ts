@@ -1,0 +1,84 @@
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { requestCancel } from "../../jobs/cancelRequest.ts";
+import { leaseOwner } from "../../jobs/lease.ts";
+import { type JobStore, createJobStore } from "../../jobs/store.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { type Job, isFinal } from "../../protocol/job.ts";
+import { printable } from "../../protocol/printable.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
+import { EXIT_CODE } from "../exitCode.ts";
+import { findJob, noJob } from "../findJob.ts";
+import { followJob } from "../followJob.ts";
+import { print, printError } from "../print.ts";
+import { enterProject } from "../project.ts";
+
+const POLL_MS = 200;
+/** A step or a callback may take a while. */
+const PATIENCE_MS = 15_000;
+
+/**
+ * Cancels a job that is queued or running, in whichever process, and waits for its end.
+ * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED` also for one that ended otherwise meanwhile;
+ * `CANNOT_WRITE`, and those of `kit attach` for a job on other machines that nobody follows
+ */
+export const command = createCommand("cancel")
+  .argument("<job>", 'a job id or its prefix, or "latest"')
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit cancel latest": "end the newest job; its checkpoints stay",
+      "kit jobs | grep ^running": "the job that trains",
+    }),
+  )
+  .action(async (named, options) => {
+    const project = enterProject(options.project);
+    const job = findJob(project, named);
+    if (!job) throw noJob(project, named, "job");
+    const { id, name, status } = job;
+    if (isFinal(status)) throw ended(`Job ${id} has already ended`, status);
+    print(`cancelling job ${id} ${printable(name)}`);
+    const end = await cancel(project, job);
+    if (end !== "cancelled") throw ended(`Job ${id} ended before it could be cancelled`, end);
+    print(`cancelled job ${id}; its checkpoints stay`);
+    // The project's code, if it ran, may have left something open.
+    process.exit(EXIT_CODE.completed);
+  });
+
+/** @returns the job's final status; undefined if it was deleted meanwhile */
+async function cancel(project: string, { id }: Job): Promise<Job["status"] | undefined> {
+  const jobs = createJobStore(project);
+  let patienceEnds = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const status = jobs.get(id)?.job.status;
+    if (!status || isFinal(status)) return status;
+    if (jobs.leaseOf(id) === "remote") await cancelRemote(project, id);
+    else requestCancel(dirname(jobs.logPath(id)));
+    if (performance.now() > patienceEnds) {
+      patienceEnds = Infinity;
+      printError(busy(jobs, id));
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** Nobody follows the job here, so this process does. */
+async function cancelRemote(project: string, id: string): Promise<void> {
+  try {
+    const code = await followJob(project, id, (trainer) => void trainer.cancel());
+    if (code === EXIT_CODE.failed) process.exit(code);
+  } catch (error) {
+    // Another process follows it by now, or it has ended.
+    if (!isKitError(error) || !["JOB_TAKEN", "JOB_ENDED"].includes(error.code)) throw error;
+  }
+}
+
+function busy(jobs: JobStore, id: string): string {
+  const { pid = "?", host = "another machine" } = leaseOwner(dirname(jobs.logPath(id))) ?? {};
+  return `still waiting: process ${pid} on ${host} is busy. To end it by force, run there: kill -KILL ${pid}`;
+}
+
+function ended(how: string, status: string | undefined): KitError {
+  return new KitError("JOB_ENDED", `${how}: ${status ?? "it was deleted"}.`);
+}
