@@ -36,6 +36,8 @@ export function createLibrary(path: string, file: Config): Library {
 }
 
 function openLibrary(file: Config): Library {
+  const { version = "1.0" } = file;
+  if (version !== "1.0") throw new UnknownPart(`the version ${JSON.stringify(version)}`);
   const model = createModel(file, measureOf(file));
   const normalize = createNormalizer(file);
   const added = createAddedTokens(file, model, normalize);

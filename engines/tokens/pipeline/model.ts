@@ -45,6 +45,8 @@ export function vocabularyOf({ vocab }: Config): Pick<Model, "idOf" | "tokenOf" 
     if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= MOST_IDS) {
       throw new Error('the "vocab" of its model is not an object of ids');
     }
+    // Which of them an answer has is chance, with Hugging Face's tokenizers.
+    if (id in tokens) throw new Error(`two tokens of its vocabulary have the id ${id}`);
     ids.set(token, id);
     tokens[id] = token;
   }

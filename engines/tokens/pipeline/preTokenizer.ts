@@ -22,8 +22,27 @@ export function createPreTokenizer(file: Config): Cut {
       'the prepend_scheme "first" beside a normalizer that may take the first character away',
     );
   }
+  if (part && marksLate(part, optionalPart(file, "normalizer") !== undefined)) {
+    throw new UnknownPart(
+      'the prepend_scheme "first" behind steps that may cut what the first character became',
+    );
+  }
   return part ? cutOf(part) : (piece) => [piece];
 }
+
+/** Each part of what the first character became is first to Hugging Face's tokenizers. */
+function marksLate(part: Config, grows: boolean): boolean {
+  if (part["type"] !== "Sequence") return false;
+  const parts = partsOf("pre_tokenizer", part, "pretokenizers");
+  const last = parts.findLastIndex(marksFirst);
+  return last > 0 && (grows || parts.slice(0, last).some((one) => !CUTS.has(String(one["type"]))));
+}
+
+/** Steps that add and replace nothing. */
+const CUTS = new Set([
+  ...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"],
+  ...["CharDelimiterSplit", "FixedLength"],
+]);
 
 /** Whether it puts a space before the text alone. */
 function marksFirst(part: Config): boolean {

@@ -88,6 +88,7 @@ test.each([
   ["model", { type: "Morphemes" }, 'a model of the type "Morphemes"'],
   ["normalizer", { type: "Romanize" }, 'a normalizer of the type "Romanize"'],
   ["pre_tokenizer", { type: "UnicodeScripts" }, 'a pre_tokenizer of the type "UnicodeScripts"'],
+  ["version", "2.0", 'the version "2.0"'],
   ["decoder", { type: "CTC" }, 'a decoder of the type "CTC"'],
   ["post_processor", { type: "Twice" }, 'a post_processor of the type "Twice"'],
   [
@@ -114,12 +115,27 @@ test("a space before the text alone is refused where what it begins with may go"
 });
 
 test.each([
+  [
+    { type: "NFKD" },
+    { type: "Split", pattern: { Regex: "." }, behavior: "Isolated", invert: true },
+  ],
+  [null, { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true }],
+])("and where it may be cut, behind %j and %j", (normalizer, step) => {
+  const pre = { type: "Sequence", pretokenizers: [step, FIRST] };
+  expect(() => open("Llama 2", { normalizer, pre_tokenizer: pre })).toThrow(
+    'has the prepend_scheme "first" behind steps that may cut what the first character became, which Kit does not do',
+  );
+});
+
+test.each([
   ["added_tokens", "none", "its added_tokens are not a list of objects"],
   ["added_tokens", { id: 7 }, '"content" is not a text'],
   ["normalizer", { type: "Prepend" }, '"prepend" is not a text'],
   ["pre_tokenizer", { ...FIRST, replacement: "▁▁" }, '"replacement" is not one character'],
   ["model", { merges: [["the", "nothing"]] }, 'its merge ["the","nothing"] is none of'],
   ["model", { vocab: [] }, 'the "vocab" of its model is not an object of ids'],
+  // Which of them an answer has is chance, with Hugging Face's tokenizers.
+  ["model", { vocab: { a: 0, b: 0 } }, "two tokens of its vocabulary have the id 0"],
 ])("a damaged %s is told: %j", (part, value, problem) => {
   const parts = { [part]: part === "added_tokens" ? [value] : value };
   expect(() => open("Llama 2", parts)).toThrow(`tokenizer.json cannot be read: ${problem}`);
