@@ -7,5 +7,10 @@ export default defineConfig({
   // Relative, so that the page works behind any path prefix.
   base: "./",
   // One script, so nothing to preload.
-  build: { outDir: "dist/page", modulePreload: { polyfill: false } },
+  build: {
+    outDir: "dist/page",
+    modulePreload: { polyfill: false },
+    // A note on a slow build is no fault of it.
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
 });

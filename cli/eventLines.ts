@@ -6,12 +6,8 @@ import { formatCount, formatCounted, formatDuration } from "../protocol/format.t
 import { secondsLeft } from "../protocol/pace.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
 import { NO_PROGRESS, advance } from "../protocol/progress.ts";
-import {
-  type JobArguments,
-  type TrainConfig,
-  isPretrained,
-  rowsPerStep,
-} from "../protocol/trainConfig.ts";
+import { type TrainConfig, isPretrained, rowsPerStep } from "../protocol/trainConfig.ts";
+import type { JobArguments } from "../protocol/trainerOptions.ts";
 import { lostRows } from "./lostRows.ts";
 import { lossesOf, resultOf } from "./resultWords.ts";
 import { trainingWarnings } from "./trainingWarnings.ts";

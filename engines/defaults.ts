@@ -5,40 +5,18 @@ import {
   type EngineSettings,
   type LoraConfig,
   type TrainConfig,
-  type TrainingArguments,
   ALL_LINEAR,
   isPretrained,
 } from "../protocol/trainConfig.ts";
-
-/** A training's kind: all of a model with random weights, all of a checkpoint, or an adapter of one. */
-type Kind = "preset" | "pretrained" | "lora";
+import {
+  type TrainingArguments,
+  type TrainingKind,
+  LENGTH_ARGUMENTS,
+  TRAINING_ARGUMENTS,
+  defaultsOf,
+} from "../protocol/trainerOptions.ts";
 
 const MODEL = "kit/nano";
-const MAX_STEPS = 400;
-
-/** Good for small models that start from random weights. */
-const PRESET: TrainingArguments = {
-  batchSize: 32,
-  gradientAccumulationSteps: 1,
-  learningRate: 4e-3,
-  lrSchedulerType: "cosine",
-  warmupSteps: 20,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  loggingSteps: 5,
-  saveSteps: 100,
-  seed: 42,
-};
-
-/**
- * A pretrained model forgets unless its steps are small; an adapter is small itself and starts at 0.
- * It is larger, and its rows are longer, so that fewer of them fit in memory.
- */
-const ARGUMENTS: Record<Kind, TrainingArguments> = {
-  preset: PRESET,
-  pretrained: { ...PRESET, batchSize: 4, learningRate: 2e-5 },
-  lora: { ...PRESET, batchSize: 4, learningRate: 2e-4 },
-};
 
 /** Those of TRL's `DPOConfig` and `KTOConfig`. */
 const DPO = { beta: 0.1, labelSmoothing: 0, sftWeight: 0 };
@@ -56,10 +34,11 @@ export function withDefaults(
   linear: readonly string[] = [],
 ): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
-  const { maxSteps = numTrainEpochs === undefined ? MAX_STEPS : undefined } = asked;
+  const steps = numTrainEpochs === undefined ? LENGTH_ARGUMENTS.maxSteps.default : undefined;
+  const { maxSteps = steps } = asked;
   const objective = objectiveOf(asked.objective);
   const chosen = {
-    ...ARGUMENTS[kindOf(model, lora)],
+    ...defaultsOf(kindOf(model, lora)),
     ...(objective && { learningRate: lora ? COMPARING.lora : COMPARING.whole }),
     ...givenArguments(asked),
   };
@@ -102,13 +81,15 @@ function loraWithDefaults(
 }
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */
-function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): Kind {
+function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): TrainingKind {
   if (!isPretrained(model)) return "preset";
   return lora ? "lora" : "pretrained";
 }
 
 function givenArguments(asked: Partial<TrainingArguments>): Partial<TrainingArguments> {
-  return Object.fromEntries(Object.entries(given(asked)).filter(([name]) => name in PRESET));
+  return Object.fromEntries(
+    Object.entries(given(asked)).filter(([name]) => name in TRAINING_ARGUMENTS),
+  );
 }
 
 /** Without what is undefined. */

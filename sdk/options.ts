@@ -2,17 +2,17 @@ import * as v from "valibot";
 import type { DatasetCode, DatasetInput } from "../protocol/dataset.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import { EVAL_LOSS, isLowerBetter } from "../protocol/evaluation.ts";
+import { isLowerBetter } from "../protocol/evaluation.ts";
 import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
   AskedLora,
-  JobArguments,
   JobConfig,
   ModelShape,
   TrainConfig,
 } from "../protocol/trainConfig.ts";
+import { type JobArguments, JOB_ARGUMENTS } from "../protocol/trainerOptions.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
 import {
@@ -135,11 +135,11 @@ type Arguments = AskedConfig & Partial<JobArguments>;
 /** What Kit itself implements, with its defaults, and what is the engine's. */
 function splitArguments({
   saveTotalLimit,
-  loadBestModelAtEnd = false,
-  metricForBestModel = EVAL_LOSS,
+  loadBestModelAtEnd = JOB_ARGUMENTS.loadBestModelAtEnd.default,
+  metricForBestModel = JOB_ARGUMENTS.metricForBestModel.default,
   greaterIsBetter,
   earlyStoppingPatience,
-  resume = false,
+  resume = JOB_ARGUMENTS.resume.default,
   ...asked
 }: Arguments): { own: JobArguments; asked: AskedConfig } {
   const best = {

@@ -2,40 +2,18 @@ import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import { type OnResume, PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 
-/** How a changed option affects a resumed training. */
-type Effect = "impossible" | "other losses" | "none";
-
-const EFFECT: Record<keyof JobConfig, Effect> = {
+const EFFECT: Record<keyof JobConfig, OnResume> = {
+  ...fieldOf(PLAIN_OPTIONS, "onResume"),
   model: "impossible",
   lora: "impossible",
   engine: "other losses",
   objective: "other losses",
-  evalSplit: "other losses",
-  maxLength: "other losses",
-  maxSteps: "other losses",
-  numTrainEpochs: "other losses",
-  batchSize: "other losses",
-  gradientAccumulationSteps: "other losses",
-  learningRate: "other losses",
-  lrSchedulerType: "other losses",
-  warmupSteps: "other losses",
-  weightDecay: "other losses",
-  maxGradNorm: "other losses",
-  seed: "other losses",
   // Their rows are compared, once they are read: the files may have moved with the project.
   dataset: "none",
   evalDataset: "none",
-  loggingSteps: "none",
-  evalSteps: "none",
-  saveSteps: "none",
-  saveTotalLimit: "none",
-  loadBestModelAtEnd: "none",
-  metricForBestModel: "none",
-  greaterIsBetter: "none",
   evaluate: "none",
-  earlyStoppingPatience: "none",
-  resume: "none",
 };
 
 /**

@@ -1,6 +1,6 @@
 import { heldOutFigure } from "../../protocol/evaluation.ts";
 import type { JobEvent } from "../../protocol/event.ts";
-import type { JobArguments } from "../../protocol/trainConfig.ts";
+import type { JobArguments } from "../../protocol/trainerOptions.ts";
 
 /** How good a step's model is, by the job's metric for its best checkpoint. */
 export interface Measure {

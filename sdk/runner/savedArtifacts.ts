@@ -5,7 +5,7 @@ import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobEvent } from "../../protocol/event.ts";
-import type { JobArguments } from "../../protocol/trainConfig.ts";
+import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { type Artifact, type ArtifactsOf, locateArtifact } from "../artifact.ts";
 import { bestMeasure, createCriterion } from "./criterion.ts";
 

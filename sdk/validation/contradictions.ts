@@ -4,7 +4,8 @@ import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS, isLogged } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
 import { metricsOf } from "../../protocol/objective.ts";
-import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
+import type { AskedConfig, JobConfig } from "../../protocol/trainConfig.ts";
+import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { mayHaveFigure } from "../metrics/score.ts";
 

@@ -6,8 +6,8 @@ import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import type { RayOptions } from "../../protocol/rayOptions.ts";
 import { hasCredentials, serverUrl } from "../../protocol/url.ts";
+import { text, wholeNumber } from "../../protocol/valueSchemas.ts";
 import { describeIssue } from "./describeIssue.ts";
-import { text, wholeNumber } from "./valueSchemas.ts";
 
 /** An option in words and as a check. */
 function option<T>(form: string, isValid: (value: unknown) => boolean) {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { DpoObjective, KtoObjective, SftObjective } from "../../protocol/objective.ts";
-import { notNegative, oneOf, positive, shareBelow } from "./valueSchemas.ts";
+import { notNegative, oneOf, positive, shareBelow } from "../../protocol/valueSchemas.ts";
 
 const OBJECTIVE = '{ type: "sft" }, { type: "dpo" } or { type: "kto" }';
 

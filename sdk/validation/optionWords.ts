@@ -1,3 +1,4 @@
+import { PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import type { TrainerOptions } from "../options.ts";
 
 /** What others call something, by its own name. */
@@ -7,13 +8,12 @@ type OptionName = Exclude<keyof TrainerOptions, "abortSignal" | "callbacks" | "r
 
 /** What other trainers call an option of `createTrainer`. */
 export const OPTION_WORDS: Record<OptionName, readonly string[]> = {
+  ...fieldOf(PLAIN_OPTIONS, "words"),
   name: ["run-name", "output-dir", "output"],
   model: ["model-name", "model-name-or-path", "base-model", "base"],
   dataset: ["data", "dataset-name", "train", "train-file", "train-data", "training-file"],
   engine: ["backend"],
   evalDataset: ["eval-data", "eval-file", "val-data", "validation-file", "test-file"],
-  evalSplit: ["val-size", "val-set-size", "validation-split", "test-size", "eval-size"],
-  evalSteps: ["eval-every", "eval-strategy", "steps-per-eval"],
   lora: [
     "use-lora",
     "use-peft",
@@ -24,25 +24,7 @@ export const OPTION_WORDS: Record<OptionName, readonly string[]> = {
     "lora-target-modules",
   ],
   objective: ["loss", "loss-type", "beta"],
-  maxLength: ["max-seq-length", "max-seq-len", "cutoff-len", "sequence-len", "context-length"],
-  maxSteps: ["steps", "iters", "iterations", "num-steps"],
-  numTrainEpochs: ["epochs", "epoch", "num-epochs", "n-epochs"],
-  batchSize: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
-  gradientAccumulationSteps: ["gradient-accumulation", "grad-accum", "accumulation-steps"],
-  learningRate: ["lr", "learning-rate-multiplier"],
-  lrSchedulerType: ["lr-scheduler", "scheduler"],
-  warmupSteps: ["warmup", "warmup-ratio", "num-warmup-steps"],
-  weightDecay: ["wd", "decay"],
-  maxGradNorm: ["grad-clip", "clip", "gradient-clipping"],
-  loggingSteps: ["log-every", "steps-per-report"],
-  saveSteps: ["save-every", "checkpoint-every", "save-strategy"],
-  seed: ["random-seed"],
-  saveTotalLimit: ["save-limit"],
-  loadBestModelAtEnd: ["load-best", "load-best-model"],
-  metricForBestModel: ["metric", "best-metric"],
-  greaterIsBetter: [],
   evaluate: ["eval", "do-eval"],
-  earlyStoppingPatience: ["patience", "early-stopping"],
 };
 
 /** The same for options within options, by where those are. */

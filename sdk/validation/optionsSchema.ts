@@ -13,30 +13,21 @@ import {
   type Metrics,
   FIGURE_NAME,
 } from "../../protocol/metric.ts";
-import {
-  type LoraConfig,
-  type ModelShape,
-  BASE_TYPES,
-  SCHEDULERS,
-} from "../../protocol/trainConfig.ts";
+import { type LoraConfig, type ModelShape, BASE_TYPES } from "../../protocol/trainConfig.ts";
+import { PLAIN_OPTIONS } from "../../protocol/trainerOptions.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
-import type { TrainerCallbacks } from "../callbacks.ts";
-import type { TrainerOptions } from "../options.ts";
-import { type Owner, describeIssue } from "./describeIssue.ts";
-import { objective, objectiveSchemaOf } from "./objectiveSchema.ts";
 import {
-  countOrShare,
   line,
   notNegative,
   oneOf,
   positive,
-  shareOfAll,
   text,
   wholeNumber,
-} from "./valueSchemas.ts";
-
-/** More passes, even over a billion rows, would be more steps than a number counts. */
-const MOST_EPOCHS = 1_000_000;
+} from "../../protocol/valueSchemas.ts";
+import type { TrainerCallbacks } from "../callbacks.ts";
+import type { TrainerOptions } from "../options.ts";
+import { type Owner, describeIssue } from "./describeIssue.ts";
+import { objective, objectiveSchemaOf } from "./objectiveSchema.ts";
 
 const callback = v.optional(v.function("a function"));
 
@@ -211,6 +202,20 @@ function expectedEngine(input: unknown): string {
   return `${name}(), with import { ${name} } from "kit/engines"`;
 }
 
+function plainOptions() {
+  type Schemas = {
+    [K in keyof typeof PLAIN_OPTIONS]: v.OptionalSchema<
+      (typeof PLAIN_OPTIONS)[K]["schema"],
+      undefined
+    >;
+  };
+  const entries = Object.entries(PLAIN_OPTIONS).map(([name, { schema }]) => [
+    name,
+    v.optional(schema),
+  ]);
+  return Object.fromEntries(entries) as Schemas;
+}
+
 /**
  * The form of each option of `createTrainer`, in words too. Of a model's sizes and LoRA's targets only
  * the types: the engine knows which it can train.
@@ -222,30 +227,10 @@ export const optionsSchema = v.strictObject(
     dataset,
     engine: v.optional(engine),
     evalDataset: v.optional(dataset),
-    evalSplit: v.optional(shareOfAll()),
-    evalSteps: v.optional(wholeNumber(1)),
     lora: v.optional(lora),
     objective: v.optional(objective),
-    maxLength: v.optional(wholeNumber(2)),
-    maxSteps: v.optional(wholeNumber(1)),
-    numTrainEpochs: v.optional(positive(MOST_EPOCHS)),
-    batchSize: v.optional(wholeNumber(1)),
-    gradientAccumulationSteps: v.optional(wholeNumber(1)),
-    learningRate: v.optional(positive()),
-    lrSchedulerType: v.optional(oneOf(...SCHEDULERS)),
-    warmupSteps: v.optional(countOrShare()),
-    weightDecay: v.optional(notNegative()),
-    maxGradNorm: v.optional(positive()),
-    loggingSteps: v.optional(wholeNumber(1)),
-    saveSteps: v.optional(wholeNumber(1)),
-    seed: v.optional(wholeNumber(0)),
-    saveTotalLimit: v.optional(wholeNumber(1)),
-    loadBestModelAtEnd: v.optional(v.boolean("true or false")),
-    metricForBestModel: v.optional(line),
-    greaterIsBetter: v.optional(v.boolean("true or false")),
+    ...plainOptions(),
     evaluate: v.optional(evaluate),
-    earlyStoppingPatience: v.optional(wholeNumber(1)),
-    resume: v.optional(v.boolean("true or false")),
     callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
   } satisfies Record<keyof TrainerOptions, v.GenericSchema>,

@@ -23,6 +23,13 @@ const DOCUMENTS = [
 ];
 const DATASET = { type: "jsonl", path: "data/train.jsonl" } as const;
 
+/** Where their doc comments stand. */
+const SOURCES_OF_OPTIONS = [
+  "protocol/trainerOptions.ts",
+  "protocol/trainConfig.ts",
+  "sdk/options.ts",
+];
+
 function read(path: string): string {
   return readFileSync(join(ROOT, path), "utf8");
 }
@@ -77,7 +84,7 @@ test("the learningRate of a checkpoint and of its adapter stand where the defaul
     ([name]) => codeIn(name)[0] === "learningRate",
   );
   expect(codeIn(row?.[2])).toEqual([rates[0], "model", rates[1], "lora"]);
-  expect(read("protocol/trainConfig.ts")).toContain(
+  expect(read("protocol/trainerOptions.ts")).toContain(
     `For a pretrained model ${rates[0]}, for an adapter of one ${rates[1]}.`,
   );
 });
@@ -89,7 +96,7 @@ test("an option's doc comment states its real default", () => {
   expect(configOf({})).toEqual(configOf({ targetModules }));
   const config = configOf({});
   const defaults: Record<string, unknown> = { ...config, ...config.lora, targetModules };
-  const source = read("protocol/trainConfig.ts") + read("sdk/options.ts");
+  const source = SOURCES_OF_OPTIONS.map(read).join("");
   const comments = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+(\w+)\??:/g)];
   const stated = comments.flatMap(([, comment = "", name = ""]) => {
     const value = /Default (?:`(.*)`|([\d.]+))\./.exec(comment);
@@ -102,7 +109,7 @@ test("an option's doc comment states its real default", () => {
 });
 
 test("the doc comments of an option state the same default wherever they stand", () => {
-  const source = read("protocol/trainConfig.ts");
+  const source = SOURCES_OF_OPTIONS.slice(0, 2).map(read).join("");
   const comments = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+(\w+)\??:/g)];
   const stated = new Map<string, Set<string>>();
   for (const [, comment = "", name = ""] of comments) {

@@ -30,6 +30,7 @@ import { describeEngine } from "../contract.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import { toBfloat16 } from "../embedded/tiny.ts";
+import { OTHER_ARGUMENTS } from "../otherArguments.ts";
 import { STYLES, writeTokenizer } from "../tokens/styles.ts";
 import {
   type WarmPython,
@@ -129,6 +130,7 @@ describe.runIf(hasPython)("with Python", () => {
       ["texts, longer than a row", TEXTS, { model, maxLength: 40 }],
       ["mixed rows, of accumulated batches", MIXED, { model, gradientAccumulationSteps: 2 }],
       ["rows set aside", MIXED, { model, evalSplit: 0.3, evalSteps: 2 }],
+      ["with every argument", MIXED, { model, ...OTHER_ARGUMENTS }],
       ["an adapter", MIXED, { model, lora }],
       ["an adapter's adapter", PROMPTS, { model: adapter, lora: { r: 2, alpha: 2 } }],
       ["an adapter, trained on whole", PROMPTS, { model: adapter }],

@@ -1,0 +1,256 @@
+// Each option of `createTrainer` that is a number, a word or a switch, in one record: its type and doc, its check,
+// its default, what a changed one does to a resumed training, and what others call it.
+import * as v from "valibot";
+import { EVAL_LOSS } from "./evaluation.ts";
+import {
+  countOrShare,
+  line,
+  notNegative,
+  oneOf,
+  positive,
+  shareOfAll,
+  wholeNumber,
+} from "./valueSchemas.ts";
+
+/** A training's kind: all of a model with random weights, all of a pretrained one, or an adapter of one. */
+export type TrainingKind = "preset" | "pretrained" | "lora";
+
+/** What a changed option does to a training that is resumed. */
+export type OnResume = "impossible" | "other losses" | "none";
+
+interface TrainerOption extends Partial<Record<TrainingKind, unknown>> {
+  schema: v.GenericSchema;
+  /** For kinds without one of their own; none where it depends on other options. */
+  default?: unknown;
+  onResume: OnResume;
+  /** What other trainers call it, in kebab case. */
+  words: readonly string[];
+}
+
+type Options = Record<string, TrainerOption>;
+
+type Values<Of extends Options> = { -readonly [K in keyof Of]: v.InferOutput<Of[K]["schema"]> };
+
+type OrNone<Values> = { [K in keyof Values]: Values[K] | undefined };
+
+/** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
+export const SCHEDULERS = ["cosine", "linear", "constant"] as const;
+
+/** More passes, even over a billion rows, would be more steps than a number counts. */
+const MAX_EPOCHS = 1_000_000;
+
+/**
+ * The engine's own, each with a default. A pretrained model forgets unless its steps are small; an adapter is small
+ * itself and starts at 0. Both are larger than a preset, and their rows are longer, so that fewer of them fit in memory.
+ */
+export const TRAINING_ARGUMENTS = {
+  /** Rows per batch. Default 32; for a pretrained model 4. */
+  batchSize: {
+    schema: wholeNumber(1),
+    default: 32,
+    pretrained: 4,
+    lora: 4,
+    onResume: "other losses",
+    words: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
+  },
+  /**
+   * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
+   * 1 × 32, which `python()` trains in half the memory. Default 1.
+   */
+  gradientAccumulationSteps: {
+    schema: wholeNumber(1),
+    default: 1,
+    onResume: "other losses",
+    words: ["gradient-accumulation", "grad-accum", "accumulation-steps"],
+  },
+  /**
+   * Peak of the schedule. Default 0.004. For a pretrained model 0.00002, for an adapter of one 0.0002.
+   * For the objectives `"dpo"` and `"kto"` 0.000001, with `lora` 0.00001.
+   */
+  learningRate: {
+    schema: positive(),
+    default: 4e-3,
+    pretrained: 2e-5,
+    lora: 2e-4,
+    onResume: "other losses",
+    words: ["lr", "learning-rate-multiplier"],
+  },
+  /** After a linear warm-up. Default `"cosine"`. */
+  lrSchedulerType: {
+    schema: oneOf(...SCHEDULERS),
+    default: "cosine",
+    onResume: "other losses",
+    words: ["lr-scheduler", "scheduler"],
+  },
+  /** Optimizer steps, or below 1 a share of all. Default 20. */
+  warmupSteps: {
+    schema: countOrShare(),
+    default: 20,
+    onResume: "other losses",
+    words: ["warmup", "warmup-ratio", "num-warmup-steps"],
+  },
+  /** Decoupled, as in AdamW. Default 0.01. */
+  weightDecay: {
+    schema: notNegative(),
+    default: 0.01,
+    onResume: "other losses",
+    words: ["wd", "decay"],
+  },
+  /** The gradient's global L2 norm is clipped to this. Default 1. */
+  maxGradNorm: {
+    schema: positive(),
+    default: 1,
+    onResume: "other losses",
+    words: ["grad-clip", "clip", "gradient-clipping"],
+  },
+  /** Steps between two `training.log` events; the first two, the last and the evaluated ones are always logged. Default 5. */
+  loggingSteps: {
+    schema: wholeNumber(1),
+    default: 5,
+    onResume: "none",
+    words: ["log-every", "steps-per-report"],
+  },
+  /** Steps between two checkpoints; the last step is always saved. Default 100. */
+  saveSteps: {
+    schema: wholeNumber(1),
+    default: 100,
+    onResume: "none",
+    words: ["save-every", "checkpoint-every", "save-strategy"],
+  },
+  /** Decides the initial weights and the order of the rows: the same seed, the same losses. Default 42. */
+  seed: {
+    schema: wholeNumber(0),
+    default: 42,
+    onResume: "other losses",
+    words: ["random-seed"],
+  },
+} as const satisfies Options;
+
+/** How to train, by the names of Hugging Face's `TrainingArguments`. */
+export type TrainingArguments = Values<typeof TRAINING_ARGUMENTS>;
+
+/** The engine's, too; their defaults depend on other options. */
+export const LENGTH_ARGUMENTS = {
+  /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */
+  maxSteps: {
+    schema: wholeNumber(1),
+    default: 400,
+    onResume: "other losses",
+    words: ["steps", "iters", "iterations", "num-steps"],
+  },
+  /** Passes over the dataset, in place of `maxSteps`; may be a fraction, at most 1,000,000. */
+  numTrainEpochs: {
+    schema: positive(MAX_EPOCHS),
+    onResume: "other losses",
+    words: ["epochs", "epoch", "num-epochs", "n-epochs"],
+  },
+  /** In place of `evalDataset`: a share of the dataset's rows, between 0 and 1, which the seed sets aside. */
+  evalSplit: {
+    schema: shareOfAll(),
+    onResume: "other losses",
+    words: ["val-size", "val-set-size", "validation-split", "test-size", "eval-size"],
+  },
+  /** Steps between two evaluations; the last step is always evaluated. Default: `saveSteps`. */
+  evalSteps: {
+    schema: wholeNumber(1),
+    onResume: "none",
+    words: ["eval-every", "eval-strategy", "steps-per-eval"],
+  },
+  /**
+   * Longest row in tokens, at most the model's context. A longer conversation loses its end, or is left
+   * out if no answer remains; a longer text is split. Default: the model's context; of a pretrained
+   * model at most 1,024.
+   */
+  maxLength: {
+    schema: wholeNumber(2),
+    onResume: "other losses",
+    words: ["max-seq-length", "max-seq-len", "cutoff-len", "sequence-len", "context-length"],
+  },
+} as const satisfies Options;
+
+/** As the project asks for them, and as a config has them. */
+export type AskedLength = Partial<Values<typeof LENGTH_ARGUMENTS>>;
+export type LengthArguments = OrNone<Values<typeof LENGTH_ARGUMENTS>>;
+
+/** Those that Kit itself implements, so they work with every engine. */
+export const JOB_ARGUMENTS = {
+  /**
+   * Maximum number of checkpoints to keep. The newest and the best always stay and count among them, so
+   * that 1 may keep two. An older one is removed once its `onCheckpoint` has returned. Default: all.
+   */
+  saveTotalLimit: {
+    schema: wholeNumber(1),
+    onResume: "none",
+    words: ["save-limit"],
+  },
+  /**
+   * Makes the best checkpoint, by `metricForBestModel`, the last of `artifacts`; needs `evalDataset` or
+   * `evalSplit`, and for `evalLoss` a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
+   */
+  loadBestModelAtEnd: {
+    schema: v.boolean("true or false"),
+    default: false,
+    onResume: "none",
+    words: ["load-best", "load-best-model"],
+  },
+  /** By which checkpoints are compared: a metric of `evaluate` or of `objective`, or `"evalLoss"`, the default. */
+  metricForBestModel: {
+    schema: line,
+    default: EVAL_LOSS,
+    onResume: "none",
+    words: ["metric", "best-metric"],
+  },
+  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
+  greaterIsBetter: {
+    schema: v.boolean("true or false"),
+    onResume: "none",
+    words: [],
+  },
+  /**
+   * Ends the training after this many evaluations in a row without a new best; needs
+   * `loadBestModelAtEnd`. Default: never.
+   */
+  earlyStoppingPatience: {
+    schema: wholeNumber(1),
+    onResume: "none",
+    words: ["patience", "early-stopping"],
+  },
+  /**
+   * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
+   * if it had never stopped; starts anew without one. Default `false`.
+   */
+  resume: {
+    schema: v.boolean("true or false"),
+    default: false,
+    onResume: "none",
+    words: [],
+  },
+} as const satisfies Options;
+
+type JobValues = Values<typeof JOB_ARGUMENTS>;
+type WithoutDefault = "saveTotalLimit" | "earlyStoppingPatience";
+
+/** Options that Kit itself implements, so they work with every engine. */
+export type JobArguments = Omit<JobValues, WithoutDefault> &
+  OrNone<Pick<JobValues, WithoutDefault>>;
+
+/** All of them. */
+export const PLAIN_OPTIONS = { ...TRAINING_ARGUMENTS, ...LENGTH_ARGUMENTS, ...JOB_ARGUMENTS };
+
+/** One field of each. */
+export function fieldOf<const Field extends keyof TrainerOption, Of extends Options>(
+  options: Of,
+  field: Field,
+): { [K in keyof Of]: Of[K][Field] } {
+  const values = Object.entries(options).map(([name, option]) => [name, option[field]]);
+  return Object.fromEntries(values) as { [K in keyof Of]: Of[K][Field] };
+}
+
+/** The default of each that has one of its own. */
+export function defaultsOf(kind: TrainingKind): TrainingArguments {
+  const values = Object.entries(TRAINING_ARGUMENTS as Options).map(([name, option]) => [
+    name,
+    option[kind] ?? option.default,
+  ]);
+  return Object.fromEntries(values) as TrainingArguments;
+}
