@@ -36,35 +36,41 @@ export async function heldOutQuestions(
   for (const row of rowsAt(config, path, isHeldOut)) {
     if (isAsked(row) && isChosen[at++] === 1) rows.push(row);
   }
-  return { rows, of, unasked, maxTokens: await enoughTokens(config, rows, options) };
+  const reader = await readerOf(config, options);
+  return { rows, of, unasked, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };
 }
 
 /** A model that has not learned to stop rambles on. Its answers need not be read to their end. */
 const MARGIN = 1.25;
 
-async function enoughTokens(
-  config: TrainConfig,
-  rows: readonly DatasetRow[],
-  options: LoadOptions,
-): Promise<number> {
+function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
   const answers = rows.map((row) => ROW_FORM.answersOf?.(row as Row)?.at(-1) ?? "");
-  const tokensOf = await countsTokens(config, options);
   const [own, end] = [Math.max(0, ...answers.map(tokensOf)), 1];
   return Math.ceil(MARGIN * (own + end));
 }
 
-/** Counts a text's tokens; where Kit cannot read the model's tokenizer, its bytes, which are no fewer. */
-async function countsTokens(
-  config: TrainConfig,
-  options: LoadOptions,
-): Promise<(text: string) => number> {
+interface AnswerReader extends Pick<HeldOutQuestions, "endOf"> {
+  /** A count. */
+  tokensOf: (text: string) => number;
+}
+
+/** Where Kit cannot read the model's tokenizer, it counts a text's bytes, which are no fewer tokens. */
+async function readerOf(config: TrainConfig, options: LoadOptions): Promise<AnswerReader> {
   try {
     const source = await locateModel(config.model, options);
     const { tokenizer } = findStartingPoint(source, config);
-    return (prompt) => tokenizer.promptTokens({ prompt }, "text").length;
+    const tokensIn = (prompt: string) => tokenizer.promptTokens({ prompt }, "text");
+    return {
+      tokensOf: (text) => tokensIn(text).length,
+      endOf(text) {
+        const ends = tokensIn(text).filter(tokenizer.isEnd);
+        const places = ends.map((end) => text.indexOf(tokenizer.show([end])));
+        return Math.min(text.length, ...places.filter((at) => at >= 0));
+      },
+    };
   } catch {
     options.signal?.throwIfAborted();
-    return (text) => Buffer.byteLength(text);
+    return { tokensOf: (text) => Buffer.byteLength(text), endOf: (text) => text.length };
   }
 }
 

@@ -28,7 +28,11 @@ type Scored = number | boolean | Score;
  * Scores an answer, mostly from 0 to 1; `true` is 1. The figure is the mean over all answers.
  * @example ({ output, expected }) => output.trim() === expected
  */
-export type ScoreAnswer = (answered: Answered) => Scored | Promise<Scored>;
+export interface ScoreAnswer {
+  (answered: Answered): Scored | Promise<Scored>;
+  /** Scores of an answer's parts by their names, as of `jsonFields`: `kit eval` has a figure of each. */
+  parts?: (answered: Answered) => Record<string, number>;
+}
 
 /** Figures over all answers at once, instead of a mean of scores. */
 export interface SetMetric {
@@ -64,6 +68,8 @@ export interface HeldOutQuestions {
   unasked: number;
   /** Enough for any of their answers: tokens of the longest, and a quarter more. */
   maxTokens: number;
+  /** Where an answer ends: before the model's own token for it, in a row that was rendered before. */
+  endOf: (answer: string) => number;
 }
 
 /** How to choose them. */

@@ -25,15 +25,25 @@ export function validJson({ output }: Pick<Answered, "output">): number {
  */
 export function jsonFields({ output, expected }: Pick<Answered, "output" | "expected">): number {
   const wanted = parsed(expected);
-  return wanted ? equalPart(wanted.value, parsed(output)?.value) : 0;
+  if (!wanted) return 0;
+  const found = parsed(output)?.value;
+  const scores = Object.values(fieldScores(wanted.value, found));
+  if (scores.length === 0) return isEqual(found, wanted.value) ? 1 : 0;
+  return sum(scores) / scores.length;
 }
 
-function equalPart(wanted: unknown, found: unknown): number {
-  const keys = isRecord(wanted) ? Object.keys(wanted) : [];
-  if (!isRecord(wanted) || keys.length === 0) return isEqual(found, wanted) ? 1 : 0;
-  if (!isRecord(found)) return 0;
-  const equal = keys.filter((key) => Object.hasOwn(found, key) && isEqual(found[key], wanted[key]));
-  return equal.length / keys.length;
+jsonFields.parts = ({ output, expected }: Pick<Answered, "output" | "expected">) =>
+  fieldScores(parsed(expected)?.value, parsed(output)?.value);
+
+/** 1 for each expected field that was found with the same value, else 0; none of what is no object. */
+function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
+  if (!isRecord(wanted)) return {};
+  const there = isRecord(found) ? found : {};
+  const scores = Object.keys(wanted).map((key) => {
+    const isThere = Object.hasOwn(there, key) && isEqual(there[key], wanted[key]);
+    return [key, isThere ? 1 : 0] as const;
+  });
+  return Object.fromEntries(scores);
 }
 
 /** Numbers are equal to their last digit, and whatever they are written as: `1.0` is 1. */

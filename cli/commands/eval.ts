@@ -13,6 +13,7 @@ import { comparisonLines } from "../eval/comparisonLines.ts";
 import { type EvaluatedModel, baseOf, findEvaluated } from "../eval/evaluatedModel.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
+import { newRowFile } from "../eval/wrongRows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { openJsonOutput } from "../jsonOutput.ts";
 import { print, printError } from "../print.ts";
@@ -30,6 +31,7 @@ interface Options {
   min?: Figures;
   max?: Figures;
   rows?: number;
+  wrong?: string;
   json?: true;
 }
 
@@ -48,6 +50,7 @@ export const command = createCommand("eval")
   .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseBound)
   .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
   .option("--rows <n>", `rows at most, chosen by the seed (default: ${ROWS_ASKED})`, parseCount)
+  .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
   .addHelpText(
@@ -56,6 +59,7 @@ export const command = createCommand("eval")
       "kit eval latest": "compare the newest model with what it began as",
       "kit eval latest --against 20261124": "compare two jobs' models",
       "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % right",
+      "kit eval latest --wrong wrong.jsonl": "write the rows that it still gets wrong",
     }),
   )
   .action(async (named, options) => {
@@ -94,7 +98,8 @@ async function evaluate(
   options: Options,
   { signal, onLoaded }: { signal: AbortSignal; onLoaded: () => void },
 ): Promise<boolean> {
-  const { against, metric = [], min = {}, max = {}, json } = options;
+  const { against, metric = [], min = {}, max = {}, wrong, json } = options;
+  const wrongFile = wrong === undefined ? undefined : newRowFile(wrong);
   const project = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
   const model = findEvaluated(project, named, onNote);
@@ -102,14 +107,14 @@ async function evaluate(
   const job = model.job ?? other?.job;
   const config = job?.config ?? configOf("kit/nano");
   const printJson = json && openJsonOutput();
-  const metrics = await projectMetrics(project, metric);
+  const metrics = await projectMetrics(project, metric, onNote);
   onLoaded();
   refuseUnknown({ min, max }, metrics);
-  const { rows, of, unasked, maxTokens } = await evaluatedRows({
+  const { rows, of, unasked, ...limits } = await evaluatedRows({
     ...{ job, config, data: options.data, onNote },
     most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
-  const asking = { project, rows, maxTokens, config, signal, onNote };
+  const asking = { project, rows, ...limits, config, signal, onNote };
   const others = other && (await askModel(other, asking));
   const own = await askModel(model, asking);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
@@ -117,16 +122,20 @@ async function evaluate(
     ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
   });
   const missed = missedOf(found, { min, max });
+  wrongFile?.write(found.wrong);
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
     const counts = { rows: after.length, of, unasked };
-    printJson({ ...names, ...counts, ...found, missed });
+    // Without the rows, which have all that is shown besides.
+    const shown = { ...found, wrong: found.wrong.map(({ row: _, ...texts }) => texts) };
+    printJson({ ...names, ...counts, ...shown, missed });
   } else {
     const beside = other ? ` and of ${other.name}` : "";
     const some = after.length < of ? ` of ${formatCount(of)}` : "";
     print(`answers of ${model.name}${beside} to ${formatCount(after.length)}${some} held-out rows`);
     if (unasked > 0) print(`${formatCount(unasked)} more have no answer in words to compare with`);
     print(comparisonLines(found).join("\n"));
+    if (wrongFile) print(wrongFile.note(found.wrong));
     for (const line of missed) printError(`missed: ${line}`);
   }
   return missed.length > 0;

@@ -1,7 +1,6 @@
-import type { DatasetRow } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import type { Answered } from "../../protocol/metric.ts";
+import type { Answered, HeldOutQuestions } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
@@ -12,9 +11,8 @@ import { openAnswers } from "./keptAnswers.ts";
 /** Between two notes where nobody watches. */
 const NOTE_MS = 10_000;
 
-interface Asking {
+interface Asking extends Pick<HeldOutQuestions, "rows" | "endOf"> {
   project: string;
-  rows: readonly DatasetRow[];
   /** Of an answer, unless the config has it. */
   maxTokens: number;
   config: JobConfig;
@@ -25,7 +23,7 @@ interface Asking {
 /** Asks a model for what it was not asked before; loads it only then. */
 export function askModel(
   model: EvaluatedModel,
-  { project, rows, config, signal, onNote, ...enough }: Asking,
+  { project, rows, endOf, config, signal, onNote, ...enough }: Asking,
 ): Promise<Answered[]> {
   const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
   return model.open(signal, async (load, identity) => {
@@ -34,7 +32,7 @@ export function askModel(
     const infer = async (request: InferRequest) => (await load()).infer(request);
     try {
       return await askRows({ infer }, rows, {
-        ...{ maxTokens, temperature, seed: config.seed, signal, kept },
+        ...{ maxTokens, temperature, seed: config.seed, endOf, signal, kept },
         onAnswer: progress.show,
         onNote: (text) => onNote(`warning: ${model.name}: ${text}`),
       });

@@ -6,17 +6,24 @@ import { tableLines } from "../table.ts";
 
 /** Rows that are shown, changed and wrong ones, and characters of a text in them. */
 const [MOST_CHANGED, MOST_WRONG, MOST_CHARACTERS] = [10, 5, 100];
+/** Characters that are shown before the first that differs. */
+const CONTEXT = 20;
 
 /** A comparison in words: a table, then the rows that changed, then those that are wrong. */
 export function comparisonLines({ figures, changed, wrong }: Comparison): string[] {
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
   const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["figure"])];
-  return [...tableLines([head, ...rows]), ...changedLines(changed), ...wrongLines(wrong)];
+  const shown = new Set<string>();
+  return [
+    ...tableLines([head, ...rows]),
+    ...changedLines(changed, shown),
+    ...wrongLines(wrong, shown),
+  ];
 }
 
 function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
-  const start = [name, formatCount(rows)];
+  const start = [short(name), formatCount(rows)];
   if (!difference || before === undefined) {
     const [least, most] = interval.map(figure);
     return [...start, `${figure(value)}, 95 % ${least} to ${most} (${by})`];
@@ -27,46 +34,81 @@ function cells({ name, rows, value, interval, by, before, difference }: Compared
   return [...start, figure(before), figure(value), inWords];
 }
 
-function changedLines(changed: readonly ChangedRow[]): string[] {
+function changedLines(changed: readonly ChangedRow[], shown: Set<string>): string[] {
   if (changed.length === 0) return [];
   const worse = changed.filter(({ change }) => change < 0).length;
-  const lines = [
+  const entries = changed.map(({ input, expected, before, after, change }): Entry => {
+    const from = differFrom(expected, after === expected ? before : after);
+    const lines = [
+      `${change < 0 ? "worse" : "better"}    ${short(input)}`,
+      `  expected ${short(expected, from)}`,
+      `  before   ${short(before, from)}`,
+      `  after    ${short(after, from)}`,
+    ];
+    return [keyOf({ input, expected, answer: after }), lines];
+  });
+  return [
     "",
     `${formatCounted(changed.length, "row")} changed: ${formatCount(worse)} worse, ${formatCount(changed.length - worse)} better`,
+    ...entryLines(entries, MOST_CHANGED, shown),
   ];
-  for (const { input, expected, before, after, change } of changed.slice(0, MOST_CHANGED)) {
-    lines.push(
-      `${change < 0 ? "worse" : "better"}    ${short(input)}`,
-      `  expected ${short(expected)}`,
-      `  before   ${short(before)}`,
-      `  after    ${short(after)}`,
-    );
-  }
-  return [...lines, ...moreLines(changed.length - MOST_CHANGED)];
 }
 
-function wrongLines(wrong: readonly WrongRow[]): string[] {
+function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
   if (wrong.length === 0) return [];
   const verb = wrong.length === 1 ? "is" : "are";
-  const lines = ["", `${formatCounted(wrong.length, "row")} ${verb} wrong`];
-  for (const { input, expected, answer } of wrong.slice(0, MOST_WRONG)) {
-    lines.push(
+  const above = wrong.filter((row) => shown.has(keyOf(row))).length;
+  const some = above < wrong.length ? `${formatCount(above)} of them ` : "";
+  const beside = above > 0 ? `, ${some}shown above` : "";
+  const entries = wrong.map((row): Entry => {
+    const { input, expected, answer } = row;
+    const from = differFrom(expected, answer);
+    const lines = [
       `wrong     ${short(input)}`,
-      `  expected ${short(expected)}`,
-      `  answer   ${short(answer)}`,
-    );
-  }
-  return [...lines, ...moreLines(wrong.length - MOST_WRONG)];
+      `  expected ${short(expected, from)}`,
+      `  answer   ${short(answer, from)}`,
+    ];
+    return [keyOf(row), lines];
+  });
+  return [
+    "",
+    `${formatCounted(wrong.length, "row")} ${verb} wrong${beside}`,
+    ...entryLines(entries, MOST_WRONG, shown),
+  ];
 }
 
-function moreLines(count: number): string[] {
-  return count > 0 ? [`and ${formatCount(count)} more; --json prints all`] : [];
+/** A row by what is shown of it, and its lines. */
+type Entry = [key: string, lines: string[]];
+
+function keyOf({ input, expected, answer }: Omit<WrongRow, "row">): string {
+  return JSON.stringify([input, expected, answer]);
 }
 
-function short(text: string): string {
-  const shown = printable(text.slice(0, MOST_CHARACTERS));
-  const isCut = text.length > MOST_CHARACTERS || shown.length > MOST_CHARACTERS;
-  return isCut ? `${shown.slice(0, MOST_CHARACTERS)}…` : shown;
+/** The first few that are not shown yet, each once. */
+function entryLines(entries: readonly Entry[], most: number, shown: Set<string>): string[] {
+  const others = [...new Map(entries)].filter(([key]) => !shown.has(key));
+  const listed = others.slice(0, most);
+  for (const [key] of listed) shown.add(key);
+  const more = others.length - listed.length;
+  return [
+    ...listed.flatMap(([, lines]) => lines),
+    ...(more > 0 ? [`and ${formatCount(more)} more; --json prints all`] : []),
+  ];
+}
+
+/** Where to begin, so that a long text shows what differs. */
+function differFrom(one: string, other: string): number {
+  if (Math.max(one.length, other.length) <= MOST_CHARACTERS) return 0;
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return Math.max(0, at - CONTEXT);
+}
+
+function short(text: string, from = 0): string {
+  const start = from < text.length ? from : 0;
+  const shown = printable(text.slice(start, start + MOST_CHARACTERS));
+  const isCut = text.length > start + MOST_CHARACTERS || shown.length > MOST_CHARACTERS;
+  return `${start > 0 ? "…" : ""}${shown.slice(0, MOST_CHARACTERS)}${isCut ? "…" : ""}`;
 }
 
 /** Three digits. */

@@ -4,6 +4,7 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { withStartingModel } from "../../sdk/engine.ts";
+import { closeModel } from "../../sdk/runner/closeModel.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { LATEST } from "../findJob.ts";
 import { findEngine } from "../infer/findEngine.ts";
@@ -46,6 +47,7 @@ export function findEvaluated(project: string, named: string, onNote: Note): Eva
           return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
         },
         (model) => use(model, identityOf(findArtifact(directory))),
+        (model) => closeModel(model, `of ${named}`, onNote),
       ),
   };
 }
@@ -85,7 +87,11 @@ function startingModel(
           const engine = job && (await findEngine(project, job.directory));
           return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
         };
-        return closing(loading, (loaded) => use(loaded, identity));
+        return closing(
+          loading,
+          (loaded) => use(loaded, identity),
+          (loaded) => closeModel(loaded, `of ${name}`, onNote),
+        );
       }),
   };
 }
@@ -94,15 +100,13 @@ function startingModel(
 async function closing<T>(
   load: () => Promise<LoadedModel>,
   use: (model: () => Promise<LoadedModel>) => Promise<T>,
+  close: (model: LoadedModel) => Promise<void>,
 ): Promise<T> {
   let loading: Promise<LoadedModel> | undefined;
   try {
     return await use(() => (loading ??= load()));
   } finally {
-    await loading?.then(
-      (model) => model.close(),
-      () => undefined,
-    );
+    await loading?.then(close, () => undefined);
   }
 }
 

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import { exactMatch, jsonFields, labels, validJson } from "../../sdk/metrics.ts";
 import { DRIVER } from "../../sdk/trainer.ts";
-import { buildBundle } from "../bundle.ts";
+import { buildBundle, ensureBundle } from "../bundle.ts";
 import { loadEntry } from "../loadEntry.ts";
 
 const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
@@ -15,8 +15,12 @@ const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
  * @param named of the trainer's, or `exactMatch`, `validJson`, `jsonFields`, `labels`
  * @throws KitError `PROMPT_INVALID` for a name that none has
  */
-export async function projectMetrics(project: string, named: readonly string[]): Promise<Metrics> {
-  const own = await metricsOfTrainer(project);
+export async function projectMetrics(
+  project: string,
+  named: readonly string[],
+  onNote: (text: string) => void,
+): Promise<Metrics> {
+  const own = await metricsOfTrainer(project, onNote);
   if (named.length === 0) return own ?? BUILT_IN;
   const known: Metrics = { ...BUILT_IN, ...own };
   return Object.fromEntries(
@@ -32,9 +36,16 @@ export async function projectMetrics(project: string, named: readonly string[]):
 }
 
 /** Undefined without a project or without its own metrics. */
-async function metricsOfTrainer(project: string): Promise<Metrics | undefined> {
+async function metricsOfTrainer(
+  project: string,
+  onNote: (text: string) => void,
+): Promise<Metrics | undefined> {
   if (!existsSync(join(project, DEFAULT_ENTRY))) return undefined;
   // The latest edits: a metric may be what was edited.
-  const bundle = await buildBundle(project);
+  const bundle = await buildBundle(project).catch((error: unknown) => {
+    if (!isKitError(error) || error.code !== "CANNOT_WRITE") throw error;
+    // A project that is only read has what its training has built.
+    return ensureBundle(project, undefined, (stale) => onNote(`warning: ${stale}`));
+  });
   return (await loadEntry(bundle, DEFAULT_ENTRY))[DRIVER].prepared.metrics;
 }

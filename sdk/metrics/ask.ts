@@ -22,6 +22,8 @@ export interface AskOptions {
   maxTokens?: number | undefined;
   temperature?: number | undefined;
   seed?: number | undefined;
+  /** As `HeldOutQuestions.endOf`. Default: the whole of it. */
+  endOf?: (answer: string) => number;
   signal: AbortSignal;
   /** Answers that are known: those that it has are not asked, and the others are kept. */
   kept?: {
@@ -67,7 +69,7 @@ function textOf(message: ChatMessage | undefined): string | undefined {
 export async function askRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
-  { signal, kept, onAnswer, onNote, ...options }: AskOptions,
+  { endOf, signal, kept, onAnswer, onNote, ...options }: AskOptions,
 ): Promise<Answered[]> {
   // All that are asked at once listen to it.
   setMaxListeners(0, signal);
@@ -94,7 +96,8 @@ export async function askRows(
     for (const [i, row] of asked) {
       const question = questionOf(row);
       if (!question) continue;
-      const { input, expected } = question;
+      const { input } = question;
+      const expected = question.expected.slice(0, endOf?.(question.expected));
       const request = { ...question.request, ...defined(options) };
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };

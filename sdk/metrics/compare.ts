@@ -1,4 +1,4 @@
-import type { Answered, Metrics, SetMetric } from "../../protocol/metric.ts";
+import type { Answered, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
 import { createUniform } from "../engine.ts";
 import { exactMatch } from "../metrics.ts";
 import { type Scores, figuresOf, isOfOne, meanOf, scoreAnswers } from "./score.ts";
@@ -52,6 +52,8 @@ export interface Compared {
 const SET_RESAMPLES = 1_000;
 /** Five rows that all get better are chance once in 16 times, whatever a bootstrap makes of them. */
 const FEWEST_CHANGED = 6;
+/** Parts of answers that have a figure, a count: keys that are data have no end. */
+const MOST_PARTS = 50;
 
 /**
  * Scores the answers of a model, and compares them with another's.
@@ -63,9 +65,15 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
   const then = before && (await scoreAnswers(metrics, before, { signal }));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
     const uniform = createUniform(seed, name);
-    return isOfOne(metric)
-      ? figureOf(name, [now, then], uniform)
-      : figuresOfSet([name, metric], [after, before], uniform);
+    if (!isOfOne(metric)) return figuresOfSet([name, metric], [after, before], uniform);
+    const parts = [after, before].map((answers) => answers && partsOf([name, metric], answers));
+    const names = new Set(parts[0]!.each.flatMap(Object.keys));
+    return [
+      ...figureOf(name, [now, then], uniform),
+      ...[...names]
+        .slice(0, MOST_PARTS)
+        .flatMap((part) => figureOf(part, [parts[0]!, parts[1]], uniform)),
+    ];
   });
   const signs = Object.entries(metrics).flatMap(([name, metric]): [string, 1 | -1][] =>
     isOfOne(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
@@ -76,11 +84,23 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
   return { figures, changed, wrong };
 }
 
+/** Scores of parts of answers, named after the metric and the part: `jsonFields.title`. */
+function partsOf(
+  [name, { parts }]: readonly [string, ScoreAnswer],
+  answers: readonly Answered[],
+): Pick<Scores, "each"> {
+  const each = answers.map((answered) => {
+    const scores = Object.entries(parts?.(answered) ?? {});
+    return Object.fromEntries(scores.map(([part, score]) => [`${name}.${part}`, score]));
+  });
+  return { each };
+}
+
 type Pair<T> = readonly [after: T, before: T | undefined];
 
 function figureOf(
   name: string,
-  [now, then]: Pair<Scores>,
+  [now, then]: Pair<Pick<Scores, "each">>,
   uniform: () => number,
 ): ComparedFigure[] {
   const pairs = now.each.flatMap(({ [name]: score }, i) => {

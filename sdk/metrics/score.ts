@@ -66,7 +66,9 @@ export function isOfOne(metric: Metric): metric is ScoreAnswer {
 /** Whether metrics may have a figure of this name: those of all answers have some that begin with theirs. */
 export function mayHaveFigure(metrics: Metrics, figure: string): boolean {
   return Object.entries(metrics).some(([name, metric]) =>
-    isOfOne(metric) ? figure === name : figure.startsWith(name),
+    isOfOne(metric)
+      ? figure === name || (metric.parts !== undefined && figure.startsWith(`${name}.`))
+      : figure.startsWith(name),
   );
 }
 

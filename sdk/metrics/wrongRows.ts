@@ -3,7 +3,7 @@ import { exactMatch } from "../metrics.ts";
 import type { Scores } from "./score.ts";
 
 /** A row whose answer is wrong. */
-export interface WrongRow {
+export interface WrongRow extends Pick<Answered, "row"> {
   input: string;
   expected: string;
   answer: string;
@@ -30,5 +30,5 @@ export function wrongRows(
   return scored
     .filter(({ least }) => least < 1)
     .toSorted((a, b) => a.least - b.least)
-    .map(({ answered: { input, expected, output } }) => ({ input, expected, answer: output }));
+    .map(({ answered: { output, ...asked } }) => ({ ...asked, answer: output }));
 }

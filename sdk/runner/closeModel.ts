@@ -2,7 +2,10 @@ import type { EngineModel } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { untilIdle } from "./untilIdle.ts";
 
-/** Frees a model's memory. Its answers stand, so that it can't be closed is only told. */
+/**
+ * Frees a model's memory. Its answers stand, so that it can't be closed is only told.
+ * @param engine its name, or whose it is
+ */
 export async function closeModel(
   model: Pick<EngineModel, "close">,
   engine: string,

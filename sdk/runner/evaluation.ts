@@ -63,7 +63,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   const found = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
   });
-  const { rows, of, unasked } = found;
+  const { rows, of, unasked, endOf } = found;
   if (rows.length === 0) {
     const advice =
       config.objective?.type === "kto"
@@ -88,7 +88,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     const startedAt = performance.now();
     progress.begin();
     const answers = await askRows(model, rows, {
-      ...{ maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce },
+      ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: tellOnce },
       onAnswer: progress.show,
     });
     const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs });

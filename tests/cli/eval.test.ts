@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { fillDisk, mountDisk } from "../disk.ts";
+import { fillDisk, makeReadOnly, mountDisk } from "../disk.ts";
 import { jsonl } from "../engines/embedded/scratch.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
@@ -106,6 +107,110 @@ describe("kit eval", () => {
     writeFileSync(join(project, "some.jsonl"), jsonl([...ROWS.slice(6, 7), ...wrong.slice(0, 1)]));
     const one = await runKit(project, asking);
     expect(one.stdout).toMatch(/\n\n1 row is wrong\nwrong {5}0\n.*\n {2}answer {3}even\n$/);
+  });
+
+  it("lists a row once, also one that is in the file twice or got worse", async () => {
+    const { project } = await trainedProject();
+    const wrong = { prompt: "1", completion: "prime" };
+    writeFileSync(join(project, "some.jsonl"), jsonl([wrong, ROWS[0]!, wrong, ROWS[0]!]));
+    const { stdout } = await runKit(project, ["eval", "latest", "--data", "some.jsonl"]);
+    expect(stdout).toMatch(
+      /\n2 rows changed: 0 worse, 2 better\nbetter {4}0\n(?: .*\n){3}\n2 rows/,
+    );
+    expect(stdout.slice(stdout.indexOf("2 rows are"))).toBe(
+      "2 rows are wrong\nwrong     1\n  expected prime\n  answer   odd\n",
+    );
+  });
+
+  it("writes the wrong rows with what was answered, to correct and train on", async () => {
+    const { project } = await trainedProject();
+    const asked = [{ role: "user", content: "1" }];
+    const messages = [...asked, { role: "assistant", content: "prime" }];
+    const big = '{"prompt":"2","completion":"12345678901234567890"}';
+    writeFileSync(
+      join(project, "some.jsonl"),
+      `${jsonl([ROWS[0]!, { messages }])}\n${big}\n`.replace("\n\n", "\n"),
+    );
+    const asking = ["eval", "latest", "--data", "some.jsonl", "--wrong", "wrong.jsonl"];
+    const { code, stdout, stderr } = await runKit(project, asking);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/\nwrote 2 wrong rows to wrong\.jsonl\n$/);
+    const written = readFileSync(join(project, "wrong.jsonl"), "utf8");
+    expect(written).toBe(
+      `${JSON.stringify({ messages, got: "odd" })}\n${big.replace("}", ',"got":"even"}')}\n`,
+    );
+    // Its rows may be corrected by now.
+    expect(await runKit(project, asking)).toMatchObject({
+      ...{ code: 1, stdout: "" },
+      stderr: expect.stringMatching(/^kit: \S+wrong\.jsonl already exists\. Name another file/),
+    });
+    writeFileSync(join(project, "data.jsonl"), written);
+    const checked = await runKit(project, ["check"]);
+    expect(checked).toMatchObject({ code: 0 });
+    expect(checked.stdout).toContain("rows        2 of {messages} | {prompt, completion}");
+    expect(checked.stderr).toMatch(/^ignoring keys in \S+data\.jsonl: "got" of 2 rows\n$/);
+  });
+
+  it("has a figure of each field, which a gate may name", async () => {
+    const { project } = await trainedProject();
+    const row = { prompt: "1", completion: '{"a":1}' };
+    writeFileSync(join(project, "some.jsonl"), jsonl([row]));
+    const asking = ["eval", "latest", "--data", "some.jsonl", "--metric", "jsonFields"];
+    const found = await runKit(project, [...asking, "--min", "jsonFields.a=1"]);
+    expect(found.stdout).toMatch(/\njsonFields {4}1 .*\njsonFields\.a {2}1 {5}0 /);
+    expect(found).toMatchObject({ code: 1, stderr: "missed: jsonFields.a is 0, below 1\n" });
+    const other = await runKit(project, [
+      ...asking,
+      "--metric",
+      "validJson",
+      "--min",
+      "validJson.a=1",
+    ]);
+    expect(other.stderr).toMatch(/^kit: --min names validJson\.a, which is not measured\./);
+  });
+
+  it("answers in a project that can only be read, by what was built last", async () => {
+    const { project, job } = await trainedProject();
+    const folder = join(project, "read");
+    mountDisk(folder, 4096);
+    for (const name of ["src", "held.jsonl", ".kit", "node_modules", "package.json"]) {
+      const from = join(project, name);
+      if (existsSync(from))
+        cpSync(from, join(folder, name), { recursive: true, preserveTimestamps: true });
+    }
+    const path = join(folder, "src/kit/index.ts");
+    writeFileSync(path, `${readFileSync(path, "utf8")}// Edited.`);
+    makeReadOnly(folder);
+    const { code, stdout, stderr } = await runKit(folder, ["eval", job]);
+    expect(stdout).toContain("\naccuracy  4     0       1      +1, ");
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /^warning: src\/kit\/index\.ts changed after the last build, and this run uses that build\..*\nwarning: Cannot keep answers in .*EROFS/,
+    );
+  });
+
+  it("tells its figures of a model that cannot be closed", async () => {
+    const { project, job } = await trainedProject();
+    const engine = `{ name: "mine", prepare: (asked) => asked, check: async () => ({}), train: async () => {},
+      load: async () => ({ infer: async () => ({ text: "even", finishReason: "stop", promptTokens: 1, tokens: 1 }),
+        close: async () => { throw new Error("still busy"); } }) } as never`;
+    writeFileSync(
+      join(project, "src/kit/index.ts"),
+      tinySource({ options: `${OPTIONS} engine: ${engine},` }),
+    );
+    const path = join(project, ".kit/jobs", job, "job.json");
+    const record = JSON.parse(readFileSync(path, "utf8")) as { config: object };
+    const config = { ...record.config, engine: { name: "mine" } };
+    writeFileSync(path, JSON.stringify({ ...record, config }));
+    rmSync(join(project, ".kit/build"), { recursive: true });
+    const { code, stdout, stderr } = await runKit(project, ["eval", "latest"]);
+    expect(stdout).toContain("\naccuracy  4     0.5 ");
+    expect(stderr).toBe(
+      ["base", "latest"]
+        .map((name) => `warning: the engine of ${name} failed to close a model: still busy\n`)
+        .join(""),
+    );
+    expect(code).toBe(0);
   });
 
   it("asks only what is new, also after an answer that a killed process left unfinished", async () => {

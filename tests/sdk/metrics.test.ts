@@ -36,6 +36,22 @@ describe("the built-in metrics", () => {
     expect(metric(answered(output, expected))).toBe(score);
   });
 
+  it("fields have a figure each, over the rows that have the field", async () => {
+    const pairs = [
+      ['{"a":1,"b":2}', '{"a":1,"b":3}'],
+      ["no JSON", '{"a":1}'],
+      ["1", "1"],
+    ] as const;
+    const after = pairs.map(([output, expected]) => answered(output, expected));
+    const before = after.map((one) => ({ ...one, output: one.expected }));
+    const { figures } = await compareAnswers({ mine: jsonFields }, { after, before, seed: 1 });
+    expect(figures).toMatchObject([
+      { name: "mine", rows: 3, value: 0.5, before: 1 },
+      { name: "mine.a", rows: 2, value: 0.5, before: 1, difference: { value: -0.5 } },
+      { name: "mine.b", rows: 1, value: 0, before: 1 },
+    ]);
+  });
+
   it("labels have an accuracy and a macro F1 over the labels of the rows", () => {
     const pairs = [
       ["a", "a"],
