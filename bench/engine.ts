@@ -9,6 +9,7 @@ import type * as limits from "../engines/embedded/step/batchLimits.ts";
 import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../engines/examples/examples.ts";
+import type { Dimensions } from "../engines/families/dimensions.ts";
 import { resolveModel } from "../engines/families/modelSource.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
 import type { ReadWeights, Weights } from "../engines/modelFiles/weights.ts";
@@ -52,7 +53,7 @@ const { squareOf } = await built<typeof attention>("ops/attention.js");
 export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 
-export function shapeOf(model: string | ModelShape): ModelShape {
+export function shapeOf(model: string | ModelShape): Dimensions {
   const source = resolveModel(model);
   if (source.kind === "shape") return source.shape;
   throw new Error("Only a model that starts from a shape is measured.");

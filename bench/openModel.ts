@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { adapterFiles, openCheckpoint, saveModel } from "../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../engines/checkpoint/directory.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
-import type { Dimensions, LlamaShape } from "../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../engines/families/projections.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
 import { randomAdapter } from "../engines/lora/adapter.ts";
@@ -48,17 +48,17 @@ export function mixedLengths(count: number): number[] {
 }
 
 /** As large as SmolLM2-135M. */
-export const OPEN_SHAPE: LlamaShape & Pick<Dimensions, "vocabulary"> = {
+export const OPEN_SHAPE = dimensionsOf({
   ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, intermediateSize: 1536, vocabulary: 49_152 },
   // A row of 2,048 is of as many predictions.
   context: 4096,
-};
+});
 
 /** For the smallest sizes. */
-export const TINY_OPEN_SHAPE: typeof OPEN_SHAPE = {
+export const TINY_OPEN_SHAPE = dimensionsOf({
   ...{ layers: 1, heads: 4, kvHeads: 2, width: 16, intermediateSize: 32, vocabulary: 512 },
   context: 2048,
-};
+});
 
 export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
@@ -101,7 +101,7 @@ function documentation(): string {
 }
 
 /** Of random weights, with one of the tests' tokenizers, which has fewer tokens than it. @returns its directory */
-export function makeModel(folder: string, shape: typeof OPEN_SHAPE): string {
+export function makeModel(folder: string, shape: Dimensions): string {
   const model = join(folder, "model");
   const { tokenizer, config } = smallTokenizer();
   saveModel(model, randomHalves(shape), { shape, promptStyle: "text" });
@@ -111,7 +111,7 @@ export function makeModel(folder: string, shape: typeof OPEN_SHAPE): string {
 }
 
 /** Uniform, as wide as keeps a state's size from layer to layer; the upper halves of float32's bits. */
-function randomHalves(shape: LlamaShape): StoredWeights {
+function randomHalves(shape: Dimensions): StoredWeights {
   const word = new Float32Array(1);
   const bits = new Uint32Array(word.buffer);
   const entries = Object.entries(weightShapes(shape)).map(([name, sizes]) => {

@@ -5,8 +5,8 @@ import type { Address } from "../engines/embedded/kernels/kernels.ts";
 import type { KernelModule } from "../engines/embedded/kernels/module.ts";
 import { createProducts } from "../engines/embedded/kernels/products.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
+import type { Dimensions } from "../engines/families/dimensions.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
-import type { ModelShape } from "../protocol/trainConfig.ts";
 import { compileKernels, instantiate, joiningVectors } from "./engine.ts";
 
 /** Numbers that products read and write: a step's largest array, several times over. */
@@ -60,7 +60,7 @@ function createPeak(
  * gradient g·W and gᵀ·x; of each layer's attention the two, and the four of their gradients, of
  * which a causal model needs half.
  */
-export function stepProducts(shape: ModelShape, rows: number, length: number): () => void {
+export function stepProducts(shape: Dimensions, rows: number, length: number): () => void {
   const { kernels, room, products } = aloneKernels();
   const { layers, heads, width } = shape;
   const n = rows * length;

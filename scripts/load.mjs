@@ -57,7 +57,9 @@ async function makeModel(path) {
   const load = (name) => import(join(ROOT, "dist", "engines", `${name}.js`));
   const { saveModel } = await load("checkpoint/checkpoint");
   const { randomWeights } = await load("families/randomWeights");
-  saveModel(path, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+  const { dimensionsOf } = await load("families/dimensions");
+  const shape = dimensionsOf(SHAPE);
+  saveModel(path, randomWeights(shape, 1), { shape, promptStyle: "message" });
   return path;
 }
 

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { saveModel } from "../engines/checkpoint/checkpoint.ts";
 import { tokenizerJson } from "../engines/checkpoint/tokenizerFiles.ts";
+import { dimensionsOf } from "../engines/families/dimensions.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
 
 export const CHATML = `{% for m in messages %}<|im_start|>{{ m.role }}
@@ -30,10 +31,10 @@ interface BaseModel {
   bos?: string;
 }
 
-const SHAPE = {
+const SHAPE = dimensionsOf({
   ...{ layers: 2, heads: 2, kvHeads: 1, width: 32, intermediateSize: 64 },
   ...{ context: 256, vocabulary: 272, tied: true },
-};
+});
 
 /** Writes a small model with bytes as tokens, as it is published. Its weights are random. */
 export function saveBaseModel(path: string, model: BaseModel): void {

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../engines/families/dimensions.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
 import { STYLES, writeTokenizer } from "./engines/tokens/styles.ts";
 import { startHub } from "./hub/server.ts";
@@ -11,10 +12,10 @@ import { createProject } from "./project.ts";
 const MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct";
 const STYLE = STYLES["SmolLM"]!;
 /** As SmolLM2's config, with smaller sizes. */
-const SHAPE = {
+const SHAPE = dimensionsOf({
   ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, intermediateSize: 64, context: 512 },
   ...{ vocabulary: STYLE.size, tied: true },
-};
+});
 
 test("the finetune template trains a model of the hub, whose adapter answers and is exported; without a network it says what to do", async () => {
   const home = createProject();

@@ -1,12 +1,13 @@
 import { saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../engines/families/dimensions.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
 import { STYLES, writeTokenizer } from "./engines/tokens/styles.ts";
 
 const STYLE = STYLES["SmolLM"]!;
-const SHAPE = {
+const SHAPE = dimensionsOf({
   ...{ layers: 1, heads: 2, kvHeads: 1, width: 16, intermediateSize: 32, context: 512 },
   ...{ vocabulary: STYLE.size, tied: true },
-};
+});
 /** As the templates of the Qwen family, in short. */
 const TEMPLATE = `{% if tools %}<|im_start|>system
 {{ tools | tojson }}<|im_end|>

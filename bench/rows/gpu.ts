@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type * as checkpoint from "../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import type * as python from "../../engines/python/index.ts";
 import { createRandom } from "../../engines/random.ts";
@@ -51,7 +52,7 @@ export const gpu: Row = {
     const folder = scope.folder();
     const task = { ...sizes, model: join(folder, "model"), dataset: join(folder, "rows.jsonl") };
     const { saveModel } = await built<typeof checkpoint>("checkpoint/checkpoint.js");
-    const { shape } = task;
+    const shape = dimensionsOf(task.shape);
     saveModel(task.model, randomWeights(shape, SEED), { shape, promptStyle: "text" });
     writeFileSync(task.dataset, randomTexts(task));
     const both = { ours: () => ourSpeed(task, scope), baseline: () => bareSpeed(task, scope) };

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { type Update, addingUpdate, updatesOf } from "../lora/adapter.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
@@ -42,7 +42,7 @@ import {
 
 /** The weights of a model that was saved. */
 export interface SavedWeights {
-  shape: LlamaShape;
+  shape: Dimensions;
   /** An adapter is merged into its base. */
   weights: WeightsFile;
   /** The model itself, or the base of an adapter, which adds its `updates`. */
@@ -147,7 +147,7 @@ function openBase(directory: string): SavedWeights {
   const { shape, weights } = openModel(directory);
   const base = {
     ...{ weights, directory, files: weightFiles(directory).files },
-    openTokenizer: () => openTokenizer(directory, dimensionsOf(shape).vocabulary),
+    openTokenizer: () => openTokenizer(directory, shape.vocabulary),
   };
   return { shape, weights, base };
 }
@@ -160,7 +160,7 @@ function openAdapter(path: string, config: Record<string, unknown>): SavedWeight
   const base = own
     ? {
         ...{ ...model, files: [...model.files, ...own.files], tokenizer: path },
-        openTokenizer: () => openTokenizer(own.texts, dimensionsOf(shape).vocabulary),
+        openTokenizer: () => openTokenizer(own.texts, shape.vocabulary),
       }
     : model;
   const tensors = openAdapterTensors(path, config, adapter, shape);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TIED } from "../families/config.ts";
-import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { readBytes, readConfig } from "../modelFiles/configFile.ts";
 import {
   CONFIG_FILE,
@@ -21,7 +21,7 @@ import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 
 /** The part of every saved directory besides its weights. */
 export interface CheckpointNotes {
-  shape: LlamaShape;
+  shape: Dimensions;
   promptStyle: PromptStyle;
   /** When the training began, for a chat template that writes the date. */
   templateDate?: Date | undefined;
@@ -127,7 +127,7 @@ export function configs({ shape, origin, ends = [] }: CheckpointNotes, dtype: st
     };
   }
   const config = readConfig(join(origin, CONFIG_FILE));
-  const isUntied = !dimensionsOf(shape).tied && config[TIED] !== false;
+  const isUntied = !shape.tied && config[TIED] !== false;
   return configCopies(origin, {
     ends,
     changes: {

@@ -1,4 +1,4 @@
-import { type LlamaShape, type Rope, dimensionsOf } from "../families/dimensions.ts";
+import type { Dimensions, Rope } from "../families/dimensions.ts";
 import { familyOf } from "../families/families.ts";
 import { ACTIVATION } from "../families/family.ts";
 import { ATTENTION, FEED_FORWARD } from "../families/projections.ts";
@@ -8,8 +8,7 @@ import { SPECIALS } from "../tokens/byteTokens.ts";
  * `config.json` of a model that Kit made, as `transformers` reads it.
  * @param dtype of the weights, by PyTorch's name
  */
-export function modelConfig(shape: LlamaShape, dtype = "float32") {
-  const d = dimensionsOf(shape);
+export function modelConfig(d: Dimensions, dtype = "float32") {
   const family = familyOf(d);
   const { activation = ACTIVATION } = family;
   return {

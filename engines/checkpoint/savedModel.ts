@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { TIED, configShape } from "../families/config.ts";
-import type { Dimensions, LlamaShape } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, EMBEDDING, HEAD } from "../families/projections.ts";
 import { weightCounts } from "../families/randomWeights.ts";
 import { modelNames } from "../families/storedNames.ts";
@@ -16,7 +16,7 @@ import { hasOwnHead } from "./ownHead.ts";
 
 /** A whole model on disk, in Hugging Face's layout. */
 export interface SavedModel {
-  shape: LlamaShape;
+  shape: Dimensions;
   weights: WeightsFile;
 }
 

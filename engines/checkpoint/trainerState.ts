@@ -10,7 +10,7 @@ import {
   type TrainConfig,
   BASE_TYPES,
 } from "../../protocol/trainConfig.ts";
-import { type Dimensions, type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
 import { adapterShapes } from "../lora/adapter.ts";
 import {
@@ -205,7 +205,7 @@ export function optimizerFiles({ first, second }: Moments): Record<string, Uint8
  */
 export function readTrainedState(
   path: string,
-  shape: LlamaShape,
+  shape: Dimensions,
   lora: LoraConfig | undefined,
 ): TrainedState {
   const file = join(path, ADAPTER_CONFIG);
@@ -233,8 +233,7 @@ function withoutType({ baseType: _, ...adapter }: LoraConfig): Omit<LoraConfig, 
 }
 
 /** All but the family's name: a Kit of before saved one of Mistral's as one of Llama's. */
-function sizesOf(shape: LlamaShape): Omit<Dimensions, "family"> {
-  const { family: _, ...sizes } = dimensionsOf(shape);
+function sizesOf({ family: _, ...sizes }: Dimensions): Omit<Dimensions, "family"> {
   return sizes;
 }
 
@@ -264,7 +263,7 @@ export interface Resumed extends NonNullable<ReturnType<typeof placeOf>> {
  */
 export function readResumed(
   path: string | undefined,
-  shape: LlamaShape,
+  shape: Dimensions,
   lora: LoraConfig | undefined,
 ): Resumed {
   if (path === undefined)

@@ -7,7 +7,6 @@ import {
   tokenizerSettings,
 } from "../checkpoint/savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
-import { dimensionsOf } from "../families/dimensions.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { FILE_KEYS, KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
 import { shapeMetadata } from "../gguf/shapeMetadata.ts";
@@ -32,7 +31,7 @@ export const gguf: ExportFormat = {
     const path = join(to.path, file);
     if (options.adapterOnly) return writeAdapter(checkpoint, path, options, pause);
     const { model, companions, files } = openSource(checkpoint);
-    const d = dimensionsOf(openModel(model).shape);
+    const d = openModel(model).shape;
     const architecture = architectureOf(d, model);
     const content = ggufTensors(files, architecture, d, options.type);
     const type = options.type ?? content.tensors.find(({ name }) => name === EMBEDDING)?.type;

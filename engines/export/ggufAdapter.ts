@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
-import { dimensionsOf } from "../families/dimensions.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import type { NamedTensor } from "../gguf/header.ts";
 import { KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
@@ -45,7 +44,7 @@ export async function writeAdapter(
   }
   const adapter = adapterOf(join(checkpoint, ADAPTER_CONFIG), config);
   const base = findBase(checkpoint, adapter.base);
-  const d = dimensionsOf(openModel(base).shape);
+  const d = openModel(base).shape;
   const architecture = architectureOf(d, base);
   const weights = widen(fromPeftNames(openAdapterTensors(checkpoint, config, adapter, d).read()));
   const all = Object.entries(weights);

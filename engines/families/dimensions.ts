@@ -1,7 +1,6 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import constants from "../constants.json" with { type: "json" };
 import { VOCABULARY } from "../tokens/byteTokens.ts";
-import { NORM_EPSILON, ropeTheta } from "./constants.ts";
 import type { Projection } from "./projections.ts";
 
 /** How fast each pair of a head's dimensions turns from one position to the next. */
@@ -57,13 +56,22 @@ export interface Dimensions extends ModelShape {
   unrotated: readonly number[];
 }
 
+/** Added to the mean square before its root, so that RMSNorm never divides by zero. */
+const NORM_EPSILON = 1e-5;
+
+/**
+ * Base of the rotary angles: the slowest turns about once in the context. Llama's 10,000 leaves
+ * most dimensions of a small head all but still in a context this short, and learns slower.
+ */
+function ropeTheta(context: number): number {
+  return Math.max(100, context / 2);
+}
+
 /** More than any model has: each layer's tensors are listed. */
 export const MOST_LAYERS = constants.mostLayers;
 
-/** What distinguishes a model from Kit's own of the same sizes. */
-export type LlamaShape = ModelShape & Partial<Dimensions>;
-
-export function dimensionsOf(shape: LlamaShape): Dimensions {
+/** Kit's own model of these sizes, but for what the shape says besides. */
+export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimensions {
   const { heads, width, context } = shape;
   const { headDim = width / heads } = shape;
   return {

@@ -3,7 +3,7 @@ import { formatCount } from "../../protocol/format.ts";
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
-import { MOST_LAYERS } from "./dimensions.ts";
+import { type Dimensions, MOST_LAYERS, dimensionsOf } from "./dimensions.ts";
 
 /** Named shapes that start from random weights. */
 export const PRESETS = {
@@ -13,7 +13,7 @@ export const PRESETS = {
 
 /** Where a model's weights come from, on this machine. */
 export type LocatedModel =
-  | { kind: "shape"; name: string; shape: ModelShape }
+  | { kind: "shape"; name: string; shape: Dimensions }
   /** `commit`: on the hub, if it came from there. */
   | { kind: "checkpoint"; name: string; directory: string; commit?: string };
 
@@ -29,10 +29,10 @@ export function resolveModel(model: string | ModelShape): ModelSource {
     assertShape(model);
     const { layers, heads, width, context } = model;
     const name = `llama-${width}x${layers}`;
-    return { kind: "shape", name, shape: { layers, heads, width, context } };
+    return { kind: "shape", name, shape: dimensionsOf({ layers, heads, width, context }) };
   }
   if (Object.hasOwn(PRESETS, model)) {
-    return { kind: "shape", name: model, shape: PRESETS[model as keyof typeof PRESETS] };
+    return { kind: "shape", name: model, shape: dimensionsOf(PRESETS[model as PresetName]) };
   }
   if (isModelPath(model)) return { kind: "checkpoint", name: model, directory: model };
   const hubName = parseHubName(model);

@@ -1,11 +1,11 @@
 import { type WeightCounts, type Weights, countOf } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
-import { type LlamaShape, dimensionsOf } from "./dimensions.ts";
+import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import { EMBEDDING } from "./projections.ts";
 import { weightShapes } from "./tensorShapes.ts";
 
-export function weightCounts(shape: LlamaShape): WeightCounts {
+export function weightCounts(shape: Dimensions): WeightCounts {
   return countOf(weightShapes(shape));
 }
 
@@ -15,9 +15,9 @@ const EMBEDDING_DEVIATION = 0.2;
  * Random weights: fan-in scaling (1/√in); the matrices that write to the residual stream are divided
  * by √(2·layers), so that its variance does not grow with depth.
  */
-export function randomWeights(shape: LlamaShape, seed: number): Weights {
+export function randomWeights(shape: Dimensions, seed: number): Weights {
   const residual = 1 / Math.sqrt(2 * shape.layers);
-  const unitNorm = familyOf(dimensionsOf(shape)).hasCenteredNorms ? 0 : 1;
+  const unitNorm = familyOf(shape).hasCenteredNorms ? 0 : 1;
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(weightShapes(shape))) {
     const data = new Float32Array(dimensions.reduce((product, size) => product * size, 1));

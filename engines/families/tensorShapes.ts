@@ -1,4 +1,4 @@
-import { type Dimensions, type LlamaShape, dimensionsOf } from "./dimensions.ts";
+import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import type { Layers } from "./layers.ts";
 
@@ -16,13 +16,13 @@ export interface ModelMap {
 }
 
 /** Every tensor that a model of this shape has, and its dimensions. */
-export function weightShapes(shape: LlamaShape): TensorShapes {
-  return listTensors(dimensionsOf(shape)).shapes;
+export function weightShapes(shape: Dimensions): TensorShapes {
+  return listTensors(shape).shapes;
 }
 
 /** Every linear map of its blocks. */
-export function modelMaps(shape: LlamaShape): ModelMap[] {
-  return listTensors(dimensionsOf(shape)).maps;
+export function modelMaps(shape: Dimensions): ModelMap[] {
+  return listTensors(shape).maps;
 }
 
 /** Lists the tensors of a model's operations, between which the widths flow. */

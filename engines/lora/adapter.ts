@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import type { LlamaShape } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
 import { modelMaps } from "../families/tensorShapes.ts";
 import {
@@ -28,7 +28,7 @@ export function assertTargets(targets: string[]): asserts targets is Projection[
 /** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */
 export function adapterShapes(
   { r, targetModules }: LoraConfig,
-  shape: LlamaShape,
+  shape: Dimensions,
 ): Record<string, number[]> {
   assertTargets([...targetModules]);
   const shapes: Record<string, number[]> = {};
@@ -41,7 +41,7 @@ export function adapterShapes(
 }
 
 /** A new adapter changes nothing: A is uniform within ±1/√in, B is 0. */
-export function randomAdapter(lora: LoraConfig, shape: LlamaShape, seed: number): Weights {
+export function randomAdapter(lora: LoraConfig, shape: Dimensions, seed: number): Weights {
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(adapterShapes(lora, shape))) {
     const [rows = 0, columns = 0] = dimensions;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import type { LlamaShape } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { PROJECTIONS } from "../families/projections.ts";
 import { type WeightsFile, listTensors, openTensors } from "../modelFiles/tensorFiles.ts";
 import { countOf } from "../modelFiles/weights.ts";
@@ -28,7 +28,7 @@ export function openAdapterTensors(
   path: string,
   config: Record<string, unknown>,
   { r, alpha, rankOf }: SavedAdapter,
-  shape: LlamaShape,
+  shape: Dimensions,
 ): WeightsFile {
   const file = adapterFile(path);
   const targetModules = [...PROJECTIONS];

@@ -5,12 +5,13 @@ import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
 import type { DatasetPath } from "../../protocol/dataset.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { readToResume } from "../../protocol/error.ts";
-import { type ModelShape, type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
+import { type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { randomWeights } from "../families/randomWeights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
@@ -89,7 +90,7 @@ async function checkRows(
 }
 
 /** An adapter's base stays; of a whole model, `removePartial` removes the start. */
-function writeStart(shape: ModelShape, { lora, seed }: TrainConfig, directory: string): string {
+function writeStart(shape: Dimensions, { lora, seed }: TrainConfig, directory: string): string {
   const folder = lora ? BASE_DIRECTORY : partialFolder("start");
   const path = join(directory, ARTIFACTS, folder);
   const isThere = existsSync(join(path, "config.json"));

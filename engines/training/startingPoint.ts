@@ -5,7 +5,7 @@ import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { type CheckpointNotes, tokenizerCopies } from "../checkpoint/companions.ts";
 import { templateDateOf } from "../checkpoint/savedTokenizer.ts";
-import type { LlamaShape } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { randomWeights } from "../families/randomWeights.ts";
 import { parseHubName } from "../hub/hubName.ts";
@@ -19,7 +19,7 @@ import type { InitialState } from "./backend.ts";
 /** A model before its first step, whose weights are read or made once it is known that they fit. */
 export interface StartingPoint {
   source: LocatedModel;
-  shape: LlamaShape;
+  shape: Dimensions;
   /** Names of the tensors stored as bfloat16. */
   bfloat16?: ReadonlySet<string>;
   read: ReadWeights;

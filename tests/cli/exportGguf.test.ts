@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../engines/checkpoint/directory.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../engines/lora/adapter.ts";
 import { tinyWeights } from "../engines/embedded/tiny.ts";
 import { runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { namesOf, sayTo, startServe } from "../serveCommand.ts";
 
-const SHAPE = { layers: 1, heads: 2, width: 32, context: 64 };
+const SHAPE = dimensionsOf({ layers: 1, heads: 2, width: 32, context: 64 });
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj" as const] };
 
 /** A project with a model and an adapter to it. */

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
-const SHAPE = { layers: 1, heads: 1, width: 16, context: 64 };
+const SHAPE = dimensionsOf({ layers: 1, heads: 1, width: 16, context: 64 });
 
 test("an answer whose numbers overflow is an error, not NUL characters", async () => {
   const home = createProject();

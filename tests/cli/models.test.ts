@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { fetchModel } from "../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../engines/hub/hubSettings.ts";
@@ -9,7 +10,8 @@ import { startHub } from "../hub/server.ts";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 
-const SHAPE = { layers: 1, heads: 1, width: 16, context: 64 };
+const SIZES = { layers: 1, heads: 1, width: 16, context: 64 };
+const SHAPE = dimensionsOf(SIZES);
 
 test("kit models lists what is in the cache, and why a model can't be trained", async () => {
   const home = createProject();
@@ -63,7 +65,7 @@ test("kit models says on stderr that there are none", async () => {
 test("kit check reads weights without holding them", async () => {
   const mebibytes = async (width: number) => {
     const project = createTinyProject(tinySource({ options: 'model: "./model",' }));
-    const shape = { ...SHAPE, layers: 2, width };
+    const shape = dimensionsOf({ ...SIZES, layers: 2, width });
     saveModel(join(project, "model"), randomWeights(shape, 1), { shape, promptStyle: "message" });
     const told = `process.on("exit", () => console.error(process.resourceUsage().maxRSS / 1024))`;
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(told)}`;

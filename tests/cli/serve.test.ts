@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { startHub } from "../hub/server.ts";
@@ -122,7 +123,7 @@ describe("kit serve", () => {
 
   it("serves an adapter's base, without it", async () => {
     const project = createTinyProject();
-    const shape = { layers: 1, heads: 1, width: 8, context: 32 };
+    const shape = dimensionsOf({ layers: 1, heads: 1, width: 8, context: 32 });
     const saved = { shape, promptStyle: "message" } as const;
     saveModel(join(project, "small"), randomWeights(shape, 1), saved);
     const lora = `model: "./small", lora: { r: 2, alpha: 4 }, learningRate: 1, maxSteps: 8,`;

@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { parseRow } from "../../engines/dataset/row.ts";
+import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { jsonl } from "../engines/embedded/scratch.ts";
@@ -29,7 +30,7 @@ const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";
 /** Questions and their answers. */
 const PARQUET = join(ROOT, "tests/engines/dataset/tables/fixtures/snappy.parquet");
-const TINY_SHAPE = { layers: 1, heads: 1, width: 8, context: 64 };
+const TINY_SHAPE = dimensionsOf({ layers: 1, heads: 1, width: 8, context: 64 });
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
 const TRAINING_PAGES = [

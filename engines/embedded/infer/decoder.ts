@@ -1,6 +1,6 @@
 import { wordsOfBits } from "../../answers/allowedBits.ts";
 import type { NextToken } from "../../answers/nextToken.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
+import type { Dimensions } from "../../families/dimensions.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
@@ -88,7 +88,7 @@ const IDLE_BYTES = 2 ** 27;
  */
 export function createDecoder(
   module: KernelModule,
-  shape: LlamaShape,
+  shape: Dimensions,
   { bfloat16, read }: DecoderWeights,
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {

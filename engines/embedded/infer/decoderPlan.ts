@@ -1,6 +1,6 @@
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { wordsOfBits } from "../../answers/allowedBits.ts";
-import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
+import type { Dimensions } from "../../families/dimensions.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
 import { PANEL } from "../kernels/products.ts";
 import { planTeam } from "../kernels/team.ts";
@@ -21,7 +21,7 @@ const CACHE_BYTES = 2 ** 30;
 const ADAPTER_BYTES = 2 ** 28;
 /** What all threads of a decoder plan its memory by. */
 export interface DecoderSizes {
-  shape: LlamaShape;
+  shape: Dimensions;
   bfloat16?: ReadonlySet<string> | undefined;
   /** What matrices become while they are read. Default: they stay as they are. */
   quantize?: QuantizedType | undefined;
@@ -63,7 +63,7 @@ export function planDecoder(sizes: DecoderSizes) {
       },
       recompute: { cheap: false, parts: 0 },
     });
-    const { width, intermediateSize, heads, headDim } = dimensionsOf(shape);
+    const { width, intermediateSize, heads, headDim } = shape;
     const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
@@ -85,14 +85,14 @@ export function planDecoder(sizes: DecoderSizes) {
 }
 
 /** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */
-function pageCount(shape: LlamaShape): number {
+function pageCount(shape: Dimensions): number {
   const each = pagesOf(shape.context);
   const most = Math.floor(CACHE_BYTES / pageBytes(shape));
   return Math.min(MOST_SEQUENCES * each, Math.max(each, most));
 }
 
 /** Bytes of a page's keys and values in all layers. */
-export function pageBytes(shape: LlamaShape): number {
-  const { layers, kvHeads, headDim } = dimensionsOf(shape);
+export function pageBytes(shape: Dimensions): number {
+  const { layers, kvHeads, headDim } = shape;
   return 2 * layers * kvHeads * headDim * PAGE * 4;
 }

@@ -1,5 +1,5 @@
 import { isKitError } from "../../../protocol/error.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
+import type { Dimensions } from "../../families/dimensions.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import {
   type Decoder,
@@ -18,7 +18,7 @@ const LEAST_CONTEXT = 512;
  */
 export function fittedDecoder(
   module: KernelModule,
-  shape: LlamaShape,
+  shape: Dimensions,
   weights: DecoderWeights,
   options: DecoderOptions = {},
 ): { context: number; decoder: Decoder } {

@@ -1,5 +1,5 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
+import type { Dimensions } from "../../families/dimensions.ts";
 import { type Arena, createArena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Staging } from "../kernels/quantized.ts";
@@ -12,7 +12,7 @@ import { partialCount } from "./optimizer.ts";
 
 /** The inputs of the memory plan, the same on every thread. */
 export interface TrainingSizes {
-  shape: LlamaShape;
+  shape: Dimensions;
   /** Names of the tensors that are bfloat16: with LoRA, the frozen base stays as it is. */
   bfloat16?: ReadonlySet<string> | undefined;
   limits: BatchLimits;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { configShape } from "../../families/config.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
+import type { Dimensions } from "../../families/dimensions.ts";
 import { weightShapes } from "../../families/tensorShapes.ts";
 import { readConfig } from "../../modelFiles/configFile.ts";
 import { planTraining } from "../step/trainingPlan.ts";
@@ -17,7 +17,7 @@ const LEAST = {
  * @throws KitError `OUT_OF_MEMORY` with the sizes
  */
 export function assertFits(
-  shape: LlamaShape,
+  shape: Dimensions,
   bfloat16: ReadonlySet<string>,
   lora: LoraConfig | undefined,
 ): void {

@@ -9,7 +9,7 @@ import type { BatchLimits } from "../../../engines/embedded/ops/operation.ts";
 import type * as learning from "../../../engines/embedded/step/learner.ts";
 import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { Sequence } from "../../../engines/examples/examples.ts";
-import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { HEAD } from "../../../engines/families/projections.ts";
 import {
   type ReadWeights,
@@ -45,7 +45,7 @@ export interface Sizes {
   adapter?: Weights;
   recompute?: Recompute;
   /** Default: the tiny model that has these weights. */
-  shape?: LlamaShape;
+  shape?: Dimensions;
 }
 
 /** A tiny model in training on this thread alone; with `lora`, its adapter. */
@@ -185,7 +185,7 @@ export function readingBy(decoder: decoding.Decoder): Reading {
   };
 }
 
-function shapeOf(weights: StoredWeights): LlamaShape {
+function shapeOf(weights: StoredWeights): Dimensions {
   return HEAD in weights ? UNTIED : TINY;
 }
 
@@ -197,7 +197,7 @@ function bfloat16Of(weights: StoredWeights): Set<string> {
 export function logitsOf(
   weights: StoredWeights,
   tokens: ArrayLike<number>,
-  shape?: LlamaShape,
+  shape?: Dimensions,
 ): number[][] {
   const { read } = readingOf(weights, shape);
   return Array.from(tokens, (token) => [...read([token])]);

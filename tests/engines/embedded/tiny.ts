@@ -1,19 +1,19 @@
 import type { Sequence } from "../../../engines/examples/examples.ts";
-import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
 
 /** A model that is small enough to compile at once, yet has every part. */
-export const TINY = { layers: 2, heads: 2, width: 8, context: 48 };
+export const TINY = dimensionsOf({ layers: 2, heads: 2, width: 8, context: 48 });
 
 /** The same with a head of its own. */
 export const UNTIED = { ...TINY, tied: false };
 
 /** A block of each other kind: shared keys, heads of their own size, biases, norms of heads. */
-export const FAMILIES: Record<string, LlamaShape> = {
-  "Llama 3": {
+export const FAMILIES: Record<string, Dimensions> = {
+  "Llama 3": dimensionsOf({
     ...{
       layers: 1,
       heads: 4,
@@ -27,8 +27,8 @@ export const FAMILIES: Record<string, LlamaShape> = {
       ...{ type: "llama3", theta: 500, factor: 8 },
       ...{ lowFreqFactor: 1, highFreqFactor: 4, originalContext: 32 },
     },
-  },
-  "Llama 3.2": {
+  }),
+  "Llama 3.2": dimensionsOf({
     ...{
       layers: 1,
       heads: 4,
@@ -42,8 +42,8 @@ export const FAMILIES: Record<string, LlamaShape> = {
       ...{ type: "llama3", theta: 500_000, factor: 32 },
       ...{ lowFreqFactor: 1, highFreqFactor: 4, originalContext: 60 },
     },
-  },
-  "Qwen 2": {
+  }),
+  "Qwen 2": dimensionsOf({
     ...{
       layers: 1,
       heads: 4,
@@ -55,33 +55,33 @@ export const FAMILIES: Record<string, LlamaShape> = {
     },
     family: "qwen2",
     biases: ["q_proj", "k_proj", "v_proj"],
-  },
-  "Qwen 3": {
+  }),
+  "Qwen 3": dimensionsOf({
     ...{ layers: 1, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
     family: "qwen3",
-  },
-  SmolLM3: {
+  }),
+  SmolLM3: dimensionsOf({
     ...{ layers: 2, heads: 4, kvHeads: 2, width: 8, intermediateSize: 12, context: 48 },
     family: "smollm3",
     unrotated: [1],
-  },
-  "Gemma 3": {
+  }),
+  "Gemma 3": dimensionsOf({
     ...{ layers: 2, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
     ...{ family: "gemma3_text", epsilon: 1e-6, queryScalar: 5 },
     sliding: { layers: [0], window: 3, theta: 30 },
-  },
-  "Llama with biases": {
+  }),
+  "Llama with biases": dimensionsOf({
     ...{ layers: 1, heads: 2, headDim: 8, width: 8, intermediateSize: 12, context: 48 },
     rope: { type: "linear", theta: 1000, factor: 4 },
     biases: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-  },
+  }),
 };
 
 /**
  * Random weights, with norms that are not 1, so that leaving one out shows, and with a larger
  * embedding, so that the loss bends less and finite differences are exact enough.
  */
-export function tinyWeights(seed = 1, shape: LlamaShape = TINY): Weights {
+export function tinyWeights(seed = 1, shape: Dimensions = TINY): Weights {
   const weights = randomWeights(shape, seed);
   const random = createRandom(seed, "norms");
   const least = shape.family === "gemma3_text" ? -0.5 : 0.5;

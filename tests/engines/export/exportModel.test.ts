@@ -16,6 +16,7 @@ import { describeOwner } from "../../../disk/owner.ts";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { fromFloat16, toFloat16 } from "../../../engines/modelFiles/float16.ts";
@@ -352,7 +353,7 @@ test("a base that is gone, has changed or can't hold the result fails with one c
   expect(await refusal()).toMatch(
     / stores model\.layers\.0\.\S+q_proj\.weight as I32, and Kit reads/,
   );
-  const shape = { ...TINY, width: 16 };
+  const shape = dimensionsOf({ layers: 2, heads: 2, width: 16, context: 48 });
   saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
   expect(await refusal()).toMatch(/does not fit \S+base: base_model\.model\.\S+ Use the base/);
   rmSync(base, { recursive: true });

@@ -9,7 +9,7 @@ import {
 } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
-import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
@@ -21,9 +21,9 @@ import { tinyWeights, toBfloat16 } from "../embedded/tiny.ts";
 import { FAMILIES } from "../gguf/families.ts";
 import { type Style, STYLES, withAllMerges, writeTokenizer } from "../tokens/styles.ts";
 
-const SHAPE = { layers: 2, heads: 4, width: 32, intermediateSize: 64, context: 64 };
+const SHAPE = dimensionsOf({ layers: 2, heads: 4, width: 32, intermediateSize: 64, context: 64 });
 
-function save(shape: LlamaShape = SHAPE, weights = tinyWeights(1, shape)) {
+function save(shape: Dimensions = SHAPE, weights = tinyWeights(1, shape)) {
   const folder = scratchDirectory();
   const model = join(folder, "model");
   saveModel(model, weights, { shape, promptStyle: "message" });
@@ -165,7 +165,7 @@ test.each([
 /** A model with a tokenizer of this style, changed. */
 function saveWith(style: Style, change: (tokenizer: Record<string, unknown>) => void, config = {}) {
   const shape = { layers: 1, heads: 2, width: 32, context: 64, vocabulary: style.size };
-  const { model, to } = save(shape);
+  const { model, to } = save(dimensionsOf(shape));
   const tokenizer = structuredClone(style.tokenizer) as Record<string, unknown>;
   change(tokenizer);
   writeTokenizer(model, { ...style, tokenizer }, config);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { modelConfig } from "../../../engines/checkpoint/modelConfig.ts";
 import { configShape } from "../../../engines/families/config.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 
 /** What the config.json of the published model of a billion weights says. */
@@ -68,7 +69,7 @@ test("Kit's own config.json of a Gemma 3 says what it is", () => {
 });
 
 test("random norms leave their inputs' size as it is", () => {
-  const sizes = { layers: 1, heads: 2, width: 8, context: 16, family: "gemma3_text" };
+  const sizes = dimensionsOf({ layers: 1, heads: 2, width: 8, context: 16, family: "gemma3_text" });
   const norms = Object.entries(randomWeights(sizes, 1)).filter(([name]) => name.includes("norm"));
   expect(norms).toHaveLength(7);
   for (const [name, { data }] of norms) expect(new Set(data), name).toEqual(new Set([0]));

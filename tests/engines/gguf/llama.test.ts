@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
-import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { createRandom } from "../../../engines/random.ts";
@@ -21,7 +21,7 @@ const NEAR = 0.05;
 const random = createRandom(1, "tokens");
 const TOKENS = Array.from({ length: LENGTH }, () => Math.floor(random.uniform() * 262));
 
-function save(shape: LlamaShape) {
+function save(shape: Dimensions) {
   const directory = scratchDirectory();
   const [base, to] = [join(directory, "base"), join(directory, "gguf")];
   const weights = tinyWeights(1, shape);

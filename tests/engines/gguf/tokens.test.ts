@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights } from "../embedded/tiny.ts";
 import { REAL_WEIGHTS, hasRealWeights } from "../realWeights/realWeights.ts";
@@ -13,7 +14,7 @@ import { askLlama, hasLlama } from "./llama.ts";
 /** 10,000 with `KIT_TOKENS=all`. */
 const TEXTS = process.env["KIT_TOKENS"] === "all" ? 10_000 : 500;
 
-const SHAPE = { layers: 1, heads: 2, width: 32, context: 64 };
+const SHAPE = dimensionsOf({ layers: 1, heads: 2, width: 32, context: 64 });
 
 interface Steps {
   pre_tokenizer: object;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { EngineModel } from "../../../protocol/engine.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
@@ -37,7 +38,13 @@ describe.runIf(hasPython)("the Python engine's answers beside the embedded engin
   /** The folder of a small Llama with random weights. */
   function modelOf(style: Style, changes: object = {}): string {
     const folder = scratch.directory();
-    const shape = { layers: 2, heads: 2, width: 16, context: 640, vocabulary: style.size };
+    const shape = dimensionsOf({
+      layers: 2,
+      heads: 2,
+      width: 16,
+      context: 640,
+      vocabulary: style.size,
+    });
     saveModel(folder, randomWeights(shape, 3), { shape, promptStyle: "message" });
     writeTokenizer(folder, style, changes);
     const { isEnd } = openTokenizer(folder, style.size).tokenizer;

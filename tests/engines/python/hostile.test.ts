@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
@@ -62,7 +63,8 @@ describe.runIf(hasPython)("with Python", () => {
 
   beforeAll(async () => {
     warm = await startWarmPython();
-    saveModel(model, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+    const shape = dimensionsOf(SHAPE);
+    saveModel(model, randomWeights(shape, 1), { shape, promptStyle: "message" });
     ({ saved: checkpoint } = await train({ model, maxSteps: 1 }));
   });
   afterAll(async () => {

@@ -19,6 +19,7 @@ import { inScope } from "../../../bench/scope.ts";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
+import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { Engine } from "../../../protocol/engine.ts";
@@ -44,10 +45,10 @@ import {
 
 const SHAPE = { layers: 2, heads: 2, width: 16, context: 96 };
 /** Its rows are longer than its window. */
-const GEMMA = {
+const GEMMA = dimensionsOf({
   ...{ ...SHAPE, family: "gemma3_text", kvHeads: 1, headDim: 6, queryScalar: 7 },
   sliding: { layers: [0], window: 6, theta: 30 },
-};
+});
 /** Relative; the two add float32 numbers in another order. */
 const LOSS_NEAR = 2e-6;
 const NORM_NEAR = 2e-5;
@@ -311,10 +312,10 @@ describe.runIf(hasPython)("with Python", () => {
   /** The folder of a small Llama with a tokenizer as SmolLM's. */
   async function publishedModel(type: string, tied: boolean): Promise<string> {
     const style = STYLES["SmolLM"]!;
-    const shape = {
+    const shape = dimensionsOf({
       ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, intermediateSize: 64, context: 256 },
       ...{ vocabulary: style.size, tied },
-    };
+    });
     const base = join(home, String(count++));
     const weights = randomWeights(shape, 1);
     const stored = type === "bfloat16" ? toBfloat16(weights) : weights;
@@ -386,7 +387,7 @@ describe.runIf(hasPython)("with Python", () => {
 
   it("says as the embedded engine does that a model reads conversations without a template", async () => {
     const style = STYLES["SmolLM"]!;
-    const shape = { ...SHAPE, vocabulary: style.size };
+    const shape = dimensionsOf({ ...SHAPE, vocabulary: style.size });
     const folder = join(home, "plain");
     saveModel(folder, randomWeights(shape, 1), { shape, promptStyle: "message" });
     writeTokenizer(folder, style, { chat_template: undefined });

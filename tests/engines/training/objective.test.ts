@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type * as backend from "../../../engines/embedded/train/backend.ts";
+import { resolveModel } from "../../../engines/families/modelSource.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import type { PlanBackend } from "../../../engines/training/backend.ts";
 import { train } from "../../../engines/training/train.ts";
@@ -32,10 +33,10 @@ async function logsOf(
 ) {
   const [events, directory]: [EngineEvent[], string] = [[], scratchDirectory()];
   const config = tinyConfig({ maxSteps: 8, saveSteps: 4, loggingSteps: 1, lora: LORA, ...changes });
-  const { model } = config;
-  if (typeof model === "string") throw new Error("a shape is trained here");
+  const source = resolveModel(config.model);
+  if (source.kind === "hub") throw new Error("a shape is trained here");
   await train(config, directory, {
-    ...{ source: { kind: "shape", name: "tiny", shape: model }, planBackend },
+    ...{ source, planBackend },
     ...{ resumeFrom, onEvent: (event) => void events.push(event) },
   });
   const logs = dataOf(events, "training.log").map(({ tokensPerSecond: _, ...log }) => log);

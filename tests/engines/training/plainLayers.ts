@@ -1,4 +1,4 @@
-import { type LlamaShape, dimensionsOf } from "../../../engines/families/dimensions.ts";
+import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { familyOf } from "../../../engines/families/families.ts";
 import type { AttentionHeads, AttentionScores, Layers } from "../../../engines/families/layers.ts";
 import { rotations } from "../../../engines/families/rotations.ts";
@@ -27,12 +27,11 @@ interface Options {
  * @returns the selected positions' logits, and a function that takes their gradients back
  */
 export function runPlainly(
-  shape: LlamaShape,
+  d: Dimensions,
   tokens: readonly number[],
   selected: readonly number[],
   { parameter, scale }: Options,
 ): { logits: number[][]; backward: (grads: readonly number[][]) => void } {
-  const d = dimensionsOf(shape);
   const { hasCenteredNorms = false, list } = familyOf(d);
   const backs: (() => void)[] = [];
   let logits: Rows | undefined;

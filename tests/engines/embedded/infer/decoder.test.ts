@@ -5,7 +5,7 @@ import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import { MOST_TOKENS, planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { addUpdate, randomAdapter, updatesOf } from "../../../../engines/lora/adapter.ts";
 import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
@@ -24,21 +24,21 @@ const READY = 16;
 const module = compileKernels();
 
 /** Columns in whole blocks, so that its matrices can be quantized. */
-const BLOCKS = {
+const BLOCKS = dimensionsOf({
   ...{ layers: 2, heads: 6, kvHeads: 2, headDim: 32, width: 64, intermediateSize: 96 },
   context: 400,
-};
+});
 
 type Kind = "float32" | "bfloat16" | "q8_0" | "q4_0";
 const KINDS: Kind[] = ["float32", "bfloat16", "q8_0", "q4_0"];
 
-function stored(shape: LlamaShape, kind: Kind): StoredWeights {
+function stored(shape: Dimensions, kind: Kind): StoredWeights {
   const weights = tinyWeights(1, shape);
   return kind === "float32" ? weights : toBfloat16(weights);
 }
 
 /** On so many threads, once all have come. */
-async function decoderOf(shape: LlamaShape, kind: Kind, options: decoding.DecoderOptions = {}) {
+async function decoderOf(shape: Dimensions, kind: Kind, options: decoding.DecoderOptions = {}) {
   const weights = stored(shape, kind);
   const bfloat16 = new Set(kind === "float32" ? [] : Object.keys(weights));
   const { threads = 1 } = options;
@@ -70,7 +70,7 @@ async function decoderOf(shape: LlamaShape, kind: Kind, options: decoding.Decode
 }
 
 /** The logits after each sequence's last token, each read alone, token by token. */
-async function alone(shape: LlamaShape, kind: Kind, sequences: readonly number[][]) {
+async function alone(shape: Dimensions, kind: Kind, sequences: readonly number[][]) {
   const decoder = await decoderOf(shape, kind);
   return sequences.map((tokens) => {
     const { read } = readingBy(decoder);
@@ -118,11 +118,11 @@ const LENGTHS = [1, 2, 5, 16, 17, 33, 47];
 const sequencesOf = (count: number) =>
   LENGTHS.slice(0, count).map((length, i) => [...tinyTokens(length, i + 1)]);
 
-const CASES: [string, LlamaShape, Kind][] = [
-  ...KINDS.map((kind) => [`blocks, ${kind}`, BLOCKS, kind] as [string, LlamaShape, Kind]),
+const CASES: [string, Dimensions, Kind][] = [
+  ...KINDS.map((kind) => [`blocks, ${kind}`, BLOCKS, kind] as [string, Dimensions, Kind]),
   ["Kit's", TINY, "float32"],
   ...Object.entries(FAMILIES).map(
-    ([name, shape]) => [name, shape, "bfloat16"] as [string, LlamaShape, Kind],
+    ([name, shape]) => [name, shape, "bfloat16"] as [string, Dimensions, Kind],
   ),
 ];
 
@@ -197,7 +197,7 @@ test.each([
 });
 
 /** An adapter of all maps of these projections, whose B is no longer 0. */
-function updates(shape: LlamaShape, seed: number, r: number, targetModules: Projection[]) {
+function updates(shape: Dimensions, seed: number, r: number, targetModules: Projection[]) {
   const lora = { r, alpha: 2 * r, targetModules };
   const adapter = randomAdapter(lora, shape, seed);
   for (const [name, { data }] of Object.entries(adapter)) {
@@ -207,7 +207,7 @@ function updates(shape: LlamaShape, seed: number, r: number, targetModules: Proj
 }
 
 /** Every adapter of them and none, of different ranks and maps. */
-function adaptersOf(shape: LlamaShape) {
+function adaptersOf(shape: Dimensions) {
   return [
     undefined,
     updates(shape, 1, 8, ["q_proj", "v_proj"]),

@@ -2,13 +2,14 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../../engines/families/randomWeights.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { scratchDirectory } from "../scratch.ts";
 import { useThreads, watchHelpers } from "../threads.ts";
 
 /** Large enough for helpers. */
-const SHAPE = { layers: 2, heads: 4, width: 448, context: 512 };
+const SHAPE = dimensionsOf({ layers: 2, heads: 4, width: 448, context: 512 });
 const ASKED = { prompt: "a question", maxTokens: 400 };
 
 /** A folder with a model of random weights. */

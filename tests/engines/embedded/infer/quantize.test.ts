@@ -6,6 +6,7 @@ import {
   saveModel,
 } from "../../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { widened } from "../../../../engines/modelFiles/weights.ts";
 import { QUANTIZED_TYPES } from "../../../../protocol/quantizedType.ts";
@@ -16,7 +17,7 @@ import { scratchDirectory } from "../scratch.ts";
 import { tinyWeights, toBfloat16 } from "../tiny.ts";
 
 /** The rows of most matrices are whole blocks; those of `down_proj`, 44 columns wide, are not. */
-const SHAPE = { layers: 2, heads: 4, width: 64, intermediateSize: 44, context: 96 };
+const SHAPE = dimensionsOf({ layers: 2, heads: 4, width: 64, intermediateSize: 44, context: 96 });
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 
 /** Drawn, so that a small difference shows. */

@@ -3,6 +3,7 @@ import { answerTokens, createAnswers } from "../../../../engines/answers/answers
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { BYTE_TOKENIZER } from "../../../../engines/tokens/byteTokenizer.ts";
 import type { InferRequest } from "../../../../protocol/infer.ts";
 import { builtModule } from "../built.ts";
@@ -12,7 +13,7 @@ const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js")
 const { createScheduler } = await builtModule<typeof scheduling>("infer/scheduler.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
-const SHAPE = { layers: 2, heads: 2, width: 16, context: 128 };
+const SHAPE = dimensionsOf({ layers: 2, heads: 2, width: 16, context: 128 });
 const NEVER = { isCancelled: () => false };
 
 /** A random model's scheduler, and what each step of its decoder read. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../../engines/families/randomWeights.ts";
 import type { InferPiece, InferRequest } from "../../../../protocol/infer.ts";
 import { TEMPLATES, TOOLS } from "../../answers/toolTemplates.ts";
@@ -10,10 +11,10 @@ import { createEmbeddedEngine } from "../built.ts";
 import { scratchDirectory } from "../scratch.ts";
 
 const STYLE = STYLES["SmolLM"]!;
-const SHAPE = {
+const SHAPE = dimensionsOf({
   ...{ layers: 1, heads: 2, kvHeads: 1, width: 16, intermediateSize: 32, context: 512 },
   ...{ vocabulary: STYLE.size + 1, tied: true },
-};
+});
 const MARKER = { id: STYLE.size, content: "[TOOL_CALLS]", special: true };
 const ASKED = { messages: [{ role: "user" as const, content: "Where is Emma?" }], tools: TOOLS };
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
 import { type Weights, widen } from "../../../../engines/modelFiles/weights.ts";
@@ -14,7 +15,14 @@ import { scratchDirectory } from "../scratch.ts";
 import { tinyBatch, tinyWeights, toBfloat16 } from "../tiny.ts";
 
 /** The rows of most matrices are whole blocks; those of `down_proj`, 44 columns wide, are not. */
-const SHAPE = { layers: 2, heads: 4, kvHeads: 2, width: 64, intermediateSize: 44, context: 48 };
+const SHAPE = dimensionsOf({
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  width: 64,
+  intermediateSize: 44,
+  context: 48,
+});
 const OWN: LoraConfig = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 const LORA: LoraConfig = { ...OWN, baseType: "q8_0" };
 const STORED = toBfloat16(tinyWeights(1, SHAPE));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import type { Dimensions } from "../../../../engines/families/dimensions.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { difference, numbers } from "../kernels/team.ts";
@@ -14,7 +14,7 @@ function batchesOf(count: number, rows: number, length: number) {
   return Array.from({ length: count }, (_, i) => tinyBatch(rows, length, 3 + i));
 }
 
-const SHAPES: [string, LlamaShape][] = [
+const SHAPES: [string, Dimensions][] = [
   ["Kit's", TINY],
   ["Kit's with a head of its own", UNTIED],
   ...Object.entries(FAMILIES),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import type { Recompute } from "../../../../engines/embedded/model/graph.ts";
 import type { Sequence } from "../../../../engines/examples/examples.ts";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import type { Dimensions } from "../../../../engines/families/dimensions.ts";
 import { mergeAdapter, randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { type Weights, widen } from "../../../../engines/modelFiles/weights.ts";
 import { createRandom } from "../../../../engines/random.ts";
@@ -41,7 +41,7 @@ function direction(size: number, name: string): Float32Array<ArrayBuffer> {
 /** A batch's loss by the reference, in float64. */
 function referenceLoss(
   weights: Weights,
-  shape: LlamaShape,
+  shape: Dimensions,
   batch: readonly Sequence[] = tinyBatch(ROWS, LENGTH),
 ): number {
   const directory = join(scratchDirectory(), "model");
@@ -75,7 +75,7 @@ function compare(trained: Weights, gradients: Weights, lossAt: (trained: Weights
   }
 }
 
-const SHAPES: [string, LlamaShape][] = [
+const SHAPES: [string, Dimensions][] = [
   ["Kit's", TINY],
   ["Kit's with a head of its own", UNTIED],
   ...Object.entries(FAMILIES),

@@ -4,7 +4,7 @@ import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as batches from "../../../../engines/embedded/model/batch.ts";
 import type * as modelPasses from "../../../../engines/embedded/model/passes.ts";
 import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { builtModule } from "../built.ts";
 import { type SequenceLearner, learnerOf, learnerOnThreads, limitsOf } from "../learner.ts";
 import { FAMILIES, TINY, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
@@ -24,12 +24,12 @@ const SMALL = { width: 8, intermediateSize: 16, context: 48, ...PARTS };
 /** One thread claims all positions at once, so that the others are soon at the next operation. */
 const few = (headDim: number) => ({
   ...{ rows: 1, length: 16 },
-  shape: { layers: 4, heads: 6, kvHeads: 3, headDim, ...SMALL },
+  shape: dimensionsOf({ layers: 4, heads: 6, kvHeads: 3, headDim, ...SMALL }),
 });
 /** A claim of attention takes longer than it takes a thread to wake up. */
-const MANY: { rows: number; length: number; shape: LlamaShape } = {
+const MANY: { rows: number; length: number; shape: Dimensions } = {
   ...{ rows: 3, length: 48 },
-  shape: { layers: 1, heads: 4, kvHeads: 2, headDim: 64, ...SMALL },
+  shape: dimensionsOf({ layers: 1, heads: 4, kvHeads: 2, headDim: 64, ...SMALL }),
 };
 /** Norms behind parts, centred ones, layers that see a window, and a scaled embedding. */
 const asGemma = (sizes: typeof MANY): typeof MANY => ({

@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { batchLimits } from "../../../../engines/embedded/step/batchLimits.ts";
 import { bytesOf } from "../../../../engines/embedded/step/trainingPlan.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
 
-const NANO = { width: 64, layers: 2, heads: 4, context: 2048 };
-const LARGE = { layers: 12, heads: 12, width: 768, context: 4096 };
+const NANO = dimensionsOf({ width: 64, layers: 2, heads: 4, context: 2048 });
+const LARGE = dimensionsOf({ layers: 12, heads: 12, width: 768, context: 4096 });
 const OPTIONS = { weightDecay: 0, maxGradNorm: 1 };
 
 /** Rows of which so many tokens are read. */

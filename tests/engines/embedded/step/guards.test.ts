@@ -4,7 +4,7 @@ import { planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/step/learner.ts";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { EMBEDDING } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { createRandom } from "../../../../engines/random.ts";
@@ -45,7 +45,7 @@ function guarded({ regions }: arenas.Arena, buffer: ArrayBufferLike): () => numb
 
 /** Takes steps, and counts the arrays whose guard words were written over. */
 async function overwritten(
-  shape: LlamaShape,
+  shape: Dimensions,
   rows: number,
   length: number,
   lora: LoraConfig | undefined,
@@ -92,7 +92,7 @@ test.each(Object.values(FAMILIES))(
 
 test("a step with a base in q8_0 writes to no place outside of its arrays", async () => {
   // Rows of whole blocks, and of down_proj's 44 columns.
-  const shape = { layers: 1, heads: 4, width: 64, intermediateSize: 44, context: 48 };
+  const shape = dimensionsOf({ layers: 1, heads: 4, width: 64, intermediateSize: 44, context: 48 });
   for (const threads of [1, 2])
     expect(await overwritten(shape, ROWS, LENGTH, { ...LORA, baseType: "q8_0" }, threads)).toBe(0);
 });
@@ -106,7 +106,7 @@ test("a step of each of twenty random shapes writes to no place outside of its a
     const tied = i % 2 === 0;
     const lora = i % 3 === 0 ? { ...LORA, r: upTo(9) } : undefined;
     const [rows, length] = [upTo(5), upTo(40)];
-    const found = await overwritten({ ...shape, tied }, rows, length, lora);
+    const found = await overwritten(dimensionsOf({ ...shape, tied }), rows, length, lora);
     expect(found, JSON.stringify([shape, rows, length, lora])).toBe(0);
   }
 });

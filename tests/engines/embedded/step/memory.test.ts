@@ -3,7 +3,7 @@ import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
-import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import type { Weights } from "../../../../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
@@ -19,7 +19,7 @@ const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 const LORA: LoraConfig = { r: 3, alpha: 6, targetModules: ["q_proj", "v_proj", "down_proj"] };
 const [ROWS, LENGTH] = [3, 7];
 
-function planOf(shape: LlamaShape, rows: number, length: number, lora?: LoraConfig) {
+function planOf(shape: Dimensions, rows: number, length: number, lora?: LoraConfig) {
   const limits = limitsOf({ rows, length });
   return planTraining({ shape, limits, lora, threads: 1, options: OPTIONS });
 }
@@ -35,7 +35,7 @@ test("a guard lies between any two arrays", () => {
 });
 
 /** GPT-2's small model has such sizes. */
-const LARGE = { layers: 12, heads: 12, width: 768, context: 2048 };
+const LARGE = dimensionsOf({ layers: 12, heads: 12, width: 768, context: 2048 });
 
 /** The sentence for a model that needs so much more than there is. */
 function tooLarge(parts: string, advice: string): RegExp {

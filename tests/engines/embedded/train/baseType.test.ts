@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { planFor } from "../../../../engines/embedded/train/backend.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { weightShapes } from "../../../../engines/families/tensorShapes.ts";
 import { sft } from "../../../../engines/objectives/sft.ts";
@@ -8,10 +9,10 @@ import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../../jobs.ts";
 
 /** As Qwen3-1.7B. */
-const SHAPE = {
+const SHAPE = dimensionsOf({
   ...{ layers: 28, heads: 16, kvHeads: 8, headDim: 128, width: 2048, intermediateSize: 6144 },
   ...{ vocabulary: 151_936, context: 40_960, family: "qwen3" as const },
-};
+});
 const LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 const GIB = 2 ** 30;
 

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type * as backend from "../../../../engines/embedded/train/backend.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import type * as training from "../../../../engines/training/train.ts";
 import { builtModule } from "../built.ts";
 import { tinyConfig } from "../run.ts";
@@ -26,7 +27,7 @@ function garbageCollector(): () => void {
 test("memory is flat over 10,000 steps", async () => {
   const collect = garbageCollector();
   const used: number[] = [];
-  const shape = { layers: 1, heads: 1, width: 8, context: 16 };
+  const shape = dimensionsOf({ layers: 1, heads: 1, width: 8, context: 16 });
   await train(
     tinyConfig({
       model: shape,
