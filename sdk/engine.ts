@@ -60,6 +60,16 @@ export async function heldOutQuestions(
   return heldOutQuestions(config, choice);
 }
 
+/** Enough tokens for any answer that a job learned, by a model of its own; undefined if it learned texts. */
+export async function learnedTokens(
+  config: JobConfig,
+  directory: string,
+  model: string,
+): Promise<number | undefined> {
+  const { learnedTokens } = await import("../engines/answerTokens.ts");
+  return learnedTokens({ ...(await frozenConfig(config, directory)), model }, {});
+}
+
 /** Lends the folder of the model that a training starts from. */
 export async function withStartingModel<T>(
   config: TrainConfig,

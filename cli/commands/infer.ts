@@ -16,6 +16,7 @@ import {
 } from "../command.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
+import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
@@ -25,9 +26,6 @@ import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts"
 import { print, printError, printPart } from "../print.ts";
 import { enterProject } from "../project.ts";
 
-/** A model that has not learned to stop rambles on to the end of its context, for minutes. */
-const MAX_TOKENS = 512;
-
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
  * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
@@ -36,7 +34,11 @@ export const command = createCommand("infer")
   .argument("<model>", 'a job id or its prefix, "latest", a checkpoint folder or a .gguf file')
   .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
   .option("--jsonl", "read dataset rows; print each with its answer")
-  .option("--max-tokens <n>", `maximum tokens per answer (default: ${MAX_TOKENS})`, parseMaxTokens)
+  .option(
+    "--max-tokens <n>",
+    "maximum tokens per answer (default: what the longest learned answer needs, or 512)",
+    parseMaxTokens,
+  )
   .option("--temperature <n>", "0 always takes the likeliest token (default: 0)", parseTemperature)
   .option(
     "--top-p <n>",
@@ -77,8 +79,9 @@ export const command = createCommand("infer")
     const engine = await findEngine(project, directory);
     const signal = engine?.remote && abortedBySignal();
     const ask = async (model: LoadedModel) => {
-      const sampling = { maxTokens: MAX_TOKENS, ...given, ...(signal && { signal }) };
-      const noteCut = createCutNote(given.maxTokens === undefined);
+      const limit = given.maxTokens === undefined ? await answerLimit(directory) : undefined;
+      const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
+      const noteCut = createCutNote(limit);
       const answer = async ({ request, print }: Question): Promise<string> => {
         const result = await model.infer({ ...request, ...sampling });
         noteCut(result);
@@ -118,13 +121,14 @@ export const command = createCommand("infer")
   });
 
 /** Says once that the default limit has cut an answer. */
-function createCutNote(isDefault: boolean): (result: InferResult) => void {
-  let isTold = !isDefault;
+function createCutNote(limit: AnswerLimit | undefined): (result: InferResult) => void {
+  let isTold = false;
   return ({ finishReason, tokens }) => {
     // The context may have run out before.
-    if (isTold || finishReason !== "length" || tokens < MAX_TOKENS) return;
+    if (isTold || !limit || finishReason !== "length" || tokens < limit.tokens) return;
     isTold = true;
-    printError(`an answer was cut after ${MAX_TOKENS} tokens; for more, raise --max-tokens`);
+    const after = [`${limit.tokens} tokens`, ...(limit.reason ? [limit.reason] : [])].join(", ");
+    printError(`an answer was cut after ${after}; for more, raise --max-tokens`);
   };
 }
 

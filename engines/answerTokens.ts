@@ -1,0 +1,100 @@
+import { isLearned } from "../protocol/chat.ts";
+import type { DatasetPath, DatasetRow } from "../protocol/dataset.ts";
+import type { LoadOptions } from "../protocol/engine.ts";
+import { stringifyJson } from "../protocol/json.ts";
+import type { HeldOutQuestions } from "../protocol/metric.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { locateModel } from "./checkpoint/locateModel.ts";
+import { type Row, ROW_FORM } from "./dataset/row.ts";
+import { readRows } from "./dataset/rows.ts";
+import { objectiveOf } from "./objectives/objectives.ts";
+import type { Span } from "./tokens/tokenizer.ts";
+import { findStartingPoint } from "./training/startingPoint.ts";
+
+/** A model that has not learned to stop rambles on. Its answers need not be read to their end. */
+const MARGIN = 1.25;
+/** Of a job's rows, this many with the longest answers are tokenized. */
+const MAX_ROWS = 16;
+
+/** Enough tokens for any answer of these rows: with what the template writes of calls and reasoning. */
+export function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
+  return Math.ceil(MARGIN * rows.reduce((most, row) => Math.max(most, tokensOf(row as Row)), 0));
+}
+
+/**
+ * Enough tokens for any answer that a job learns; undefined if it learns texts.
+ * @param config with its rows as they are on this machine
+ */
+export async function learnedTokens(
+  config: TrainConfig,
+  options: LoadOptions,
+): Promise<number | undefined> {
+  let longest: { row: DatasetRow; bytes: number }[] = [];
+  for (const row of answeredRows(config, config.dataset.path)) {
+    const bytes = answerBytes(row as Row);
+    if (bytes <= (longest[MAX_ROWS - 1]?.bytes ?? 0)) continue;
+    longest = [...longest, { row, bytes }].toSorted((a, b) => b.bytes - a.bytes).slice(0, MAX_ROWS);
+  }
+  if (longest.length === 0) return undefined;
+  const rows = longest.map(({ row }) => row);
+  return enoughTokens(rows, await readerOf(config, options));
+}
+
+export interface AnswerReader extends Pick<HeldOutQuestions, "endOf"> {
+  /** Of the longest answer, a count. */
+  tokensOf: (row: Row) => number;
+}
+
+/** Where Kit cannot read the model's tokenizer, it counts an answer's bytes, which are no fewer tokens. */
+export async function readerOf(config: TrainConfig, options: LoadOptions): Promise<AnswerReader> {
+  try {
+    const source = await locateModel(config.model, options);
+    const { tokenizer } = findStartingPoint(source, config);
+    const tokensIn = (prompt: string) => tokenizer.promptTokens({ prompt }, "text");
+    return {
+      tokensOf(row) {
+        const [own, end] = [tokensIn(ROW_FORM.answersOf?.(row).at(-1) ?? "").length, 1];
+        return Math.max(own + end, ...tokenizer.sequencesOf(row).map(longestLearned));
+      },
+      endOf(text) {
+        const ends = tokensIn(text).filter(tokenizer.isEnd);
+        const places = ends.map((end) => text.indexOf(tokenizer.show([end])));
+        return Math.min(text.length, ...places.filter((at) => at >= 0));
+      },
+    };
+  } catch {
+    options.signal?.throwIfAborted();
+    return { tokensOf: answerBytes, endOf: (text) => text.length };
+  }
+}
+
+/** Of the longest answer, with its calls and reasoning; 0 for a text. */
+function answerBytes(row: Row): number {
+  if ("text" in row) return 0;
+  if ("completion" in row) return Buffer.byteLength(row.completion);
+  const answers = row.messages.filter(isLearned);
+  return Math.max(0, ...answers.map((answer) => Buffer.byteLength(stringifyJson(answer) ?? "")));
+}
+
+function longestLearned(spans: readonly Span[]): number {
+  let [most, run] = [0, 0];
+  for (const { tokens, isLearned } of spans) {
+    run = isLearned ? run + tokens.length : 0;
+    most = Math.max(most, run);
+  }
+  return most;
+}
+
+/** The rows, each with the answer that is right. */
+export function* answeredRows(
+  config: TrainConfig,
+  path: DatasetPath,
+  isTaken: (row: number) => boolean = () => true,
+): Generator<DatasetRow> {
+  let number = 0;
+  const { form } = objectiveOf(config);
+  for (const row of readRows(path, form)) {
+    const answered = isTaken(number++) && form.rightAnswerOf(row);
+    if (answered) yield answered;
+  }
+}
