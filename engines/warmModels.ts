@@ -52,7 +52,7 @@ type Ask<Source, Q = Question<Source>> = Q extends unknown ? Omit<Q, "id"> : nev
 
 /**
  * Loads models on one answerer that all share, started when first needed and kept warm. It keeps this
- * process alive only while a question is open, and ends some time after the last model is closed.
+ * process alive only while a question is open, and ends `idleMs` after the last model is closed.
  * @param Source what the answerer loads a model from
  */
 export function createWarmModels<Source>(
@@ -133,14 +133,14 @@ export function createWarmModels<Source>(
       throw error;
     }
 
-    let isClosed = false;
+    let closing: Promise<void> | undefined;
 
     async function infer(
       { signal, ...request }: InferRequest,
       onPiece?: Pending["onPiece"],
     ): Promise<InferResult> {
       signal?.throwIfAborted();
-      if (isClosed) throw modelClosed();
+      if (closing) throw modelClosed();
       if (!open.has(model)) throw engineEnded();
       const isStreamed = onPiece !== undefined;
       const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onPiece });
@@ -148,26 +148,26 @@ export function createWarmModels<Source>(
       return result;
     }
 
-    async function close(): Promise<void> {
-      isClosed = true;
-      if (!open.has(model)) return;
-      release(model);
-      await ask({ type: "unload", model });
+    async function unload(): Promise<void> {
+      if (open.has(model)) await ask({ type: "unload", model }).finally(() => release(model));
     }
 
-    return { infer, close };
+    return { infer, close: () => (closing ??= unload()) };
   }
 
   function release(model: number) {
     open.delete(model);
     if (open.size > 0) return;
     clearTimeout(idle);
-    idle = setTimeout(() => {
-      // A model that is loaded while this one ends gets another.
-      const ending = warm;
-      warm = undefined;
-      ending?.answerer.stop();
-    }, idleMs).unref();
+    if (idleMs === 0) return end();
+    idle = setTimeout(end, idleMs).unref();
+  }
+
+  function end() {
+    // A model that is loaded while this one ends gets another.
+    const ending = warm;
+    warm = undefined;
+    ending?.answerer.stop();
   }
 
   return { load };

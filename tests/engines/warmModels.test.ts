@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /** Each answerer answers at once, and ends only when the test says so. */
-function createModels() {
+function createModels(options?: { idleMs: number }) {
   return createWarmModels<string>((listener) => {
     const one: Started = { listener, questions: [], isStopped: false };
     started.push(one);
@@ -36,7 +36,7 @@ function createModels() {
       ref: () => {},
       stop: () => void (one.isStopped = true),
     };
-  });
+  }, options);
 }
 
 test("models share an answerer, which ends some time after the last is closed", async () => {
@@ -49,6 +49,19 @@ test("models share an answerer, which ends some time after the last is closed", 
   await b.close();
   await vi.advanceTimersByTimeAsync(IDLE_MS);
   expect(started.map(({ isStopped }) => isStopped)).toEqual([true]);
+});
+
+test("without idle time, the answerer ends once the last model is unloaded", async () => {
+  const models = createModels({ idleMs: 0 });
+  const [a, b] = [await models.load("a"), await models.load("b")];
+  await a.close();
+  expect(started.map(({ isStopped }) => isStopped)).toEqual([false]);
+  const closing = [b.close(), b.close()];
+  await expect(b.infer({ prompt: "x" })).rejects.toThrow("The model was closed.");
+  await Promise.all(closing);
+  const unloads = started[0]?.questions.filter(({ type }) => type === "unload");
+  expect([unloads?.length, started[0]?.isStopped]).toEqual([2, true]);
+  expect(await (await models.load("c")).infer({ prompt: "x" })).toEqual(ANSWER);
 });
 
 test("a model that is loaded while an idle answerer ends gets another", async () => {

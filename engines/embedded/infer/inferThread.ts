@@ -11,9 +11,12 @@ export interface StoredModel {
   quantize?: QuantizedType;
 }
 
-/** Loads models on one thread. */
+/**
+ * Loads models on one thread. It ends with the last of them: V8 counts no shared memory, and would keep that of closed
+ * models, gigabytes of them, until it collects garbage for other reasons.
+ */
 export function createInferThread() {
-  return createWarmModels<StoredModel>(start);
+  return createWarmModels<StoredModel>(start, { idleMs: 0 });
 }
 
 function start({ onAnswer, onPiece, onEnd }: Listener) {

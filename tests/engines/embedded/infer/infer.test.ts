@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { randomWeights } from "../../../../engines/families/randomWeights.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
 import { SPECIALS } from "../../../../engines/tokens/byteTokens.ts";
 import type { EngineModel } from "../../../../protocol/engine.ts";
@@ -186,6 +188,30 @@ test("a process that has trained and answered ends by itself", async () => {
   const args = ["--input-type=module", "--eval", script, data];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(stdout).toBe("answered\n");
+});
+
+test("a closed model's memory is the system's again", async () => {
+  const shape = { layers: 1, heads: 4, width: 512, context: 64 };
+  const path = scratchDirectory();
+  saveModel(path, randomWeights(shape, 1), { shape, promptStyle: "message" });
+  const script = `
+    const { createEmbeddedEngine } = await import(${JSON.stringify(new URL("../../../../dist/engines/embedded/index.js", import.meta.url).href)});
+    const engine = createEmbeddedEngine();
+    const grown = [];
+    for (let i = 0; i < 14; i++) {
+      const model = await engine.load(process.argv[1]);
+      await model.infer({ prompt: "1+1", maxTokens: 1 });
+      await model.close();
+      grown.push(process.memoryUsage.rss() / 2 ** 20);
+    }
+    console.log(Math.round(grown.at(-1) - grown[3]));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...["--input-type=module", "--eval", script, path],
+  ]);
+  const { size } = statSync(join(path, "model.safetensors"));
+  // It kept all ten.
+  expect(Number(stdout)).toBeLessThan((4 * size) / 2 ** 20);
 });
 
 test("importing the engine starts no thread and reads no kernels", async () => {
