@@ -1,15 +1,30 @@
 import type { ErrorCode } from "./errorCode.ts";
 
+/** What of a request an error is about. */
+export interface RequestFault {
+  /** The option of `infer`, such as `schema` or `tools[1]`. */
+  option: string;
+  /** Whether it is longer than the model's context. */
+  isTooLong?: boolean;
+}
+
 /** An error that the reader can act on: its message says what to do, its code is for programs. */
 export class KitError extends Error {
   /** By which a copy of Kit knows the errors of another. */
   override readonly name = "KitError";
   /** Stable, for programs; `docs/errors.md` has them all. */
   readonly code: ErrorCode;
+  /** Of an error about a request. */
+  readonly fault?: RequestFault;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { fault, ...options }: ErrorOptions & { fault?: RequestFault | undefined } = {},
+  ) {
     super(message, options);
     this.code = code;
+    if (fault) this.fault = fault;
   }
 }
 

@@ -42,6 +42,11 @@ export type InferRequest = (
    * allows; the result's `value` is that JSON, parsed. Default: any text.
    */
   schema?: AnswerSchema;
+  /**
+   * A regular expression, of JavaScript with its `u` flag, that the whole answer matches. Default: any text.
+   * @example pattern: "[0-9]{4}-[0-9]{2}"
+   */
+  pattern?: string;
   /** Which tools the answer must call, if `tools` has any: `auto`, the default, leaves it to the model. */
   toolChoice?: ToolChoice;
   /** With false, or with `toolChoice: { name }`, the answer ends after its first call. Default: true. */

@@ -5,7 +5,8 @@ import { allowedBits } from "./allowedBits.ts";
 import { createAnswering } from "./answer.ts";
 import { createAskedForms, withoutHiddenTools } from "./askedForm.ts";
 import { chooseAnswer } from "./choices.ts";
-import { refuseLongPrompt } from "./promptLength.ts";
+import { atFault } from "./fault.ts";
+import { refuseLongPrompt, tooLong } from "./promptLength.ts";
 import type { Reader } from "./reader.ts";
 
 /** A model that can be asked. */
@@ -58,13 +59,15 @@ export function createAnswers(generator: Generator) {
       throw new KitError(
         "REQUEST_INVALID",
         "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+        { fault: { option: request.messages ? "messages" : "prompt" } },
       );
     }
     const room = context - prompt.length;
     if (room < 1) {
       throw new KitError(
         "REQUEST_INVALID",
-        `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
+        `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens.`,
+        { fault: tooLong(request) },
       );
     }
     const read = (reader: Omit<Reader, "isCancelled">) =>
@@ -74,16 +77,21 @@ export function createAnswers(generator: Generator) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
         ...{ choices, prompt, begunWith, context, tokenizer, ends, logprobs, read },
+        fault: tooLong(request),
       });
       onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
       return chosen;
     }
     const limit = Math.min(room, request.maxTokens ?? room);
-    const { constraint, calls, markers } = formOf(request);
+    const { constraint, calls, markers, fault } = formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
     const answering = createAnswering(opening, onPiece);
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
-    await read({ ...answering, ...(marked && { allowed: () => marked }) });
+    await read({ ...answering, ...(marked && { allowed: () => marked }) }).catch(
+      (error: unknown) => {
+        throw atFault(error, fault);
+      },
+    );
     return answering.result();
   }
 

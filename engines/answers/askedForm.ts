@@ -1,9 +1,10 @@
 import type { Tool } from "../../protocol/chat.ts";
-import { KitError } from "../../protocol/error.ts";
+import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { type Form, createConstraints } from "./grammar/constraint.ts";
-import { schemaGrammar } from "./grammar/schemaGrammar.ts";
+import { atFault } from "./fault.ts";
+import { type Form, createConstraints, schemaForm } from "./grammar/constraint.ts";
+import { textPattern } from "./grammar/textPattern.ts";
 import { callGrammar, hasOneCall } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
@@ -16,6 +17,8 @@ export interface AskedForm {
   calls: CallReader | undefined;
   /** Special tokens that the answer may have. */
   markers: readonly number[];
+  /** Of an error about the form. */
+  fault: RequestFault;
 }
 
 /**
@@ -26,18 +29,22 @@ export function askedForm(
   { tools, toolChoice = "auto", ...request }: InferRequest,
   toolForm: () => ToolForm | undefined,
 ): AskedForm {
-  const schema = request.schema as JsonSchema | undefined;
   const offered = toolChoice === "none" ? [] : (tools ?? []);
   const found = offered.length > 0 ? toolForm() : undefined;
   const isNeeded = offered.length > 0 && toolChoice !== "auto";
-  if (isNeeded && !found) throw withoutForm(toolChoice);
+  if (isNeeded && !found) throw withoutForm();
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
-  const named = offered.filter((tool) => name === undefined || tool.function.name === name);
-  const names = named.map((tool) => tool.function.name);
-  const isHeld = schema !== undefined || isNeeded;
-  const isOne = hasOneCall({ ...request, toolChoice });
+  const names = name === undefined ? offered.map((tool) => tool.function.name) : [name];
+  const words = wordsForm(request);
+  const calls = {
+    form: found,
+    tools: offered,
+    only: name,
+    isOne: hasOneCall({ ...request, toolChoice }),
+  };
   return {
-    form: isHeld ? heldTo(schema, { form: found, tools: named, isOne }) : undefined,
+    fault: { option: words?.option ?? "tools" },
+    form: words || isNeeded ? heldTo(words, calls) : undefined,
     calls: found && createCallReader(found, names, isNeeded),
     markers: found?.markers ?? [],
   };
@@ -53,8 +60,11 @@ export function createAskedForms(tokenizer: Tokenizer) {
   return function formOf(request: InferRequest) {
     const { form, ...others } = askedForm(request, toolForm);
     if (form) constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []);
-    const constraint = form && constraints?.begin(form);
-    return { ...others, constraint };
+    try {
+      return { ...others, constraint: form && constraints?.begin(form) };
+    } catch (error) {
+      throw atFault(error, others.fault);
+    }
   };
 }
 
@@ -65,25 +75,39 @@ export function withoutHiddenTools(request: InferRequest): InferRequest {
   return others;
 }
 
-/** A schema's JSON, calls, or one of both. */
-function heldTo(
-  schema: JsonSchema | undefined,
-  { form, tools, isOne }: { form: ToolForm | undefined; tools: readonly Tool[]; isOne: boolean },
-): Form {
+/** The calls that an answer may be. */
+interface CallsAsked {
+  form: ToolForm | undefined;
+  tools: readonly Tool[];
+  only: string | undefined;
+  isOne: boolean;
+}
+
+/** What the words of an answer are held to, and the option that says so. */
+function wordsForm({ schema, pattern }: Pick<InferRequest, "schema" | "pattern">) {
+  if (schema !== undefined) return { option: "schema", ...schemaForm(schema as JsonSchema) };
+  if (pattern === undefined) return undefined;
+  const grammar: Form["grammar"] = (of) => textPattern(of, pattern);
+  return { option: "pattern", key: [pattern], grammar };
+}
+
+/** Words of a form, calls, or one of both. */
+function heldTo(words: Form | undefined, { form, tools, ...calls }: CallsAsked): Form {
   const called = tools.map(({ function: { name, parameters } }) => [name, parameters]);
   return {
-    key: form ? [schema ?? "", called, form, isOne] : schema,
+    key: form ? [words?.key ?? "", called, form, calls] : words?.key,
     grammar: (of) =>
       of.either(
-        schema === undefined ? of.none : schemaGrammar(of, schema),
-        form ? callGrammar(of, form, tools, isOne) : of.none,
+        words ? words.grammar(of) : of.none,
+        form ? callGrammar(of, form, tools, calls) : of.none,
       ),
   };
 }
 
-function withoutForm(toolChoice: InferRequest["toolChoice"]): KitError {
+function withoutForm(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    `infer cannot hold the answer to toolChoice ${JSON.stringify(toolChoice)}: the model's chat template writes calls in a form that Kit does not know. Use "auto", or a model of the Qwen, Llama 3 or Mistral families.`,
+    'No answer can be held to a call: the model\'s chat template writes calls in a form that Kit does not know. Let the model choose ("auto"), or use one of the Qwen, Llama 3 or Mistral families.',
+    { fault: { option: "toolChoice" } },
   );
 }

@@ -1,4 +1,4 @@
-import { KitError } from "../../protocol/error.ts";
+import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { assertTelling } from "./answer.ts";
@@ -18,6 +18,8 @@ interface Asked {
   /** As a request has it. */
   logprobs: number | undefined;
   read: (reader: Omit<Reader, "isCancelled">) => Promise<void>;
+  /** Of a prompt that is too long. */
+  fault: RequestFault;
 }
 
 /** Stands for the end of an answer among the tokens that may follow. */
@@ -38,7 +40,8 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
   if (tooLong >= 0) {
     throw new KitError(
       "REQUEST_INVALID",
-      `Shorten the prompt or choices[${tooLong}]: together they have ${texts[tooLong]?.length} tokens, and the model's context is ${context}.`,
+      `Shorten the prompt or choices[${tooLong}]: together they have ${texts[tooLong]?.length} tokens, and this model's maximum context length is ${context} tokens.`,
+      { fault: asked.fault },
     );
   }
   // A token may span the end of the prompt and the start of an answer: measure from before it.

@@ -1,9 +1,14 @@
-import { KitError } from "../../protocol/error.ts";
+import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 
 /** Characters that a token of a prompt stands for, on average, at most. Of real texts, it is about four. */
 const CHARACTERS_A_TOKEN = 16;
+
+/** Of an error about a prompt that leaves no room for an answer. */
+export function tooLong({ messages }: Pick<InferRequest, "messages">): RequestFault {
+  return { option: messages ? "messages" : "prompt", isTooLong: true };
+}
 
 /**
  * Refuses a prompt that is too long before it is split into tokens: that may take time by the square of its length.
@@ -16,6 +21,7 @@ export function refuseLongPrompt({ prompt, messages, tools }: InferRequest, cont
   if (length <= most) return;
   throw new KitError(
     "REQUEST_INVALID",
-    `Shorten the prompt: it has ${length} characters, and the model's context of ${context} tokens has room for ${most} at most.`,
+    `Shorten the prompt: it has ${length} characters, of which ${most} may fit, and this model's maximum context length is ${context} tokens.`,
+    { fault: tooLong({ messages }) },
   );
 }

@@ -1,5 +1,5 @@
 import type { MessagePort, Worker } from "node:worker_threads";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { type RequestFault, KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
@@ -42,6 +42,7 @@ export type Answer =
 export interface Failure {
   code: ErrorCode;
   message: string;
+  fault?: RequestFault | undefined;
   /** Stack of an error that the engine did not foresee. */
   stack?: string | undefined;
 }
@@ -57,7 +58,7 @@ const OUT_OF_MEMORY: Record<Purpose, string> = {
 
 export function toFailure(error: unknown, purpose: Purpose): Failure {
   if (isKitError(error)) {
-    return { code: error.code, message: error.message };
+    return { code: error.code, message: error.message, fault: error.fault };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   const missing = missingModule(error);
@@ -94,8 +95,8 @@ export function startThread(
   }
 }
 
-export function fromFailure({ code, message, stack }: Failure): KitError {
-  return new KitError(code, message, stack === undefined ? undefined : { cause: stack });
+export function fromFailure({ code, message, fault, stack }: Failure): KitError {
+  return new KitError(code, message, { fault, ...(stack !== undefined && { cause: stack }) });
 }
 
 export function threadEnded(code: number): KitError {

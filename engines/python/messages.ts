@@ -1,3 +1,4 @@
+import type { RequestFault } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
@@ -34,9 +35,11 @@ export interface SkippedRows {
   context: number;
 }
 
-interface Failure {
+export interface Failure {
   code: ErrorCode;
   message: string;
+  /** Of a question. */
+  fault?: RequestFault;
 }
 
 /** Before torch is imported, which takes seconds. */

@@ -1,11 +1,13 @@
-import { KitError } from "../../protocol/error.ts";
+import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
 import { askedForm, withoutHiddenTools } from "../answers/askedForm.ts";
+import { atFault } from "../answers/fault.ts";
+import type { Form } from "../answers/grammar/constraint.ts";
 import { writtenGrammar } from "../answers/grammar/writtenGrammar.ts";
 import { type ToolForm, SHOWN_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
 import type { Listener, Question } from "../warmModels.ts";
-import type { LoadedModel, PythonMessage } from "./messages.ts";
+import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 
 type Message<Type> = Extract<PythonMessage, { type: Type }>;
 
@@ -18,7 +20,7 @@ export function createOpenAnswers(
   send: (question: object) => void,
   { onAnswer, onPiece }: Pick<Listener, "onAnswer" | "onPiece">,
 ) {
-  const open = new Map<number, AnswerParts>();
+  const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
   /** By the questions that load them. */
   const loading = new Map<number, number>();
   const forms = new Map<number, ToolForm | undefined>();
@@ -36,13 +38,11 @@ export function createOpenAnswers(
     const { id } = question;
     try {
       const asked = withoutHiddenTools(question.request);
-      const { form, calls, markers } = askedForm(asked, () => forms.get(question.model));
-      const grammar = form && writtenGrammar(form);
+      const { form, calls, markers, fault } = askedForm(asked, () => forms.get(question.model));
+      const grammar = form && grammarOf(form, fault);
       const { schema: _, ...request } = asked;
-      open.set(
-        id,
-        createAnswerParts(asked, calls, (piece) => onPiece(id, piece)),
-      );
+      const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));
+      open.set(id, { parts, fault });
       send({ ...question, request: request as InferRequest, grammar, markers });
     } catch (error) {
       // Not before it is awaited.
@@ -51,7 +51,7 @@ export function createOpenAnswers(
   }
 
   function takeTokens({ id, promptTokens, tokens }: Message<"tokens">): void {
-    const parts = open.get(id);
+    const { parts } = open.get(id) ?? {};
     if (!parts) return;
     for (const { text, logprob } of tokens) {
       if (!parts.take(text, logprob)) continue;
@@ -62,11 +62,11 @@ export function createOpenAnswers(
   }
 
   function takeAnswer({ id, result, failure }: Message<"answer">): void {
-    const parts = open.get(id);
+    const { parts, fault } = open.get(id) ?? {};
     const model = loading.get(id);
     open.delete(id);
     loading.delete(id);
-    if (failure) return onAnswer(id, new KitError(failure.code, failure.message));
+    if (failure) return onAnswer(id, errorOf(failure, fault));
     if (model !== undefined && result && "calls" in result) forms.set(model, formOf(result));
     if (!parts || !result || "calls" in result) return onAnswer(id, undefined);
     if ("choices" in result) {
@@ -79,6 +79,19 @@ export function createOpenAnswers(
   }
 
   return { ask, takeTokens, takeAnswer };
+}
+
+function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
+  const error = new KitError(failure.code, failure.message, { fault: failure.fault });
+  return atFault(error, fault) as Error;
+}
+
+function grammarOf(form: Form, fault: RequestFault) {
+  try {
+    return writtenGrammar(form);
+  } catch (error) {
+    throw atFault(error, fault);
+  }
 }
 
 function formOf({ calls, specials }: LoadedModel): ToolForm | undefined {

@@ -49,7 +49,7 @@ export function createRender(
         throw new KitError(
           "DATASET_INVALID",
           `The model's chat template refuses a conversation: ${messageOf(cause)}. Change its messages, or use a model with another template.`,
-          { cause },
+          { cause, fault: { option: "messages" } },
         );
       }
     };
@@ -103,6 +103,7 @@ export function withoutTools(): KitError {
   return new KitError(
     "DATASET_INVALID",
     "The model's chat template takes no tools. Use a model whose template does, or remove tools and tool_calls.",
+    { fault: { option: "tools" } },
   );
 }
 

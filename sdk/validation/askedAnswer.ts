@@ -9,18 +9,22 @@ const LONGEST_STOP = 1000;
 const MOST_CHOICES = 1000;
 const LONGEST_CHOICES = 65_536;
 
-/** What a request asks of the form of its answer that cannot be, as the rest of a sentence; undefined if all can. */
-export function problemOfAnswer(request: Request): string | undefined {
-  for (const find of PROBLEMS) {
+/** What a request asks of the form of its answer that cannot be, as the rest of a sentence, and the option. */
+export function problemOfAnswer(request: Request): [problem: string, option: string] | undefined {
+  for (const [option, find] of PROBLEMS) {
     const found = find(request);
-    if (found !== undefined) return found;
+    if (found !== undefined) return [found, option];
   }
   return undefined;
 }
 
-const PROBLEMS = [
-  ...[problemOfStop, problemOfChoices, problemOfToolChoice],
-  ...[problemOfParallelCalls, problemOfAll],
+const PROBLEMS: readonly [option: string, find: (request: Request) => string | undefined][] = [
+  ["stop", problemOfStop],
+  ["choices", problemOfChoices],
+  ["pattern", problemOfPattern],
+  ["toolChoice", problemOfToolChoice],
+  ["parallelToolCalls", problemOfParallelCalls],
+  ["choices", problemOfAll],
 ];
 
 function problemOfStop({ stop }: Request): string | undefined {
@@ -42,6 +46,11 @@ function problemOfChoices({ choices }: Request): string | undefined {
   }
   if (texts.join("").length <= LONGEST_CHOICES) return undefined;
   return `takes choices of up to ${LONGEST_CHOICES} characters in all`;
+}
+
+function problemOfPattern({ pattern }: Request): string | undefined {
+  if (pattern === undefined || (typeof pattern === "string" && pattern !== "")) return undefined;
+  return "needs a regular expression, as a string, as its pattern";
 }
 
 function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined {
@@ -69,11 +78,12 @@ function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefi
 }
 
 /** Each of these alone says what the answer is. */
-function problemOfAll({ stop, choices, schema, toolChoice }: Request): string | undefined {
+function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): string | undefined {
   const isCalled = toolChoice === "required" || isRecord(toolChoice);
   const asked = [
     ...(choices === undefined ? [] : ["choices"]),
     ...(schema === undefined ? [] : ["a schema"]),
+    ...(pattern === undefined ? [] : ["a pattern"]),
     ...(isCalled ? ["a toolChoice that needs a call"] : []),
   ];
   if (asked.length > 1) return `takes ${asked.join(" or ")}, not both`;

@@ -19,6 +19,7 @@ const OPTIONS = Object.keys({
   stop: true,
   choices: true,
   schema: true,
+  pattern: true,
   toolChoice: true,
   parallelToolCalls: true,
   logprobs: true,
@@ -69,7 +70,7 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
     throw problem(`needs ${expected} as its ${name}`);
   }
   const wrongAnswer = problemOfAnswer(request as Record<string, unknown>);
-  if (wrongAnswer !== undefined) throw problem(wrongAnswer);
+  if (wrongAnswer !== undefined) throw problem(...wrongAnswer);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");
   }
@@ -85,6 +86,7 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
   } as InferRequest;
 }
 
-function problem(text: string): KitError {
-  return new KitError("REQUEST_INVALID", `infer ${text}.`);
+function problem(text: string, option?: string): KitError {
+  const fault = option === undefined ? undefined : { option };
+  return new KitError("REQUEST_INVALID", `infer ${text}.`, { fault });
 }

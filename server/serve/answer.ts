@@ -2,11 +2,11 @@ import type { ServerResponse } from "node:http";
 import { closeSignal, endSilenceLimit, sendJson } from "../../http/respond.ts";
 import type { Exchange } from "../../http/router.ts";
 import { targetOf } from "../../http/target.ts";
-import { isKitError } from "../../protocol/error.ts";
+import { type KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import { type AnswerForm, createHead, tokensOf } from "./answerForm.ts";
-import { type ErrorDetails, ApiError, sendApiError } from "./apiError.ts";
+import { ApiError, sendApiError } from "./apiError.ts";
 import type { Asked } from "./asked.ts";
 import type { ServeContext } from "./context.ts";
 import { type EventStream, createEventStream } from "./eventStream.ts";
@@ -33,13 +33,14 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
     };
     const signal = closeSignal(response);
     const stream: { open?: EventStream } = {};
+    let asked: Asked | undefined;
     try {
       const body = await readJsonBody(context.bodies, request, response);
-      if (body) await answer(read(body));
+      if (body) await answer((asked = read(body)));
     } catch (error) {
       // The client has disconnected, so the error only says that the engine was stopped.
       if (signal.aborted) return;
-      const problem = asApiError(error, context);
+      const problem = asApiError(error, context, asked);
       record.status = problem.status;
       if (problem.details.code !== undefined) record.code = problem.details.code;
       // The status has been sent: an event says why the stream ends.
@@ -115,9 +116,13 @@ function unknownModel(name: string): ApiError {
 }
 
 /** What a caller may know of an error. */
-function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiError {
+function asApiError(
+  error: unknown,
+  { isClosing, onError }: ServeContext,
+  asked: Asked | undefined,
+): ApiError {
   if (error instanceof ApiError) return error;
-  if (isKitError(error) && OF_REQUEST.has(error.code)) return wrongRequest(error);
+  if (isKitError(error) && OF_REQUEST.has(error.code)) return wrongRequest(error, asked?.names);
   if (isClosing()) return closing();
   // It may name a path.
   onError(error);
@@ -128,18 +133,13 @@ function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiEr
 /** Codes of requests that the model cannot take; `DATASET_INVALID` is about the conversation. */
 const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
-/** Finds the request's field at fault by the wording of an engine's error. */
-const FIELDS: [RegExp, ErrorDetails][] = [
-  [/^Shorten the prompt/, { param: "messages", code: "context_length_exceeded" }],
-  [/\bschema\b/, { param: "response_format" }],
-  [/\btools\b/, { param: "tools" }],
-  [/\bconversation\b/, { param: "messages" }],
-];
-
-function wrongRequest({ message }: Error): ApiError {
-  const [, details = {}] = FIELDS.find(([about]) => about.test(message)) ?? [];
-  // Drops the function's name, which only the SDK's callers know.
-  return new ApiError(400, message.replace(/^infer:? /, "The model "), details);
+/** @param names of the request's fields, by the options of `infer` */
+function wrongRequest({ message, fault }: KitError, names: Asked["names"] = {}): ApiError {
+  const [option = "", ...place] = fault?.option.split(/(?=\[)/) ?? [];
+  return new ApiError(400, message, {
+    ...(fault && { param: [names[option] ?? option, ...place].join("") }),
+    ...(fault?.isTooLong && { code: "context_length_exceeded" }),
+  });
 }
 
 export function closing(): ApiError {

@@ -1,6 +1,7 @@
 import type { InferRequest } from "../../protocol/infer.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
+import { refuseUnsupported } from "./unsupported.ts";
 
 /** What a request asks for. */
 export interface Asked {
@@ -9,12 +10,18 @@ export interface Asked {
   /** One for each choice of the answer, in their order. */
   requests: readonly InferRequest[];
   isStreamed: boolean;
+  /** The fields of the request by the options of `infer` that they become, where both differ. */
+  names: Record<string, string>;
   /** Whether a stream ends with the count of tokens. */
   includesUsage: boolean;
 }
 
-/** The fields that say which model answers, and how the answer is sent. */
-export function deliveryOf(body: Body): Omit<Asked, "requests"> {
+/**
+ * The fields that say which model answers, and how the answer is sent.
+ * @throws ApiError 400 for them, and for fields that ask for what the server does not do
+ */
+export function deliveryOf(body: Body): Omit<Asked, "requests" | "names"> {
+  refuseUnsupported(body);
   const model = fieldOf(body, "model");
   if (typeof model !== "string" || model === "") {
     throw invalid("model", "model must be a string. Send a name that GET /v1/models lists.");

@@ -5,20 +5,12 @@ import {
   problemOfMessage,
   problemOfTools,
 } from "../../protocol/chat.ts";
-import type { InferRequest, JsonSchema, ToolChoice } from "../../protocol/infer.ts";
+import type { InferRequest, ToolChoice } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
-import {
-  type Body,
-  type NumberRange,
-  booleanOf,
-  fieldOf,
-  notSupported,
-  numberOf,
-  recordOf,
-  refuseUnlessNeutral,
-} from "./fields.ts";
+import { type Body, type NumberRange, booleanOf, fieldOf, numberOf } from "./fields.ts";
+import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
 const MOST_TOP = 20;
@@ -33,20 +25,22 @@ const TOP: NumberRange = {
  */
 export function chatRequest(body: Body): Asked {
   const delivery = deliveryOf(body);
-  for (const name of ["functions", "function_call"]) {
-    refuseUnlessNeutral(body, name, () => false, "Send tools and tool_choice instead.");
-  }
-  refuseUnlessNeutral(body, "modalities", isTextAlone, 'Leave it out, or send ["text"].');
-  refuseUnlessNeutral(body, "audio", () => false, "Send none: answers are texts.");
   const tools = toolsOf(body);
+  const toolChoice = toolChoiceOf(body, tools);
+  const { form, names } = heldAnswer(body);
+  if (form && (toolChoice === "required" || typeof toolChoice === "object")) {
+    const [field = ""] = Object.values(names);
+    throw invalid("tool_choice", `Send ${field} or a tool_choice that needs a call, not both.`);
+  }
   const request: InferRequest = {
     messages: messagesOf(body),
     ...samplingOf(body),
-    ...defined({ tools, toolChoice: toolChoiceOf(body, tools) }),
+    ...defined({ tools, toolChoice }),
     ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
-    ...defined({ schema: schemaOf(body), logprobs: logprobsOf(body) }),
+    ...form,
+    ...defined({ logprobs: logprobsOf(body) }),
   };
-  return { ...delivery, requests: [request] };
+  return { ...delivery, names: { ...names, toolChoice: "tool_choice" }, requests: [request] };
 }
 
 function messagesOf(body: Body): ChatMessage[] {
@@ -64,7 +58,11 @@ function messagesOf(body: Body): ChatMessage[] {
 function toolsOf(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
   const problem = problemOfTools({ tools });
-  if (problem !== undefined) throw invalid("tools", `${problem}. Send OpenAI's form of a tool.`);
+  if (problem !== undefined) {
+    const isWrong = (tool: unknown) => problemOfTools({ tools: [tool] }) !== undefined;
+    const at = Array.isArray(tools) ? `[${tools.findIndex(isWrong)}]` : "";
+    throw invalid(`tools${at}`, `${problem}. Send OpenAI's form of a tool.`);
+  }
   return asTools(tools);
 }
 
@@ -90,31 +88,6 @@ function allowsMoreCalls(body: Body): boolean {
   );
 }
 
-/** What `response_format` asks an answer to be. */
-function schemaOf(body: Body): JsonSchema | undefined {
-  const format = recordOf(body, "response_format");
-  switch (format && fieldOf(format, "type")) {
-    case undefined:
-      if (!format) return undefined;
-      break;
-    case "text":
-      return undefined;
-    case "json_object":
-      return { type: "object" };
-    case "json_schema": {
-      const described = format && recordOf(format, "json_schema", "response_format.");
-      const schema = described && fieldOf(described, "schema");
-      if (isRecord(schema) || typeof schema === "boolean") return schema;
-      throw invalid(
-        "response_format",
-        "response_format.json_schema.schema must be a JSON Schema. Send it.",
-      );
-    }
-    default:
-  }
-  throw notSupported("response_format", "Send its type as text, json_object or json_schema.");
-}
-
 function logprobsOf(body: Body): number | undefined {
   const isAsked = booleanOf(body, "logprobs");
   const top = numberOf(body, "top_logprobs", TOP);
@@ -122,8 +95,4 @@ function logprobsOf(body: Body): number | undefined {
     throw invalid("top_logprobs", "Send top_logprobs only with logprobs: true.");
   }
   return isAsked ? (top ?? 0) : undefined;
-}
-
-function isTextAlone(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => each === "text");
 }

@@ -1,6 +1,7 @@
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
-import { type Body, type NumberRange, fieldOf, numberOf, refuseUnlessNeutral } from "./fields.ts";
+import { type Body, type NumberRange, fieldOf, numberOf } from "./fields.ts";
+import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
 const MOST_TOP = 5;
@@ -16,20 +17,13 @@ const TOP: NumberRange = {
  */
 export function completionRequest(body: Body): Asked {
   const delivery = deliveryOf(body);
-  refuseUnlessNeutral(
-    body,
-    "echo",
-    (echo) => echo === false,
-    "Send false, and add the prompt to the answer yourself.",
-  );
-  refuseUnlessNeutral(body, "suffix", (suffix) => suffix === "", "Send none.");
-  refuseUnlessNeutral(body, "best_of", (count) => count === 1, "Leave it out, or send 1.");
+  const { form, names } = heldAnswer(body);
   const logprobs = numberOf(body, "logprobs", TOP);
   const requests = promptsOf(body).map((prompt) => ({
     ...{ prompt, raw: true, ...samplingOf(body) },
-    ...defined({ logprobs }),
+    ...{ ...form, ...defined({ logprobs }) },
   }));
-  return { ...delivery, requests };
+  return { ...delivery, names, requests };
 }
 
 function promptsOf(body: Body): string[] {

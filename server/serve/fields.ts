@@ -34,18 +34,6 @@ export function recordOf(body: Body, name: string, parent = ""): Body | undefine
   throw invalid(parent + name, `${parent}${name} must be an object.`);
 }
 
-/** Refuses a field unless its value changes nothing. */
-export function refuseUnlessNeutral(
-  body: Body,
-  name: string,
-  isNeutral: (value: unknown) => boolean,
-  advice: string,
-): void {
-  const value = fieldOf(body, name);
-  if (value === undefined || isNeutral(value)) return;
-  throw notSupported(name, advice);
-}
-
 export function notSupported(name: string, advice: string): ApiError {
   return invalid(name, `${name} is not supported. ${advice}`);
 }

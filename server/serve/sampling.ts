@@ -1,9 +1,8 @@
 import { randomInt } from "node:crypto";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
 import { invalid } from "./apiError.ts";
-import { type Body, type NumberRange, fieldOf, numberOf, refuseUnlessNeutral } from "./fields.ts";
+import { type Body, type NumberRange, fieldOf, numberOf } from "./fields.ts";
 
 /** OpenAI's greatest. */
 const MOST_TEMPERATURE = 2;
@@ -20,14 +19,9 @@ type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed"
 
 /**
  * The fields that chat and plain completions share.
- * @throws ApiError 400 for a value that is not one, or that asks for what the server does not do
+ * @throws ApiError 400 for a value that is not one
  */
 export function samplingOf(body: Body): Sampling {
-  refuseUnlessNeutral(body, "n", (n) => n === 1, "Send one request for each answer.");
-  for (const name of ["presence_penalty", "frequency_penalty"]) {
-    refuseUnlessNeutral(body, name, (value) => value === 0, "Leave it out, or send 0.");
-  }
-  refuseUnlessNeutral(body, "logit_bias", isEmpty, "Leave it out, or send {}.");
   const temperature = numberOf(body, "temperature", TEMPERATURE);
   const seed =
     numberOf(body, "seed", SAMPLING.seed) ?? (temperature ? randomInt(SEEDS) : undefined);
@@ -65,10 +59,6 @@ function stopOf(body: Body): readonly string[] | undefined {
 
 function isStop(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= LONGEST_STOP;
-}
-
-function isEmpty(value: unknown): boolean {
-  return isRecord(value) && Object.keys(value).length === 0;
 }
 
 /** Without the keys whose value is undefined. */

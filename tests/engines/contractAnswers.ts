@@ -105,6 +105,42 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
       if (name !== "separate") expect(found.text).toBe("1");
       const long = model.infer({ ...QUESTION, choices: ["1", "0".repeat(60)] });
       await expect(long).rejects.toThrow(/^Shorten the prompt or choices\[1\]: /);
+      await expect(long).rejects.toMatchObject({ fault: { option: "messages", isTooLong: true } });
+    }));
+
+  it("holds an answer to a regular expression, as it is and as a whole", () =>
+    asking(async (model) => {
+      for (const [pattern, expected] of [
+        ['"1\\n"|<b>', /^(?:"1\n"|<b>)$/],
+        ["^[xé]{2}$", /^[xé]{2}$/u],
+        ["(\\d{3}-)+end", /^(?:\d{3}-)+end$/],
+      ] as const) {
+        const request = { ...RAMBLING, maxTokens: 40, pattern };
+        const found = await model.infer(request);
+        if (found.finishReason === "stop") expect(found.text).toMatch(expected);
+        expect(await model.stream(request).result).toEqual(found);
+      }
+      await expect(model.infer({ ...QUESTION, pattern: "(?=a)" })).rejects.toMatchObject({
+        message: expect.stringContaining('regular expression "(?=a)" (a lookahead)') as string,
+        fault: { option: "pattern" },
+      });
+    }));
+
+  it("says of what in a request an error is", () =>
+    asking(async (model) => {
+      const long = "1".repeat(60);
+      for (const [request, fault] of [
+        [{ prompt: long }, { option: "prompt", isTooLong: true }],
+        [{ messages: [{ role: "user", content: long }] }, { option: "messages", isTooLong: true }],
+        [{ ...QUESTION, schema: { not: {} } }, { option: "schema" }],
+        [{ ...QUESTION, stop: "" }, { option: "stop" }],
+      ] as const) {
+        const error = await model.infer(request).catch((caught: unknown) => caught);
+        expect(error).toMatchObject({ code: "REQUEST_INVALID", fault });
+      }
+      await expect(model.infer({ prompt: long })).rejects.toThrow(
+        /this model's maximum context length is 48 tokens\.$/,
+      );
     }));
 
   it("tells the log probability of each token, and of the likeliest in its place", () =>

@@ -45,6 +45,11 @@ export function characterOf(of: Expressions, ranges: readonly Range[]): Expressi
   return of.either(utf8(of, plain), textsOf(of, escaped));
 }
 
+/** One of these characters as it is. */
+export function bareCharacterOf(of: Expressions, ranges: readonly Range[]): Expression {
+  return utf8(of, without(ranges, [SURROGATES]));
+}
+
 /** Any of these texts. */
 export function textsOf(of: Expressions, texts: readonly string[]): Expression {
   const sorted = [...new Set(texts)]

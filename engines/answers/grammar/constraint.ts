@@ -149,6 +149,6 @@ export function keyOf(schema: unknown): string {
   if (text !== undefined && text.length <= LONGEST) return text;
   throw new KitError(
     "REQUEST_INVALID",
-    `infer takes a schema of up to ${LONGEST} characters as JSON, without a circle. Make it smaller.`,
+    `Send a schema of up to ${LONGEST} characters as JSON, without a circle. Make it smaller.`,
   );
 }

@@ -36,13 +36,14 @@ const DEEPEST = 100;
 
 /**
  * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
+ * @param write writes a character otherwise, of texts that it matches as a whole
  * @throws Error naming what no automaton can follow, such as a lookahead
  */
-export function patternOf(of: Expressions, source: string): Expression {
+export function patternOf(of: Expressions, source: string, write?: typeof characterOf): Expression {
   const characters = [...source];
   let at = 0;
   let depth = 0;
-  const any = of.repeat(characterOf(of, ANY), 0, Infinity);
+  const any = write ? of.empty : of.repeat(characterOf(of, ANY), 0, Infinity);
 
   const peek = (text: string) => characters.slice(at, at + text.length).join("") === text;
   function take(text: string): boolean {
@@ -50,7 +51,7 @@ export function patternOf(of: Expressions, source: string): Expression {
     at += text.length;
     return true;
   }
-  const set = (ranges: readonly Range[]) => characterOf(of, ranges);
+  const set = (ranges: readonly Range[]) => (write ?? characterOf)(of, ranges);
 
   function alternatives(isWhole: boolean): Expression {
     const found: Expression[] = [];

@@ -40,7 +40,7 @@ const KNOWN: ReadonlySet<string> = new Set(HONOURED);
 export function refused(what: string): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    `infer cannot hold an answer to ${what} of the schema. Remove it, and check the answer yourself.`,
+    `No answer can be held to ${what} of the schema. Remove it, and check the answer yourself.`,
   );
 }
 

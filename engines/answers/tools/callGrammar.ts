@@ -2,6 +2,7 @@ import type { Tool } from "../../../protocol/chat.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { atFault } from "../fault.ts";
 import type { Expression, Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
 import type { ToolForm } from "./toolForm.ts";
@@ -11,24 +12,23 @@ const MOST_CALLS = 16;
 
 /**
  * Calls of tools, as a chat template writes them, with arguments that the tools' schemas allow.
+ * @param only the name of the one that may be called. Default: any
  * @param isOne whether it is one call. Default: one or more
- * @throws KitError `REQUEST_INVALID` as `schemaGrammar` does, and if a tool's parameters do not describe an object
+ * @throws KitError `REQUEST_INVALID` naming the tool, as `schemaGrammar` does, and if its parameters do not describe an object
  */
 export function callGrammar(
   of: Expressions,
   { begin, separator, end, around }: ToolForm,
   tools: readonly Tool[],
-  isOne = false,
+  { only, isOne = false }: { only?: string | undefined; isOne?: boolean } = {},
 ): Expression {
   const [before, between, behind] = around;
   const call = of.either(
-    ...tools.map(({ function: { name, parameters } }, i) =>
-      of.sequence(
-        of.text(before + JSON.stringify(name).slice(1, -1) + between),
-        argumentsGrammar(of, name, parameters, `tool ${i}`),
-        of.text(behind),
-      ),
-    ),
+    ...tools.flatMap(({ function: { name, parameters } }, i) => {
+      if (only !== undefined && name !== only) return [];
+      const begun = of.text(before + JSON.stringify(name).slice(1, -1) + between);
+      return of.sequence(begun, argumentsGrammar(of, parameters, i), of.text(behind));
+    }),
   );
   const more =
     separator === undefined || isOne
@@ -37,10 +37,15 @@ export function callGrammar(
   return of.sequence(of.text(begin), call, more, of.text(end));
 }
 
-/** A tool without parameters takes no arguments. */
-function argumentsGrammar(of: Expressions, name: string, parameters: unknown, scope: string) {
-  const { length } = Object.keys(parameters ?? {});
-  return length === 0 ? of.text("{}") : schemaGrammar(of, objectOf(name, parameters), scope);
+/** A tool without parameters takes no arguments. @param at which of the tools */
+function argumentsGrammar(of: Expressions, parameters: unknown, at: number): Expression {
+  if (Object.keys(parameters ?? {}).length === 0) return of.text("{}");
+  const option = `tools[${at}]`;
+  try {
+    return schemaGrammar(of, objectOf(parameters), option);
+  } catch (error) {
+    throw atFault(error, { option }, `${option}: `);
+  }
 }
 
 /** Whether an answer to a request has one call at most. */
@@ -52,12 +57,12 @@ export function hasOneCall({
 }
 
 /** A call's arguments are an object, whatever else the parameters allow. */
-function objectOf(name: string, parameters: unknown): JsonSchema {
+function objectOf(parameters: unknown): JsonSchema {
   const { type = "object" } = isRecord(parameters) ? parameters : { type: "none" };
   const isObject = Array.isArray(type) ? type.includes("object") : type === "object";
   if (isRecord(parameters) && isObject) return { ...parameters, type: "object" };
   throw new KitError(
     "REQUEST_INVALID",
-    `infer: tools must have "parameters" that are the schema of an object, but those of ${JSON.stringify(name)} are not. Write {"type":"object","properties":{…}}.`,
+    'The "parameters" are not the schema of an object. Write {"type":"object","properties":{…}}.',
   );
 }

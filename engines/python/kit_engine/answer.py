@@ -14,7 +14,7 @@ from .inbox import Questions
 from .loaded import Loaded, load
 from .models import Source, quiet
 from .pieces import Pieces
-from .prompt import prompt_ids
+from .prompt import prompt_ids, too_long
 
 # Between two messages with an answer's tokens.
 PIECE_SECONDS = 0.02
@@ -64,7 +64,7 @@ class Answers:
         number, request = question["id"], question["request"]
         prompt = prompt_ids(request, loaded.tokenizer)
         room = loaded.context - len(prompt)
-        assert_fits(prompt, loaded.context)
+        assert_fits(prompt, loaded.context, request)
 
         def is_over() -> bool:
             return self.inbox.cancelled.is_set() or number in self.inbox.given_up
@@ -89,7 +89,7 @@ class Answers:
         return {"promptTokens": len(prompt), "finishReason": reason}
 
 
-def assert_fits(prompt: list[int], context: int) -> None:
+def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> None:
     """
     :raises KitError: for a prompt that is empty, or leaves no room
     """
@@ -97,12 +97,14 @@ def assert_fits(prompt: list[int], context: int) -> None:
         raise KitError(
             "REQUEST_INVALID",
             "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+            {"option": "messages" if request.get("messages") else "prompt"},
         )
     if len(prompt) >= context:
         raise KitError(
             "REQUEST_INVALID",
-            f"Shorten the prompt: its {len(prompt)} tokens leave no room for an answer in the "
-            f"model's context of {context}.",
+            f"Shorten the prompt: its {len(prompt)} tokens leave no room for an answer, and this "
+            f"model's maximum context length is {context} tokens.",
+            too_long(request),
         )
 
 

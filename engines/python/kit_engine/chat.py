@@ -165,6 +165,10 @@ def is_learned(message: Message) -> bool:
     return message["role"] == "assistant" and message.get("weight") != 0
 
 
+def without_tools() -> KitError:
+    return KitError("DATASET_INVALID", WITHOUT_TOOLS, {"option": "tools"})
+
+
 def adapted(conversation: Conversation, template: str) -> list[Message]:
     """The messages as a template wants them.
 
@@ -174,7 +178,7 @@ def adapted(conversation: Conversation, template: str) -> list[Message]:
     if (conversation.tools and "tools" not in template) or (
         has_calls and "tool_calls" not in template
     ):
-        raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+        raise without_tools()
     return [adapt(message, template) for message in conversation.messages]
 
 

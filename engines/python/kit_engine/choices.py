@@ -10,7 +10,7 @@ from .errors import KitError
 from .generation import assert_telling
 from .loaded import Loaded
 from .logprobs import Logprobs
-from .prompt import prompt_ids
+from .prompt import prompt_ids, too_long
 
 # Logits that are computed at once, at most, 256 MiB in float32; and tokens.
 MOST_LOGITS = 2**26
@@ -32,7 +32,8 @@ def choose(
             raise KitError(
                 "REQUEST_INVALID",
                 f"Shorten the prompt or choices[{i}]: together they have {len(ids)} tokens, and "
-                f"the model's context is {loaded.context}.",
+                f"this model's maximum context length is {loaded.context} tokens.",
+                too_long(request),
             )
     # A token may cross the border of prompt and answer: all are measured from where none does.
     start = max(1, min(common_length(prompt, ids) for ids in texts))

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 MEMORY_ADVICE = (
     "Use a smaller batchSize with more gradientAccumulationSteps, a smaller maxLength or model, "
@@ -16,15 +17,25 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class KitError(Exception):
-    """Its message says what happened and what to do; its code is one of protocol/errorCode.ts."""
+    """Its message says what happened and what to do; its code is one of protocol/errorCode.ts.
 
-    def __init__(self, code: str, message: str) -> None:
+    :param fault: what of a question it is about, as protocol/error.ts has it
+    """
+
+    def __init__(self, code: str, message: str, fault: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.fault = fault
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         # Pickle would call the class with the message alone.
-        return KitError, (self.code, str(self))
+        return KitError, (self.code, str(self), self.fault)
+
+
+def fault_of(error: BaseException) -> dict[str, Any]:
+    """As a failure has it, if it has one."""
+    fault = error.fault if isinstance(error, KitError) else None
+    return {} if fault is None else {"fault": fault}
 
 
 class Cancelled(Exception):

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of
+from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of, fault_of
 
 # How long a native call may go on without Kit, in seconds.
 GRACE_SECONDS = 3.0
@@ -39,12 +39,12 @@ class Questions:
         else:
             self.cancelled.set()
 
-    def failure(self, error: BaseException) -> dict[str, str]:
+    def failure(self, error: BaseException) -> dict[str, Any]:
         """The code and sentence of the error that is being handled."""
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
         code, message = failure_of(error, DEBUG_ADVICE, ANSWER_MEMORY_ADVICE)
-        return {"code": code, "message": message}
+        return {"code": code, "message": message, **fault_of(error)}
 
 
 class Inbox(Questions):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .chat import WITHOUT_TOOLS, Conversation, Message, adapted, is_learned
+from .chat import Conversation, Message, adapted, is_learned, without_tools
 from .ends import ends_of, known_ends
 from .errors import KitError
 from .limits import TEMPLATES, decode, encode
@@ -55,7 +55,7 @@ def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
     if conversation.tools or any(
         one["role"] == "tool" or "tool_calls" in one for one in conversation.messages
     ):
-        raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+        raise without_tools()
     for i, message in enumerate(conversation.messages):
         content = message["content"]
         ids = encode_text(content, tokenizer) if i == 0 else bare_ids(content, tokenizer)
@@ -203,6 +203,7 @@ def render(
             "DATASET_INVALID",
             f"The model's chat template refuses a conversation: {error}. "
             "Change its messages, or use a model with another template.",
+            {"option": "messages"},
         ) from error
 
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from .chat import WITHOUT_TOOLS, Conversation, as_message
-from .errors import KitError
+from .chat import Conversation, as_message, without_tools
 from .limits import encode
 from .markup import markup_of
 from .masks import render
@@ -28,7 +27,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
     )
     if tokenizer.chat_template is None:
         if conversation.tools:
-            raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+            raise without_tools()
         text = "".join(one["content"] or "" for one in conversation.messages)
         return encode_text(text + begun, tokenizer)
     # An answer at the end stays open, to be continued.
@@ -36,3 +35,8 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
     goes_on = last["role"] == "assistant" and "tool_calls" not in last
     text = render(conversation, tokenizer, opens=not goes_on, goes_on=goes_on)
     return list(encode(text + begun, tokenizer, add_special_tokens=False)["input_ids"])
+
+
+def too_long(request: dict[str, Any]) -> dict[str, Any]:
+    """What an error is about for a prompt that leaves no room."""
+    return {"option": "messages" if request.get("messages") else "prompt", "isTooLong": True}

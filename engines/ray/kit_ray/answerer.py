@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import ANSWER_MEMORY_ADVICE
+from kit_engine.errors import ANSWER_MEMORY_ADVICE, fault_of
 from kit_engine.inbox import Questions
 
 from .checkpoints import open_checkpoint
@@ -26,9 +26,10 @@ class Asked(Questions):
         super().__init__({})
         self.asking = job
 
-    def failure(self, error: BaseException) -> dict[str, str]:
+    def failure(self, error: BaseException) -> dict[str, Any]:
         code, message = self.asking.failure(error, ANSWER_MEMORY_ADVICE)
-        return {"code": code, "message": message, "trace": traceback.format_exc()}
+        trace = traceback.format_exc()
+        return {"code": code, "message": message, "trace": trace, **fault_of(error)}
 
 
 class Answerer:

@@ -236,7 +236,7 @@ test.each(REFUSED)(
   (name, schema) => {
     const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
     expect(begin).toThrow(
-      new RegExp(`^infer cannot hold an answer to .*"${name.replace("$", "\\$")}"`),
+      new RegExp(`^No answer can be held to .*"${name.replace("$", "\\$")}"`),
     );
   },
 );
@@ -291,7 +291,7 @@ test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
   (parameters) => {
     const form = { begin: "<", separator: undefined, end: ">", around: ["", "(", ")"] } as const;
     const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
-    expect(make).toThrow(/^infer: tools must have "parameters"/);
+    expect(make).toThrow(/^tools\[0\]: The "parameters" are not the schema/);
   },
 );
 

@@ -15,7 +15,7 @@ it.each([
   "a prompt that cannot fit is refused before it is split into tokens",
   async (request) => {
     expect(() => refuseLongPrompt(request, CONTEXT)).toThrow(
-      /^Shorten the prompt: it has \d{4} characters, and the model's context of 100 tokens has room for 1600 at most\.$/,
+      /^Shorten the prompt: it has \d{4} characters, of which 1600 may fit, and this model's maximum context length is 100 tokens\.$/,
     );
     const promptTokens = () => {
       throw new Error("It was split.");

@@ -8,7 +8,7 @@ import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
 import { resolveModel } from "../../../engines/families/modelSource.ts";
 import type { CheckOptions, Engine, EngineModel, TrainOptions } from "../../../protocol/engine.ts";
-import { KitError } from "../../../protocol/error.ts";
+import { type RequestFault, KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
@@ -22,7 +22,7 @@ type Report =
   | { type: "event"; event: EngineEvent }
   | { type: "piece"; piece: InferPiece }
   | { type: "answer"; result: InferResult }
-  | { type: "refused"; code: ErrorCode; message: string }
+  | { type: "refused"; code: ErrorCode; message: string; fault?: RequestFault }
   | { type: "check"; check: TrainingCheck }
   | { type: "done" }
   | { type: "failed"; code: ErrorCode; message: string };
@@ -101,8 +101,10 @@ async function load(directory: string): Promise<EngineModel> {
           if (report?.type === "piece") {
             if (!signal?.aborted) onPiece?.(report.piece);
           } else if (report?.type === "answer") return report.result;
-          else if (report?.type === "refused") throw new KitError(report.code, report.message);
-          else throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
+          else if (report?.type === "refused") {
+            const { code, message, fault } = report;
+            throw new KitError(code, message, { fault });
+          } else throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
         }
       });
       queue = answer.catch(() => undefined);

@@ -29,7 +29,7 @@ const job = JSON.parse((await lines.next()).value);
 
 try {
   await { train, check, load: answer }[job.type](job);
-} catch ({ code = "WORKER_FAILED", message }) {
+} catch ({ code = "WORKER_FAILED", message, fault }) {
   report({ type: "failed", code, message });
 } finally {
   process.stdin.destroy();
@@ -199,8 +199,8 @@ async function answer({ directory }) {
     try {
       const result = await answer(parseJson(line), { isCancelled: () => false, onPiece });
       report({ type: "answer", result });
-    } catch ({ code = "WORKER_FAILED", message }) {
-      report({ type: "refused", code, message });
+    } catch ({ code = "WORKER_FAILED", message, fault }) {
+      report({ type: "refused", code, message, fault });
     }
   }
 }

@@ -217,37 +217,27 @@ test("the models are listed by each of their names, and found by it", async () =
 
 test.each([
   [
-    "REQUEST_INVALID",
-    "Shorten the prompt: its 44 tokens leave no room.",
+    { option: "messages", isTooLong: true },
     { param: "messages", code: "context_length_exceeded" },
   ],
-  [
-    "REQUEST_INVALID",
-    "infer cannot hold an answer to not of the schema. Remove it.",
-    { param: "response_format", code: null },
-  ],
-  [
-    "DATASET_INVALID",
-    "The model's chat template takes no tools. Remove tools.",
-    { param: "tools", code: null },
-  ],
-  [
-    "DATASET_INVALID",
-    "The model's chat template refuses a conversation: no. Change it.",
-    { param: "messages", code: null },
-  ],
+  [{ option: "schema" }, { param: "structured_outputs", code: null }],
+  [{ option: "toolChoice" }, { param: "tool_choice", code: null }],
+  [{ option: "tools[1]" }, { param: "tools[1]", code: null }],
+  [undefined, { param: null, code: null }],
 ] as const)(
-  "what the model refuses of a request is the caller's error: %s %s",
-  async (code, message, details) => {
+  "what the model refuses of a request is the caller's error, with the field's own name: %j",
+  async (fault, details) => {
+    const message = "The schema, the tools and the conversation are wrong.";
     const { post, errors } = await serve(
-      standIn(() => Promise.reject(new KitError(code, message))),
+      standIn(() => Promise.reject(new KitError("REQUEST_INVALID", message, { fault }))),
     );
     for (const stream of [false, true]) {
-      const response = await post("chat/completions", chat("1", { stream }));
+      const more = { stream, structured_outputs: { json: {} } };
+      const response = await post("chat/completions", chat("1", more));
       expect(response.status).toBe(400);
       expect(await apiErrorOf(response)).toEqual({
         ...{ type: "invalid_request_error", ...details },
-        message: message.replace(/^infer /, "The model "),
+        message,
       });
     }
     expect(errors).toEqual([]);

@@ -8,6 +8,8 @@ const tools = [{ type: "function", function: { name: "look", parameters: { type:
 const chat = (more: object = {}) => chatRequest({ model: "m", messages, ...more });
 const plain = (more: object = {}) => completionRequest({ model: "m", prompt: "1", ...more });
 
+const NAMES = { toolChoice: "tool_choice" };
+
 /** The field that a request is refused for, and the sentence. */
 function refusal(read: () => unknown): [string | undefined, string] {
   try {
@@ -23,7 +25,7 @@ function refusal(read: () => unknown): [string | undefined, string] {
 describe("a chat completion's request", () => {
   it("is greedy, whole and as long as the context unless it asks otherwise", () => {
     expect(chat()).toEqual({
-      ...{ model: "m", isStreamed: false, includesUsage: false },
+      ...{ model: "m", isStreamed: false, includesUsage: false, names: NAMES },
       requests: [{ messages }],
     });
   });
@@ -33,15 +35,14 @@ describe("a chat completion's request", () => {
       ...{ temperature: 0.5, top_p: 0.9, seed: 7, max_tokens: 3, stop: "\n", stream: true },
       ...{ stream_options: { include_usage: true }, logprobs: true, top_logprobs: 2, tools },
       ...{ tool_choice: { type: "function", function: { name: "look" } } },
-      ...{ parallel_tool_calls: false, response_format: { type: "json_object" } },
+      parallel_tool_calls: false,
     });
     expect(asked).toEqual({
-      ...{ model: "m", isStreamed: true, includesUsage: true },
+      ...{ model: "m", isStreamed: true, includesUsage: true, names: NAMES },
       requests: [
         {
           ...{ messages, temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 3, stop: ["\n"] },
-          ...{ logprobs: 2, tools, toolChoice: { name: "look" }, schema: { type: "object" } },
-          parallelToolCalls: false,
+          ...{ logprobs: 2, tools, toolChoice: { name: "look" }, parallelToolCalls: false },
         },
       ],
     });
@@ -52,6 +53,34 @@ describe("a chat completion's request", () => {
     const format = { type: "json_schema", json_schema: { name: "a", strict: true, schema } };
     expect(chat({ response_format: format }).requests[0]?.schema).toEqual(schema);
     expect(chat({ response_format: { type: "text" } }).requests[0]).toEqual({ messages });
+  });
+
+  const schema = { type: "object", properties: { a: { type: "integer", maximum: 5 } } };
+  it.each([
+    [{ response_format: { type: "json_schema", json_schema: { name: "a", schema } } }, { schema }],
+    [{ response_format: { type: "json_schema", schema } }, { schema }],
+    [{ response_format: { type: "json_object", schema } }, { schema }],
+    [{ response_format: { type: "json_object", value: schema } }, { schema }],
+    [{ response_format: { type: "json_object" } }, { schema: { type: "object" } }],
+    [{ response_format: { type: "regex", pattern: "a+" } }, { pattern: "a+" }],
+    [{ response_format: { type: "regex", value: "a+" } }, { pattern: "a+" }],
+    [{ guided_json: schema }, { schema }],
+    [{ guided_json: JSON.stringify(schema) }, { schema }],
+    [{ guided_choice: ["a", "b", "a"] }, { choices: ["a", "b"] }],
+    [{ guided_regex: "a+" }, { pattern: "a+" }],
+    [{ structured_outputs: { json: schema } }, { schema }],
+    [{ structured_outputs: { json: JSON.stringify(schema), regex: null } }, { schema }],
+    [{ structured_outputs: { choice: ["a"] } }, { choices: ["a"] }],
+    [{ structured_outputs: { regex: "a+" } }, { pattern: "a+" }],
+    [{ structured_outputs: { json_object: true } }, { schema: { type: "object" } }],
+    [{ json_schema: schema }, { schema }],
+    [{ json_schema: JSON.stringify(schema), grammar: "" }, { schema }],
+    [{ format: schema }, { schema }],
+    [{ format: "json" }, { schema: { type: "object" } }],
+    [{ regex: "a+", response_format: { type: "text" } }, { pattern: "a+" }],
+  ])("takes the answer's form from the fields of every server: %j", (more, form) => {
+    expect(chat(more).requests[0]).toEqual({ messages, ...form });
+    expect(plain(more).requests[0]).toEqual({ prompt: "1", raw: true, ...form });
   });
 
   it("draws anew each time when it asks for chance without a seed", () => {
@@ -67,6 +96,10 @@ describe("a chat completion's request", () => {
       ...{ modalities: ["text"], parallel_tool_calls: true, tool_choice: "auto" },
       ...{ stop: null, seed: null, tools: null, response_format: null, stream: null },
       ...{ max_tokens: null, audio: null, functions: null, stream_options: null },
+      ...{ top_k: -1, min_p: 0, repetition_penalty: 1, repeat_penalty: 1, typical_p: 1 },
+      ...{ stop_token_ids: [], ignore_eos: false, min_tokens: 0, skip_special_tokens: true },
+      ...{ guided_json: null, grammar: "", format: "", structured_outputs: null, n_predict: -1 },
+      ...{ add_generation_prompt: true, chat_template: null, extra_body: {}, echo: false },
     };
     expect(chat(neutral).requests[0]).toEqual({ messages });
   });
@@ -131,7 +164,7 @@ describe("a chat completion's request", () => {
     [{ top_logprobs: 2 }, "top_logprobs", /only with logprobs: true/],
     [{ logprobs: true, top_logprobs: 21 }, "top_logprobs", /whole number from 0 to 20/],
     [{ tools: {} }, "tools", /^"tools" is not a list\. Send OpenAI's form of a tool\.$/],
-    [{ tools: [{ type: "web_search" }] }, "tools", /tools\[0\] is not /],
+    [{ tools: [...tools, { type: "web_search" }] }, "tools[1]", /tools\[1\] is not /],
     [{ tool_choice: "required" }, "tool_choice", /beside tools/],
     [
       { tools, tool_choice: { type: "function", function: { name: "find" } } },
@@ -140,19 +173,66 @@ describe("a chat completion's request", () => {
     ],
     [{ tools, tool_choice: { name: "look" } }, "tool_choice", /must be/],
     [{ parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
-    [{ functions: [] }, "functions", /Send tools and tool_choice instead/],
-    [{ function_call: "auto" }, "function_call", /Send tools/],
+    [{ functions: [{}] }, "functions", /Send tools and tool_choice instead/],
+    [{ function_call: "auto" }, "function_call", /Send tool_choice/],
     [{ modalities: ["text", "audio"] }, "modalities", /not supported/],
-    [{ audio: {} }, "audio", /answers are texts/],
+    [{ audio: { voice: "a" } }, "audio", /answers are texts/],
     [{ response_format: "json" }, "response_format", /must be an object/],
-    [{ response_format: { type: "xml" } }, "response_format", /text, json_object or json_schema/],
-    [{ response_format: {} }, "response_format", /text, json_object or json_schema/],
-    [{ response_format: { type: "json_schema" } }, "response_format", /must be a JSON Schema/],
+    [{ response_format: { type: "xml" } }, "response_format", /text, json_object, json_schema or regex/],
+    [{ response_format: {} }, "response_format", /text, json_object, json_schema or regex/],
+    [{ response_format: { type: "json_schema" } }, "response_format", /has no JSON Schema/],
     [
-      { response_format: { type: "json_schema", json_schema: { name: "a" } } },
+      { response_format: { type: "json_schema", json_schema: { type: "object" } } },
       "response_format",
-      /must be a JSON Schema/,
+      /^response_format has no JSON Schema\. Send it as \{"type":"json_schema","json_schema":\{"name":"…","schema":/,
     ],
+    [
+      { response_format: { type: "json_object", schema: "{}" } },
+      "response_format",
+      /no JSON Schema/,
+    ],
+    [{ response_format: { type: "regex" } }, "response_format.pattern", /regular expression/],
+    [
+      { tools, tool_choice: "required", response_format: { type: "json_object" } },
+      "tool_choice",
+      /^Send response_format or a tool_choice that needs a call, not both\.$/,
+    ],
+    [{ guided_json: "{" }, "guided_json", /^guided_json must be a JSON Schema, or its text\.$/],
+    [{ guided_choice: [] }, "guided_choice", /a list of 1 to 1000 texts that are not empty/],
+    [{ guided_choice: ["a", 1] }, "guided_choice", /a list of 1 to 1000 texts/],
+    [{ guided_regex: 7 }, "guided_regex", /must be a regular expression/],
+    [{ regex: "a", guided_json: {} }, "regex", /^Send guided_json or regex, not both\.$/],
+    [{ structured_outputs: { json: 1 } }, "structured_outputs.json", /must be a JSON Schema/],
+    [
+      { structured_outputs: { regex: "a", choice: ["a"] } },
+      "structured_outputs.regex",
+      /^Send one form alone in structured_outputs/,
+    ],
+    [{ structured_outputs: { grammar: "root" } }, "structured_outputs.grammar", /response_format/],
+    [{ structured_outputs: [] }, "structured_outputs", /must be an object/],
+    [{ format: "xml" }, "format", /must be a JSON Schema/],
+    [
+      { grammar: 'root ::= "a"' },
+      "grammar",
+      /^grammar is not supported\. Send the form as response_format, with a JSON Schema or a regular expression\.$/,
+    ],
+    [{ ebnf: "root" }, "ebnf", /Send the form as response_format/],
+    [{ guided_grammar: "root" }, "guided_grammar", /Send the form as response_format/],
+    [{ top_k: 40 }, "top_k", /^top_k is not supported\. Leave it out, or send -1\.$/],
+    [{ top_k: 1 }, "top_k", /not supported/],
+    [{ min_p: 0.05 }, "min_p", /or send 0\.$/],
+    [{ repetition_penalty: 1.1 }, "repetition_penalty", /or send 1\.$/],
+    [{ repeat_penalty: 1.1 }, "repeat_penalty", /or send 1\.$/],
+    [{ stop_token_ids: [2] }, "stop_token_ids", /Send their texts as stop/],
+    [{ ignore_eos: true }, "ignore_eos", /or send false\.$/],
+    [{ min_tokens: 5 }, "min_tokens", /or send 0\.$/],
+    [{ skip_special_tokens: false }, "skip_special_tokens", /or send true\.$/],
+    [{ chat_template: "{{ messages }}" }, "chat_template", /Leave it out\.$/],
+    [{ max_new_tokens: 5 }, "max_new_tokens", /Send max_tokens/],
+    [{ think: false }, "think", /Send chat_template_kwargs/],
+    [{ enable_thinking: false }, "enable_thinking", /Send chat_template_kwargs/],
+    [{ options: { top_k: 5 } }, "options", /beside the others/],
+    [{ extra_body: { top_k: 5 } }, "extra_body", /^extra_body is not supported\. Send its fields/],
   ])("is refused with the field's name: %j", (more, param, message) => {
     const [found, sentence] = refusal(() => chat(more));
     expect(found).toBe(param);
@@ -170,7 +250,7 @@ describe("a chat completion's request", () => {
 describe("a plain completion's request", () => {
   it("asks the model for what it says", () => {
     expect(plain({ logprobs: 3, echo: false, suffix: null, best_of: 1, max_tokens: 2 })).toEqual({
-      ...{ model: "m", isStreamed: false, includesUsage: false },
+      ...{ model: "m", isStreamed: false, includesUsage: false, names: {} },
       requests: [{ prompt: "1", raw: true, logprobs: 3, maxTokens: 2 }],
     });
     expect(plain({ prompt: ["a", "b"] }).requests).toEqual([

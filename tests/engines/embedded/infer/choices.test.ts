@@ -107,6 +107,6 @@ test("a choice that does not fit the context is refused by its place", async () 
   const { answer } = answersOf();
   const choices = ["a", "b".repeat(120)];
   await expect(answer({ ...PROMPT, choices }, NEVER)).rejects.toThrow(
-    /^Shorten the prompt or choices\[1\]: together they have 14\d tokens, and the model's context is 128\./,
+    /^Shorten the prompt or choices\[1\]: together they have 14\d tokens, and this model's maximum context length is 128 tokens\./,
   );
 });

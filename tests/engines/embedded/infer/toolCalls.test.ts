@@ -103,11 +103,33 @@ test("a tool without parameters is called without arguments", async () => {
   await model.close();
 });
 
+test("an error of a tool says which one", async () => {
+  const model = await modelOf("hermes");
+  const [first] = ASKED.tools;
+  for (const [parameters, message] of [
+    [{ type: "array" }, /^tools\[1\]: The "parameters" are not the schema of an object\./],
+    [{ type: "object", not: {} }, /^tools\[1\]: No answer can be held to "not" of the schema\./],
+  ] as const) {
+    const tools = [first!, { type: "function", function: { name: "b", parameters } }] as const;
+    for (const toolChoice of ["required", { name: "b" }] as const) {
+      const error = await model
+        .infer({ ...ASKED, tools, toolChoice })
+        .catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ fault: { option: "tools[1]" } });
+      expect((error as Error).message).toMatch(message);
+    }
+    const found = await model.infer({ ...ASKED, tools, toolChoice: { name: "find_book" } });
+    expect(found.toolCalls).toHaveLength(1);
+  }
+  await model.close();
+});
+
 test("a form that is not known is told when a call is required; otherwise calls stay text", async () => {
   const model = await modelOf("unknown");
   await expect(model.infer({ ...ASKED, toolChoice: "required" })).rejects.toMatchObject({
     code: "REQUEST_INVALID",
-    message: expect.stringContaining('toolChoice "required"') as string,
+    message: expect.stringContaining("No answer can be held to a call") as string,
+    fault: { option: "toolChoice" },
   });
   expect((await model.infer({ ...ASKED, maxTokens: 2 })).toolCalls).toBeUndefined();
   await model.close();

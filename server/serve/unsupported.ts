@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Body, fieldOf, notSupported } from "./fields.ts";
+
+/**
+ * Fields of OpenAI, vLLM, SGLang, llama.cpp, Ollama and others that would change the answer, with their values that
+ * change nothing. What is empty changes nothing either.
+ */
+const NEUTRAL: Record<string, readonly unknown[]> = {
+  ...{ n: [1], best_of: [1], echo: [false], suffix: [], modalities: [["text"]], audio: [] },
+  ...{ functions: [], function_call: [], presence_penalty: [0], frequency_penalty: [0] },
+  ...{ logit_bias: [], repetition_penalty: [1], repeat_penalty: [1], length_penalty: [1] },
+  ...{ top_k: [-1, 0], min_p: [0], top_a: [0], typical_p: [1], tfs_z: [1], top_n_sigma: [-1] },
+  ...{ xtc_probability: [0], dry_multiplier: [0], dynatemp_range: [0], mirostat: [0] },
+  ...{ no_repeat_ngram_size: [0], use_beam_search: [false], bad_words: [], allowed_token_ids: [] },
+  ...{ logits_processors: [], custom_logit_processor: [], vllm_xargs: [], lora_path: [] },
+  ...{ min_tokens: [0], min_new_tokens: [0], ignore_eos: [false], thinking_token_budget: [] },
+  ...{ stop_token_ids: [], stop_regex: [], no_stop_trim: [false] },
+  ...{ include_stop_str_in_output: [false], skip_special_tokens: [true], prompt_logprobs: [] },
+  ...{ truncate_prompt_tokens: [], add_generation_prompt: [true], chat_template: [] },
+  ...{ max_new_tokens: [], n_predict: [-1], num_predict: [-1], random_seed: [] },
+  ...{ enable_thinking: [], think: [], options: [], extra_body: [] },
+  ...{ grammar: [], guided_grammar: [], ebnf: [], structural_tag: [] },
+};
+
+const FORM = "Send the form as response_format, with a JSON Schema or a regular expression.";
+const THINKING = 'Send chat_template_kwargs, such as {"enable_thinking": false}.';
+const ADVICE: Record<string, string> = {
+  n: "Send one request for each answer.",
+  echo: "Send false, and add the prompt to the answer yourself.",
+  audio: "Send none: answers are texts.",
+  ...{ functions: "Send tools and tool_choice instead.", function_call: "Send tool_choice." },
+  ...{ stop_token_ids: "Send their texts as stop.", stop_regex: "Send texts as stop." },
+  ...{ max_new_tokens: "Send max_tokens.", n_predict: "Send max_tokens." },
+  ...{ num_predict: "Send max_tokens.", random_seed: "Send seed." },
+  ...{ enable_thinking: THINKING, think: THINKING },
+  options: "Send its fields beside the others, by OpenAI's names.",
+  extra_body: "Send its fields beside the others.",
+  ...{ grammar: FORM, guided_grammar: FORM, ebnf: FORM, structural_tag: FORM },
+};
+
+/** @throws ApiError 400 for a field that asks for what the server does not do */
+export function refuseUnsupported(body: Body, parent = ""): void {
+  for (const [name, neutral] of Object.entries(NEUTRAL)) {
+    const value = fieldOf(body, name);
+    if (isEmpty(value) || neutral.some((one) => isDeepStrictEqual(one, value))) continue;
+    const other = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;
+    throw notSupported(parent + name, ADVICE[name] ?? `Leave it out${other}.`);
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === "") return true;
+  return typeof value === "object" && Object.keys(value as object).length === 0;
+}
