@@ -1,3 +1,4 @@
+import { openAnswers } from "../../jobs/keptAnswers.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered, HeldOutQuestions } from "../../protocol/metric.ts";
@@ -6,7 +7,6 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
 import { createAskingProgress } from "../../sdk/metrics/askingProgress.ts";
 import type { EvaluatedModel } from "./evaluatedModel.ts";
-import { openAnswers } from "./keptAnswers.ts";
 
 /** Between two notes where nobody watches. */
 const NOTE_MS = 10_000;
@@ -27,7 +27,7 @@ export function askModel(
 ): Promise<Answered[]> {
   const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
   return model.open(signal, async (load, identity) => {
-    const kept = openAnswers(project, identity, onNote);
+    const kept = openAnswers(project, identity, (text) => onNote(`warning: ${text}`));
     const progress = createProgress(model.name, rows.length, onNote);
     const infer = async (request: InferRequest) => (await load()).infer(request);
     try {

@@ -1,17 +1,16 @@
-import { createHash } from "node:crypto";
 import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
+import { identityOf, identityOfStart } from "../../jobs/keptAnswers.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { withStartingModel } from "../../sdk/engine.ts";
-import { closeModel } from "../../sdk/runner/closeModel.ts";
+import { withModel } from "../../sdk/runner/closeModel.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { LATEST } from "../findJob.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { loadAnswering } from "../infer/loadAnswering.ts";
 import { BASE, configOf, isHubName } from "../startingModel.ts";
-import { identityOf } from "./keptAnswers.ts";
 
 /** @param identity changes with the model */
 type UseModel<T> = (model: () => Promise<LoadedModel>, identity: string) => Promise<T>;
@@ -41,13 +40,14 @@ export function findEvaluated(project: string, named: string, onNote: Note): Eva
     name: named,
     job: jobAt(directory),
     open: (signal, use) =>
-      closing(
+      withModel(
+        `of ${named}`,
         async () => {
           const engine = await findEngine(project, directory);
           return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
         },
         (model) => use(model, identityOf(findArtifact(directory))),
-        (model) => closeModel(model, `of ${named}`, onNote),
+        onNote,
       ),
   };
 }
@@ -75,39 +75,16 @@ function startingModel(
     job,
     open: (signal, use) =>
       withStartingModel(config, { signal, onNote }, (directory) => {
-        const { model, seed } = config;
-        // Random weights are made anew each time, the same for the same seed.
-        const identity =
-          typeof model === "string" && !model.startsWith("kit/")
-            ? identityOf(directory)
-            : createHash("sha256")
-                .update(JSON.stringify([model, seed]))
-                .digest("hex");
+        const identity = identityOfStart(config, directory);
+        const quantize = config.lora?.baseType;
         const loading = async () => {
           const engine = job && (await findEngine(project, job.directory));
-          return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
+          const how = { ...(engine && { engine }), ...(quantize && { quantize }) };
+          return loadAnswering(project, directory, { ...how, signal, onNote });
         };
-        return closing(
-          loading,
-          (loaded) => use(loaded, identity),
-          (loaded) => closeModel(loaded, `of ${name}`, onNote),
-        );
+        return withModel(`of ${name}`, loading, (loaded) => use(loaded, identity), onNote);
       }),
   };
-}
-
-/** Loads a model at its first question, and closes it. */
-async function closing<T>(
-  load: () => Promise<LoadedModel>,
-  use: (model: () => Promise<LoadedModel>) => Promise<T>,
-  close: (model: LoadedModel) => Promise<void>,
-): Promise<T> {
-  let loading: Promise<LoadedModel> | undefined;
-  try {
-    return await use(() => (loading ??= load()));
-  } finally {
-    await loading?.then(close, () => undefined);
-  }
 }
 
 function jobAt(directory: string): EvaluatedModel["job"] {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { KeptAnswers } from "../../jobs/keptAnswers.ts";
 import type { ChatMessage } from "../../protocol/chat.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
@@ -26,10 +27,7 @@ export interface AskOptions {
   endOf?: (answer: string) => number;
   signal: AbortSignal;
   /** Answers that are known: those that it has are not asked, and the others are kept. */
-  kept?: {
-    find: (request: InferRequest) => string | undefined;
-    keep: (request: InferRequest, answer: string) => void;
-  };
+  kept?: KeptAnswers | undefined;
   /** Takes how many rows are answered. */
   onAnswer?: (count: number) => void;
   /** Takes a line on rows that the model takes no question of, such as one that is too long. */
@@ -82,9 +80,9 @@ export async function askRows(
     const known = kept?.find(request);
     if (known !== undefined) return known;
     try {
-      const { text } = await model.infer({ ...request, signal });
-      kept?.keep(request, text);
-      return text;
+      const answer = await model.infer({ ...request, signal });
+      kept?.keep(request, answer);
+      return answer.text;
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
       refused.push(error);

@@ -17,3 +17,21 @@ export async function closeModel(
     onNote?.(`warning: the engine ${engine} failed to close a model: ${messageOf(error)}`);
   }
 }
+
+/** Loads a model at its first question, and closes it. @param engine as of `closeModel` */
+export async function withModel<Model extends Pick<EngineModel, "close">, T>(
+  engine: string,
+  load: () => Promise<Model>,
+  use: (model: () => Promise<Model>) => Promise<T>,
+  onNote?: (text: string) => void,
+): Promise<T> {
+  let loading: Promise<Model> | undefined;
+  try {
+    return await use(() => (loading ??= load()));
+  } finally {
+    await loading?.then(
+      (model) => closeModel(model, engine, onNote),
+      () => undefined,
+    );
+  }
+}

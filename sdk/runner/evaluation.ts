@@ -1,3 +1,4 @@
+import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { Engine, EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
@@ -10,7 +11,7 @@ import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../eng
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
-import { closeModel } from "./closeModel.ts";
+import { withModel } from "./closeModel.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 
@@ -24,13 +25,17 @@ export interface Evaluation {
   ofStart: () => Promise<Evaluated>;
   /** A checkpoint's folder, of a job that this one goes on from. */
   ofFolder: (step: number, directory: string) => Promise<Evaluated>;
-  /** A checkpoint. @param model answers from it */
-  of: (step: number, model: Pick<LoadedModel, "infer">) => Promise<Evaluated>;
+  /** A checkpoint in a folder. @param model answers from it */
+  of: (step: number, directory: string, model: Answering) => Promise<Evaluated>;
   /** A note if asking took much of the time; undefined otherwise. @param seconds of the whole training */
   costNote: (seconds: number) => string | undefined;
 }
 
+type Answering = Pick<LoadedModel, "infer">;
+
 interface EvaluationOptions {
+  /** The project's, where answers are kept for `kit eval`. */
+  project: string;
   /** With the datasets as engines read them. */
   config: JobConfig;
   evaluate: EvaluateConfig;
@@ -57,7 +62,7 @@ export function lowerIsBetter(config: JobConfig): string[] {
 
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
-  const { config, evaluate, metrics, engine, signal, limitMs, onNote } = options;
+  const { project, config, evaluate, metrics, engine, signal, limitMs, onNote } = options;
   const { baseType } = config.lora ?? {};
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, {
@@ -84,11 +89,12 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     told.add(text);
   };
 
-  async function evaluated(step: number, model: Pick<LoadedModel, "infer">): Promise<Evaluated> {
+  async function evaluated(step: number, identity: string, model: Answering): Promise<Evaluated> {
     const startedAt = performance.now();
     progress.begin();
     const answers = await askRows(model, rows, {
       ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: tellOnce },
+      kept: openAnswers(project, identity, tellOnce),
       onAnswer: progress.show,
     });
     const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs });
@@ -101,7 +107,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   }
 
   const ofFolder = (step: number, directory: string) =>
-    asked(step, engine.load(directory, { signal, onNote }));
+    asked(step, identityOf(directory), () => engine.load(directory, { signal, onNote }));
 
   /** A training on other machines needs no Python here, and the model is not there yet. */
   async function loadStart(directory: string): Promise<EngineModel> {
@@ -115,14 +121,14 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     }
   }
 
-  async function asked(step: number, loading: Promise<EngineModel>): Promise<Evaluated> {
-    const model = await loading;
-    try {
-      return await evaluated(step, model);
-    } finally {
-      await closeModel(model, engine.name, onNote);
-    }
-  }
+  const asked = (step: number, identity: string, load: () => Promise<EngineModel>) =>
+    withModel(
+      engine.name,
+      load,
+      (model) =>
+        evaluated(step, identity, { infer: async (request) => (await model()).infer(request) }),
+      onNote,
+    );
 
   return {
     rows: rows.length,
@@ -139,14 +145,14 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       }, NOTE_MS).unref();
       try {
         return await withStartingModel(config, { signal, onNote }, (directory) =>
-          asked(0, loadStart(directory)),
+          asked(0, identityOfStart(config, directory), () => loadStart(directory)),
         );
       } finally {
         clearInterval(timer);
       }
     },
     ofFolder,
-    of: evaluated,
+    of: (step, directory, model) => evaluated(step, identityOf(directory), model),
     costNote(all) {
       if (seconds < LONG || seconds <= MUCH * all) return undefined;
       return `asking the model for held-out rows took ${formatDuration(seconds)}; to ask less, lower evaluate.rows or raise saveSteps`;

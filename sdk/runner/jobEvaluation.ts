@@ -1,3 +1,4 @@
+import { join, resolve } from "node:path";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
@@ -34,6 +35,8 @@ interface JobEvaluationOptions {
   metrics: Metrics | undefined;
   engine: Pick<Engine, "name" | "load" | "remote">;
   job: Job;
+  /** Absolute path of the job's directory. */
+  directory: string;
   callbacks: TrainerCallbacks;
   calls: CallbackQueue;
   checkpoints: Checkpoints;
@@ -115,7 +118,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
     const asking = evaluation;
     ask(step, async () => {
       const { infer, close } = checkpoints.open({ path });
-      const found = await asking.of(step, { infer });
+      const found = await asking.of(step, join(options.directory, path), { infer });
       await close();
       return found;
     });
@@ -142,6 +145,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       const { evaluate } = config;
       if (!evaluate || !metrics) return;
       const asking = await createEvaluation({
+        project: resolve(options.directory, "../../.."),
         ...{ config: ready, evaluate, metrics, engine, signal, limitMs, onNote },
       });
       evaluation = asking;

@@ -47,7 +47,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const evaluation = createJobEvaluation({
     ...{ config, metrics, engine, job: { ...owned.job, status: "running" }, callbacks, calls },
     ...{ checkpoints, progress, recorded: recorded?.events ?? [], record, signal, onNote },
-    limitMs: callbackLimitMs,
+    ...{ directory: owned.directory, limitMs: callbackLimitMs },
     onOver: () => over.abort(),
   });
   let location = recorded?.location;

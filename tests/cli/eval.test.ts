@@ -43,9 +43,17 @@ async function trainedProject() {
   const project = createProject();
   cpSync(template, project, { recursive: true, preserveTimestamps: true });
   const answers = join(project, ".kit/answers");
-  const kept = () => readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
+  // Of models in the folder that this is a copy of.
+  rmSync(answers, { recursive: true });
+  const kept = () => answersIn(project);
   const [job = ""] = readdirSync(join(project, ".kit/jobs"));
   return { project, answers, kept, job };
+}
+
+/** The text of each file of kept answers. */
+function answersIn(project: string): string[] {
+  const answers = join(project, ".kit/answers");
+  return readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
 }
 
 async function trainTemplate(): Promise<string> {
@@ -211,6 +219,15 @@ describe("kit eval", () => {
         .join(""),
     );
     expect(code).toBe(0);
+  });
+
+  it("takes the answers that the job has asked, of both models, also for fewer rows", async () => {
+    const project = (template ??= await trainTemplate());
+    const before = answersIn(project);
+    const { stdout } = await runKit(project, ["eval", "latest", "--rows", "3"]);
+    expect(stdout).toContain("accuracy  3     0       1      +1, ");
+    expect((await runKit(project, ["eval", "latest"])).code).toBe(0);
+    expect(answersIn(project)).toEqual(before);
   });
 
   it("asks only what is new, also after an answer that a killed process left unfinished", async () => {
@@ -456,10 +473,10 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
     for (const path of readdirSync(answers).map((name) => join(answers, name))) {
       const text = readFileSync(path, "utf8");
       // The base's: the rows still change.
-      if (text.includes('"even"')) continue;
+      if (text.includes('"text":"even"')) continue;
       writeFileSync(
         path,
-        text.replaceAll(/"answer":".*?"\}/g, () => `"answer":${hostile}}`),
+        text.replaceAll(/"text":".*?",/g, () => `"text":${hostile},`),
       );
     }
     for (const more of [[], ["--json"]]) {

@@ -121,6 +121,7 @@ describe("evaluate", () => {
       return { text: "", finishReason: "stop", tokens: 1 } as const;
     };
     const evaluation = await createEvaluation({
+      project: process.cwd(),
       config: { ...config, dataset: { type: "jsonl", path }, evalDataset: { type: "jsonl", path } },
       evaluate: { metrics: ["exact"], rows: 100 },
       metrics: { exact },

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { openAnswers } from "../../cli/eval/keptAnswers.ts";
+import { openAnswers } from "../../jobs/keptAnswers.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { createScratch } from "../engines/scratch.ts";
@@ -27,8 +27,18 @@ test("answers to requests that differ in a digit, a float or the order of keys a
   const { find, keep } = open();
   for (const schema of schemas) {
     expect(find(requestOf(schema))).toBeUndefined();
-    keep(requestOf(schema), schema);
+    keep(requestOf(schema), { text: schema, tokens: 9, finishReason: "stop" });
   }
   const again = open();
   for (const schema of schemas) expect(again.find(requestOf(schema))).toBe(schema);
+});
+
+test("an answer that came to its end is that of a higher limit, too", () => {
+  const project = scratch.directory();
+  const { find, keep } = openAnswers(project, "model", (note) => expect.unreachable(note));
+  const ask = (prompt: string, maxTokens: number) => find({ prompt, maxTokens });
+  keep({ prompt: "ended", maxTokens: 8 }, { text: "yes", tokens: 3, finishReason: "stop" });
+  keep({ prompt: "cut", maxTokens: 8 }, { text: "ye", tokens: 8, finishReason: "length" });
+  expect([2, 3, 8, 9].map((most) => ask("ended", most))).toEqual([undefined, "yes", "yes", "yes"]);
+  expect([2, 8, 9].map((most) => ask("cut", most))).toEqual([undefined, "ye", undefined]);
 });
