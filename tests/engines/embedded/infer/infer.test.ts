@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../../engines/families/randomWeights.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
 import { SPECIALS } from "../../../../engines/tokens/byteTokens.ts";
@@ -191,7 +192,7 @@ test("a process that has trained and answered ends by itself", async () => {
 });
 
 test("a closed model's memory is the system's again", async () => {
-  const shape = { layers: 1, heads: 4, width: 512, context: 64 };
+  const shape = dimensionsOf({ layers: 1, heads: 4, width: 512, context: 64 });
   const path = scratchDirectory();
   saveModel(path, randomWeights(shape, 1), { shape, promptStyle: "message" });
   const script = `
