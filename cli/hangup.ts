@@ -4,6 +4,20 @@ const STDOUT = 1;
 /** Makes subprocesses ignore SIGHUP too, as the system itself would. */
 const VARIABLE = "KIT_HANGUP";
 const IGNORED = "ignored";
+/** npx, or a script of npm, that runs this process and nothing beside it. */
+const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
+const PARENT_POLL_MS = 500;
+
+/**
+ * The shell in which npm runs `kit`. npm hands SIGTERM to it alone, and it ends without a word to this process.
+ * What Kit starts itself inherits npm's variable, but not the shell.
+ */
+const npmShell =
+  KIT_ALONE.test(process.env.npm_lifecycle_script ?? "") &&
+  !process.env.KIT_RUN &&
+  !process.connected
+    ? process.ppid
+    : undefined;
 
 /** Ignores SIGHUP in a process that reads from no terminal and writes to a file, as under `nohup`. */
 export function keepHangupIgnored(): void {
@@ -19,10 +33,18 @@ export function onEndingSignal(
 ): { stop: () => void } {
   const isHangupIgnored = process.env[VARIABLE] === IGNORED;
   const heard = signals.filter((signal) => !(isHangupIgnored && signal === "SIGHUP"));
-  for (const signal of heard) process.on(signal, handle);
+  const end = (signal: NodeJS.Signals) => {
+    clearInterval(timer);
+    handle(signal);
+  };
+  const timer = setInterval(() => {
+    if (npmShell !== undefined && process.ppid !== npmShell) end("SIGTERM");
+  }, PARENT_POLL_MS).unref();
+  for (const signal of heard) process.on(signal, end);
   return {
     stop() {
-      for (const signal of heard) process.off(signal, handle);
+      clearInterval(timer);
+      for (const signal of heard) process.off(signal, end);
     },
   };
 }
