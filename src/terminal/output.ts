@@ -1,4 +1,5 @@
-import { type StyledText, createTerminal } from "./terminal.ts";
+import type { StyledText } from "./row.ts";
+import { createTerminal } from "./terminal.ts";
 
 /** A stretch of output that ends with a line, except for the last block and very long lines. */
 export interface OutputBlock {

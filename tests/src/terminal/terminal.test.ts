@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type StyledText, createTerminal } from "../../../src/terminal/terminal.ts";
+import type { StyledText } from "../../../src/terminal/row.ts";
+import { createTerminal } from "../../../src/terminal/terminal.ts";
 
 /** A terminal's text, adjacent pieces of one style joined: text, or text with its classes. */
 function shown(...chunks: string[]): (string | [text: string, style: string])[] {
@@ -42,7 +43,7 @@ describe("a terminal", () => {
   });
 
   it.each([
-    ["a move to another line", "a\u001b[2Ab\u001b[10;20Hc\u001b[?25ld\u001b[2Je", "abcde"],
+    ["a move to a line by its number", "a\u001b[2Ab\u001b[10;20Hc\u001b[?25ld\u001b[2Je", "abcde"],
     ["a title", "a\u001b]0;training 10 %\u0007b", "ab"],
     ["a title with the other end", "a\u001b]0;training\u001b\\b", "ab"],
     ["a link's address", "\u001b]8;;https://example.org\u0007here\u001b]8;;\u0007", "here"],
@@ -53,6 +54,44 @@ describe("a terminal", () => {
     ["a sequence that does not end", `a\u001b[${"1".repeat(300)}`, `a[${"1".repeat(300)}`],
   ])("drops %s", (_, written, expected) => {
     expect(text(written)).toBe(expected);
+  });
+
+  /** As tqdm 4 with `position` and rich 14 wrote them. */
+  it.each([
+    [
+      "tqdm",
+      "begin\n\repoch 0/2\n\rstep 0/3\u001b[A\n\rstep 1/3\u001b[A\n\rstep 2/3\u001b[A\n\rstep 3/3\u001b[A\n\r        \u001b[A\repoch 1/2\n\rstep 0/3\u001b[A\n\rstep 1/3\u001b[A\n\rstep 2/3\u001b[A\n\rstep 3/3\u001b[A\n\r        \u001b[A\repoch 2/2\repoch 2/2\nmid\n\ra 0/2\n\rb 0/2\u001b[A\n\n\rc 0/2\u001b[A\u001b[A\ra 1/2\n\rb 1/2\u001b[A\n\n\rc 1/2\u001b[A\u001b[A\ra 2/2\n\rb 2/2\u001b[A\n\n\rc 2/2\u001b[A\u001b[A\ra 2/2\n\rb 2/2\n\rc 2/2\nend\n",
+      "begin\nepoch 2/2\nmid     \na 2/2\nb 2/2\nc 2/2\nend\n",
+    ],
+    [
+      "rich",
+      "\u001b[?25l\r\u001b[2Kepoch 0/2\r\u001b[2Kepoch 0/2\nstep 0/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 0/2\nstep 1/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 0/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 1/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Ksaved 0\nepoch 1/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 1/2\nstep 1/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 1/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 2/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Ksaved 1\nepoch 2/2\nstep 2/2 \r\u001b[2K\u001b[1A\u001b[2Kepoch 2/2\nstep 2/2 \n\u001b[?25hend\n",
+      "saved 0\nsaved 1\nepoch 2/2\nstep 2/2 \nend\n",
+    ],
+  ])("shows nested progress bars in place: %s", (_, written, expected) => {
+    expect(text(written)).toBe(expected);
+    expect(text(...written)).toBe(expected);
+  });
+
+  it.each([
+    ["up, to the same column", "abc\ndef\u001b[AX\u001b[2DY", "abYX\ndef"],
+    ["down, to rows that are not there yet", "a\u001b[2Bb", "a\n\n b"],
+    ["to the beginning of rows above and below", "ab\ncd\u001b[FX\u001b[EY", "Xb\nYd"],
+    ["past the first line, which it keeps to", "a\nb\u001b[99A\rX", "X\nb"],
+  ])("moves %s", (_, written, expected) => {
+    expect(text(written)).toBe(expected);
+  });
+
+  it("erases the rows behind the cursor, too", () => {
+    expect(text("a\nb\nc\u001b[2A\u001b[Jd")).toBe("ad");
+  });
+
+  it("moves within the last 50 lines, in whichever parts they come", () => {
+    const lines = Array.from({ length: 120 }, (_, n) => `${n}\n`);
+    const written = [...lines, "\u001b[99A\rX"];
+    const expected = lines.join("").replace("71\n", "X1\n");
+    expect(text(...written)).toBe(expected);
+    expect(text(written.join(""))).toBe(expected);
   });
 
   it("shows the same however the text is split", () => {
