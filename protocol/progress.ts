@@ -13,6 +13,8 @@ export interface Progress {
   last?: Moment;
   /** Time of the last event. */
   at?: number;
+  /** How far the clock was set back since the first event, in ms. */
+  setBack?: number;
   /** The last that is finite. */
   loss?: number;
   lossEnds: LossEnds;
@@ -50,7 +52,12 @@ interface ReadEvent {
 /** Pure. */
 export function advance(before: Progress, { event, data, at }: ReadEvent): Progress {
   const found = isRecord(data) ? data : {};
-  const after = { ...before, ...numbersIn({ at }) };
+  const { setBack = 0 } = before;
+  const after = { ...before, ...numbersIn({ at: at + setBack }) };
+  if (after.at! < before.at!) {
+    after.setBack = setBack + before.at! - after.at!;
+    after.at = before.at!;
+  }
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };

@@ -97,7 +97,7 @@ export function createBases(startHelpers?: (count: number) => Helpers) {
     const threads = isShared && startHelpers ? threadCount() : 1;
     let helpers: Helpers | undefined;
     const fitted = fittedDecoder(kernels, shape, weights, {
-      ...{ allowed: answerTokens(tokens.tokenizer), threads, quantize },
+      ...{ allowed: () => answerTokens(tokens.tokenizer), threads, quantize },
       invite(invitation) {
         if (threads > 1) helpers = startHelpers?.(threads - 1);
         helpers?.invite(invitation);

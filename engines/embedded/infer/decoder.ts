@@ -74,8 +74,8 @@ export interface DecoderInvitation {
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
-  /** Bits of the tokens that an answer may have, as `allowedBits` has them. Default: all. */
-  allowed?: Int32Array;
+  /** Bits of the tokens that an answer may have, as `allowedBits` has them; asked once all fits. Default: all. */
+  allowed?: () => Int32Array;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
 }
@@ -111,7 +111,7 @@ export function createDecoder(
   }
   const words = wordsOfBits(model.vocabulary);
   const bitsOf = (place: number) => bits + place * words * 4;
-  new Int32Array(buffer, bits, words).set(allowed ?? new Int32Array(words).fill(-1));
+  new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
   if (!cache) throw new Error("the model keeps nothing");

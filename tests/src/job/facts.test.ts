@@ -122,3 +122,8 @@ test("what asking the model has shown stands beside the figures of before and th
     ["errors", "0.5, before 0.75, best 0"],
   ]);
 });
+
+test("a clock that is set back takes no time away", () => {
+  const progress = after(STARTED, log(1, 5), log(301, 35), log(301, -86_400), log(601, -86_370));
+  expect(said(progress).slice(0, 3)).toEqual(["601 of 1,200", "1m 05s", "1m 00s"]);
+});

@@ -21,7 +21,7 @@ const weights = tinyWeights(3, SHAPE);
 
 /** A random model, and how often a step of its decoder was asked for each number of logits. */
 function answersOf(pages?: number) {
-  const options = { allowed: answerTokens(BYTE_TOKENIZER), pages };
+  const options = { allowed: () => answerTokens(BYTE_TOKENIZER), pages };
   const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights }, options);
   let measured = 0;
   const { answer } = createAnswers({

@@ -167,7 +167,7 @@ test("only tokens that an answer may have are the likeliest or have a mass", asy
   const allowed = allowedBits(264, isAllowed);
   const sequences = sequencesOf(3);
   const own = await alone(BLOCKS, "bfloat16", sequences);
-  const decoder = await decoderOf(BLOCKS, "bfloat16", { allowed });
+  const decoder = await decoderOf(BLOCKS, "bfloat16", { allowed: () => allowed });
   const parts = sequences.map((tokens) => {
     const sequence = decoder.begin(tokens);
     expect(sequence.grow(tokens.length)).toBe(true);

@@ -24,7 +24,7 @@ function schedulerOf(options: decoding.DecoderOptions = {}, tokenMs = 0) {
     compileKernels(),
     SHAPE,
     { read: () => weights },
-    { allowed, ...options },
+    { allowed: () => allowed, ...options },
   );
   const steps: number[][] = [];
   let now = 0;

@@ -65,15 +65,18 @@ test("an adapter's training that does not fit in 4 GiB fails with the sizes and 
   );
 });
 
-test("a model that is too large to answer with fails before its weights are read", () => {
+test("a model that is too large to answer with fails before its weights are read, or its vocabulary", () => {
   const read = vi.fn<() => Weights>();
-  expect(() => createDecoder(compileKernels(), { ...LARGE, context: 1e6 }, { read })).toThrow(
+  const allowed = vi.fn<() => Int32Array>();
+  const shape = { ...LARGE, context: 1e6 };
+  expect(() => createDecoder(compileKernels(), shape, { read }, { allowed })).toThrow(
     tooLarge(
       "weights 0\\.32, activations \\d+\\.\\d\\d, work 0\\.25",
       'Use a smaller model, or quantize: "q8_0"',
     ),
   );
   expect(read).not.toHaveBeenCalled();
+  expect(allowed).not.toHaveBeenCalled();
 });
 
 test("the logits of a large vocabulary take 64 MiB, however many tokens are learned", () => {
