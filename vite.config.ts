@@ -6,6 +6,7 @@ export default defineConfig({
   plugins: [vue({ features: { optionsAPI: false } })],
   // Relative, so that the page works behind any path prefix.
   base: "./",
+  publicDir: "src/public",
   // One script, so nothing to preload.
   build: {
     outDir: "dist/page",

@@ -1,6 +1,6 @@
 import type * as typed from "@commander-js/extra-typings";
 import * as commander from "commander";
-import { LAST_PORT } from "../protocol/port.ts";
+import { LAST_PORT } from "../protocol/address.ts";
 import { SAMPLING } from "../protocol/sampling.ts";
 
 /** As `commander`'s, but its action's options are typed by their definitions. */

@@ -1,3 +1,4 @@
+import { formatAgo } from "./format.ts";
 /** Every state a job can be in. */
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 
@@ -27,4 +28,9 @@ export function isJobStatus(value: unknown): value is JobStatus {
 
 export function isFinal(status: JobStatus): boolean {
   return status !== "queued" && status !== "running";
+}
+
+/** In words, of a job that nobody follows. Another machine's clock may be ahead. */
+export function lastHeard(at: string, now = Date.now()): string {
+  return `last heard of ${formatAgo(Math.max(0, now - Date.parse(at)))}`;
 }

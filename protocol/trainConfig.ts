@@ -117,3 +117,6 @@ export function rowsPerStep(
 ): number {
   return config.batchSize * config.gradientAccumulationSteps;
 }
+
+/** Models of sizes that Kit names, which start from random weights. */
+export type PresetName = "kit/nano" | "kit/small";

@@ -36,7 +36,7 @@ const PARTS = {
     has: (file) => !file.startsWith(PAGE) && !isKernel(file),
   },
   page: {
-    sources: ["protocol", "src", "public", "index.html", "vite.config.ts", "package-lock.json"],
+    sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
     commands: (outDir) => [
       [modulePath("vite/bin/vite.js"), "build", "--logLevel", "warn", "--outDir", outDir],
     ],

@@ -1,9 +1,8 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import { createRandom } from "../engines/random.ts";
 import { diverged } from "../engines/training/diverged.ts";
-import type { CachedModel } from "../protocol/cachedModel.ts";
 import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
-import type { Engine, LoadOptions } from "../protocol/engine.ts";
+import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
 import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";

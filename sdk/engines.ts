@@ -2,18 +2,14 @@ import { createLlamaEngine } from "../engines/llama/index.ts";
 import { createPythonEngine } from "../engines/python/index.ts";
 import { createRayEngine } from "../engines/ray/index.ts";
 import type { Engine } from "../protocol/engine.ts";
-import type { LlamaOptions } from "../protocol/llamaOptions.ts";
-import type { PythonOptions } from "../protocol/pythonOptions.ts";
-import type { RayOptions } from "../protocol/rayOptions.ts";
+import type { LlamaOptions, PythonOptions, RayOptions } from "../protocol/engineOptions.ts";
 import {
   checkLlamaOptions,
   checkPythonOptions,
   checkRayOptions,
 } from "./validation/engineOptions.ts";
 
-export type { LlamaOptions } from "../protocol/llamaOptions.ts";
-export type { PythonOptions } from "../protocol/pythonOptions.ts";
-export type { RayOptions } from "../protocol/rayOptions.ts";
+export type { LlamaOptions, PythonOptions, RayOptions } from "../protocol/engineOptions.ts";
 
 /**
  * The Python engine, for a CUDA GPU or Apple's: PyTorch, transformers' Trainer and PEFT, in processes

@@ -4,12 +4,12 @@ import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { isLowerBetter } from "../protocol/evaluation.ts";
 import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
-import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
   AskedLora,
   JobConfig,
   ModelShape,
+  PresetName,
   TrainConfig,
 } from "../protocol/trainConfig.ts";
 import { type JobArguments, JOB_ARGUMENTS } from "../protocol/trainerOptions.ts";

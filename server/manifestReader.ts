@@ -7,8 +7,7 @@ import {
   stillLoading,
 } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
-import type { Manifest } from "../protocol/http.ts";
-import { type ManifestMessage, isManifestMessage } from "../protocol/manifestMessage.ts";
+import { type Manifest, type ManifestMessage, isManifestMessage } from "../protocol/http.ts";
 
 /** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
 const MOST_AT_ONCE = 4;

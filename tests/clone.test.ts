@@ -59,17 +59,7 @@ function createClone(): string {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
   for (const name of [
-    ...[
-      "protocol",
-      "disk",
-      "http",
-      "jobs",
-      "engines/python",
-      "engines/ray",
-      "remote",
-      "server",
-      "public",
-    ],
+    ...["protocol", "disk", "http", "jobs", "engines/python", "engines/ray", "remote", "server"],
   ]) {
     mkdirSync(join(clone, name), { recursive: true });
   }

@@ -1,5 +1,5 @@
 import { messageOf } from "../../protocol/error.ts";
-import type { ManifestMessage } from "../../protocol/manifestMessage.ts";
+import type { ManifestMessage } from "../../protocol/http.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { describeError, onUncaught } from "../describeError.ts";

@@ -1,4 +1,4 @@
-import type { CachedModel } from "../../protocol/cachedModel.ts";
+import type { CachedModel } from "../../protocol/engine.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
+import { SERVE_PORT } from "../../protocol/address.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { SERVE_PORT } from "../../protocol/port.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { requestLine } from "../../server/serve/requestLog.ts";

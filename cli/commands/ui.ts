@@ -1,7 +1,6 @@
 import { networkInterfaces } from "node:os";
+import { DEFAULT_PORT, isLoopback } from "../../protocol/address.ts";
 import { KitError } from "../../protocol/error.ts";
-import { isLoopback } from "../../protocol/loopback.ts";
-import { DEFAULT_PORT } from "../../protocol/port.ts";
 import { startUiServer } from "../../server/server.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { openBrowser } from "../browser.ts";

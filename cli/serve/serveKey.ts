@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { isLoopback } from "../../protocol/address.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { isLoopback } from "../../protocol/loopback.ts";
 
 export const KEY_VARIABLE = "KIT_SERVE_KEY";
 /** Shorter ones could be guessed. */

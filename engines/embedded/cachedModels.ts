@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { CachedModel } from "../../protocol/cachedModel.ts";
+import type { CachedModel } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { PROJECTIONS } from "../families/projections.ts";

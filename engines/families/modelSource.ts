@@ -1,7 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
-import type { PresetName } from "../../protocol/modelNames.ts";
-import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
+import { type ModelShape, type PresetName, isModelPath } from "../../protocol/trainConfig.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
 import { type Dimensions, MOST_LAYERS, dimensionsOf } from "./dimensions.ts";
 

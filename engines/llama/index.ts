@@ -1,6 +1,6 @@
 import type { Engine } from "../../protocol/engine.ts";
+import type { LlamaOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
 
 /**
  * The llama.cpp engine, which only answers, through the project's node-llama-cpp.

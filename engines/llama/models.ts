@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
+import type { LlamaOptions } from "../../protocol/engineOptions.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
 import { answerTokens, createAnswers } from "../answers/answers.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { isModelFile } from "../checkpoint/ggufModel.ts";

@@ -1,5 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
-import type { PythonOptions } from "../../protocol/pythonOptions.ts";
+import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { prepare } from "./prepare.ts";
 import { createPython } from "./python.ts";
 

@@ -1,5 +1,5 @@
+import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";

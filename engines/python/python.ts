@@ -1,4 +1,4 @@
-import type { PythonOptions } from "../../protocol/pythonOptions.ts";
+import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { type Interpreter, findInterpreter } from "./interpreter.ts";
 
 /** The Python of an engine. */

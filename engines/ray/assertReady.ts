@@ -1,10 +1,10 @@
+import { isLoopback } from "../../protocol/address.ts";
 import { KitError } from "../../protocol/error.ts";
+import { formatCounted } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Resources, capacityWarning } from "./capacity.ts";
 import type { Cluster } from "./cluster.ts";
-import { type Http, jsonOf, unreachable } from "./http.ts";
+import { type Http, createHttp, jsonOf, unreachable } from "./http.ts";
 import { type Release, isOlder, readVersion } from "./version.ts";
-import { openClusterWarning, vulnerabilitiesOf } from "./vulnerabilities.ts";
 
 /** The oldest that Kit was tested with. */
 const OLDEST: Release = [2, 58];
@@ -40,7 +40,7 @@ export async function assertReady(
   if (isOlder(version, OLDEST)) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one${vulnerabilitiesOf(version)}.`,
+      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one.`,
     );
   }
   const open = await openClusterWarning(address, signal);
@@ -79,4 +79,52 @@ function resourcesOf(node: unknown): Resources {
 
 function recordOf(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
+}
+
+/** A node's resources by Ray's names: `CPU`, `GPU` and others. */
+export type Resources = Record<string, unknown>;
+
+/** Lets three thirds of a node add up to a whole one. */
+const ROUNDING = 1e-6;
+
+/**
+ * Returns a warning if the nodes are too few or too small for all workers, since Ray then waits for more
+ * nodes without saying so. Undefined if the workers would fit on idle nodes.
+ */
+export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
+  const { workers, cpusPerWorker, gpusPerWorker } = cluster;
+  const wanted = Object.entries({ CPU: cpusPerWorker, GPU: gpusPerWorker }).filter(
+    ([, share]) => share > 0,
+  );
+  const roomOf = (node: Resources) =>
+    Math.min(
+      ...wanted.map(([kind, share]) => Math.floor((Number(node[kind]) || 0) / share + ROUNDING)),
+    );
+  const room = nodes.reduce((sum, node) => sum + roomOf(node), 0);
+  if (room >= workers) return undefined;
+  const each = wanted.map(([kind, share]) => `${share} ${kind}${share === 1 ? "" : "s"}`);
+  return `warning: the cluster has room for ${room} of ${formatCounted(workers, "worker")} (${each.join(" and ")} each): the training waits for more nodes. Cancel, and ask for less, if nobody adds any.`;
+}
+
+/**
+ * Returns a warning if a cluster answers without a token at an address that others reach, too. An
+ * address of this machine alone may be a tunnel's end: Kit can't see what is behind it.
+ */
+export async function openClusterWarning(
+  address: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  if (isLoopback(new URL(address).hostname.replace(/^\[|\]$/g, ""))) return undefined;
+  if (!(await answers(createHttp(address, undefined), signal))) return undefined;
+  return `warning: the Ray cluster at ${address} answers without a token, so whoever reaches it can run code there, and web pages have reached such clusters through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or let nothing but a tunnel reach its dashboard.`;
+}
+
+async function answers(http: Http, signal?: AbortSignal): Promise<boolean> {
+  try {
+    return (await readVersion(http, signal)).version !== undefined;
+  } catch {
+    // It asks for a token, or the signal was aborted.
+    signal?.throwIfAborted();
+    return false;
+  }
 }

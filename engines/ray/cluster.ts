@@ -1,4 +1,4 @@
-import type { RayOptions } from "../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../protocol/engineOptions.ts";
 import { serverUrl } from "../../protocol/url.ts";
 import { findAddress } from "./address.ts";
 import { findToken } from "./token.ts";

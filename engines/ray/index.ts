@@ -1,5 +1,5 @@
 import type { Engine, FetchOptions } from "../../protocol/engine.ts";
-import type { RayOptions } from "../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../protocol/engineOptions.ts";
 import { createPythonEngine } from "../python/index.ts";
 import { createCluster } from "./cluster.ts";
 import { prepare } from "./prepare.ts";

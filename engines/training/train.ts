@@ -14,11 +14,12 @@ import {
 import constants from "../constants.json" with { type: "json" };
 import type { Sequence } from "../examples/examples.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
+import { type Weights, areFinite } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import { learningRate } from "../schedule.ts";
 import type { PlanBackend } from "./backend.ts";
-import { assertFinite } from "./divergence.ts";
+import { diverged } from "./diverged.ts";
 import { type EvaluationResult, evaluate } from "./evaluation.ts";
 import { createFeed } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
@@ -162,4 +163,29 @@ function predictedCount({ tokens }: Sequence): number {
 
 function noOptimizer(checkpoint: string): string {
   return `warning: ${checkpoint} has no ${OPTIMIZER_FILE}, so the optimizer starts anew; losses will differ from an uninterrupted run`;
+}
+
+/** How a step went, as numbers that must be finite. */
+export interface StepOutcome {
+  loss?: number;
+  gradNorm?: number;
+  weights?: Weights;
+}
+
+/**
+ * @param peak the config's learning rate
+ * @throws KitError `DIVERGED` when one of them is not finite
+ */
+export function assertFinite(
+  step: number,
+  { loss = 0, gradNorm = 0, weights = {} }: StepOutcome,
+  peak: number,
+): void {
+  const what = [
+    ...(Number.isFinite(loss) ? [] : ["loss is"]),
+    ...(Number.isFinite(gradNorm) ? [] : ["gradient norm is"]),
+    ...(Object.values(weights).every(({ data }) => areFinite(data)) ? [] : ["weights are"]),
+  ][0];
+  if (what === undefined) return;
+  throw diverged(` at step ${step}: the ${what} not finite`, peak);
 }

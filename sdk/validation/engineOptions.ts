@@ -1,10 +1,8 @@
 import * as v from "valibot";
+import type { LlamaOptions, PythonOptions, RayOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type GgufType, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
-import type { PythonOptions } from "../../protocol/pythonOptions.ts";
-import type { RayOptions } from "../../protocol/rayOptions.ts";
 import { hasCredentials, serverUrl } from "../../protocol/url.ts";
 import { text, wholeNumber } from "../../protocol/valueSchemas.ts";
 import { describeIssue } from "./describeIssue.ts";

@@ -1,5 +1,4 @@
-import { type Manifest, ROUTES } from "../../protocol/http.ts";
-import { isManifest } from "../../protocol/manifestMessage.ts";
+import { type Manifest, ROUTES, isManifest } from "../../protocol/http.ts";
 import { readResponse, request } from "./request.ts";
 
 /** @throws RequestError */

@@ -4,7 +4,7 @@ import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { listen } from "../../http/listen.ts";
-import { DEFAULT_PORT } from "../../protocol/port.ts";
+import { DEFAULT_PORT } from "../../protocol/address.ts";
 import { createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { startServer } from "../uiServer.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isLoopback } from "../../protocol/loopback.ts";
+import { isLoopback } from "../../protocol/address.ts";
 
 const hostOf = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, "");
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type Resources, capacityWarning } from "../../../engines/ray/capacity.ts";
+import { type Resources, capacityWarning } from "../../../engines/ray/assertReady.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
-import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../../protocol/engineOptions.ts";
 
 const lack = (options: RayOptions, nodes: Resources[]) =>
   capacityWarning(createCluster(options, {}), nodes)?.replace(/ each\).*/, "");

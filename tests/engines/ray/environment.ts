@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type * as source from "../../../engines/ray/index.ts";
 import type { Engine } from "../../../protocol/engine.ts";
-import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../../protocol/engineOptions.ts";
 import type { Scratch } from "../scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));

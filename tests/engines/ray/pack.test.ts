@@ -6,7 +6,7 @@ import constants from "../../../engines/constants.json" with { type: "json" };
 import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { codeFiles, createPackage, pack } from "../../../engines/ray/pack.ts";
-import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../../protocol/engineOptions.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 import { FILES, recordedArtifact } from "./farArtifact.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import type { RayOptions } from "../../../protocol/engineOptions.ts";
 import { describeEngine } from "../contract.ts";
 import { createScratch } from "../scratch.ts";
 import { describeAnswers } from "./answers.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { assertFinite } from "../../../engines/training/divergence.ts";
+import { assertFinite } from "../../../engines/training/train.ts";
 
 test.each([
   [{ loss: NaN, gradNorm: NaN }, "the loss is not finite"],

@@ -1,3 +1,11 @@
+/** `kit ui` tries this port first, then those after it. */
+export const DEFAULT_PORT = 4747;
+
+/** `kit serve`'s. */
+export const SERVE_PORT = 4748;
+
+export const LAST_PORT = 65_535;
+
 /** Whether a name resolves to a loopback address. */
 export function isLocalhost(name: string): boolean {
   return /^(.+\.)?localhost\.?$/i.test(name);
