@@ -164,6 +164,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   return {
+    /** Empty for an event without a line. */
     text(event: JobEvent): string {
       progress = advance(progress, { ...event, at: now() });
       switch (event.event) {
@@ -171,6 +172,9 @@ export function createEventLines(options: EventLinesOptions) {
           return startLines(asPrintable(event.data));
         case "training.log":
           return logLine(event.data);
+        // Notes tell people of it.
+        case "checkpoint.evaluating":
+          return "";
         case "checkpoint.evaluated":
           return evaluatedLine(event.data);
         case "checkpoint.saved":

@@ -64,7 +64,7 @@ export function printJob({
 
   function show(event: JobEvent, text: string): void {
     if (event.event === "training.failed") printError(text);
-    else print(text);
+    else if (text !== "") print(text);
     if (isFinalEvent(event)) tellServer({ kind: "ended", text });
   }
 

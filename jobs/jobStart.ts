@@ -12,8 +12,8 @@ export interface JobStart {
 }
 
 export function readJobStart(directory: string): JobStart {
-  const { event, data } = readFirstRecord(logPath(directory)) ?? {};
-  const started = event === "training.started" && isRecord(data) ? data : {};
+  const { data } = readFirstRecord(logPath(directory), "training.started") ?? {};
+  const started = isRecord(data) ? data : {};
   return { config: readJobConfig(directory) ?? {}, started };
 }
 

@@ -33,7 +33,7 @@ export interface JobSummary extends Job {
   /** Steps so far, and of the whole job. */
   step?: number | undefined;
   steps?: number | undefined;
-  /** From the first step to the last event. */
+  /** From the first step, or the asking before it, to the last event. */
   seconds?: number | undefined;
   loss?: LossSummary | undefined;
   evalLoss?: LossSummary | undefined;

@@ -4,6 +4,7 @@ import type { FollowOptions } from "../disk/follow.ts";
 import { openPlainIfThere } from "../disk/sharedTail.ts";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import { bestOf } from "../protocol/evaluation.ts";
+import { EVALUATING } from "../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../protocol/http.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../protocol/lossEnds.ts";
@@ -49,6 +50,7 @@ async function findShown(
   signal: AbortSignal | undefined,
 ): Promise<Place[]> {
   const others: Place[] = [];
+  let asking: Place[] = [];
   const firstLogs: PlacedLog[] = [];
   let lastLogs: PlacedLog[] = [];
   let curve: readonly PlacedLog[] = [];
@@ -56,8 +58,11 @@ async function findShown(
   for await (const records of recordsOf(file, from, signal)) {
     const logs: PlacedLog[] = [];
     for (const placed of records) {
+      const place = { from: placed.from, offset: placed.offset };
       if (placed.record.event === "training.log") logs.push(asLog(placed));
-      else others.push({ from: placed.from, offset: placed.offset });
+      // The first says when the job began.
+      else if (placed.record.event === EVALUATING) asking = [...asking.slice(0, 1), place];
+      else others.push(place);
     }
     // Even a log without a loss, which is not on the curve, shows that there was one.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
@@ -66,10 +71,9 @@ async function findShown(
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
-    [...others, ...firstLogs, ...pixelEnds(curve), ...evaluated, ...lastLogs].map((at) => [
-      at.from,
-      at,
-    ]),
+    [...others, ...asking, ...firstLogs, ...pixelEnds(curve), ...evaluated, ...lastLogs].map(
+      (at) => [at.from, at],
+    ),
   );
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }

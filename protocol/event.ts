@@ -50,6 +50,9 @@ export const ENGINE_EVENTS = [
 /** Reported by the job's driver, which scores the model's answers. */
 export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 
+/** Reported by the driver now and then while it asks the model, also before `training.started`. */
+export const EVALUATING = "checkpoint.evaluating" satisfies EventName;
+
 /** The events that the event stream sends to the page, in the document's words. */
 export const STREAMED_EVENTS = [
   ...ENGINE_EVENTS,
@@ -58,7 +61,11 @@ export const STREAMED_EVENTS = [
 ] as const satisfies EventName[];
 
 /** The events on a page's stream. */
-export const PAGE_EVENTS = [...STREAMED_EVENTS, EVALUATED] as const satisfies EventName[];
+export const PAGE_EVENTS = [
+  ...STREAMED_EVENTS,
+  EVALUATING,
+  EVALUATED,
+] as const satisfies EventName[];
 
 export type PageEventName = (typeof PAGE_EVENTS)[number];
 

@@ -100,6 +100,12 @@ export const EVENT_SCHEMAS = {
     ),
   }),
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
+  "checkpoint.evaluating": v.object({
+    step: count,
+    answered: v.pipe(count, v.description("Held-out rows that the model has answered.")),
+    rows: v.pipe(count, v.description("All that it is asked.")),
+    secondsLeft: described(v.number(), "At the pace so far."),
+  }),
   "checkpoint.evaluated": v.object({
     step: v.pipe(count, v.description("0 is the model before the training.")),
     metrics: v.pipe(figures, v.description("By the names of the trainer's `evaluate.metrics`.")),

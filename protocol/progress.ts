@@ -1,4 +1,5 @@
 import { type Evaluation, isLower } from "./evaluation.ts";
+import type { EventName } from "./event.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Moment } from "./pace.ts";
@@ -7,6 +8,7 @@ import type { Moment } from "./pace.ts";
 export interface Progress {
   /** Steps of the whole job. */
   steps?: number;
+  /** Of the training, or of the asking before it. */
   startedAt?: number;
   /** The pace is measured from the first log on, because the first step also warms up. */
   first?: Moment;
@@ -26,6 +28,8 @@ export interface Progress {
   metrics?: Record<string, number>;
   /** What asking the model for held-out rows has shown, by the names of the metrics. */
   asked?: Record<string, Asked>;
+  /** How far the newest asking for held-out rows is. */
+  asking?: { step: number; answered: number; rows: number; secondsLeft?: number };
   /** A count, once the job has completed. */
   artifacts?: number;
 }
@@ -49,6 +53,11 @@ interface ReadEvent {
   at: number;
 }
 
+const BEGINNINGS = new Set<string>([
+  "training.started",
+  "checkpoint.evaluating",
+] satisfies EventName[]);
+
 /** Pure. */
 export function advance(before: Progress, { event, data, at }: ReadEvent): Progress {
   const found = isRecord(data) ? data : {};
@@ -58,12 +67,17 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
     after.setBack = setBack + before.at! - after.at!;
     after.at = before.at!;
   }
+  if (BEGINNINGS.has(event)) after.startedAt ??= after.at;
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
-    return { ...after, ...numbersIn({ startedAt: after.at, steps: found.maxSteps }) };
+    return { ...after, ...numbersIn({ steps: found.maxSteps }) };
   }
   if (event === "training.log") addLog(after, found);
+  if (event === "checkpoint.evaluating") {
+    const { step = 0, answered = 0, rows = 0, secondsLeft } = numbersIn(found);
+    after.asking = { step, answered, rows, ...(secondsLeft !== undefined && { secondsLeft }) };
+  }
   if (event === "checkpoint.evaluated") addAsked(after, found);
   if (event === "training.completed" && Array.isArray(found.artifacts)) {
     after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);

@@ -11,7 +11,7 @@ import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine, RemoteTraining } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
-import { type PastEvent, EVALUATED, isFinalEvent } from "../protocol/event.ts";
+import { type PastEvent, EVALUATED, EVALUATING, isFinalEvent } from "../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../protocol/eventSchemas.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { RemoteLocation } from "../protocol/remoteLocation.ts";
@@ -82,7 +82,9 @@ export function historyOf(directory: string): JobHistory {
 
 /** Of the engine, each as it reported it; an event has one record. */
 function eventsOf(directory: string): PastEvent[] {
-  const records = [...readWholeLog(directory)].filter((record) => !isFinalEvent(record));
+  const records = [...readWholeLog(directory)].filter(
+    (record) => record.event !== EVALUATING && !isFinalEvent(record),
+  );
   return records.map(({ event, data, time = "" }) => {
     const at = Date.parse(time);
     if (event === EVALUATED && v.is(EVENT_SCHEMAS[event], data)) return { event, data, at };

@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** Most that are asked before one is answered: engines answer several at once. */
-const AT_ONCE = 16;
+export const AT_ONCE = 16;
 
 /** How to ask. */
 export interface AskOptions {

@@ -1,4 +1,5 @@
 import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { AT_ONCE } from "./ask.ts";
 
 /** How far the asking of rows is. */
 export interface AskingProgress {
@@ -10,23 +11,56 @@ export interface AskingProgress {
   text: () => string;
 }
 
+/** What of it is reported. */
+export interface AskingReport {
+  answered: number;
+  rows: number;
+  secondsLeft?: number;
+}
+
+/** Between two reports, of which an asking has a hundred at most, the first and the last beside. */
+const REPORT_MS = 2_000;
+
 /**
  * @param rows that are asked, a count
+ * @param report told at the beginning, now and then, and at the end
  * @param now milliseconds, of a clock that never goes back
  */
-export function createAskingProgress(rows: number, now = () => performance.now()): AskingProgress {
+export function createAskingProgress(
+  rows: number,
+  report: (report: AskingReport) => void = () => {},
+  now = () => performance.now(),
+): AskingProgress {
   let [startedAt, at, count] = [now(), now(), 0];
+  let reported = { at, count };
+  /** Undefined until the first that were asked at once are answered: they end almost together. */
+  function secondsLeft(): number | undefined {
+    if (count < Math.min(AT_ONCE, rows)) return undefined;
+    return ((rows - count) * (at - startedAt)) / count / 1000;
+  }
+
+  function tell(): void {
+    reported = { at, count };
+    const left = secondsLeft();
+    const rounded = left !== undefined && { secondsLeft: Number(left.toPrecision(3)) };
+    report({ answered: count, rows, ...rounded });
+  }
+
   return {
     begin() {
       [startedAt, at, count] = [now(), now(), 0];
+      tell();
     },
     show(answered) {
       [at, count] = [now(), answered];
+      const isDue = at - reported.at >= REPORT_MS && (count - reported.count) * 100 >= rows;
+      if (isDue || count === rows) tell();
     },
     text() {
       if (count === 0) return "";
-      const left = ((rows - count) * (at - startedAt)) / count / 1000;
-      return `${formatCount(count)} of ${formatCount(rows)}, ${formatDuration(left)} left`;
+      const left = secondsLeft();
+      const time = left === undefined ? "" : `, ${formatDuration(left)} left`;
+      return `${formatCount(count)} of ${formatCount(rows)}${time}`;
     },
   };
 }

@@ -44,6 +44,7 @@ interface EvaluationOptions {
   signal: AbortSignal;
   /** How long a metric may take for an answer. Default: an hour. */
   limitMs?: number | undefined;
+  onProgress: (progress: EventData["checkpoint.evaluating"]) => void;
   onNote: (text: string) => void;
 }
 
@@ -62,7 +63,8 @@ export function lowerIsBetter(config: JobConfig): string[] {
 
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
-  const { project, config, evaluate, metrics, engine, signal, limitMs, onNote } = options;
+  const { project, config, evaluate, metrics, engine, signal, limitMs, onProgress, onNote } =
+    options;
   const { baseType } = config.lora ?? {};
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, {
@@ -80,7 +82,8 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     );
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
-  const progress = createAskingProgress(rows.length);
+  let asked = 0;
+  const progress = createAskingProgress(rows.length, (far) => onProgress({ step: asked, ...far }));
   const lower = lowerIsBetter(config);
   let seconds = 0;
   const told = new Set<string>();
@@ -91,6 +94,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
 
   async function evaluated(step: number, identity: string, model: Answering): Promise<Evaluated> {
     const startedAt = performance.now();
+    asked = step;
     progress.begin();
     const answers = await askRows(model, rows, {
       ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: tellOnce },
@@ -107,7 +111,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   }
 
   const ofFolder = (step: number, directory: string) =>
-    asked(step, identityOf(directory), () => engine.load(directory, { signal, onNote }));
+    ask(step, identityOf(directory), () => engine.load(directory, { signal, onNote }));
 
   /** A training on other machines needs no Python here, and the model is not there yet. */
   async function loadStart(directory: string): Promise<EngineModel> {
@@ -121,7 +125,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     }
   }
 
-  const asked = (step: number, identity: string, load: () => Promise<EngineModel>) =>
+  const ask = (step: number, identity: string, load: () => Promise<EngineModel>) =>
     withModel(
       engine.name,
       load,
@@ -145,7 +149,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       }, NOTE_MS).unref();
       try {
         return await withStartingModel(config, { signal, onNote }, (directory) =>
-          asked(0, identityOfStart(config, directory), () => loadStart(directory)),
+          ask(0, identityOfStart(config, directory), () => loadStart(directory)),
         );
       } finally {
         clearInterval(timer);

@@ -3,7 +3,13 @@ import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
-import { type Artifact, type PastEvent, EVALUATED } from "../../protocol/event.ts";
+import {
+  type Artifact,
+  type JobEvent,
+  type PastEvent,
+  EVALUATED,
+  EVALUATING,
+} from "../../protocol/event.ts";
 import { formatCounted } from "../../protocol/format.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Metrics } from "../../protocol/metric.ts";
@@ -43,7 +49,7 @@ interface JobEvaluationOptions {
   progress: JobProgress;
   /** What an earlier process has recorded. */
   recorded: readonly PastEvent[];
-  record: (event: { event: typeof EVALUATED; data: Evaluated }) => void;
+  record: (event: JobEvent<typeof EVALUATING | typeof EVALUATED>) => void;
   /** As `EvaluationOptions.limitMs`. */
   limitMs: number | undefined;
   /** Takes that an evaluation ends the training. */
@@ -147,6 +153,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       const asking = await createEvaluation({
         project: resolve(options.directory, "../../.."),
         ...{ config: ready, evaluate, metrics, engine, signal, limitMs, onNote },
+        onProgress: (data) => record({ event: EVALUATING, data }),
       });
       evaluation = asking;
       isResumed = from !== undefined;

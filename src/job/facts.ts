@@ -13,9 +13,10 @@ const UNKNOWN = "–";
  * logs have. Pure.
  */
 export function factsOf(progress: Progress, status: JobStatus | undefined): Fact[] {
-  const { steps, startedAt, at, first, last, metrics = {}, asked = {} } = progress;
+  const { steps, startedAt, at, first, last, metrics = {}, asked = {}, asking } = progress;
   const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
-  const left = status && isFinal(status) ? undefined : secondsLeft(first, last, steps);
+  const isOver = status !== undefined && isFinal(status);
+  const left = isOver ? undefined : secondsLeft(first, last, steps);
   const best = say(progress.best?.evalLoss, formatNumber);
   return [
     ["step", say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`)],
@@ -29,7 +30,21 @@ export function factsOf(progress: Progress, status: JobStatus | undefined): Fact
       const [shown, was, most] = [now, before, best].map((one) => say(one, formatNumber));
       return [name, `${shown}, before ${was}, best ${most}`];
     }),
+    ...(asking
+      ? [["asking held-out rows", isOver ? UNKNOWN : askingInWords(asking)] satisfies Fact]
+      : []),
   ];
+}
+
+/** As `31 of 100, 1m 20s left`; a dash once all are answered. */
+function askingInWords({
+  answered,
+  rows,
+  secondsLeft: left,
+}: Required<Progress>["asking"]): string {
+  if (answered >= rows) return UNKNOWN;
+  const time = left === undefined ? "" : `, ${formatDuration(left)} left`;
+  return `${formatCount(answered)} of ${formatCount(rows)}${time}`;
 }
 
 function say<T>(value: T | undefined, inWords: (value: T) => string): string {

@@ -92,6 +92,17 @@ test("all events but logs stay whole, and so do the last 50 logs", async () => {
   );
 });
 
+test("of how far asking the model was, the first and the last are there", async () => {
+  const asking = (answered: number) => line("checkpoint.evaluating", { step: 0, answered });
+  const lines = [1, 2, 3].map(asking);
+  lines.splice(2, 0, line("training.started", {}));
+  const records = await readThinned(logFile(lines));
+  expect(records.map(({ record }) => record.event)).toEqual([
+    ...["checkpoint.evaluating", "training.started", "checkpoint.evaluating"],
+  ]);
+  expect(dataOf(records).at(-1)).toMatchObject({ answered: 3 });
+});
+
 test("logs without a loss are not on the curve, but the first show that there were some", async () => {
   const lines = Array.from({ length: 5_000 }, (_, step) => line("training.log", { step }));
   const records = await readThinned(logFile(lines));

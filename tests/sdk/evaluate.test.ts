@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { EVALUATED } from "../../protocol/event.ts";
+import { EVALUATED, EVALUATING } from "../../protocol/event.ts";
 import type { EvaluatedContext, TrainerOptions } from "../../sdk/index.ts";
 import { createEvaluation } from "../../sdk/runner/evaluation.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
@@ -55,7 +55,9 @@ describe("evaluate", () => {
         onCheckpoint: ({ step }) => void order.push(`checkpoint ${step}`),
       },
     });
-    expect(events.slice(0, 2).map(({ event }) => event)).toEqual(["training.started", EVALUATED]);
+    const told = events.filter(({ event }) => event !== EVALUATING);
+    expect(told.slice(0, 2).map(({ event }) => event)).toEqual(["training.started", EVALUATED]);
+    expect(events[0]).toMatchObject({ event: EVALUATING, data: { step: 0, answered: 0, rows: 4 } });
     expect(evaluated.map(({ step, rows }) => [step, rows])).toEqual([
       [0, 4],
       [30, 4],
@@ -111,6 +113,7 @@ describe("evaluate", () => {
     enterProject({ "rows.jsonl": HELD.map((row) => JSON.stringify(row)).join("\n") });
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const notes: string[] = [];
+    const reports: object[] = [];
     const path = "rows.jsonl";
     const { config } = (createTinyTrainer({ evalDataset: { path } }) as DrivenTrainer)[DRIVER]
       .prepared;
@@ -127,10 +130,13 @@ describe("evaluate", () => {
       metrics: { exact },
       engine: { load: async () => Promise.resolve({ infer, close: () => {} }) } as never,
       signal: new AbortController().signal,
+      onProgress: (progress) => reports.push(progress),
       onNote: (note) => notes.push(note),
     });
     await evaluation.ofStart();
-    expect(notes[1]).toMatch(/^asked [1-3] of 4, \S+ left$/);
+    expect(reports[0]).toEqual({ step: 0, answered: 0, rows: 4 });
+    expect(reports.at(-1)).toEqual({ step: 0, answered: 4, rows: 4, secondsLeft: 0 });
+    expect(notes[1]).toMatch(/^asked [1-3] of 4$/);
   });
 
   it("asks rows that evalSplit sets aside, as many as are asked for, the same for a seed", async () => {

@@ -67,11 +67,13 @@ test.each([
   expect(frames.map(({ id }) => id)).toEqual([...(frame ? [undefined] : []), String(bytes.length)]);
 });
 
-test("what a model's answers are worth is sent to pages alone", () => {
-  const line = '{"event":"checkpoint.evaluated","data":{"step":0,"metrics":{"accuracy":0.5}}}';
+test.each([
+  '{"event":"checkpoint.evaluated","data":{"step":0,"metrics":{"accuracy":0.5}}}',
+  '{"event":"checkpoint.evaluating","data":{"step":0,"answered":31,"rows":100}}',
+])("what asking a model has shown is sent to pages alone: %s", (line) => {
   expect(send(line).data).toEqual([]);
   const part = sharedFrames({ bytes: Buffer.from(`${line}\n`), offset: 0 }, true);
   expect(parseFrames(String(part?.frames)).map(({ event }) => event)).toEqual([
-    "checkpoint.evaluated",
+    (JSON.parse(line) as { event: string }).event,
   ]);
 });

@@ -127,3 +127,27 @@ test("a clock that is set back takes no time away", () => {
   const progress = after(STARTED, log(1, 5), log(301, 35), log(301, -86_400), log(601, -86_370));
   expect(said(progress).slice(0, 3)).toEqual(["601 of 1,200", "1m 05s", "1m 00s"]);
 });
+
+test("a job that is asked before its training says how far that is, and has elapsed since", () => {
+  const asking = (answered: number, seconds: number, more: object = {}): Event => [
+    "checkpoint.evaluating",
+    at(seconds),
+    { step: 0, answered, rows: 100, ...more },
+  ];
+  const factOf = (progress: Progress, status: Parameters<typeof factsOf>[1] = "running") =>
+    Object.fromEntries(factsOf(progress, status));
+  const NAME = "asking held-out rows";
+  const begun = after(asking(0, 0));
+  expect(factOf(begun)).toMatchObject({ elapsed: "0s", [NAME]: "0 of 100" });
+  const later = then(begun, ...asking(31, 36, { secondsLeft: 80 }));
+  expect(factOf(later)).toMatchObject({
+    ...{ elapsed: "36s", [NAME]: "31 of 100, 1m 20s left" },
+  });
+  expect(factOf(later, "cancelled")).toMatchObject({ [NAME]: "–" });
+  const done = then(later, ...asking(100, 120, { secondsLeft: 0 }));
+  const started = then(done, "training.started", at(121), { maxSteps: 5 });
+  expect(factOf(then(started, ...log(5, 130)))).toMatchObject({ elapsed: "2m 10s", [NAME]: "–" });
+  expect(factOf(then(NO_PROGRESS, "checkpoint.evaluating", NaN, {}))).toMatchObject({
+    [NAME]: "–",
+  });
+});
