@@ -12,7 +12,8 @@ import type { Example } from "../engines/examples/examples.ts";
 import type { Dimensions } from "../engines/families/dimensions.ts";
 import { resolveModel } from "../engines/families/modelSource.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
-import type { ReadWeights, Weights } from "../engines/modelFiles/weights.ts";
+import { type TensorSource, heldTensors } from "../engines/modelFiles/tensors.ts";
+import type { Weights } from "../engines/modelFiles/weights.ts";
 import { sft } from "../engines/objectives/sft.ts";
 import { createRandom } from "../engines/random.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
@@ -64,7 +65,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   const shape = shapeOf(model);
   const limits = limitsOf(rows, length);
   const training = planTraining({ shape, limits, lora: undefined, threads, options: OPTIONS });
-  const learner = createTeam(training, randomWeights(shape, SEED), () => ({}), simd);
+  const learner = createTeam(training, randomWeights(shape, SEED), heldTensors({}), simd);
   const batch = randomBatch(rows, length);
   let step = 0;
   return {
@@ -79,7 +80,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
 export function createTeam(
   plan: plan.TrainingPlan,
   trainable: Weights,
-  frozen: ReadWeights,
+  frozen: TensorSource,
   simd?: Simd,
 ): learner.Learner {
   const initial = { trained: trainable, frozen, moments: undefined };

@@ -11,6 +11,7 @@ import { createLearner } from "../dist/engines/embedded/step/learner.js";
 import { planTraining } from "../dist/engines/embedded/step/trainingPlan.js";
 import { PROJECTIONS } from "../dist/engines/families/projections.js";
 import { randomAdapter } from "../dist/engines/lora/adapter.js";
+import { bfloat16Of } from "../dist/engines/modelFiles/tensors.js";
 import { createRandom } from "../dist/engines/random.js";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 
@@ -82,11 +83,11 @@ const lora = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 const tokens = rows * length;
 const sizes = { tokens, selected: tokens, sequences: rows, longest: length };
 const plan = planTraining({
-  ...{ shape, bfloat16: weights.bfloat16, lora, threads: 1 },
+  ...{ shape, bfloat16: bfloat16Of(weights), lora, threads: 1 },
   limits: { ...sizes, squares: rows * squareOf(length) },
   options: { weightDecay: 0.01, maxGradNorm: 1 },
 });
-const initial = { trained: randomAdapter(lora, shape, 1), frozen: weights.read };
+const initial = { trained: randomAdapter(lora, shape, 1), frozen: weights };
 const learner = createLearner(plan, initial, { module: compileKernels(), invite: () => {} });
 const random = createRandom(1);
 const batch = Array.from({ length: rows }, () => {

@@ -17,6 +17,7 @@ import type { BatchLimits } from "../../engines/embedded/ops/operation.ts";
 import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/lora/adapter.ts";
+import { bfloat16Of } from "../../engines/modelFiles/tensors.ts";
 import { objectiveOf } from "../../engines/objectives/objectives.ts";
 import { createReference } from "../../engines/training/reference.ts";
 import { backpropagateStep } from "../../engines/training/step.ts";
@@ -125,10 +126,10 @@ type LimitsOf = (sizes: Omit<TrainingSizes, "limits" | "threads">) => BatchLimit
 function createLearning(limitsOf: LimitsOf) {
   const { shape, weights } = openCheckpoint(sizes.model);
   const lora = OPEN_LORA;
-  const of = { shape, bfloat16: weights.bfloat16, lora, options: OPTIONS };
+  const of = { shape, bfloat16: bfloat16Of(weights), lora, options: OPTIONS };
   const plan = planTraining({ ...of, threads, limits: limitsOf(of) });
   const adapter = randomAdapter(lora, shape, OPEN_SEED);
-  return { learner: createTeam(plan, adapter, weights.read, sizes.simd) };
+  return { learner: createTeam(plan, adapter, weights, sizes.simd) };
 }
 
 /** Takes steps, one of each batch. */

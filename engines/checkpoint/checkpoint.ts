@@ -3,30 +3,21 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import type { Dimensions } from "../families/dimensions.ts";
-import { type Update, addingUpdate, updatesOf } from "../lora/adapter.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
+import { type Updates, merged, updatesOf } from "../lora/merged.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_FILE,
   adapterConfig,
   adapterOf,
-  fromPeftNames,
-  peftName,
   toPeftNames,
 } from "../lora/peftConfig.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { WEIGHTS_FILE } from "../modelFiles/names.ts";
 import { writeSafetensors } from "../modelFiles/safetensors.ts";
-import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
-import {
-  type AllocateTensor,
-  type StoredWeights,
-  type Weights,
-  isBfloat16,
-  rowsInto,
-  widen,
-} from "../modelFiles/weights.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
+import { type StoredWeights, type Weights, isBfloat16 } from "../modelFiles/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { adapterTokenizer } from "./adapterTokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
@@ -44,10 +35,10 @@ import {
 export interface SavedWeights {
   shape: Dimensions;
   /** An adapter is merged into its base. */
-  weights: WeightsFile;
+  weights: TensorSource;
   /** The model itself, or the base of an adapter, which adds its `updates`. */
   base: SavedBase;
-  updates?: () => Record<string, Update>;
+  updates?: Updates;
   /** The one that the checkpoint names, whatever its base's is. */
   promptStyle?: PromptStyle | undefined;
   /** The one that the checkpoint names, likewise. */
@@ -56,7 +47,7 @@ export interface SavedWeights {
 
 /** A whole model on disk. */
 export interface SavedBase {
-  weights: WeightsFile;
+  weights: TensorSource;
   /** Paths of its weights, and of an adapter's own tokenizer. */
   files: readonly string[];
   /** Undefined for one in a single file. */
@@ -163,37 +154,6 @@ function openAdapter(path: string, config: Record<string, unknown>): SavedWeight
         openTokenizer: () => openTokenizer(own.texts, shape.vocabulary),
       }
     : model;
-  const tensors = openAdapterTensors(path, config, adapter, shape);
-  const updates = () => updatesOf(widen(fromPeftNames(tensors.read())), adapter);
-  return { shape, base, updates, weights: mergedFile(base.weights, tensors, updates) };
-}
-
-/** The base with the adapter's updates, where it has any, in float32: added while its rows are read. */
-function mergedFile(
-  base: WeightsFile,
-  adapter: WeightsFile,
-  updatesOf: () => Record<string, Update>,
-): WeightsFile {
-  const isUpdated = (name: string) =>
-    adapter.names.has(peftName(name.replace(/weight$/, "lora_A.weight")));
-
-  function read(room?: AllocateTensor): StoredWeights {
-    const updates = updatesOf();
-    const merged: StoredWeights = {};
-    const rest = base.read((name, count, isBf16) => {
-      const update = updates[name];
-      if (!update) return room?.(name, count, isBf16);
-      const place = room?.(name, count, false);
-      const data = place ?? new Float32Array(count);
-      const columns = update.a.length / update.r;
-      if (!place) merged[name] = { shape: [count / columns, columns], data: data as Float32Array };
-      return addingUpdate(update, typeof data === "function" ? data : rowsInto(data));
-    });
-    return { ...rest, ...merged };
-  }
-  return {
-    names: base.names,
-    bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))),
-    read,
-  };
+  const updates = updatesOf(openAdapterTensors(path, config, adapter, shape), adapter);
+  return { shape, base, updates, weights: merged(base.weights, updates, directory) };
 }

@@ -10,11 +10,11 @@ import { ggufWeights } from "../gguf/ggufWeights.ts";
 import { FILE_KEYS, KEYS } from "../gguf/keys.ts";
 import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
-import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
-import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { biasesOf } from "./savedModel.ts";
 import { type SavedTokenizer, namedStyle, openTokenizer } from "./savedTokenizer.ts";
@@ -23,8 +23,8 @@ import { type TextFiles, heldTexts } from "./textFiles.ts";
 /** A model in one GGUF file. */
 export interface GgufModel {
   shape: Dimensions;
-  weights: WeightsFile;
-  base: { weights: WeightsFile; files: string[]; openTokenizer: () => SavedTokenizer };
+  weights: TensorSource;
+  base: { weights: TensorSource; files: string[]; openTokenizer: () => SavedTokenizer };
   promptStyle: PromptStyle | undefined;
 }
 
@@ -63,7 +63,7 @@ export function openGguf(path: string): GgufModel {
 export function quantizedTypeOf(path: string): QuantizedType | undefined {
   const id = readHeader(path).values.get(KEYS.fileType);
   const types: QuantizedType[] = ["q8_0", "q4_0"];
-  return types.find((type) => TENSOR_TYPES[type].fileType === id);
+  return types.find((type) => NUMBER_TYPES[type].fileType === id);
 }
 
 function readHeader(path: string): ParsedHeader {

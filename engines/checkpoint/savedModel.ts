@@ -10,14 +10,15 @@ import { modelNames } from "../families/storedNames.ts";
 import { modelMaps, weightShapes } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
-import { hasNumbers, useSafetensors } from "../modelFiles/safetensors.ts";
-import { type TensorFiles, type WeightsFile, openTensors } from "../modelFiles/tensorFiles.ts";
-import { hasOwnHead } from "./ownHead.ts";
+import { isNumberType } from "../modelFiles/numberTypes.ts";
+import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.ts";
+import { type FileTensor, type TensorSource, fileTensors, parts } from "../modelFiles/tensors.ts";
+import { type Numbers, widened } from "../modelFiles/weights.ts";
 
 /** A whole model on disk, in Hugging Face's layout. */
 export interface SavedModel {
   shape: Dimensions;
-  weights: WeightsFile;
+  weights: TensorSource;
 }
 
 /** @throws KitError `CHECKPOINT_INVALID` for a model that is damaged, or of a kind that Kit does not read */
@@ -25,19 +26,18 @@ export function openModel(directory: string): SavedModel {
   const path = join(directory, CONFIG_FILE);
   const known = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);
-  const tensors = openTensors(files, weightCounts({ ...known, biases: [] }), {
-    label,
-    rename: (stored) => modelNames(stored, known.tied),
-  });
-  const tied = known.tied && !hasOwnHead(tensors.find);
-  if (!tied && !tensors.has(HEAD)) {
+  const stored = listTensors(files, weightCounts({ ...known, biases: [] }), label);
+  const tensors = renamed(stored, modelNames(new Set(stored.keys()), known.tied));
+  const has = (name: string) => tensors.has(name);
+  const tied = known.tied && !hasOwnHead(tensors);
+  if (!tied && !has(HEAD)) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${label} has no ${HEAD}. If the model's head is its embedding, set "${TIED}": true in ${path}; if not, download it again.`,
     );
   }
-  const shape = { ...known, tied, biases: biasesOf(known, tensors.has, label) };
-  const weights = tensors.choose(weightShapes(shape));
+  const shape = { ...known, tied, biases: biasesOf(known, has, label) };
+  const weights = chooseTensors(tensors, weightShapes(shape), label);
   assertNotZeroed(tensors, label);
   return { shape, weights };
 }
@@ -60,28 +60,34 @@ export function biasesOf(
   );
 }
 
+/**
+ * Whether a model that its config ties has a head of its own nevertheless, as `transformers` 5 decides: the files
+ * have both, and they differ.
+ */
+export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
+  const [head, embedding] = [tensors.get(HEAD), tensors.get(EMBEDDING)];
+  if (!head || !embedding) return false;
+  if (!isNumberType(head.type) || !isNumberType(embedding.type)) return true;
+  if (head.shape.join() !== embedding.shape.join()) return true;
+  const source = fileTensors(tensors);
+  const others = parts(source, HEAD);
+  for (const part of parts(source, EMBEDDING)) {
+    const [ours, theirs] = [widened(part), widened(others.next().value as Numbers)];
+    for (let i = 0; i < ours.length; i++) if (ours[i] !== theirs[i]) return true;
+  }
+  return false;
+}
+
 /** A download that broke off may leave a file as long as it should be, with zeros for what never came. */
-function assertNotZeroed({ find }: TensorFiles, label: string): void {
-  const embedding = find(EMBEDDING);
-  if (!embedding || !hasNumbers(embedding.entry)) return;
-  const { path, entry } = embedding;
-  const count = entry.shape.reduce((product, size) => product * size, 1);
-  const isZeroed = useSafetensors(path, ({ part }) => {
-    for (let at = 0; at < count; at += PART_NUMBERS) {
-      const numbers = part(EMBEDDING, entry, at, Math.min(PART_NUMBERS, count - at));
-      if (numbers.some((number) => number !== 0)) return false;
-    }
-    return true;
-  });
-  if (!isZeroed) return;
+function assertNotZeroed(tensors: ReadonlyMap<string, FileTensor>, label: string): void {
+  for (const part of parts(fileTensors(tensors), EMBEDDING)) {
+    if (widened(part).some((number) => number !== 0)) return;
+  }
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${label} has nothing but zeros in ${EMBEDDING}, as after a download that broke off. Save or download it again.`,
   );
 }
-
-/** Numbers that are looked at together: the first are hardly ever all zeros. */
-const PART_NUMBERS = 2 ** 16;
 
 const PICKLED_INDEX = "pytorch_model.bin.index.json";
 const PICKLED = ["pytorch_model.bin", PICKLED_INDEX];

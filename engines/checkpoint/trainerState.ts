@@ -24,7 +24,8 @@ import { readConfig } from "../modelFiles/configFile.ts";
 import { WEIGHTS_FILE } from "../modelFiles/names.ts";
 import { writeSafetensors } from "../modelFiles/safetensors.ts";
 import { openTensors } from "../modelFiles/tensorFiles.ts";
-import { type Weights, countOf, widen } from "../modelFiles/weights.ts";
+import { readAll } from "../modelFiles/tensors.ts";
+import { type Weights, widen } from "../modelFiles/weights.ts";
 import type { Mean } from "../objectives/objective.ts";
 import { openModel } from "./savedModel.ts";
 
@@ -220,7 +221,7 @@ export function readTrainedState(
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
   const named = lora ? toPeftNames(shapes) : shapes;
   const tensors = join(path, lora ? ADAPTER_FILE : WEIGHTS_FILE);
-  const weights = widen(openTensors([tensors], countOf(named)).choose(named).read());
+  const weights = widen(readAll(openTensors(tensors, named)));
   return {
     weights: lora ? fromPeftNames(weights) : weights,
     ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
@@ -239,8 +240,7 @@ function sizesOf({ family: _, ...sizes }: Dimensions): Omit<Dimensions, "family"
 
 function readMoments(path: string, shapes: Record<string, number[]>): Moments {
   const both = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
-  const file = openTensors([join(path, OPTIMIZER_FILE)], countOf(both));
-  const read = widen(file.choose(both).read());
+  const read = widen(readAll(openTensors(join(path, OPTIMIZER_FILE), both)));
   return { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) };
 }
 

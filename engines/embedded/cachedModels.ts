@@ -10,6 +10,7 @@ import { hubSettings } from "../hub/hubSettings.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
+import { bfloat16Of } from "../modelFiles/tensors.ts";
 import { assertConfigFits, assertFits } from "./train/leastTraining.ts";
 
 /** The least that is trained of a model. */
@@ -28,7 +29,7 @@ function describe(snapshot: Snapshot): CachedModel {
     if (existsSync(join(directory, CONFIG_FILE))) assertConfigFits(directory, ADAPTER);
     assertDownloaded(snapshot);
     const { shape, weights } = openCheckpoint(directory);
-    assertFits(shape, weights.bfloat16, ADAPTER);
+    assertFits(shape, bfloat16Of(weights), ADAPTER);
     return { ...about, parameters: weightCounts(shape).numbers, problem: undefined };
   } catch (error) {
     return { ...about, parameters: undefined, problem: messageOf(error) };

@@ -8,16 +8,16 @@ import {
 } from "../checkpoint/savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
 import { architectureOf } from "../gguf/architecture.ts";
+import { ggufBlocks } from "../gguf/header.ts";
 import { FILE_KEYS, KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
 import { shapeMetadata } from "../gguf/shapeMetadata.ts";
-import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
 import { type Metadata, string, uint32 } from "../gguf/values.ts";
 import { type Vocabulary, openVocabulary } from "../gguf/vocabulary.ts";
 import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { templateDateIn } from "../tokens/templateDate.ts";
 import type { ExportFormat } from "./format.ts";
 import { writeAdapter } from "./ggufAdapter.ts";
-import { ggufBlocks } from "./ggufFile.ts";
 import { ggufTensors } from "./ggufTensors.ts";
 import { modelfile } from "./modelfile.ts";
 import { openSource } from "./source.ts";
@@ -33,8 +33,8 @@ export const gguf: ExportFormat = {
     const { model, companions, files } = openSource(checkpoint);
     const d = openModel(model).shape;
     const architecture = architectureOf(d, model);
-    const content = ggufTensors(files, architecture, d, options.type);
-    const type = options.type ?? content.tensors.find(({ name }) => name === EMBEDDING)?.type;
+    const tensors = ggufTensors(files, architecture, d, options.type);
+    const type = options.type ?? tensors.find(({ name }) => name === EMBEDDING)?.type;
     const texts = heldTexts(model, companions);
     const vocabulary = vocabularyOf(texts, d.vocabulary);
     const metadata: Metadata = {
@@ -42,7 +42,7 @@ export const gguf: ExportFormat = {
       [KEYS.kind]: string("model"),
       "general.name": string(options.name),
       ...shapeMetadata(architecture, d),
-      [KEYS.fileType]: uint32(TENSOR_TYPES[type ?? "f32"].fileType),
+      [KEYS.fileType]: uint32(NUMBER_TYPES[type ?? "f32"].fileType),
       "general.quantization_version": uint32(QUANTIZATION_VERSION),
       ...vocabulary.metadata,
       ...fileMetadata(texts),
@@ -54,7 +54,7 @@ export const gguf: ExportFormat = {
     });
     to.write("Modelfile", text);
     if (problem !== undefined) onNote(problem);
-    return writeBlocks(path, ggufBlocks({ metadata, ...content }), pause);
+    return writeBlocks(path, ggufBlocks(metadata, tensors), pause);
   },
 };
 

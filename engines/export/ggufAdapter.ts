@@ -1,21 +1,20 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
-import { architectureOf } from "../gguf/architecture.ts";
-import type { NamedTensor } from "../gguf/header.ts";
+import { architectureOf, reorderedRows } from "../gguf/architecture.ts";
+import { type WrittenTensor, ggufBlocks } from "../gguf/header.ts";
 import { KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
-import { encodeNumbers } from "../gguf/numbers.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
-import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
 import { float32, string, uint32 } from "../gguf/values.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
 import { ADAPTER_CONFIG, adapterOf, fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
+import { NUMBER_TYPES, encodeNumbers } from "../modelFiles/numberTypes.ts";
+import { columnsOf, readAll } from "../modelFiles/tensors.ts";
 import { widen } from "../modelFiles/weights.ts";
 import type { FormatOptions } from "./format.ts";
-import { ggufBlocks } from "./ggufFile.ts";
 import { writeBlocks } from "./writeBlocks.ts";
 
 /**
@@ -46,34 +45,30 @@ export async function writeAdapter(
   const base = findBase(checkpoint, adapter.base);
   const d = openModel(base).shape;
   const architecture = architectureOf(d, base);
-  const weights = widen(fromPeftNames(openAdapterTensors(checkpoint, config, adapter, d).read()));
-  const all = Object.entries(weights);
-  const tensors = all.map(([from, { shape }]): NamedTensor => ({
-    name: ggufName(from, architecture.modules),
-    type,
-    shape,
-  }));
-
-  function* contents(): Generator<Uint8Array[]> {
-    for (const [from, { shape, data }] of all) {
-      const bytes = encodeNumbers(type, scaled(from, data));
-      if (!bytes)
-        throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
-      const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\.lora_B\./.test(from);
-      yield [isTurned ? interleaved(bytes, d.headDim, typeBytes(type, shape[1] ?? 1)) : bytes];
-    }
-  }
-
+  const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, config, adapter, d))));
   // It takes 0 for no α at all.
   const alpha = adapter.alpha === 0 ? 1 : adapter.alpha;
 
   /** llama.cpp has one α, which it divides by each module's rank: where one has another, its B makes up for it. */
-  function scaled(from: string, data: Float32Array): Float32Array<ArrayBuffer> {
+  function factorOf(from: string): number {
     const module = moduleOf(from);
-    const isB = /\.lora_B\.weight$/.test(from);
-    const factor = isB ? (adapter.scaleOf(module) * adapter.rankOf(module)) / alpha : 1;
-    return Float32Array.from(data, (value) => value * factor);
+    return from.endsWith(".lora_B.weight")
+      ? (adapter.scaleOf(module) * adapter.rankOf(module)) / alpha
+      : 1;
   }
+
+  const tensors = Object.entries(weights).map(([from, { shape, data }]): WrittenTensor => {
+    function blocks() {
+      const factor = factorOf(from);
+      const unit = reorderedRows(architecture, from, d);
+      const scaled = data.map((value) => value * factor);
+      const ordered = unit === 1 ? scaled : interleaved(scaled, unit, columnsOf(shape));
+      const bytes = encodeNumbers(type, ordered);
+      if (bytes) return [bytes];
+      throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
+    }
+    return { name: ggufName(from, architecture.modules), type, shape, blocks };
+  });
 
   const metadata = {
     [KEYS.architecture]: string(architecture.name),
@@ -81,8 +76,8 @@ export async function writeAdapter(
     "general.name": string(name),
     "adapter.type": string("lora"),
     "adapter.lora.alpha": float32(alpha),
-    [KEYS.fileType]: uint32(TENSOR_TYPES[type].fileType),
+    [KEYS.fileType]: uint32(NUMBER_TYPES[type].fileType),
     "general.quantization_version": uint32(QUANTIZATION_VERSION),
   };
-  return writeBlocks(path, ggufBlocks({ metadata, tensors, contents }), pause);
+  return writeBlocks(path, ggufBlocks(metadata, tensors), pause);
 }

@@ -4,22 +4,15 @@ import type { Dimensions } from "../families/dimensions.ts";
 import { EMBEDDING, HEAD } from "../families/projections.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
-import type { Architecture } from "../gguf/architecture.ts";
-import type { NamedTensor } from "../gguf/header.ts";
-import { encodeNumbers } from "../gguf/numbers.ts";
-import { ropeFactors } from "../gguf/ropeFactors.ts";
+import { type Architecture, normOffset, reorderedRows } from "../gguf/architecture.ts";
+import type { WrittenTensor } from "../gguf/header.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
-import { ROPE_FACTORS, ggufName, isNorm } from "../gguf/tensorNames.ts";
-import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
-import type { NumberType } from "../modelFiles/numberTypes.ts";
-import { type Entry, numbersOf } from "../modelFiles/safetensors.ts";
-import type { GgufContent } from "./ggufFile.ts";
-import type { SourceFile, SourceTensor } from "./source.ts";
-
-const OWN_TYPES = { F32: "f32", F16: "f16", BF16: "bf16" } as const satisfies Record<
-  NumberType,
-  GgufType
->;
+import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
+import { notFinite } from "../lora/merged.ts";
+import { NUMBER_TYPES, encodeNumbers, isNumberType } from "../modelFiles/numberTypes.ts";
+import { type FileTensor, columnsOf, otherType, parts } from "../modelFiles/tensors.ts";
+import { widened } from "../modelFiles/weights.ts";
+import type { SourceFile } from "./source.ts";
 
 /**
  * A model's tensors as llama.cpp has them: their names, types and the order of rows. Vectors are float32.
@@ -30,99 +23,64 @@ export function ggufTensors(
   architecture: Architecture,
   d: Dimensions,
   type: GgufType | undefined,
-): Omit<GgufContent, "metadata"> {
+): WrittenTensor[] {
   const shapes = weightShapes(d);
-  const nameOf = modelNames(new Set(files.flatMap(({ entries }) => [...entries.keys()])), d.tied);
-  const factors = ropeFactors(d);
+  const nameOf = modelNames(new Set(files.flatMap(({ tensors }) => [...tensors.keys()])), d.tied);
 
-  /** Other tensors of a model, such as masks, are not needed. */
-  function* wanted(): Generator<{ tensor: SourceTensor; path: string }> {
-    for (const { path, tensors } of files) {
-      for (const tensor of tensors()) {
-        const name = nameOf(tensor.name);
-        if (Object.hasOwn(shapes, name)) yield { tensor: { ...tensor, name }, path };
+  function written({ weights }: SourceFile, [stored, tensor]: [string, FileTensor]): WrittenTensor {
+    const { path, shape } = tensor;
+    const name = nameOf(stored);
+    if (!isNumberType(tensor.type)) throw otherType(path, name, tensor.type);
+    const to = typeOf(name, shape, type ?? tensor.type);
+    const [unit, offset] = [reorderedRows(architecture, name, d), normOffset(architecture, name)];
+    const columns = shape.length > 1 ? columnsOf(shape) : 1;
+
+    function* blocks(): Generator<Uint8Array> {
+      for (const rows of parts(weights, stored, { unit })) {
+        const moved = offset === 0 ? rows : widened(rows).map((value) => value + offset);
+        const ordered = unit === 1 ? moved : interleaved(moved, unit, columns);
+        const bytes = encodeNumbers(to, ordered);
+        if (!bytes) throw to === tensor.type ? notFinite(stored, path) : tooLarge(name, to);
+        yield bytes;
       }
     }
+    return { name: ggufName(name, architecture.modules), type: to, shape, blocks };
   }
 
-  function* contents(): Generator<Iterable<Uint8Array>> {
-    if (factors) yield [new Uint8Array(factors.buffer)];
-    for (const { tensor, path } of wanted()) {
-      const own = OWN_TYPES[numbersOf(tensor.name, tensor, path).dtype];
-      const offset = isNorm(tensor.name) ? (architecture.normOffset ?? 0) : 0;
-      const blocks =
-        offset === 0 ? inType(tensor, own, typeOf(tensor, own, type)) : moved(tensor, offset);
-      const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\./.test(tensor.name);
-      yield isTurned ? turned(blocks, d.headDim, rowBytes(tensor, own, type)) : blocks;
-    }
-  }
-
-  const listed = [...wanted()].map(({ tensor, path }): NamedTensor => {
-    const own = OWN_TYPES[numbersOf(tensor.name, tensor, path).dtype];
-    return {
-      name: ggufName(tensor.name, architecture.modules),
-      type: typeOf(tensor, own, type),
-      shape: tensor.shape,
-    };
-  });
-  const first: NamedTensor[] = factors
-    ? [{ name: ROPE_FACTORS, type: "f32", shape: [factors.length] }]
-    : [];
-  return { tensors: [...first, ...listed], contents };
+  // Other tensors of a model, such as masks, are not needed.
+  const wanted = files.flatMap((file) =>
+    [...file.tensors]
+      .filter(([name]) => Object.hasOwn(shapes, nameOf(name)))
+      .map((tensor) => written(file, tensor)),
+  );
+  return [...ropeFactors(d), ...wanted];
 }
 
 /** llama.cpp's own choice: float16 for rows that are not whole blocks, a finer type for the embedding. */
-function typeOf(
-  { name, shape }: Entry & { name: string },
-  own: GgufType,
-  wanted: GgufType = own,
-): GgufType {
-  const [, columns] = shape;
+function typeOf(name: string, [, columns]: readonly number[], wanted: GgufType): GgufType {
   if (columns === undefined) return "f32";
-  if (columns % TENSOR_TYPES[wanted].block !== 0) return "f16";
+  if (columns % NUMBER_TYPES[wanted].block !== 0) return "f16";
   return wanted === "q4_0" && (name === EMBEDDING || name === HEAD) ? "q8_0" : wanted;
 }
 
-function rowBytes(tensor: Entry & { name: string }, own: GgufType, wanted?: GgufType): number {
-  return typeBytes(typeOf(tensor, own, wanted), tensor.shape[1] ?? 1);
+function tooLarge(name: string, type: GgufType): KitError {
+  return new KitError(
+    "CONFIG_INVALID",
+    `${name} has numbers that are too large for ${type}. Use --type bf16 or f32.`,
+  );
 }
 
-function* inType(tensor: SourceTensor, own: GgufType, type: GgufType): Generator<Uint8Array> {
-  if (type === own) {
-    yield* tensor.blocks();
-    return;
-  }
-  for (const numbers of tensor.numbers()) {
-    const bytes = encodeNumbers(type, numbers);
-    if (!bytes) {
-      throw new KitError(
-        "CONFIG_INVALID",
-        `${tensor.name} has numbers that are too large for ${type}. Use --type bf16 or f32.`,
-      );
-    }
-    yield bytes;
-  }
-}
-
-/** A vector with an offset added, in float32. */
-function* moved(tensor: SourceTensor, offset: number): Generator<Uint8Array> {
-  for (const numbers of tensor.numbers()) {
-    yield new Uint8Array(Float32Array.from(numbers, (value) => value + offset).buffer);
-  }
-}
-
-/** Rows in the order that llama.cpp wants, head by head. */
-function* turned(
-  blocks: Iterable<Uint8Array>,
-  headDim: number,
-  rowBytes: number,
-): Generator<Uint8Array> {
-  const headBytes = headDim * rowBytes;
-  let rest: Uint8Array = new Uint8Array();
-  for (const block of blocks) {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, block]) : block;
-    const whole = bytes.length - (bytes.length % headBytes);
-    if (whole > 0) yield interleaved(bytes.subarray(0, whole), headDim, rowBytes);
-    rest = bytes.slice(whole);
-  }
+/** llama.cpp's divisors of the rotation's frequencies, [headDim / 2], where it has any. */
+function ropeFactors({ rope, headDim }: Dimensions): WrittenTensor[] {
+  if (rope.type !== "llama3") return [];
+  const { theta, factor, lowFreqFactor: low, highFreqFactor: high, originalContext } = rope;
+  const factors = Float32Array.from({ length: headDim / 2 }, (_, i) => {
+    const turns = originalContext / (2 * Math.PI * theta ** ((2 * i) / headDim));
+    if (turns < low) return factor;
+    if (turns > high) return 1;
+    const share = (turns - low) / (high - low);
+    return 1 / ((1 - share) / factor + share);
+  });
+  const blocks = () => [new Uint8Array(factors.buffer)];
+  return [{ name: ROPE_FACTORS, type: "f32", shape: [factors.length], blocks }];
 }

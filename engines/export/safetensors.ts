@@ -1,5 +1,10 @@
 import { basename, join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
+import { encodeNumbers, isNumberType } from "../modelFiles/numberTypes.ts";
+import { readWhole, useFile } from "../modelFiles/plainFile.ts";
+import { parts } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
 import { type SourceFile, openSource } from "./source.ts";
 import { writeBlocks } from "./writeBlocks.ts";
@@ -18,7 +23,31 @@ export const safetensors: ExportFormat = {
   },
 };
 
-function* blocksOf({ header, tensors }: SourceFile): Iterable<Uint8Array> {
-  yield header();
-  for (const { blocks } of tensors()) yield* blocks();
+function* blocksOf({ path, start, tensors, weights }: SourceFile): Iterable<Uint8Array> {
+  yield* copied(path, 0, start);
+  for (const [name, { type, offset, bytes }] of tensors) {
+    if (!isNumberType(weights.tensors.get(name)?.type ?? type)) {
+      yield* copied(path, offset, bytes);
+      continue;
+    }
+    for (const rows of parts(weights, name)) {
+      const block = isNumberType(type) && encodeNumbers(type, rows);
+      if (!block) throw notFinite(name, path);
+      yield block;
+    }
+  }
+}
+
+/** Bytes that are copied at a time. */
+const COPIED_BYTES = 2 ** 20;
+
+/** Bytes of a file as they are. */
+function* copied(path: string, from: number, bytes: number): Iterable<Uint8Array> {
+  for (let at = from; at < from + bytes; at += COPIED_BYTES) {
+    const block = new Uint8Array(Math.min(COPIED_BYTES, from + bytes - at));
+    if (!useFile(path, ({ file }) => readWhole(file, block, at))) {
+      throw new KitError("CHECKPOINT_INVALID", `${path} is cut off. Use another checkpoint.`);
+    }
+    yield block;
+  }
 }

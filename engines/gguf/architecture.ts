@@ -82,6 +82,21 @@ export function architectureOf(d: Dimensions, label: string): Architecture {
   );
 }
 
+/** What llama.cpp wants added to a tensor. */
+export function normOffset({ normOffset: offset = 0 }: Architecture, name: string): number {
+  return name.endsWith("norm.weight") ? offset : 0;
+}
+
+/** Rows of a tensor that llama.cpp has in an order of its own: those of a head; 1 where the order is the same. */
+export function reorderedRows(
+  { turnsNeighbours }: Architecture,
+  name: string,
+  { headDim }: Dimensions,
+): number {
+  const isTurned = turnsNeighbours && /\.[qk]_proj\.(weight|bias|lora_B\.weight)$/.test(name);
+  return isTurned ? headDim : 1;
+}
+
 function lackOf(known: Architecture, d: Dimensions): string | undefined {
   const { name, biases, hasRopeFactors, hasHeadSize, isUnrotated, sliding } = known;
   const bias = d.biases.find((projection) => !biases.includes(projection));

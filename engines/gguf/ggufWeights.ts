@@ -1,24 +1,16 @@
 import { KitError } from "../../protocol/error.ts";
-import { type Dimensions } from "../families/dimensions.ts";
+import type { Dimensions } from "../families/dimensions.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
-import { readWhole, useFile } from "../modelFiles/plainFile.ts";
-import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
 import {
-  type AllocateTensor,
-  type StoredWeights,
-  type TakeRows,
-  areFinite,
-  rowsInto,
-} from "../modelFiles/weights.ts";
-import type { Architecture } from "./architecture.ts";
-import { decodeNumbers } from "./numbers.ts";
-import type { PlacedTensor } from "./parsedHeader.ts";
+  type FileTensor,
+  type TensorSource,
+  columnsOf,
+  fileTensors,
+} from "../modelFiles/tensors.ts";
+import { widened } from "../modelFiles/weights.ts";
+import { type Architecture, normOffset, reorderedRows } from "./architecture.ts";
 import { separated } from "./rowOrder.ts";
-import { ggufName, isNorm } from "./tensorNames.ts";
-import { typeBytes } from "./tensorTypes.ts";
-
-/** Numbers read at once, unless a head has more. */
-const PART_NUMBERS = 2 ** 20;
+import { ggufName } from "./tensorNames.ts";
 
 /**
  * The tensors of a model in a GGUF file, under Hugging Face's names and in its order of rows. Those in float16 and
@@ -27,72 +19,35 @@ const PART_NUMBERS = 2 ** 20;
  */
 export function ggufWeights(
   path: string,
-  placed: ReadonlyMap<string, PlacedTensor>,
+  placed: ReadonlyMap<string, FileTensor>,
   architecture: Architecture,
   d: Dimensions,
-): WeightsFile {
-  const invalid = (problem: string) =>
-    new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Export or download it again.`);
-  const chosen = Object.entries(weightShapes(d)).map(([name, shape]) => {
+): TensorSource {
+  const chosen = Object.entries(weightShapes(d)).map(([name, shape]): [string, FileTensor] => {
     const tensor = placed.get(ggufName(name, architecture.modules));
     const found = tensor?.shape.join(" × ") ?? "missing";
-    if (!tensor || found !== shape.join(" × ")) {
-      throw invalid(`does not hold its model: ${name} is ${found}, not ${shape.join(" × ")}`);
-    }
-    const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\./.test(name);
-    const offset = isNorm(name) ? (architecture.normOffset ?? 0) : 0;
-    return { name, tensor, headDim: isTurned ? d.headDim : undefined, offset };
+    if (tensor && found === shape.join(" × ")) return [name, tensor];
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} does not hold its model: ${name} is ${found}, not ${shape.join(" × ")}. Export or download it again.`,
+    );
   });
-
-  function read(room?: AllocateTensor): StoredWeights {
-    return useFile(path, ({ file }) => {
-      const kept: StoredWeights = {};
-      for (const { name, tensor, headDim, offset } of chosen) {
-        const { type, shape } = tensor;
-        const count = shape.reduce((product, length) => product * length, 1);
-        const isBfloat16 = type === "bf16";
-        const place = room?.(name, count, isBfloat16);
-        const own = isBfloat16
-          ? new Uint16Array(place ? 0 : count)
-          : new Float32Array(place ? 0 : count);
-        if (!place) kept[name] = { shape, data: own };
-        const take = typeof place === "function" ? place : rowsInto(place ?? own);
-        readRows(file, name, { tensor, headDim }, offset === 0 ? take : lessBy(offset, take));
-      }
-      return kept;
-    });
-  }
-
-  function readRows(
-    file: number,
-    name: string,
-    { tensor, headDim = 1 }: { tensor: PlacedTensor; headDim?: number | undefined },
-    take: TakeRows,
-  ): void {
-    const { type, shape, offset, bytes } = tensor;
-    const columns = shape.length > 1 ? shape.at(-1)! : 1;
-    const isVector = shape.length === 1;
-    const unit = isVector && headDim === 1 ? shape[0]! : headDim * columns;
-    const step = typeBytes(type, unit * Math.max(1, Math.floor(PART_NUMBERS / unit)));
-    for (let at = 0; at < bytes; at += step) {
-      const part = new Uint8Array(Math.min(step, bytes - at));
-      if (!readWhole(file, part, offset + at)) throw invalid(`is cut off at ${name}`);
-      const rows = headDim > 1 ? separated(part, headDim, typeBytes(type, columns)) : part;
-      const numbers = decodeNumbers(type, rows);
-      if (!areFinite(numbers)) throw invalid(`has non-finite numbers in ${name}`);
-      take(numbers);
-    }
-  }
-
-  /** As it was before the offset was added: added again, it gives the same number. */
-  function lessBy(offset: number, take: TakeRows): TakeRows {
-    return (numbers) => take(Float32Array.from(numbers, (value) => value - offset));
-  }
-
-  const halves = chosen.filter(({ tensor }) => tensor.type === "bf16");
+  const { tensors, rows } = fileTensors(new Map(chosen), "Export or download it again");
   return {
-    names: new Set(chosen.map(({ name }) => name)),
-    bfloat16: new Set(halves.map(({ name }) => name)),
-    read,
+    tensors,
+    rows(name, from, to, room) {
+      const { shape = [] } = tensors.get(name) ?? {};
+      const offset = normOffset(architecture, name);
+      // As it was before the offset was added: added again, it gives the same number.
+      if (offset !== 0) return widened(rows(name, from, to, room)).map((value) => value - offset);
+      const unit = reorderedRows(architecture, name, d);
+      if (unit === 1) return rows(name, from, to, room);
+      if (shape.length === 1) return separated(rows(name, from, to, room), unit, 1);
+      // Of whole heads.
+      const [first, last] = [from - (from % unit), Math.ceil(to / unit) * unit];
+      const columns = columnsOf(shape);
+      const heads = separated(rows(name, first, last, room), unit, columns);
+      return heads.subarray((from - first) * columns, (to - first) * columns);
+    },
   };
 }

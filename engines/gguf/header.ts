@@ -1,10 +1,20 @@
 import type { GgufType } from "../../protocol/exportFormat.ts";
-import { TENSOR_TYPES, padding, typeBytes } from "./tensorTypes.ts";
+import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
+import { NUMBER_TYPES, typeBytes } from "../modelFiles/numberTypes.ts";
+import { sizeOf } from "../modelFiles/tensors.ts";
 import { type Metadata, type Value, VALUE_IDS } from "./values.ts";
 
 /** The bytes "GGUF". */
 export const MAGIC = 0x46554747;
 export const VERSION = 3;
+
+/** Tensors begin at multiples of this, and so many bytes are a whole file's. */
+export const ALIGNMENT = 32;
+
+/** Bytes up to the next multiple. */
+export function padding(bytes: number, alignment: number = ALIGNMENT): number {
+  return (alignment - (bytes % alignment)) % alignment;
+}
 
 /** Of a text's length. */
 const LENGTH_BYTES = 8;
@@ -15,6 +25,29 @@ export interface NamedTensor {
   type: GgufType;
   /** As a checkpoint has it, [out, in]. */
   shape: readonly number[];
+}
+
+/** One with its bytes, which are made once they are asked for. */
+export interface WrittenTensor extends NamedTensor {
+  blocks: () => Iterable<Uint8Array>;
+}
+
+/** The bytes of a GGUF file. */
+export function* ggufBlocks(
+  metadata: Metadata,
+  tensors: readonly WrittenTensor[],
+): Iterable<Uint8Array> {
+  assertLittleEndian();
+  yield encodeHeader(metadata, tensors);
+  for (const tensor of tensors) {
+    let bytes = 0;
+    for (const block of tensor.blocks()) {
+      bytes += block.length;
+      yield block;
+    }
+    if (bytes !== tensorBytes(tensor)) throw new Error(`${tensor.name} has ${bytes} bytes`);
+    yield new Uint8Array(padding(bytes));
+  }
 }
 
 /**
@@ -31,7 +64,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]
     parts.push(...text(name), uint32s(shape.length));
     // Innermost dimension first.
     for (const size of shape.toReversed()) parts.push(uint64(size));
-    parts.push(uint32s(TENSOR_TYPES[type].id), uint64(offset));
+    parts.push(uint32s(NUMBER_TYPES[type].id), uint64(offset));
     const bytes = tensorBytes({ type, shape });
     offset += bytes + padding(bytes);
   }
@@ -41,10 +74,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]
 
 /** Without its padding. */
 export function tensorBytes({ type, shape }: Pick<NamedTensor, "type" | "shape">): number {
-  return typeBytes(
-    type,
-    shape.reduce((product, size) => product * size, 1),
-  );
+  return typeBytes(type, sizeOf(shape));
 }
 
 function encodeValue(value: Value): Uint8Array[] {

@@ -1,29 +1,26 @@
 import { KitError } from "../../protocol/error.ts";
-import type { GgufType } from "../../protocol/exportFormat.ts";
 import { printable } from "../../protocol/printable.ts";
 import { MOST_TOKENIZER_MIB } from "../modelFiles/names.ts";
-import { type OpenFile } from "../modelFiles/plainFile.ts";
+import { NUMBER_TYPES, typeOfId } from "../modelFiles/numberTypes.ts";
+import type { OpenFile } from "../modelFiles/plainFile.ts";
+import type { FileTensor } from "../modelFiles/tensors.ts";
 import { type Cursor, createCursor } from "./cursor.ts";
-import { MAGIC, VERSION, tensorBytes } from "./header.ts";
+import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";
 import { FILE_KEYS, KEYS } from "./keys.ts";
-import { ALIGNMENT, TENSOR_TYPES, padding, typeOfId } from "./tensorTypes.ts";
 import { VALUE_IDS } from "./values.ts";
 
-/** A tensor in a file. */
-export interface PlacedTensor {
-  type: GgufType;
-  /** As a checkpoint has it, [out, in]. */
+/** A tensor's entry; its shape as a checkpoint has it, [out, in]. */
+interface Entry extends NamedTensor {
   shape: number[];
-  /** Of its first byte, in the file. */
+  /** From the first tensor's first byte. */
   offset: number;
-  bytes: number;
 }
 
 /** What a GGUF file says before its tensors. */
 export interface ParsedHeader {
   /** Of the keys that Kit reads. */
   values: ReadonlyMap<string, string | number>;
-  tensors: ReadonlyMap<string, PlacedTensor>;
+  tensors: ReadonlyMap<string, FileTensor>;
 }
 
 /** More than any model has. */
@@ -82,7 +79,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
 
   const listed = Array.from({ length: tensorCount }, () => tensorOf(cursor));
   const data = cursor.position() + padding(cursor.position(), alignment);
-  const tensors = new Map<string, PlacedTensor>();
+  const tensors = new Map<string, FileTensor>();
   let end = 0;
   for (const { name, offset, ...tensor } of listed) {
     const bytes = tensorBytes(tensor);
@@ -90,7 +87,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     // Tensors must be contiguous.
     if (offset !== end) throw invalid(`has a gap or an overlap at ${shown(name)}`);
     if (data + offset + bytes > size) throw invalid(`is cut off at ${shown(name)}`);
-    tensors.set(name, { ...tensor, offset: data + offset, bytes });
+    tensors.set(name, { ...tensor, path, offset: data + offset, bytes });
     end = offset + bytes + padding(bytes, alignment);
   }
   if (size > data + end) throw invalid("goes on after its last tensor");
@@ -132,7 +129,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     from.skip(from.uint64(Math.floor(from.left() / bytes)) * bytes);
   }
 
-  function tensorOf(from: Cursor): Omit<PlacedTensor, "bytes"> & { name: string } {
+  function tensorOf(from: Cursor): Entry {
     const name = text(from, MOST_NAME_BYTES);
     const dimensions = from.uint32();
     if (dimensions < 1 || dimensions > MOST_DIMENSIONS) {
@@ -149,13 +146,13 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     const id = from.uint32();
     const type = typeOfId(id);
     if (!type) {
-      const known = Object.keys(TENSOR_TYPES).join(", ");
+      const known = Object.keys(NUMBER_TYPES).join(", ");
       throw new KitError(
         "CHECKPOINT_INVALID",
         `${path} has ${shown(name)} in ggml's type ${id}, and Kit reads ${known}. Use a file of one of these types, or the model's original folder.`,
       );
     }
-    if (shape.at(-1)! % TENSOR_TYPES[type].block !== 0) {
+    if (shape.at(-1)! % NUMBER_TYPES[type].block !== 0) {
       throw invalid(`has rows of ${shown(name)} that are no whole blocks of ${type}`);
     }
     return { name, type, shape, offset: from.uint64(size) };

@@ -1,32 +1,33 @@
+import type { Numbers } from "../modelFiles/weights.ts";
+
 /**
  * Puts each head's rows in the order that llama.cpp's "llama" turns: row i beside row i + half, which Hugging Face
  * keeps half a head away.
- * @param bytes rows of whole heads
+ * @param rows of whole heads
  * @param headDim rows of a head
+ * @param columns numbers of a row
  */
-export function interleaved(bytes: Uint8Array, headDim: number, rowBytes: number) {
-  return reordered(bytes, headDim, rowBytes, (row) => (row % 2) * (headDim / 2) + (row >> 1));
+export function interleaved(rows: Numbers, headDim: number, columns: number): Numbers {
+  return reordered(rows, headDim, columns, (row) => (row % 2) * (headDim / 2) + (row >> 1));
 }
 
 /** The inverse. */
-export function separated(bytes: Uint8Array, headDim: number, rowBytes: number) {
+export function separated(rows: Numbers, headDim: number, columns: number): Numbers {
   const half = headDim / 2;
-  return reordered(bytes, headDim, rowBytes, (row) =>
-    row < half ? 2 * row : 2 * (row - half) + 1,
-  );
+  return reordered(rows, headDim, columns, (row) => (row < half ? 2 * row : 2 * (row - half) + 1));
 }
 
 /** @param from the row of a head that becomes this one */
 function reordered(
-  bytes: Uint8Array,
+  rows: Numbers,
   headDim: number,
-  rowBytes: number,
+  columns: number,
   from: (row: number) => number,
-): Uint8Array<ArrayBuffer> {
-  const to = new Uint8Array(bytes.length);
-  for (let at = 0, row = 0; at < bytes.length; at += rowBytes, row = (row + 1) % headDim) {
-    const source = at + (from(row) - row) * rowBytes;
-    to.set(bytes.subarray(source, source + rowBytes), at);
+): Numbers {
+  const to = rows.slice();
+  for (let at = 0, row = 0; at < rows.length; at += columns, row = (row + 1) % headDim) {
+    const source = at + (from(row) - row) * columns;
+    to.set(rows.subarray(source, source + columns), at);
   }
   return to;
 }

@@ -27,8 +27,3 @@ export function ggufName(name: string, own: Modules = []): string {
 
 /** The divisors of the rotation's frequencies. */
 export const ROPE_FACTORS = "rope_freqs.weight";
-
-/** Whether a tensor is the weight of a norm. */
-export function isNorm(name: string): boolean {
-  return /norm\.weight$/.test(name);
-}

@@ -3,13 +3,7 @@ import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
 import { modelMaps } from "../families/tensorShapes.ts";
-import {
-  type StoredWeights,
-  type TakeRows,
-  type Weights,
-  fromBfloat16,
-  widened,
-} from "../modelFiles/weights.ts";
+import type { Weights } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
 
 /**
@@ -54,80 +48,4 @@ export function randomAdapter(lora: LoraConfig, shape: Dimensions, seed: number)
     weights[name] = { shape: dimensions, data };
   }
   return weights;
-}
-
-/** How its updates are scaled: by α/r, or each by its own. */
-interface Scaling extends Omit<LoraConfig, "targetModules"> {
-  scaleOf?: (module: string) => number;
-}
-
-/** What an adapter adds to its base's tensors, α/r · B·A, by their names. */
-export function updatesOf(
-  adapter: Weights,
-  { r, alpha, scaleOf = () => alpha / r }: Scaling,
-): Record<string, Update> {
-  const updates: Record<string, Update> = {};
-  for (const [name, a] of Object.entries(adapter)) {
-    if (!name.endsWith(".lora_A.weight")) continue;
-    const b = adapter[name.replace("lora_A", "lora_B")];
-    if (!b) throw new Error(`the adapter's ${name} has no counterpart`);
-    const module = name.replace(/\.lora_A\.weight$/, "");
-    const [rank = r] = a.shape;
-    updates[`${module}.weight`] = { a: a.data, b: b.data, r: rank, scale: scaleOf(module) };
-  }
-  return updates;
-}
-
-/** The base with the adapter's updates added in; new tensors, in float32, where they differ. */
-export function mergeAdapter(
-  base: StoredWeights,
-  adapter: Weights,
-  scale: Omit<LoraConfig, "targetModules">,
-): StoredWeights {
-  const merged = { ...base };
-  for (const [name, update] of Object.entries(updatesOf(adapter, scale))) {
-    const tensor = base[name];
-    if (!tensor) throw new Error(`the base has no ${name}`);
-    const data = widened(tensor).slice();
-    addUpdate(data, update);
-    merged[name] = { shape: tensor.shape, data };
-  }
-  return merged;
-}
-
-/** Adds an update to rows as they come, in float32, and hands them on. */
-export function addingUpdate(update: Update, take: TakeRows): TakeRows {
-  const { r, a } = update;
-  const columns = a.length / r;
-  let row = 0;
-  return (rows) => {
-    const data = rows instanceof Float32Array ? rows : fromBfloat16(rows);
-    const count = data.length / columns;
-    addUpdate(data, { ...update, b: update.b.subarray(row * r, (row + count) * r) });
-    row += count;
-    take(data);
-  };
-}
-
-/** A low-rank change of a matrix [rows, columns], or of some of its rows. */
-export interface Update {
-  /** [r, columns] */
-  a: Float32Array;
-  /** [rows, r] */
-  b: Float32Array;
-  r: number;
-  scale: number;
-}
-
-/** Adds scale · B·A to rows, in place. */
-export function addUpdate(data: Float32Array, { a, b, r, scale }: Update): void {
-  const columns = a.length / r;
-  for (let i = 0, start = 0; i < b.length; i++) {
-    const factor = b[i]! * scale;
-    const from = (i % r) * columns;
-    for (let column = 0; column < columns; column++) {
-      data[start + column]! += factor * a[from + column]!;
-    }
-    if (i % r === r - 1) start += columns;
-  }
 }

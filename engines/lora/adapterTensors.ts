@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { PROJECTIONS } from "../families/projections.ts";
-import { type WeightsFile, listTensors, openTensors } from "../modelFiles/tensorFiles.ts";
+import { openSafetensors } from "../modelFiles/safetensors.ts";
+import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import { adapterShapes } from "./adapter.ts";
 import {
@@ -22,6 +24,7 @@ import {
  * them: names, full paths, `"all-linear"` or a regular expression.
  * @param path of the adapter
  * @param shape of its base
+ * @returns them by PEFT's names
  * @throws KitError `CHECKPOINT_INVALID` when it has others, or a tensor is missing or of another shape
  */
 export function openAdapterTensors(
@@ -29,7 +32,7 @@ export function openAdapterTensors(
   config: Record<string, unknown>,
   { r, alpha, rankOf }: SavedAdapter,
   shape: Dimensions,
-): WeightsFile {
+): TensorSource {
   const file = adapterFile(path);
   const targetModules = [...PROJECTIONS];
   const all = Object.entries(adapterShapes({ r, alpha, targetModules }, shape));
@@ -40,9 +43,9 @@ export function openAdapterTensors(
   const isAdapted = isTarget(config) ?? isIn(file);
   const shapes = Object.fromEntries(ranked.filter(([name]) => isAdapted(moduleOf(name))));
   if (Object.keys(shapes).length === 0) throw untargeted(join(path, ADAPTER_CONFIG));
-  const rename = () => savedName;
-  const tensors = openTensors([file], countOf(shapes), { rename }).choose(shapes);
-  const names = [...listTensors(file).entries.keys()];
+  const stored = listTensors([file], countOf(shapes));
+  const tensors = chooseTensors(renamed(stored, savedName), shapes, file);
+  const names = [...stored.keys()];
   const other = names.find(
     (name, i) =>
       !Object.hasOwn(shapes, savedName(name)) ||
@@ -94,6 +97,6 @@ function layersOf({
 }
 
 function isIn(file: string): (module: string) => boolean {
-  const modules = new Set([...listTensors(file).entries.keys()].map(moduleOf));
+  const modules = new Set([...openSafetensors(file).tensors.keys()].map(moduleOf));
   return (module) => modules.has(module);
 }

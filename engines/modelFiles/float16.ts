@@ -24,7 +24,7 @@ const OVERFLOW = 65_520;
 const LEAST_NORMAL = 2 ** -14;
 
 /** The bits of half precision, each rounded to the nearest, and between two to the even one. */
-export function toFloat16(floats: Float32Array<ArrayBuffer>): Uint16Array<ArrayBuffer> {
+export function toFloat16(floats: Float32Array): Uint16Array<ArrayBuffer> {
   const bits = new Uint32Array(floats.buffer, floats.byteOffset, floats.length);
   const halves = new Uint16Array(floats.length);
   for (let i = 0; i < halves.length; i++) {

@@ -4,7 +4,7 @@ import { fromFloat16, toFloat16 } from "./float16.ts";
 /** Numbers of a block. */
 export const BLOCK = 32;
 /** Bytes of a block: the scale in float16, then its numbers. */
-const BLOCK_BYTES = { q8_0: 34, q4_0: 18 } as const satisfies Record<QuantizedType, number>;
+export const BLOCK_BYTES = { q8_0: 34, q4_0: 18 } as const satisfies Record<QuantizedType, number>;
 const SCALE_BYTES = 2;
 /** What a number of q4_0 has too much, so that none is negative. */
 const OFFSET = 8;

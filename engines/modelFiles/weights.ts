@@ -1,11 +1,17 @@
-/** A dense tensor on the JavaScript side, row-major. */
-export interface Tensor {
+/** Float32 numbers, or the bits of bfloat16: the upper half of float32's. */
+export type Numbers = Float32Array | Uint16Array;
+
+/** A dense tensor in memory, row-major. */
+export interface Tensor<N extends Numbers = Float32Array> {
   shape: number[];
-  data: Float32Array;
+  data: N;
 }
 
 /** A model's tensors by their names; matrices are [out, in]. */
 export type Weights = Record<string, Tensor>;
+
+/** The same as a checkpoint has them. */
+export type StoredWeights = Record<string, Tensor<Numbers>>;
 
 export interface WeightCounts {
   tensors: number;
@@ -13,48 +19,14 @@ export interface WeightCounts {
   numbers: number;
 }
 
-/** A tensor as a checkpoint has it, row-major. */
-export interface StoredTensor {
-  shape: number[];
-  /** float32 numbers, or the bits of bfloat16: the upper half of float32's. */
-  data: Float32Array | Uint16Array;
-}
-
-export type StoredWeights = Record<string, StoredTensor>;
-
-/** Takes whole rows of a tensor, one part after another; the array is its reader's. */
-export type TakeRows = (rows: Float32Array | Uint16Array) => void;
-
-/**
- * Offers an array of this length and type to read a tensor into, or takes its rows as they are read; undefined if
- * it does neither.
- */
-export type AllocateTensor = (
-  name: string,
-  count: number,
-  isBfloat16: boolean,
-) => Float32Array | Uint16Array | TakeRows | undefined;
-
-/** Takes rows into an array. */
-export function rowsInto(array: Float32Array | Uint16Array): TakeRows {
-  let at = 0;
-  return (rows) => {
-    array.set(rows, at);
-    at += rows.length;
-  };
-}
-
-/** Reads a model's tensors: into the room that there is, to have them in memory once; returns the others. */
-export type ReadWeights = (room?: AllocateTensor) => StoredWeights;
-
-export function isBfloat16({ data }: StoredTensor): boolean {
+export function isBfloat16({ data }: Tensor<Numbers>): boolean {
   return data instanceof Uint16Array;
 }
 
 const EXPONENT = 0x7f80;
 
 /** Whether every number is finite. Loops, because `every` takes ten times as long for millions. */
-export function areFinite(data: Float32Array | Uint16Array): boolean {
+export function areFinite(data: Numbers): boolean {
   if (data instanceof Float32Array) {
     for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
   } else {
@@ -66,21 +38,18 @@ export function areFinite(data: Float32Array | Uint16Array): boolean {
 /** The weights in float32, without copying those that already are. */
 export function widen(weights: StoredWeights): Weights {
   return Object.fromEntries(
-    Object.entries(weights).map(([name, tensor]) => [
+    Object.entries(weights).map(([name, { shape, data }]) => [
       name,
-      { shape: tensor.shape, data: widened(tensor) },
+      { shape, data: widened(data) },
     ]),
   );
 }
 
-/** A tensor's numbers in float32, without rounding. */
-export function widened({ data }: StoredTensor): Float32Array {
-  return data instanceof Float32Array ? data : fromBfloat16(data);
-}
-
-export function fromBfloat16(halves: Uint16Array): Float32Array<ArrayBuffer> {
-  const bits = new Uint32Array(halves.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = halves[i]! << 16;
+/** Numbers in float32, without rounding. */
+export function widened(numbers: Numbers): Float32Array {
+  if (numbers instanceof Float32Array) return numbers;
+  const bits = new Uint32Array(numbers.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = numbers[i]! << 16;
   return new Float32Array(bits.buffer);
 }
 

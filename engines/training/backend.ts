@@ -1,7 +1,8 @@
 import type { BaseType } from "../../protocol/trainConfig.ts";
 import type { Moments } from "../checkpoint/trainerState.ts";
 import type { Example } from "../examples/examples.ts";
-import type { ReadWeights, Weights } from "../modelFiles/weights.ts";
+import type { TensorSource } from "../modelFiles/tensors.ts";
+import type { Weights } from "../modelFiles/weights.ts";
 import type { TokenWeights } from "../objectives/objective.ts";
 import type { Preparation } from "./preparation.ts";
 
@@ -54,7 +55,7 @@ export interface InitialState {
   /** The model, or with LoRA the adapter. */
   trained: Weights;
   /** With LoRA the base, otherwise nothing. */
-  frozen: ReadWeights;
+  frozen: TensorSource;
   /** Of a training that is resumed. */
   moments: Moments | undefined;
 }

@@ -11,7 +11,8 @@ import { randomWeights } from "../families/randomWeights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { randomAdapter } from "../lora/adapter.ts";
 import { BASE_DIRECTORY, isAdapter } from "../lora/base.ts";
-import { type ReadWeights, type Weights, widen } from "../modelFiles/weights.ts";
+import { type TensorSource, bfloat16Of, heldTensors, readAll } from "../modelFiles/tensors.ts";
+import { type StoredWeights, type Weights, widen } from "../modelFiles/weights.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { InitialState } from "./backend.ts";
@@ -22,7 +23,9 @@ export interface StartingPoint {
   shape: Dimensions;
   /** Names of the tensors stored as bfloat16. */
   bfloat16?: ReadonlySet<string>;
-  read: ReadWeights;
+  read: () => StoredWeights;
+  /** Those of a checkpoint, where they lie. */
+  weights?: TensorSource;
   tokenizer: Tokenizer;
   /** When the training began, for a chat template that writes the date. */
   templateDate?: Date | undefined;
@@ -50,7 +53,9 @@ export function findStartingPoint(
   const { origin, tokenizerOrigin = origin } = from;
   // One that cannot be copied would cost the training at its first checkpoint.
   if (tokenizerOrigin !== undefined) tokenizerCopies(tokenizerOrigin, undefined);
-  const found = { source, shape, ...weights, tokenizer, origin, tokenizerOrigin };
+  const read = () => readAll(weights);
+  const stored = { weights, read, bfloat16: bfloat16Of(weights) };
+  const found = { source, shape, ...stored, tokenizer, origin, tokenizerOrigin };
   if (!tokenizer.at) return found;
   const resumed =
     resumeFrom === undefined ? undefined : readToResume(() => templateDateOf(resumeFrom));
@@ -80,14 +85,14 @@ function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "c
  */
 export function initialWeights(
   { lora, seed }: TrainConfig,
-  { source, shape, read }: StartingPoint,
+  { source, shape, read, weights }: StartingPoint,
   base: string,
   { resumed, ...notes }: CheckpointNotes & { resumed?: Weights | undefined },
 ): Pick<InitialState, "trained" | "frozen"> {
-  if (!lora) return { trained: resumed ?? widen(read()), frozen: () => ({}) };
+  if (!lora) return { trained: resumed ?? widen(read()), frozen: heldTensors({}) };
   const trained = resumed ?? randomAdapter(lora, shape, seed);
-  if (isBaseOnDisk(source)) return { trained, frozen: read };
-  const weights = read();
-  saveModel(base, weights, notes);
-  return { trained, frozen: () => weights };
+  if (weights && isBaseOnDisk(source)) return { trained, frozen: weights };
+  const made = read();
+  saveModel(base, made, notes);
+  return { trained, frozen: heldTensors(made) };
 }

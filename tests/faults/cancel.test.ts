@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
+import { readAll } from "../../engines/modelFiles/tensors.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { createTinyProject, startKit, tinySource } from "../kit.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
@@ -68,7 +69,7 @@ function damagedArtifacts(project: string, id: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const damaged = names.filter((name) => {
     try {
-      openCheckpoint(join(folder, name)).weights.read();
+      readAll(openCheckpoint(join(folder, name)).weights);
       JSON.parse(readFileSync(join(folder, name, "trainer_state.json"), "utf8"));
       return !/^step-\d+$/.test(name);
     } catch {

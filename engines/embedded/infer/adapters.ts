@@ -1,4 +1,4 @@
-import type { Update } from "../../lora/adapter.ts";
+import type { Update } from "../../lora/merged.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 import { PANEL } from "../kernels/products.ts";
 import type { AdaptedMaps } from "../model/graph.ts";

@@ -5,6 +5,7 @@ import { createAskedForms } from "../../answers/askedForm.ts";
 import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/randomWeights.ts";
+import { readUpdates } from "../../lora/merged.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -59,7 +60,7 @@ export function createBases(startHelpers?: (count: number) => Helpers) {
   /** @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
   function load({ directory, quantize }: StoredModel): Loaded {
     const saved = openWeights(directory);
-    const updates = saved.updates?.();
+    const updates = saved.updates && readUpdates(saved.updates);
     const key = keyOf(saved.base.files, quantize);
     const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
     const adapter = updates && found.base.decoder.adapters.add(updates);

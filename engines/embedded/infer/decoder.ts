@@ -1,7 +1,7 @@
 import { wordsOfBits } from "../../answers/allowedBits.ts";
 import type { NextToken } from "../../answers/nextToken.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
-import type { ReadWeights } from "../../modelFiles/weights.ts";
+import { type TensorSource, bfloat16Of } from "../../modelFiles/tensors.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { PANEL } from "../kernels/products.ts";
@@ -59,13 +59,6 @@ export interface StepPart {
   allowed?: Int32Array | undefined;
 }
 
-export interface DecoderWeights {
-  /** Names of the tensors stored as bfloat16; they stay so. */
-  bfloat16?: ReadonlySet<string>;
-  /** Called once it is known that they fit. */
-  read: ReadWeights;
-}
-
 /** The input of a helper thread. */
 export interface DecoderInvitation {
   memory: WebAssembly.Memory;
@@ -84,22 +77,23 @@ export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16">
 const IDLE_BYTES = 2 ** 27;
 
 /**
+ * @param weights read once it is known that they fit; those in bfloat16 stay so
  * @throws KitError `OUT_OF_MEMORY` for what does not fit
  */
 export function createDecoder(
   module: KernelModule,
   shape: Dimensions,
-  { bfloat16, read }: DecoderWeights,
+  weights: TensorSource,
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
-  const sizes = { shape, bfloat16, ...options };
+  const sizes = { shape, bfloat16: bfloat16Of(weights), ...options };
   const { arena, team, model, bits, choice, drawing, ...planned } = planDecoder(sizes);
   const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
   const room = { at: staging, bytes: stagingBytes };
-  writeTensors(memory, model.tensors.frozen, read, (matrix, row) =>
+  writeTensors(memory, model.tensors.frozen, weights, (matrix, row) =>
     createQuantizedWriter(kernels, memory, matrix, room, row),
   );
   for (const { at, out, in: width, isBf16 = false } of model.tensors.matrices) {

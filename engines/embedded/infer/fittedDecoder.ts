@@ -1,12 +1,8 @@
 import { isKitError } from "../../../protocol/error.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
+import type { TensorSource } from "../../modelFiles/tensors.ts";
 import type { KernelModule } from "../kernels/module.ts";
-import {
-  type Decoder,
-  type DecoderOptions,
-  type DecoderWeights,
-  createDecoder,
-} from "./decoder.ts";
+import { type Decoder, type DecoderOptions, createDecoder } from "./decoder.ts";
 
 /** In tokens; with less, a model is too large to answer. */
 const LEAST_CONTEXT = 512;
@@ -19,7 +15,7 @@ const LEAST_CONTEXT = 512;
 export function fittedDecoder(
   module: KernelModule,
   shape: Dimensions,
-  weights: DecoderWeights,
+  weights: TensorSource,
   options: DecoderOptions = {},
 ): { context: number; decoder: Decoder } {
   const { context } = shape;

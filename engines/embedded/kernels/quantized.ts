@@ -1,7 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { BLOCK } from "../../modelFiles/quantizedBlocks.ts";
-import type { TakeRows } from "../../modelFiles/weights.ts";
+import type { Numbers } from "../../modelFiles/weights.ts";
 import type { Address, Kernels } from "./kernels.ts";
 import type { Rows } from "./products.ts";
 import type { Thread } from "./team.ts";
@@ -89,6 +89,9 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
 
   return { quantize, linear, embed };
 }
+
+/** Takes whole rows of a matrix, one part after another. */
+export type TakeRows = (rows: Numbers) => void;
 
 /** Memory that the writer may use while it writes. */
 export interface Staging {

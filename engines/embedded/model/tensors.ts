@@ -1,17 +1,15 @@
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { EMBEDDING, HEAD } from "../../families/projections.ts";
-import {
-  type ReadWeights,
-  type TakeRows,
-  type Weights,
-  widened,
-} from "../../modelFiles/weights.ts";
+import { bytesOf } from "../../modelFiles/numberTypes.ts";
+import { type TensorSource, parts } from "../../modelFiles/tensors.ts";
+import { type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type Matrix, PANEL } from "../kernels/products.ts";
 import {
   type QuantizedMatrix,
+  type TakeRows,
   GROUP,
   isQuantizable,
   quantizedBytes,
@@ -203,34 +201,28 @@ function sumOf(counts: readonly number[]): number {
 /** Quantizes rows of a matrix, from one on, as they are read. */
 export type QuantizeRows = (matrix: QuantizedMatrix, row: number) => TakeRows;
 
-/** Reads weights into the memory: those of the type that they have there without a copy. */
+/** Reads weights into the memory, part by part. */
 export function writeTensors(
   { buffer }: WebAssembly.Memory,
   places: Places,
-  read: ReadWeights,
+  source: TensorSource,
   quantizeRows?: QuantizeRows,
 ): void {
-  const placed = new Set<string>();
-  const takeRows = ({ part }: Place) => part && quantizeRows?.(part.matrix, part.row);
-  const rest = read((name, count, isBfloat16) => {
-    const place = places[name];
-    const take = place && takeRows(place);
-    if (!place || (!take && (place.isBf16 ?? false) !== isBfloat16)) return undefined;
-    placed.add(name);
-    if (take) return take;
-    if (isBfloat16) return new Uint16Array(buffer, place.at, count);
-    return new Float32Array(buffer, place.at, count);
-  });
+  const room = { buffer: new ArrayBuffer(0) };
   for (const [name, place] of Object.entries(places)) {
-    if (placed.has(name)) continue;
-    const tensor = rest[name];
-    if (!tensor) throw new Error(`the model has no tensor ${name}`);
-    const take = takeRows(place);
-    const { at, isBf16 } = place;
-    if (take) take(tensor.data);
-    else if (isBf16) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
-    else new Float32Array(buffer, at, tensor.data.length).set(widened(tensor));
+    const { part } = place;
+    const take = (part && quantizeRows?.(part.matrix, part.row)) ?? rowsInto(buffer, place);
+    for (const rows of parts(source, name, { room })) take(rows);
   }
+}
+
+function rowsInto(buffer: ArrayBufferLike, { at, isBf16 = false }: Place): TakeRows {
+  let next = at;
+  return (rows) => {
+    const bytes = bytesOf(isBf16 ? rows : widened(rows));
+    new Uint8Array(buffer, next, bytes.length).set(bytes);
+    next += bytes.length;
+  };
 }
 
 /** Float32 tensors where they lie, by their dimensions: what changes there, changes in them. */

@@ -1,5 +1,6 @@
 import type { Moments } from "../../checkpoint/trainerState.ts";
 import type { Example, Sequence } from "../../examples/examples.ts";
+import { heldTensors } from "../../modelFiles/tensors.ts";
 import type { Weights } from "../../modelFiles/weights.ts";
 import type {
   Backend,
@@ -51,9 +52,9 @@ export function createLearner(
   const { sizes } = plan;
   const { tensors, constants, batch, limits } = plan.model;
   const memory = allocate(plan.arena);
-  writeTensors(memory, tensors.trained.weights, () => trained);
-  if (moments) writeTensors(memory, tensors.trained.firstMoments, () => moments.first);
-  if (moments) writeTensors(memory, tensors.trained.secondMoments, () => moments.second);
+  writeTensors(memory, tensors.trained.weights, heldTensors(trained));
+  if (moments) writeTensors(memory, tensors.trained.firstMoments, heldTensors(moments.first));
+  if (moments) writeTensors(memory, tensors.trained.secondMoments, heldTensors(moments.second));
   if (sizes.lora) {
     const kernels = instantiate(module, memory);
     writeTensors(memory, tensors.frozen, frozen, (matrix, row) =>
@@ -142,7 +143,7 @@ export function createLearner(
   const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
     ...{ logProbs, backpropagate, gradNorm, update, baseType: sizes.lora?.baseType },
-    setWeights: (weights) => writeTensors(memory, tensors.trained.weights, () => weights),
+    setWeights: (weights) => writeTensors(memory, tensors.trained.weights, heldTensors(weights)),
     weights: () => at("weights"),
     moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
     gradients: () => at("gradients"),

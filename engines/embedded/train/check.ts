@@ -7,6 +7,7 @@ import type { HardRow, TrainingCheck } from "../../../protocol/trainingCheck.ts"
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
 import { piecesOf } from "../../examples/pieces.ts";
+import { assertReadable } from "../../modelFiles/tensors.ts";
 import type { Objective } from "../../objectives/objective.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
 import { hardestRows } from "../../training/hardestRows.ts";
@@ -35,7 +36,7 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
   const { examples } = data.training;
   const first = examples.at(0);
   // Damaged weights stop a training, too. Nothing is kept of them.
-  if (start.source.kind === "checkpoint") start.read(() => () => undefined);
+  if (start.weights) assertReadable(start.weights);
   // Before the training, every pair has the same loss.
   const isMeasured = loss && !objective.needsReference;
   if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");

@@ -12,14 +12,22 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
-import { mergeAdapter, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
+import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
 import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
-import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
-import { readAll } from "./readAll.ts";
+import {
+  FAMILIES,
+  TINY,
+  tinyBatch,
+  tinyTokens,
+  tinyWeights,
+  mergedWeights,
+} from "../embedded/tiny.ts";
+import { readAll as readFile } from "./readAll.ts";
 
 const NOTES = { shape: TINY, promptStyle: "message" } as const;
 const LORA = { r: 2, alpha: 6, targetModules: ["q_proj", "down_proj"] };
@@ -37,7 +45,9 @@ test("a saved and reloaded model gives identical logits", () => {
   saveModel(path, weights, NOTES);
   const loaded = openCheckpoint(path);
   expect(loaded).toMatchObject(NOTES);
-  expect(logitsOf(loaded.weights.read(), tinyTokens(9))).toEqual(logitsOf(weights, tinyTokens(9)));
+  expect(logitsOf(readAll(loaded.weights), tinyTokens(9))).toEqual(
+    logitsOf(weights, tinyTokens(9)),
+  );
 });
 
 test("the saved files mean, to Llama's definition in transformers, the same model", () => {
@@ -73,7 +83,7 @@ test.each(Object.entries(FAMILIES))(
     expect(opened.shape).toEqual(shape);
     const tokens = tinyTokens(shape.context);
     const expected = referenceLogits(path, [...tokens]);
-    const { read } = readingOf(opened.weights.read(), opened.shape);
+    const { read } = readingOf(readAll(opened.weights), opened.shape);
     expect(difference(read(tokens.subarray(0, 40)), expected[39] ?? [])).toBeLessThan(1e-4);
     expect(difference(read(tokens.subarray(40, 41)), expected[40] ?? [])).toBeLessThan(1e-4);
   },
@@ -100,7 +110,7 @@ test("shards, and config.json as transformers 5 writes it, are the same model", 
   writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map }));
   const opened = openCheckpoint(path);
   expect(opened.shape).toEqual(shape);
-  expect(opened.weights.read()).toEqual(weights);
+  expect(readAll(opened.weights)).toEqual(weights);
 });
 
 function readJson(path: string) {
@@ -166,7 +176,7 @@ test("the safetensors header is JSON padded to 8 bytes, with PyTorch's mark and 
     end += bytes;
   }
   expect(file.length).toBe(8 + length + end);
-  expect(readAll(scratchFile("model.safetensors", file))).toEqual(tinyWeights());
+  expect(readFile(scratchFile("model.safetensors", file))).toEqual(tinyWeights());
 });
 
 test.each([
@@ -237,14 +247,14 @@ test("an adapter is in PEFT's layout and reloads, merged, as it was trained", ()
   const sizes = { rows: 1, length: 8 };
   const lossOf = (weights: StoredWeights) => learnerOf(weights, sizes).gradients(batch).loss;
   const trained = learnerOf(base, { ...sizes, lora: LORA, adapter }).gradients(batch).loss;
-  const reloaded = lossOf(openCheckpoint(path).weights.read());
+  const reloaded = lossOf(readAll(openCheckpoint(path).weights));
   expect(reloaded).toBeCloseTo(trained, 4);
   expect(Math.abs(reloaded - lossOf(base))).toBeGreaterThan(0.01);
 
   // The project moves: the base that was saved beside it is still found.
   const moved = `${directory}-moved`;
   renameSync(directory, moved);
-  expect(lossOf(openCheckpoint(join(moved, "step-1")).weights.read())).toBe(reloaded);
+  expect(lossOf(readAll(openCheckpoint(join(moved, "step-1")).weights))).toBe(reloaded);
   renameSync(moved, directory);
 });
 
@@ -270,7 +280,7 @@ function peftAdapter(isAdapted: (name: string) => boolean, changes: object, more
   const file = join(path, "adapter_config.json");
   const config = JSON.parse(readFileSync(file, "utf8")) as object;
   writeFileSync(file, JSON.stringify({ ...config, ...changes }));
-  return { path, base, merged: () => mergeAdapter(tinyWeights(), adapter, lora) };
+  return { path, base, merged: () => mergedWeights(tinyWeights(), adapter, lora) };
 }
 
 const LAST = /layers\.1\..*(q|v)_proj/;
@@ -290,7 +300,7 @@ test.each([
   ],
 ])("an adapter that PEFT chose by %s answers as it was trained", (_, adapted, changes) => {
   const { path, merged } = peftAdapter((name) => adapted.test(name), changes);
-  expect(openCheckpoint(path).weights.read()).toEqual(merged());
+  expect(readAll(openCheckpoint(path).weights)).toEqual(merged());
 });
 
 test("an adapter of other tensors than those of linear maps is refused, not half applied", () => {
@@ -315,7 +325,7 @@ test("an adapter's base is a folder of the working directory before it is a name
   renameSync(base, join(directory, base_model_name_or_path));
   vi.spyOn(process, "cwd").mockReturnValue(directory);
   onTestFinished(() => void vi.restoreAllMocks());
-  expect(openCheckpoint(path).weights.read()).toEqual(merged());
+  expect(readAll(openCheckpoint(path).weights)).toEqual(merged());
 });
 
 test("what Unsloth writes beside PEFT's settings changes nothing", () => {
@@ -326,7 +336,7 @@ test("what Unsloth writes beside PEFT's settings changes nothing", () => {
   };
   const unsloth = { unsloth_version: "2026.9.1", auto_mapping, lora_dropout: 0.0 };
   const { path, merged } = peftAdapter(() => true, { ...unsloth, note: "mine", tries: 3 });
-  expect(openCheckpoint(path).weights.read()).toEqual(merged());
+  expect(readAll(openCheckpoint(path).weights)).toEqual(merged());
 });
 
 test("an adapter that is pickled is told how to be saved", () => {

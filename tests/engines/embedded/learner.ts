@@ -11,13 +11,8 @@ import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { HEAD } from "../../../engines/families/projections.ts";
-import {
-  type ReadWeights,
-  type StoredWeights,
-  type Weights,
-  isBfloat16,
-  widen,
-} from "../../../engines/modelFiles/weights.ts";
+import { bfloat16Of, heldTensors } from "../../../engines/modelFiles/tensors.ts";
+import { type StoredWeights, type Weights, widen } from "../../../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";
@@ -55,7 +50,7 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): SequenceLearner
 
 /** What it starts with. */
 export function initialOf(weights: StoredWeights, { adapter }: Pick<Sizes, "adapter">) {
-  const frozen = () => (adapter ? weights : {});
+  const frozen = heldTensors(adapter ? weights : {});
   return { trained: adapter ?? widen(weights), frozen, moments: undefined };
 }
 
@@ -135,7 +130,7 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): planning.TrainingPlan {
   const { lora, shape = shapeOf(weights), recompute } = sizes;
-  const model = { shape, bfloat16: bfloat16Of(weights) };
+  const model = { shape, bfloat16: bfloat16Of(heldTensors(weights)) };
   return planTraining({
     ...{ ...model, limits: limitsOf(sizes), lora, ...(recompute !== undefined && { recompute }) },
     ...{ threads, options: OPTIONS },
@@ -159,13 +154,8 @@ export interface Reading {
 }
 
 /** Starts reading with a tiny model. */
-export function readingOf(
-  weights: StoredWeights,
-  shape = shapeOf(weights),
-  read: ReadWeights = () => weights,
-): Reading {
-  const file = { bfloat16: bfloat16Of(weights), read };
-  return readingBy(createDecoder(compileKernels(), shape, file));
+export function readingOf(weights: StoredWeights, shape = shapeOf(weights)): Reading {
+  return readingBy(createDecoder(compileKernels(), shape, heldTensors(weights)));
 }
 
 /** Starts a sequence of a decoder's. */
@@ -187,10 +177,6 @@ export function readingBy(decoder: decoding.Decoder): Reading {
 
 function shapeOf(weights: StoredWeights): Dimensions {
   return HEAD in weights ? UNTIED : TINY;
-}
-
-function bfloat16Of(weights: StoredWeights): Set<string> {
-  return new Set(Object.keys(weights).filter((name) => isBfloat16(weights[name]!)));
 }
 
 /** The logits after each token, [token][vocabulary], read one by one. */

@@ -1,9 +1,12 @@
 import type { Sequence } from "../../../engines/examples/examples.ts";
 import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
+import { merged, updatesOf } from "../../../engines/lora/merged.ts";
+import { heldTensors, readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
+import { type LoraConfig } from "../../../protocol/trainConfig.ts";
 
 /** A model that is small enough to compile at once, yet has every part. */
 export const TINY = dimensionsOf({ layers: 2, heads: 2, width: 8, context: 48 });
@@ -99,6 +102,11 @@ export function toBfloat16(weights: Weights): StoredWeights {
   return Object.fromEntries(
     Object.entries(weights).map(([name, { shape, data }]) => [name, { shape, data: cut(data) }]),
   );
+}
+
+/** A model with an adapter merged into it. */
+export function mergedWeights(base: Weights, adapter: Weights, lora: LoraConfig): StoredWeights {
+  return readAll(merged(heldTensors(base), updatesOf(heldTensors(adapter), lora), "the base"));
 }
 
 export function tinyTokens(count: number, seed = 1): Int32Array<ArrayBuffer> {

@@ -15,6 +15,7 @@ import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { dequantize, quantize } from "../../../engines/modelFiles/quantizedBlocks.ts";
+import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { type StoredWeights, widened } from "../../../engines/modelFiles/weights.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights, toBfloat16 } from "../embedded/tiny.ts";
@@ -30,7 +31,7 @@ function save(shape: Dimensions = SHAPE, weights = tinyWeights(1, shape)) {
   return { folder, model, to: join(folder, "tickets") };
 }
 
-const read = (path: string) => openCheckpoint(path).weights.read();
+const read = (path: string) => readAll(openCheckpoint(path).weights);
 const typesIn = (path: string) => {
   const { tensors } = useFile(path, (file) => parseHeader(path, file));
   return Object.fromEntries([...tensors].map(([name, { type }]) => [name, type]));
@@ -38,10 +39,10 @@ const typesIn = (path: string) => {
 
 /** The weights, and what norms multiply by: a GGUF file has 1 + w, of which the last bits of w cannot be told. */
 function asComputed({ shape, weights }: Checkpoint): StoredWeights {
-  const all = weights.read();
+  const all = readAll(weights);
   if (shape.family !== "gemma3_text") return all;
   for (const name of Object.keys(all).filter((name) => name.includes("norm")))
-    all[name] = { shape: all[name]!.shape, data: widened(all[name]!).map((w) => 1 + w) };
+    all[name] = { shape: all[name]!.shape, data: widened(all[name]!.data).map((w) => 1 + w) };
   return all;
 }
 
@@ -80,7 +81,7 @@ test("bfloat16 stays as it is, vectors are float32, and other types are as gguf-
   expect(types["token_embd.weight"]).toBe("q8_0");
   expect(types["blk.0.attn_q.weight"]).toBe("q4_0");
   const name = "model.layers.0.self_attn.q_proj.weight";
-  const blocks = quantize("q4_0", widened(read(model)[name]!));
+  const blocks = quantize("q4_0", widened(read(model)[name]!.data));
   expect(read(small.path)[name]!.data).toEqual(dequantize("q4_0", blocks));
 });
 

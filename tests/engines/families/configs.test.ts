@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openModel } from "../../../engines/checkpoint/savedModel.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
+import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { difference } from "../embedded/kernels/team.ts";
 import { logitsOf } from "../embedded/learner.ts";
 import { tokensOf, weightsOf } from "../embedded/model/madeWeights.ts";
@@ -38,7 +39,7 @@ test.each(CASES.map((one) => [describe(one), one] as const))(
     }
     const { shape, weights } = openModel(path);
     const tokens = tokensOf("tokens", LENGTH, config.vocab_size);
-    const last = logitsOf(weights.read(), tokens, shape).at(-1)!;
+    const last = logitsOf(readAll(weights), tokens, shape).at(-1)!;
     expect(logits).toHaveLength(6);
     expect(difference(last.slice(0, logits.length), logits)).toBeLessThan(1e-3);
   },

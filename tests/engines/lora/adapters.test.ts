@@ -7,6 +7,7 @@ import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { adapterOf } from "../../../engines/lora/peftConfig.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
+import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { Weights } from "../../../engines/modelFiles/weights.ts";
 import { difference } from "../embedded/kernels/team.ts";
 import { logitsOf } from "../embedded/learner.ts";
@@ -59,11 +60,11 @@ test.each(CASES.map((one) => [describe(one), one] as const))(
     for (const [form, rename] of Object.entries(FORMS)) {
       const path = saved(one, rename);
       const { shape, weights } = openWeights(path);
-      const last = logitsOf(weights.read(), TOKENS, shape).at(-1)!;
+      const last = logitsOf(readAll(weights), TOKENS, shape).at(-1)!;
       expect(difference(last, one.logits), form).toBeLessThan(1e-4);
       await exportModel(path, `${path}-exported`);
-      const exported = openWeights(`${path}-exported`).weights.read();
-      expect(exported).toEqual(weights.read());
+      const exported = readAll(openWeights(`${path}-exported`).weights);
+      expect(exported).toEqual(readAll(weights));
     }
   },
 );

@@ -13,6 +13,7 @@ const { createAnswers } = await dist("answers/answers.js");
 const { spansOf } = await dist("tokens/byteChat.js");
 const { BYTE_TOKENIZER } = await dist("tokens/byteTokenizer.js");
 const { resolveModel } = await dist("families/modelSource.js");
+const { readAll } = await dist("modelFiles/tensors.js");
 const { createRandom } = await dist("random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
 const { learningRate, stepCount } = await dist("schedule.js");
@@ -112,7 +113,7 @@ function train({ config, directory, resumeFrom }) {
 
 function opened(directory) {
   const { shape, weights } = openCheckpoint(directory);
-  return { shape, weights: weights.read() };
+  return { shape, weights: readAll(weights) };
 }
 
 /** The rows to train on, and those to evaluate on. */

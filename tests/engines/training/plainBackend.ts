@@ -1,4 +1,5 @@
 import type { Example, Sequence } from "../../../engines/examples/examples.ts";
+import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { type Weights, widened } from "../../../engines/modelFiles/weights.ts";
 import { ADAMW, clipScale } from "../../../engines/training/adamw.ts";
 import type { LogProbs, PlanBackend } from "../../../engines/training/backend.ts";
@@ -10,7 +11,7 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
   const scale = lora ? lora.alpha / lora.r : 0;
 
   return ({ trained, frozen, moments }) => {
-    const base = frozen();
+    const base = readAll(frozen);
     const names = Object.keys(trained);
     const gradients = Object.fromEntries(
       names.map((name) => [name, new Float64Array(trained[name]!.data.length)]),
@@ -22,7 +23,7 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
         const own = trained[name];
         if (own)
           return usesAdapter || !lora ? { data: own.data, grad: gradients[name] } : undefined;
-        return base[name] && { data: widened(base[name]) };
+        return base[name] && { data: widened(base[name].data) };
       };
     }
 

@@ -7,7 +7,9 @@ import { MOST_TOKENS, planDecoder } from "../../../../engines/embedded/infer/dec
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
-import { addUpdate, randomAdapter, updatesOf } from "../../../../engines/lora/adapter.ts";
+import { randomAdapter } from "../../../../engines/lora/adapter.ts";
+import { merged, readUpdates, updatesOf } from "../../../../engines/lora/merged.ts";
+import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
 import { PATIENCE_MS } from "../../../patience.ts";
 import { builtModule } from "../built.ts";
@@ -40,7 +42,6 @@ function stored(shape: Dimensions, kind: Kind): StoredWeights {
 /** On so many threads, once all have come. */
 async function decoderOf(shape: Dimensions, kind: Kind, options: decoding.DecoderOptions = {}) {
   const weights = stored(shape, kind);
-  const bfloat16 = new Set(kind === "float32" ? [] : Object.keys(weights));
   const { threads = 1 } = options;
   const quantize = kind === "q8_0" || kind === "q4_0" ? kind : undefined;
   const helpers: Worker[] = [];
@@ -48,12 +49,11 @@ async function decoderOf(shape: Dimensions, kind: Kind, options: decoding.Decode
     await Promise.all(helpers.map((helper) => helper.terminate()));
   });
   let invitation: decoding.DecoderInvitation | undefined;
-  const decoder = createDecoder(
-    module,
-    shape,
-    { bfloat16, read: () => weights },
-    { quantize, ...options, invite: (found) => (invitation = found) },
-  );
+  const decoder = createDecoder(module, shape, heldTensors(weights), {
+    quantize,
+    ...options,
+    invite: (found) => (invitation = found),
+  });
   for (let i = 1; i < threads; i++) {
     const helper = new Worker(WORKER, { execArgv: [] });
     const { port1, port2 } = new MessageChannel();
@@ -203,7 +203,7 @@ function updates(shape: Dimensions, seed: number, r: number, targetModules: Proj
   for (const [name, { data }] of Object.entries(adapter)) {
     if (name.endsWith("lora_B.weight")) data.set(numbers(data.length, seed), 0);
   }
-  return updatesOf(adapter, lora);
+  return readUpdates(updatesOf(heldTensors(adapter), lora));
 }
 
 /** Every adapter of them and none, of different ranks and maps. */
@@ -251,20 +251,14 @@ test.each(KINDS)(
 
 test("an adapter's answers are those of a model that it is merged into", () => {
   const tokens = [...tinyTokens(40)];
-  const weights = tinyWeights(1, BLOCKS);
+  const weights = heldTensors(tinyWeights(1, BLOCKS));
   for (const own of adaptersOf(BLOCKS).slice(1)) {
-    const merged = { ...weights };
-    for (const [name, update] of Object.entries(own!)) {
-      const { shape, data } = weights[name]!;
-      const sum = { shape, data: data.slice() };
-      addUpdate(sum.data, update);
-      merged[name] = sum;
-    }
-    const read = (stored: StoredWeights) => createDecoder(module, BLOCKS, { read: () => stored });
-    const decoder = read(weights);
+    const updates = new Map(Object.entries(own!).map(([name, update]) => [name, () => update]));
+    const decoder = createDecoder(module, BLOCKS, weights);
     const sequence = decoder.begin(tokens, decoder.adapters.add(own!));
     const [found] = together(decoder, [{ tokens, sequence }]);
-    const wanted = readingBy(read(merged)).read(tokens);
+    const sum = createDecoder(module, BLOCKS, merged(weights, updates, "the base"));
+    const wanted = readingBy(sum).read(tokens);
     expect(difference(found!, wanted)).toBeLessThan(1e-4);
     expect(difference(readingBy(decoder).read(tokens), wanted)).toBeGreaterThan(0.01);
   }

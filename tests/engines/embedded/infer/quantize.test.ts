@@ -1,14 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  adapterFiles,
-  openCheckpoint,
-  saveModel,
-} from "../../../../engines/checkpoint/checkpoint.ts";
+import { adapterFiles, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { widened } from "../../../../engines/modelFiles/weights.ts";
 import { QUANTIZED_TYPES } from "../../../../protocol/quantizedType.ts";
 import { loadModel } from "../../../../sdk/loadModel.ts";
 import { createEmbeddedEngine } from "../built.ts";
@@ -49,34 +44,6 @@ test("a model and an adapter answer in each type, which is the same text each ti
     expect(own).not.toBe("");
     expect(q4).not.toBe(own);
   }
-});
-
-test("rows that are taken while they are read are those of the whole tensors, an adapter's added", () => {
-  for (const directory of Object.values(saved())) {
-    const { weights } = openCheckpoint(directory);
-    const taken: Record<string, number[]> = {};
-    const rest = weights.read((name) => {
-      taken[name] = [];
-      return (rows) => taken[name]?.push(...widened({ shape: [], data: rows }));
-    });
-    expect(rest).toEqual({});
-    for (const [name, tensor] of Object.entries(weights.read())) {
-      expect(taken[name], name).toEqual([...widened(tensor)]);
-    }
-  }
-});
-
-test("an array that is offered to an adapter's tensor gets the sum, and others are returned", () => {
-  const { weights } = openCheckpoint(saved().adapter);
-  const whole = weights.read();
-  const [updated, plain] = ["q_proj", "k_proj"].map(
-    (part) => `model.layers.0.self_attn.${part}.weight`,
-  );
-  const room = new Float32Array(whole[updated!]!.data.length);
-  const rest = weights.read((name) => (name === updated ? room : undefined));
-  expect(room).toEqual(whole[updated!]?.data);
-  expect(rest[updated!]).toBeUndefined();
-  expect(rest[plain!]).toEqual(whole[plain!]);
 });
 
 test("a type that there is not is refused", async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openModel } from "../../../../engines/checkpoint/savedModel.ts";
 import { writeSafetensors } from "../../../../engines/modelFiles/safetensors.ts";
+import { readAll } from "../../../../engines/modelFiles/tensors.ts";
 import type { Weights } from "../../../../engines/modelFiles/weights.ts";
 import { scratchDirectory } from "../scratch.ts";
 
@@ -60,5 +61,5 @@ export function savedModel({ config, tensors }: Family) {
     Buffer.concat(writeSafetensors(weightsOf(tensors))),
   );
   const { shape, weights } = openModel(path);
-  return { shape, weights: weights.read() };
+  return { shape, weights: readAll(weights) };
 }

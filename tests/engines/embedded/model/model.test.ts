@@ -4,7 +4,7 @@ import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import type { Recompute } from "../../../../engines/embedded/model/graph.ts";
 import type { Sequence } from "../../../../engines/examples/examples.ts";
 import type { Dimensions } from "../../../../engines/families/dimensions.ts";
-import { mergeAdapter, randomAdapter } from "../../../../engines/lora/adapter.ts";
+import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { type Weights, widen } from "../../../../engines/modelFiles/weights.ts";
 import { createRandom } from "../../../../engines/random.ts";
 import { difference } from "../kernels/team.ts";
@@ -19,6 +19,7 @@ import {
   tinyTokens,
   tinyWeights,
   UNTIED,
+  mergedWeights,
 } from "../tiny.ts";
 
 const ROWS = 2;
@@ -145,7 +146,7 @@ test.each(SHAPES)(
     const { gradients } = learner.gradients(tinyBatch(ROWS, LENGTH));
     expect(Object.keys(gradients)).toEqual(Object.keys(adapter));
     compare(adapter, gradients, (moved) =>
-      referenceLoss(widen(mergeAdapter(base, moved, LORA)), shape),
+      referenceLoss(widen(mergedWeights(base, moved, LORA)), shape),
     );
   },
 );

@@ -2,18 +2,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { exportModel } from "../../../../engines/export/exportModel.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { type StoredWeights, isBfloat16, widen } from "../../../../engines/modelFiles/weights.ts";
+import { readAll, bfloat16Of } from "../../../../engines/modelFiles/tensors.ts";
+import { isBfloat16, widen } from "../../../../engines/modelFiles/weights.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
 import { STYLES, writeTokenizer } from "../../tokens/styles.ts";
-import { createEmbeddedEngine } from "../built.ts";
-import { learnerOf, logitsOf, planOf, readingOf } from "../learner.ts";
+import { builtModule, createEmbeddedEngine } from "../built.ts";
+import { learnerOf, logitsOf, planOf } from "../learner.ts";
 import { referenceText } from "../llama.ts";
 import { losses, run, tinyConfig } from "../run.ts";
 import { scratchDirectory } from "../scratch.ts";
 import { FAMILIES, tinyBatch, tinyTokens, tinyWeights, toBfloat16, UNTIED } from "../tiny.ts";
+
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 const PROMPT = openConversation([{ role: "user", content: "1+1" }]);
@@ -59,7 +65,7 @@ test("reading with bfloat16 gives, to the bit, the same logits as with float32",
 test("a checkpoint of bfloat16 with a head of its own answers as Llama's definition does", async () => {
   const path = savedModel();
   expect(configOf(path)).toMatchObject({ tie_word_embeddings: false, torch_dtype: "bfloat16" });
-  expect(openCheckpoint(path).weights.bfloat16).toEqual(new Set(Object.keys(HALVES)));
+  expect(bfloat16Of(openCheckpoint(path).weights)).toEqual(new Set(Object.keys(HALVES)));
   expect(await answer(path, 12)).toBe(referenceText(path, PROMPT, 12));
 });
 
@@ -101,14 +107,14 @@ test("a Gemma 3 keeps what its config says, trained whole or by an adapter", asy
   }
 });
 
-test("its matrices are read to their place in the engine's memory, so that they are there once", () => {
+test("its weights are read by parts, each in the place of the one before, so that they are in memory once", () => {
   const { weights } = openCheckpoint(savedModel());
-  const read = vi.fn(weights.read);
-  readingOf(HALVES, UNTIED, read);
-  const elsewhere = Object.keys(read.mock.results[0]?.value as StoredWeights);
-  // Norms are computed with in float32.
-  expect(elsewhere.filter((name) => !/norm\.weight$/.test(name))).toEqual([]);
-  expect(elsewhere).toHaveLength(2 * UNTIED.layers + 1);
+  const rows = vi.fn(weights.rows);
+  createDecoder(compileKernels(), UNTIED, { ...weights, rows });
+  const [first, ...others] = rows.mock.calls.map(([, , , room]) => room);
+  expect(first).toBeDefined();
+  expect(others).toHaveLength(weights.tensors.size - 1);
+  for (const room of others) expect(room).toBe(first);
 });
 
 test("it is trained whole in float32, the head and the embedding each", async () => {
@@ -118,7 +124,7 @@ test("it is trained whole in float32, the head and the embedding each", async ()
   expect(losses({ events }).at(-1)).toBeLessThan(first - 0.1);
   const step = join(directory, "artifacts/step-12");
   expect(configOf(step)).toMatchObject({ tie_word_embeddings: false, torch_dtype: "float32" });
-  const trained = openCheckpoint(step).weights.read();
+  const trained = readAll(openCheckpoint(step).weights);
   expect(Object.values(trained).some(isBfloat16)).toBe(false);
   for (const name of [HEAD, EMBEDDING]) {
     expect(trained[name]?.data).not.toEqual(widen(HALVES)[name]?.data);
@@ -131,11 +137,11 @@ test("an adapter on it is trained; merged, only what it updates becomes float32"
   const model = savedModel();
   const { directory } = await run(tinyConfig({ model, lora: LORA }));
   const { weights } = openCheckpoint(join(directory, "artifacts/step-6"));
-  const widened = Object.entries(weights.read()).filter(([, tensor]) => !isBfloat16(tensor));
+  const widened = Object.entries(readAll(weights)).filter(([, tensor]) => !isBfloat16(tensor));
   const names = widened.map(([name]) => name);
   expect(names).toHaveLength(UNTIED.layers * LORA.targetModules.length);
   expect(names.every((name) => /(q|down)_proj\.weight$/.test(name))).toBe(true);
-  expect(weights.bfloat16.size).toBe(Object.keys(HALVES).length - names.length);
+  expect(bfloat16Of(weights).size).toBe(Object.keys(HALVES).length - names.length);
   // An adapter as the starting point is merged, and then saved as a base of its own.
   const next = await run(tinyConfig({ model: join(directory, "artifacts/step-6"), lora: LORA }));
   const base = join(next.directory, "artifacts/base");

@@ -5,8 +5,8 @@ import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/step/learner.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
-import { EMBEDDING } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
+import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
 import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
@@ -119,16 +119,10 @@ test.each([TINY, ...Object.values(FAMILIES)])(
     const stored = toBfloat16(tinyWeights(1, shape));
     const bfloat16 = new Set(Object.keys(stored));
     let buffer: ArrayBufferLike | undefined;
-    const decoder = createDecoder(compileKernels(), shape, {
-      bfloat16,
-      read(place) {
-        // A matrix that is read straight to its place shows the memory.
-        const found = place?.(EMBEDDING, 1, true);
-        buffer = typeof found === "object" ? found.buffer : undefined;
-        return stored;
-      },
+    const decoder = createDecoder(compileKernels(), shape, heldTensors(stored), {
+      invite: ({ memory }) => (buffer = memory.buffer),
     });
-    if (!buffer) throw new Error("nothing was placed");
+    if (!buffer) throw new Error("nobody was invited");
     const broken = guarded(planDecoder({ shape, bfloat16 }).arena, buffer);
     const { read } = readingBy(decoder);
     const tokens = tinyTokens(shape.context);

@@ -4,7 +4,7 @@ import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
-import type { Weights } from "../../../../engines/modelFiles/weights.ts";
+import type { TensorSource } from "../../../../engines/modelFiles/tensors.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { limitsOf } from "../learner.ts";
@@ -66,16 +66,19 @@ test("an adapter's training that does not fit in 4 GiB fails with the sizes and 
 });
 
 test("a model that is too large to answer with fails before its weights are read, or its vocabulary", () => {
-  const read = vi.fn<() => Weights>();
+  const rows = vi.fn<TensorSource["rows"]>();
   const allowed = vi.fn<() => Int32Array>();
-  const shape = { ...LARGE, context: 1e6 };
-  expect(() => createDecoder(compileKernels(), shape, { read }, { allowed })).toThrow(
+  const [shape, source] = [
+    { ...LARGE, context: 1e6 },
+    { tensors: new Map(), rows },
+  ];
+  expect(() => createDecoder(compileKernels(), shape, source, { allowed })).toThrow(
     tooLarge(
       "weights 0\\.32, activations \\d+\\.\\d\\d, work 0\\.25",
       'Use a smaller model, or quantize: "q8_0"',
     ),
   );
-  expect(read).not.toHaveBeenCalled();
+  expect(rows).not.toHaveBeenCalled();
   expect(allowed).not.toHaveBeenCalled();
 });
 

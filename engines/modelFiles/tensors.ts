@@ -1,0 +1,146 @@
+import { KitError } from "../../protocol/error.ts";
+import { decodeNumbers, isNumberType } from "./numberTypes.ts";
+import { readWhole, useFile } from "./plainFile.ts";
+import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
+
+/** A tensor that is not yet read. */
+export interface TensorInfo {
+  shape: number[];
+  /** Of its numbers; a safetensors file may have others, such as masks, that nobody needs. */
+  type: string;
+}
+
+/** A tensor in a file. */
+export interface FileTensor extends TensorInfo {
+  path: string;
+  /** Of its first byte, in the file. */
+  offset: number;
+  bytes: number;
+}
+
+/** Tensors by their names, whose rows are read when they are wanted. A vector is one row. */
+export interface TensorSource {
+  tensors: ReadonlyMap<string, TensorInfo>;
+  /**
+   * Rows from one on, up to another, in float32; those of bfloat16 are its bits. They are the caller's.
+   * @param room where they may lie
+   * @throws KitError `CHECKPOINT_INVALID` when they are cut off, not finite or of a type that is not read
+   */
+  rows: (name: string, from: number, to: number, room?: Room) => Numbers;
+}
+
+/** Memory for rows that take the place of others: many arrays would lie about until they are collected. */
+export interface Room {
+  buffer: ArrayBuffer;
+}
+
+/** Numbers that are read at a time, unless a row has more. */
+const PART_NUMBERS = 2 ** 20;
+
+/**
+ * Reads a tensor by parts, each in the place of the one before.
+ * @param unit rows that stay together
+ */
+export function* parts(
+  { tensors, rows }: TensorSource,
+  name: string,
+  { unit = 1, room = { buffer: new ArrayBuffer(0) } }: { unit?: number; room?: Room } = {},
+): Generator<Numbers> {
+  const shape = tensors.get(name)?.shape ?? [];
+  const count = rowsOf(shape);
+  const most = unit * Math.max(1, Math.floor(PART_NUMBERS / (columnsOf(shape) * unit)));
+  for (let from = 0; from < count; from += most) {
+    yield rows(name, from, Math.min(from + most, count), room);
+  }
+}
+
+/** All of them, in memory. */
+export function readAll({ tensors, rows }: TensorSource): StoredWeights {
+  return Object.fromEntries(
+    [...tensors].map(([name, { shape }]) => [name, { shape, data: rows(name, 0, rowsOf(shape)) }]),
+  );
+}
+
+/** Reads all and keeps nothing. @throws KitError as `rows` */
+export function assertReadable(source: TensorSource): void {
+  const room = { buffer: new ArrayBuffer(0) };
+  for (const name of source.tensors.keys()) Array.from(parts(source, name, { room }), () => 0);
+}
+
+/** The names of those that are bfloat16. */
+export function bfloat16Of({ tensors }: TensorSource): Set<string> {
+  return new Set([...tensors].flatMap(([name, { type }]) => (type === "bf16" ? [name] : [])));
+}
+
+/** Tensors in files. @param advice what to do about one that is damaged */
+export function fileTensors(
+  tensors: ReadonlyMap<string, FileTensor>,
+  advice = "Save or download it again",
+): TensorSource {
+  function rows(name: string, from: number, to: number, room?: Room): Numbers {
+    const { path, shape, type, offset, bytes } = entryOf(tensors, name);
+    const invalid = (problem: string) =>
+      new KitError("CHECKPOINT_INVALID", `${path} ${problem} ${name}. ${advice}.`);
+    if (!isNumberType(type)) throw otherType(path, name, type);
+    const rowBytes = bytes / rowsOf(shape);
+    const read = bytesIn(room, (to - from) * rowBytes);
+    const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
+    if (!isWhole) throw invalid("is cut off at");
+    const numbers = decodeNumbers(type, read);
+    if (!areFinite(numbers)) throw invalid("has non-finite numbers in");
+    return numbers;
+  }
+  return { tensors, rows };
+}
+
+/** Tensors in memory. */
+export function heldTensors(weights: StoredWeights): TensorSource {
+  const tensors = new Map(
+    Object.entries(weights).map(([name, tensor]) => [
+      name,
+      { shape: tensor.shape, type: isBfloat16(tensor) ? "bf16" : "f32" },
+    ]),
+  );
+  function rows(name: string, from: number, to: number, room?: Room): Numbers {
+    const { shape, type } = entryOf(tensors, name);
+    const columns = columnsOf(shape);
+    const held = weights[name]!.data.subarray(from * columns, to * columns);
+    const bytes = bytesIn(room, held.byteLength);
+    bytes.set(new Uint8Array(held.buffer, held.byteOffset, held.byteLength));
+    return decodeNumbers(type === "bf16" ? "bf16" : "f32", bytes);
+  }
+  return { tensors, rows };
+}
+
+/** The error for a tensor of a type that is not read. */
+export function otherType(label: string, name: string, type: string): KitError {
+  return new KitError(
+    "CHECKPOINT_INVALID",
+    `${label} stores ${name} as ${type}, and Kit reads F32, BF16 and F16. Use the model in one of these types.`,
+  );
+}
+
+export function columnsOf(shape: readonly number[]): number {
+  return shape.at(-1) ?? 1;
+}
+
+export function rowsOf(shape: readonly number[]): number {
+  return sizeOf(shape.slice(0, -1));
+}
+
+/** Numbers of a tensor. */
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+function entryOf<T>(tensors: ReadonlyMap<string, T>, name: string): T {
+  const tensor = tensors.get(name);
+  if (tensor) return tensor;
+  throw new Error(`there is no tensor ${name}`);
+}
+
+function bytesIn(room: Room | undefined, count: number): Uint8Array<ArrayBuffer> {
+  if (!room) return new Uint8Array(count);
+  if (room.buffer.byteLength < count) room.buffer = new ArrayBuffer(count);
+  return new Uint8Array(room.buffer, 0, count);
+}
