@@ -13,6 +13,9 @@ export const measured = v.nullable(v.custom<number>((value) => typeof value === 
 /** User-defined names, shown as they are. */
 const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MOST_METRICS = 100;
+/** Of an environment. */
+const MOST_FACTS = 100;
+const LONGEST_FACT = 200;
 
 const path = v.pipe(
   v.custom<string>(isArtifactPath),
@@ -78,6 +81,14 @@ export const EVENT_SCHEMAS = {
       "The best evaluation up to that step, if it was on the same held-out rows.",
     ),
     epochs: described(v.number(), "Passes over the dataset in all, a fraction."),
+    environment: described(
+      v.pipe(
+        v.custom<Record<string, string>>(isRecord),
+        v.record(v.string(), v.pipe(v.string(), v.maxLength(LONGEST_FACT))),
+        v.maxEntries(MOST_FACTS),
+      ),
+      "What trains, of `python()` and `ray()`: the device, a GPU's name, the numbers, and versions.",
+    ),
   }),
   "training.log": v.object({
     step: count,

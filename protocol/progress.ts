@@ -4,13 +4,16 @@ import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Moment } from "./pace.ts";
 
+/** A GPU's first steps load what computes them, and are up to a hundred times as slow as others. */
+const WARM_UP_MS = 5_000;
+
 /** What a job's events have come to so far; what they have not said yet is undefined. */
 export interface Progress {
   /** Steps of the whole job. */
   steps?: number;
   /** Of the training, or of the asking before it. */
   startedAt?: number;
-  /** The pace is measured from the first log on, because the first step also warms up. */
+  /** The pace is measured from this log on: the first, or the second where steps still warmed up. */
   first?: Moment;
   last?: Moment;
   /** Time of the last event. */
@@ -104,8 +107,11 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   Object.assign(after, numbersIn({ loss, learningRate, tokensPerSecond, evalLoss }));
   const { at } = after;
   if (at !== undefined && step >= 0) {
+    const { first, last } = after;
+    const isSecond = first && first === last && step === first.step + 1;
     after.last = { step, at };
-    after.first ??= after.last;
+    const isWarmingUp = isSecond && step !== after.steps && at - first.at < WARM_UP_MS;
+    if (!first || isWarmingUp) after.first = after.last;
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };

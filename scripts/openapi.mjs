@@ -12,7 +12,11 @@ const { STREAMED_EVENTS } = await import(join(ROOT, "dist/protocol/event.js"));
 const NUMBER = { type: ["number", "null"] };
 const PATH = { type: "string", pattern: "^artifacts/" };
 /** Of the schemas that are code. */
-const OWN = { metrics: { type: "object", additionalProperties: NUMBER }, path: PATH };
+const OWN = {
+  metrics: { type: "object", additionalProperties: NUMBER },
+  environment: { type: "object", additionalProperties: { type: "string" } },
+  path: PATH,
+};
 
 function schemaOf(schema) {
   const { $schema: _, ...found } = toJsonSchema(schema, {

@@ -4,6 +4,7 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { missingFile } from "../ownFile.ts";
 
@@ -14,6 +15,8 @@ export interface TrainJob {
   /** The config's model. */
   source: LocatedModel;
   resumeFrom: string | undefined;
+  /** Whether it is only checked, with the losses before it. */
+  isCheck?: boolean;
   /** One for each helper thread, to invite it. */
   helpers: MessagePort[];
 }
@@ -22,7 +25,7 @@ export interface TrainJob {
 export type TrainMessage =
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
-  | { type: "done" }
+  | { type: "done"; check?: TrainingCheck | undefined }
   | { type: "failed"; failure: Failure };
 
 /** A message of the answering thread: the answer to a question, parts of some, or what its helpers are to do. */

@@ -10,11 +10,15 @@ import { refuseCode } from "./refuseCode.ts";
 
 /** Loads models, by their directories, in one process. */
 export function createAnswers(python: Python) {
-  const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener));
+  /** Of the model that is loaded last: notes come of the process that starts for it. */
+  let note: LoadOptions["onNote"];
+  const onNote = (text: string) => note?.(text);
+  const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener, onNote));
   return {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);
-      const check = refuseCode(python, options?.signal);
+      const check = refuseCode(python, options);
+      note = options?.onNote;
       return load(await findFolders(directory, { ...options, check }));
     },
   };
@@ -29,12 +33,17 @@ export function assertUnquantized(options?: LoadOptions): void {
   );
 }
 
-function start(python: Python, listener: Listener): Answerer<ModelFolders> {
+function start(
+  python: Python,
+  listener: Listener,
+  onNote: (text: string) => void,
+): Answerer<ModelFolders> {
   const child = startChild("answer", {
     ...{ interpreter: python.find(), env: python.env, job: { bf16: python.bf16 } },
     onMessage(message) {
       if (message.type === "tokens") answers.takeTokens(message);
       else if (message.type === "answer") answers.takeAnswer(message);
+      else if (message.type === "note") onNote(message.text);
     },
   });
   const answers = createOpenAnswers(child.send, listener);

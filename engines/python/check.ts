@@ -18,7 +18,12 @@ export async function check(
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   try {
     const interpreter = python.find();
-    const job = await createJob({ config, directory, onNote, check: refuseCode(python) });
+    const job = await createJob({
+      config,
+      directory,
+      onNote,
+      check: refuseCode(python, { onNote }),
+    });
     const child = startChild("check", {
       ...{ interpreter, env: python.env, job: { ...job, measuresLoss: loss } },
       onMessage(message) {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { LoadOptions } from "../../protocol/engine.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { startChild, throwIfFailed } from "./child.ts";
@@ -8,12 +9,14 @@ import type { Python } from "./python.ts";
  * Refuses a model that needs code of its own, before its weights are downloaded. Only transformers
  * knows which of those that bring code need it, so that its Python is asked about them.
  */
-export function refuseCode(python: Python, signal?: AbortSignal) {
+export function refuseCode(python: Python, { signal, onNote }: LoadOptions = {}) {
   return async (folder: string): Promise<void> => {
     if (!("auto_map" in readConfig(join(folder, CONFIG_FILE)))) return;
     const child = startChild("config", {
       ...{ interpreter: python.find(), env: python.env, job: { folder } },
-      onMessage: () => undefined,
+      onMessage(message) {
+        if (message.type === "note") onNote?.(message.text);
+      },
     });
     const stop = () => void child.stop();
     signal?.addEventListener("abort", stop, { once: true });

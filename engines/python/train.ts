@@ -16,7 +16,7 @@ export async function train(python: Python, options: TrainOptions): Promise<void
   const { directory, signal, onNote } = options;
   signal.throwIfAborted();
   const interpreter = python.find();
-  const job = await createJob({ ...options, check: refuseCode(python, signal) });
+  const job = await createJob({ ...options, check: refuseCode(python, options) });
   const stopped = new AbortController();
   const child = startChild("train", {
     ...{ interpreter, env: python.env, job },

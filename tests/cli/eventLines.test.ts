@@ -175,6 +175,19 @@ it("estimates the time left from the first log on, and the speed with it, so tha
   expect(at(159).log(log(100))).toBe("step 100/100 loss 1.2346 1,235 tok/s 0s left");
 });
 
+it("estimates it from the second step on where that was quick: on a GPU, it still warms up", () => {
+  const at = createPrinter({ maxSteps: 1000 });
+  at(0).started();
+  const log = (step: number) => ({ step, loss: 1, tokensPerSecond: 10 });
+  expect(at(8).log(log(1))).not.toContain("left");
+  expect(at(10).log(log(2))).not.toContain("left");
+  expect(at(10.8).log(log(10))).toContain(" 1m 39s left");
+  const slow = createPrinter({ maxSteps: 1000 });
+  slow(0).started();
+  slow(60).log(log(1));
+  expect(slow(120).log(log(2))).toContain(" 16h 38m left");
+});
+
 it("prints the evalLoss of an evaluated step in place of the speed, so that its line is no longer", () => {
   const at = createPrinter({ maxSteps: 100 });
   expect(at(0).started({ evalRows: 1200 })).toContain("held out    1,200 rows to evaluate on");
@@ -207,13 +220,13 @@ it("keeps each line of a usual job within the box of the page, and a step's with
 });
 
 it.each([
-  [10_001, " 2h 46m left"],
-  [1_000_002, " 11d 13h left"],
+  [10_002, " 2h 46m left"],
+  [1_000_003, " 11d 13h left"],
 ])("shows hours and days when there are some: %i steps of a second", (maxSteps, left) => {
   const at = createPrinter({ maxSteps });
   at(0).started();
   at(0).log({ step: 1 });
-  expect(at(1).log({ step: 2 })).toContain(left);
+  expect(at(2).log({ step: 3 })).toContain(left);
 });
 
 it("claims no speed of a run that is over with its first step", () => {

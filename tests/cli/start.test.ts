@@ -32,7 +32,7 @@ describe("kit start", () => {
       "  steps       4 with 2 rows each",
       "  passes      1 over the data",
       step(1),
-      step(2) + pace,
+      `${step(2)}(${pace})?`,
       `checkpoint ${directory}/artifacts/step-2`,
       step(3) + pace,
       step(4) + pace,

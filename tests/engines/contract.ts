@@ -309,7 +309,9 @@ export function describeEngine(
       const dataset = { type: "jsonl", path } as const;
       const evalDataset = { type: "jsonl", path: held } as const;
       const config = engine.prepare(asked({ model: checkpoint, dataset, evalDataset }));
-      const found = asTrainingCheck(name, await engine.check({ config, loss: true }));
+      const notes: string[] = [];
+      const onNote = (note: string) => void notes.push(note);
+      const found = asTrainingCheck(name, await engine.check({ config, loss: true, onNote }));
       const [again, first] = [ROWS.length + 1, ROWS.length + 2];
       // An engine of somebody else need not look.
       if (name === "separate") return expect(found.dataset).toBeUndefined();
@@ -319,6 +321,10 @@ export function describeEngine(
         duplicates: { rows: 2, first: [`${path}:2`, `${path}:${again}`] },
         leaked: { rows: 2, first: [`${path}:1`, `${held}:1`] },
       });
+      const measuring = expect.stringContaining(
+        `measuring the loss of ${ROWS.length + 3} examples`,
+      );
+      expect(notes).toContainEqual(measuring);
       const [hardest, ...others] = found.hardest ?? [];
       expect(hardest?.where).toBe(`${path}:${first}`);
       expect(hardest?.row.map(({ text }) => text).join("")).toContain("<|assistant|>{]<|eos|>");

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
+import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -16,6 +17,8 @@ import {
 } from "../messages.ts";
 import { assertConfigFits } from "./leastTraining.ts";
 
+type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
+
 /** Trains on threads of its own, which have ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
@@ -24,6 +27,21 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
     ...options,
     check: (folder) => assertConfigFits(folder, config.lora),
   });
+  try {
+    await runOnThreads({ config, directory, source, resumeFrom }, options);
+  } finally {
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+/**
+ * Trains, or checks a training, on threads that have ended when this settles.
+ * @returns the check
+ */
+export async function runOnThreads(
+  job: Omit<TrainJob, "helpers">,
+  listeners: Listeners,
+): Promise<TrainingCheck | undefined> {
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
   /** The training's own thread, then its helpers. */
@@ -34,29 +52,22 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
         new Worker(new URL("./trainWorker.js", import.meta.url), {
           // The process's own flags, such as --input-type or --import, are not meant for this thread.
           execArgv: [],
-          workerData: {
-            config,
-            directory,
-            source,
-            resumeFrom,
-            helpers: invitations,
-          } satisfies TrainJob,
+          workerData: { ...job, helpers: invitations } satisfies TrainJob,
           transferList: invitations,
         }),
       "training",
     );
     started.push(worker);
     for (const { port2 } of channels) started.push(startHelper(port2));
-    await outcome(worker, started.slice(1), options);
+    return await outcome(worker, started.slice(1), listeners);
   } finally {
     // Interrupts a step. Safe: checkpoints are renamed into place.
     await Promise.all(started.map((thread) => thread.terminate()));
-    removePartial(join(directory, ARTIFACTS));
   }
 }
 
 /** A thread that takes part once it is invited through `port`. */
-export function startHelper(port: MessagePort): Worker {
+function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
     "training",
@@ -66,21 +77,24 @@ export function startHelper(port: MessagePort): Worker {
   return helper;
 }
 
-function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Promise<void> {
-  const { signal, onEvent, onNote } = options;
+function outcome(
+  worker: Worker,
+  helpers: Worker[],
+  { signal, onEvent, onNote }: Listeners,
+): Promise<TrainingCheck | undefined> {
   return new Promise((resolve, reject) => {
     let settled = false;
     const settle = (end: () => void) => {
       if (settled) return;
       settled = true;
-      signal.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", onAbort);
       end();
     };
-    const onAbort = () => settle(() => reject(signal.reason as Error));
-    signal.addEventListener("abort", onAbort);
+    const onAbort = () => settle(() => reject(signal?.reason as Error));
+    signal?.addEventListener("abort", onAbort);
     worker.on("message", (message: TrainMessage) => {
       if (settled) return;
-      if (message.type === "done") settle(resolve);
+      if (message.type === "done") settle(() => resolve(message.check));
       else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
       else {
         try {

@@ -1,30 +1,37 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { trainedBaseType } from "../../checkpoint/trainerState.ts";
 import { train } from "../../training/train.ts";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
-import { embeddedBackend } from "./backend.ts";
+import { type Team, embeddedBackend } from "./backend.ts";
 
-/** Runs the training in `workerData` and reports to its parent. */
-const { config, directory, source, resumeFrom, helpers } = workerData as TrainJob;
+/** Runs or checks the training in `workerData` and reports to its parent. */
+const { config, directory, source, resumeFrom, isCheck, helpers } = workerData as TrainJob;
 const send = (message: TrainMessage) => parentPort?.postMessage(message);
-const onNote = (text: string) => send({ type: "note", text });
+const team: Team = {
+  onNote: (text) => send({ type: "note", text }),
+  threads: helpers.length + 1,
+  invite: (invitation) => helpers.forEach((port) => port.postMessage(invitation)),
+};
 
 try {
-  await train(asResumed(config), directory, {
-    source,
-    resumeFrom,
-    onEvent: (event) => send({ type: "event", event }),
-    onNote,
-    planBackend: embeddedBackend({
-      onNote,
-      threads: helpers.length + 1,
-      invite: (invitation) => helpers.forEach((port) => port.postMessage(invitation)),
-    }),
-  });
-  send({ type: "done" });
+  send({ type: "done", check: await (isCheck ? check() : run()) });
 } catch (error) {
   send({ type: "failed", failure: toFailure(error, "training") });
+}
+
+async function check(): Promise<TrainingCheck> {
+  const { checkTraining } = await import("./checkTraining.ts");
+  return checkTraining({ config, source, ...team, measuring: { ...team, directory } });
+}
+
+async function run(): Promise<undefined> {
+  await train(asResumed(config), directory, {
+    ...{ source, resumeFrom, onNote: team.onNote },
+    onEvent: (event) => send({ type: "event", event }),
+    planBackend: embeddedBackend(team),
+  });
 }
 
 /** With the base's type of the training that is resumed, which may have chosen it by itself. */

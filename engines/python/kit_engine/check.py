@@ -1,5 +1,6 @@
 """Reads what a training would, and trains nothing."""
 
+import time
 from typing import Any
 
 import torch
@@ -7,6 +8,7 @@ import torch
 from .batches import IGNORED
 from .channel import Channel
 from .constants import CONSTANTS
+from .dataset import NOTE_EVERY_SECONDS
 from .examples import ExampleSet
 from .inspection import Inspection
 from .limits import decode
@@ -38,7 +40,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
         if job["config"].get("objective"):
             channel.note("no row is the hardest: before the training all are alike")
         else:
-            hardest = hardest_rows(prepared, model, inspection)
+            hardest = hardest_rows(prepared, model, inspection, channel)
     return {
         "started": started,
         "kept": prepared.kept_out(),
@@ -51,14 +53,23 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     }
 
 
-def hardest_rows(prepared: Preparation, model: Any, inspection: Inspection) -> list[dict[str, Any]]:
+def hardest_rows(
+    prepared: Preparation, model: Any, inspection: Inspection, channel: Channel
+) -> list[dict[str, Any]]:
     """As engines/training/hardestRows.ts finds them."""
     training, device = prepared.data.training, prepared.device
     count = min(CONSTANTS["mostMeasuredRows"], len(training))
+    channel.note(f"measuring the loss of {count:,} examples")
+    noted = time.monotonic()
     model.to(device.name).eval()
-    chosen = [i * len(training) // count for i in range(count)]
+    losses = []
     with torch.no_grad(), torch.autocast(device.name, torch.bfloat16, enabled=device.bf16):
-        losses = [(loss_of(training[i], model), i) for i in chosen]
+        for i in range(count):
+            if time.monotonic() - noted > NOTE_EVERY_SECONDS:
+                noted = time.monotonic()
+                channel.note(f"measuring the loss: {i} of {count:,} examples")
+            index = i * len(training) // count
+            losses.append((loss_of(training[index], model), index))
     known = [one for one in losses if one[0] is not None]
     hardest = sorted(known, key=lambda one: -one[0])[: CONSTANTS["hardestRows"]]
     return [

@@ -1,8 +1,11 @@
 """Where to compute, and in which numbers."""
 
+import platform
 from dataclasses import dataclass
 
 import torch
+
+from .environment import NEEDED, TRL, installed
 
 
 @dataclass
@@ -19,9 +22,18 @@ class Device:
         """The type of weights that are only read."""
         return torch.bfloat16 if self.bf16 else torch.float32
 
+    def numbers(self) -> str:
+        return "bfloat16" if self.bf16 else "float32"
+
+    def recorded(self) -> dict[str, str]:
+        """For a job's log: what has computed it."""
+        gpu = {"gpu": torch.cuda.get_device_name()} if self.name == "cuda" else {}
+        versions = {"python": platform.python_version(), **installed({**NEEDED, **TRL})[0]}
+        return {"device": self.name, **gpu, "numbers": self.numbers(), **versions}
+
     def described(self) -> str:
         """For people: training on the processor may be a surprise."""
-        numbers = "bfloat16" if self.bf16 else "float32"
+        numbers = self.numbers()
         if self.name == "cpu":
             return f"device cpu, {numbers}: PyTorch {torch.__version__} sees no GPU"
         which = f" ({torch.cuda.get_device_name()})" if self.name == "cuda" else ""

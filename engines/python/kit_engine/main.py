@@ -47,6 +47,7 @@ def worked(mode: str, channel: Channel) -> int:
 def work(mode: str, channel: Channel) -> None:
     """Imports torch and transformers, which takes seconds, only now."""
     inbox = Inbox()
+    channel.note("loading PyTorch")
     if mode == "train":
         from .train import train
 

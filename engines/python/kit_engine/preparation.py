@@ -50,6 +50,7 @@ class Preparation:
             "fingerprint": self.data.fingerprint,
             "maxSteps": self.steps,
             "epochs": self.epochs_at(self.steps),
+            "environment": self.device.recorded(),
         }
 
     def kept_out(self) -> dict[str, int]:

@@ -20,6 +20,7 @@ print(
         {
             "gpu": gpu.described(),
             "float32": find_device(False).described(),
+            "recorded": gpu.recorded(),
             "apple": Device("mps", False).described(),
             "plans": plans,
         }

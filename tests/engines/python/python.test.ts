@@ -147,7 +147,13 @@ describe.runIf(hasPython)("with Python", () => {
         fingerprint: expect.any(String),
         ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
       };
-      expect(theirs.started).toEqual({ ...ours.started, ...fingerprints });
+      const environment = {
+        ...{ device: "cpu", numbers: "float32", python: expect.stringMatching(/^3\./) as string },
+        ...{ torch: expect.any(String) as string, transformers: expect.any(String) as string },
+        ...{ peft: expect.any(String) as string, accelerate: expect.any(String) as string },
+        trl: expect.any(String) as string,
+      };
+      expect(theirs.started).toEqual({ ...ours.started, ...fingerprints, environment });
       const near = (value: number | null | undefined, by: number): unknown =>
         typeof value === "number" ? expect.closeTo(value, digitsOf(value * by)) : value;
       expect(theirs.steps).toEqual(
@@ -362,8 +368,13 @@ describe.runIf(hasPython)("with Python", () => {
     expect(notes).toEqual([
       `warning: an empty answer or text in 1 of 2 rows\n  the first is ${path}:2`,
       expect.stringMatching(/^Python 3\S+, torch \S+, .+ from python\(\{ path \}\)\)$/),
+      "loading PyTorch",
       expect.stringMatching(/^device cpu, float32: PyTorch \S+ sees no GPU$/),
     ]);
+    notes.length = 0;
+    const loaded = await engine.load(model, { onNote: (note) => notes.push(note) });
+    await loaded.close();
+    expect(notes).toEqual(["loading PyTorch"]);
   });
 
   it("learns the answers that a chat template shows, each up to its end", async () => {
@@ -415,6 +426,10 @@ describe.runIf(hasPython)("with Python", () => {
       gpu: "device cuda (NVIDIA H200), bfloat16",
       float32: "device cuda (NVIDIA H200), float32",
       apple: "device mps, float32",
+      recorded: expect.objectContaining({
+        ...{ device: "cuda", gpu: "NVIDIA H200", numbers: "bfloat16" },
+        torch: expect.stringMatching(/^\d/) as string,
+      }),
       plans: [true, false],
     });
   });

@@ -4,6 +4,7 @@ import type { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import { learns } from "../../training/preferences.ts";
+import { createEmbeddedEngine } from "../built.ts";
 import { dataOf, losses, run, tinyConfig } from "../run.ts";
 import { useThreads, watchHelpers } from "../threads.ts";
 
@@ -51,6 +52,24 @@ test("a helper thread that exits unexpectedly fails the training with one clear 
       "A helper thread exited unexpectedly (code 1). Try again, or set KIT_THREADS=1 to train without helpers.",
   });
   expect(helpers).toHaveLength(2);
+});
+
+test("so does one that is lost while a check measures losses", async () => {
+  useThreads(2);
+  // Once the others count on it.
+  const broken = (file: string) => `const { add } = Atomics;
+    Atomics.add = (...words) => {
+      add(...words);
+      throw new Error("broken");
+    };
+    void import(${JSON.stringify(file)});`;
+  watchHelpers(() => {}, broken);
+  const checked = createEmbeddedEngine().check({ config: tinyConfig(), loss: true });
+  await expect(checked).rejects.toMatchObject({
+    code: "WORKER_FAILED",
+    message:
+      "A helper thread exited unexpectedly (broken). Try again, or set KIT_THREADS=1 to train without helpers.",
+  });
 });
 
 test("a helper thread that cannot start fails the training with one clear sentence", async () => {
