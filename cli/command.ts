@@ -1,6 +1,9 @@
 import type * as typed from "@commander-js/extra-typings";
 import * as commander from "commander";
 import { LAST_PORT } from "../protocol/address.ts";
+import { type TemplateKwargs, problemOfKwargs } from "../protocol/chat.ts";
+import { messageOf } from "../protocol/error.ts";
+import { parseJson } from "../protocol/json.ts";
 import { SAMPLING } from "../protocol/sampling.ts";
 
 /** As `commander`'s, but its action's options are typed by their definitions. */
@@ -38,6 +41,19 @@ export const parseMost = parser({
   expected: "a whole number of at least 0",
   holds: (value) => Number.isSafeInteger(value),
 });
+
+/** Variables of a chat template as JSON. */
+export function parseKwargs(text: string): TemplateKwargs {
+  let kwargs: unknown;
+  try {
+    kwargs = parseJson(text);
+  } catch (error) {
+    throw new commander.InvalidArgumentError(`It is not valid JSON: ${messageOf(error)}`);
+  }
+  const problem = problemOfKwargs(kwargs ?? []);
+  if (problem !== undefined) throw new commander.InvalidArgumentError(`It ${problem}.`);
+  return kwargs as TemplateKwargs;
+}
 
 /** Parses an option's value, which is never negative. */
 function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {

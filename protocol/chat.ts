@@ -69,11 +69,28 @@ export interface Message {
   [other: string]: unknown;
 }
 
-/** What a chat template writes. */
-export interface Conversation {
-  messages: readonly Message[];
+/** What a chat template gets beside messages. */
+export interface TemplateInput {
+  /** What the assistant may call. Default: none. */
   tools?: readonly Tool[];
+  /** Variables of the template, such as `enable_thinking`, by their names there. Default: none. */
+  chat_template_kwargs?: TemplateKwargs;
 }
+
+/** What a chat template writes. */
+export interface Conversation extends TemplateInput {
+  messages: readonly Message[];
+}
+
+/** Variables of a chat template by their names, as `apply_chat_template` of `transformers` takes them. */
+export type TemplateKwargs = Readonly<Record<string, unknown>>;
+
+/** What `apply_chat_template` takes for itself. */
+const OWN_KWARGS = [
+  ...["conversation", "messages", "tools", "chat_template", "add_generation_prompt"],
+  ...["continue_final_message", "tokenize", "padding", "truncation", "max_length"],
+  ...["return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs"],
+];
 
 /** Keys that chat templates of the field read as they are. */
 const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
@@ -159,6 +176,16 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
   } catch {
     return undefined;
   }
+}
+
+/** What is wrong with variables of a chat template, after their name; undefined for good ones, or none. */
+export function problemOfKwargs(kwargs: unknown): string | undefined {
+  if (!isSet(kwargs)) return undefined;
+  if (!isRecord(kwargs)) return 'must be an object, such as {"enable_thinking":false}';
+  const own = OWN_KWARGS.find((name) => Object.hasOwn(kwargs, name));
+  return own === undefined
+    ? undefined
+    : `has ${JSON.stringify(own)}, which is no variable of a chat template`;
 }
 
 /** What is wrong with a row's or a request's tools; undefined for good ones, or none. */

@@ -1,4 +1,4 @@
-import type { ChatMessage, Tool } from "./chat.ts";
+import type { ChatMessage, TemplateInput } from "./chat.ts";
 import { isUrl } from "./url.ts";
 
 /**
@@ -40,8 +40,8 @@ export interface DatasetMessage extends ChatMessage {
 
 /** A row to learn from. */
 export type DatasetRow =
-  | { messages: readonly DatasetMessage[]; tools?: readonly Tool[] }
-  | { prompt: string; completion: string; tools?: readonly Tool[] }
+  | ({ messages: readonly DatasetMessage[] } & TemplateInput)
+  | ({ prompt: string; completion: string } & TemplateInput)
   | { text: string };
 
 /** Words, or the messages of a conversation. */
@@ -49,19 +49,17 @@ type Words = string | readonly ChatMessage[];
 
 /** A row to learn from with the objective `"dpo"`: two answers, the better one chosen. */
 export type PairRow =
-  | { prompt: Words; chosen: Words; rejected: Words; tools?: readonly Tool[] }
-  | { chosen: readonly ChatMessage[]; rejected: readonly ChatMessage[]; tools?: readonly Tool[] }
+  | ({ prompt: Words; chosen: Words; rejected: Words } & TemplateInput)
+  | ({ chosen: readonly ChatMessage[]; rejected: readonly ChatMessage[] } & TemplateInput)
   | {
-      input: { messages: readonly ChatMessage[]; tools?: readonly Tool[] };
+      input: { messages: readonly ChatMessage[] } & TemplateInput;
       preferred_output: readonly ChatMessage[];
       non_preferred_output: readonly ChatMessage[];
     };
 
 /** A row to learn from with the objective `"kto"`: an answer, and whether it is good. */
-export type JudgedRow = { label: boolean; tools?: readonly Tool[] } & (
-  | { prompt: Words; completion: Words }
-  | { messages: readonly ChatMessage[] }
-);
+export type JudgedRow = { label: boolean } & TemplateInput &
+  ({ prompt: Words; completion: Words } | { messages: readonly ChatMessage[] });
 
 /** A row of any objective. */
 export type AnyRow = DatasetRow | PairRow | JudgedRow;

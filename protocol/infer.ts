@@ -1,4 +1,4 @@
-import type { ChatMessage, Tool, ToolCall } from "./chat.ts";
+import type { ChatMessage, TemplateKwargs, Tool, ToolCall } from "./chat.ts";
 
 /** A conversation or a bare text to continue, and how to choose the tokens. */
 export type InferRequest = (
@@ -53,6 +53,16 @@ export type InferRequest = (
   parallelToolCalls?: boolean;
   /** Log probabilities of each token of the answer, and of so many of the likeliest in its place: 0 to 20. Default: none. */
   logprobs?: number;
+  /**
+   * Variables of the model's chat template, by their names there. Default: none.
+   * @example chatTemplateKwargs: { enable_thinking: false }
+   */
+  chatTemplateKwargs?: TemplateKwargs;
+  /**
+   * Leaves out what the model's chat template does not write of messages, such as a system message, as a training
+   * does. Default: false, it is refused.
+   */
+  lenient?: boolean;
   /** Aborting it rejects the answer with its reason. Default: none. */
   signal?: AbortSignal;
 };

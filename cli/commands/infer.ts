@@ -1,6 +1,6 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { InferResult } from "../../protocol/infer.ts";
+import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
@@ -8,6 +8,7 @@ import {
   Option,
   createCommand,
   examples,
+  parseKwargs,
   parseMaxTokens,
   parseSeed,
   parseTemperature,
@@ -46,6 +47,11 @@ export const command = createCommand("infer")
     parseTopP,
   )
   .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)
+  .option(
+    "--chat-template-kwargs <json>",
+    'variables of the model\'s chat template, such as {"enable_thinking":false}',
+    parseKwargs,
+  )
   .addOption(
     new Option(
       "--quantize <type>",
@@ -61,13 +67,14 @@ export const command = createCommand("infer")
       "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
     }),
   )
-  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...given }) => {
+  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "PROMPT_INVALID",
         "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
       );
     }
+    const { chatTemplateKwargs, ...given } = options;
     const project = enterProject(folder);
     process.stdout.on("error", (error: NodeJS.ErrnoException) => {
       // Nobody reads the other answers, as behind `head`, or they are lost.
@@ -82,13 +89,19 @@ export const command = createCommand("infer")
       const limit = given.maxTokens === undefined ? await answerLimit(directory) : undefined;
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
       const noteCut = createCutNote(limit);
+      const asked = (request: InferRequest): InferRequest => ({
+        ...{ ...request, ...sampling },
+        ...(chatTemplateKwargs && {
+          chatTemplateKwargs: { ...chatTemplateKwargs, ...request.chatTemplateKwargs },
+        }),
+      });
       const answer = async ({ request, print }: Question): Promise<string> => {
-        const result = await model.infer({ ...request, ...sampling });
+        const result = await model.infer(asked(request));
         noteCut(result);
         return print(result);
       };
       const showAsItComes = async ({ request }: Question): Promise<void> => {
-        const stream = model.stream({ ...request, ...sampling });
+        const stream = model.stream(asked(request));
         for await (const part of stream) printPart(part);
         print("");
         noteCut(await stream.result);

@@ -1,8 +1,10 @@
 import {
   type ChatMessage,
   type Message,
+  type TemplateKwargs,
   asMessage,
   asTools,
+  problemOfKwargs,
   problemOfMessage,
   problemOfTools,
 } from "../../protocol/chat.ts";
@@ -85,15 +87,20 @@ function requestOf(row: Record<string, unknown>): InferRequest {
   const wrong = problemOfTools(row);
   if (wrong !== undefined) throw invalid(wrong);
   const tools = asTools(row["tools"]);
+  const given = row["chat_template_kwargs"] ?? undefined;
+  const wrongKwargs = problemOfKwargs(given);
+  if (wrongKwargs !== undefined) throw invalid(`"chat_template_kwargs" ${wrongKwargs}`);
+  const kwargs = given !== undefined && { chatTemplateKwargs: given as TemplateKwargs };
+  const beside = { ...(tools && { tools }), ...kwargs };
   if (row["messages"] !== undefined && row["messages"] !== null) {
     const messages = messagesOf(row, "messages");
     const asked = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
     if (asked.length === 0) throw invalid('"messages" has no question');
-    return { messages: asked, ...(tools && { tools }) };
+    return { messages: asked, ...beside };
   }
   if (prompt === undefined || prompt === null) throw invalid('no "prompt" or "messages"');
-  if (typeof prompt === "string" && !tools && !hasSystem(row)) return { prompt };
-  return { messages: messagesOf(row, "prompt"), ...(tools && { tools }) };
+  if (typeof prompt === "string" && !tools && !hasSystem(row)) return { prompt, ...kwargs };
+  return { messages: messagesOf(row, "prompt"), ...beside };
 }
 
 /** A conversation that a row has under a name, after the system's text beside it. */

@@ -8,6 +8,7 @@ import { chooseAnswer } from "./choices.ts";
 import { atFault } from "./fault.ts";
 import { refuseLongPrompt, tooLong } from "./promptLength.ts";
 import type { Reader } from "./reader.ts";
+import { refuseUnwritten } from "./refuseUnwritten.ts";
 
 /** A model that can be asked. */
 export interface Generator {
@@ -54,6 +55,7 @@ export function createAnswers(generator: Generator) {
   ): Promise<InferResult> {
     const request = withoutHiddenTools(asked);
     refuseLongPrompt(request, context);
+    refuseUnwritten(request, tokenizer);
     const prompt = tokenizer.promptTokens(request, promptStyle);
     if (prompt.length === 0) {
       throw new KitError(

@@ -15,8 +15,10 @@ export function tooLong({ messages }: Pick<InferRequest, "messages">): RequestFa
  * @param context of the model, in tokens
  * @throws KitError `REQUEST_INVALID`
  */
-export function refuseLongPrompt({ prompt, messages, tools }: InferRequest, context: number): void {
-  const length = (prompt ?? stringifyJson([messages, tools]) ?? "").length;
+export function refuseLongPrompt(request: InferRequest, context: number): void {
+  const { prompt, messages, tools, chatTemplateKwargs: kwargs } = request;
+  const beside = kwargs && stringifyJson(kwargs);
+  const length = (prompt ?? stringifyJson([messages, tools]) ?? "").length + (beside ?? "").length;
   const most = context * CHARACTERS_A_TOKEN;
   if (length <= most) return;
   throw new KitError(

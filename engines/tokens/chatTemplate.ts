@@ -31,13 +31,13 @@ export function createRender(
   function rendering(date: Date | undefined) {
     return (conversation: Conversation, opens = false): string => {
       assertTaken(conversation, knows);
-      const { messages, tools } = conversation;
+      const { messages, tools, chat_template_kwargs: kwargs } = conversation;
       const written = (all: readonly Message[]) =>
         template(
           {
-            ...specials,
             // Python has none of what is missing; null is none.
-            ...{ messages: all.map(adapted), tools: tools ?? null, documents: null },
+            ...{ ...specials, documents: null, ...kwargs },
+            ...{ messages: all.map(adapted), tools: tools ?? null },
             add_generation_prompt: opens,
           },
           budgetOf(conversation),

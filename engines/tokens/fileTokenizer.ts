@@ -127,7 +127,7 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
   }
 
   function promptTokens(request: InferRequest, style: PromptStyle, begun = ""): number[] {
-    const { prompt = "", raw, tools } = request;
+    const { prompt = "", raw, tools, chatTemplateKwargs: kwargs } = request;
     const messages = request.messages?.map(asMessage);
     if (!render) {
       if (tools) throw withoutTools();
@@ -135,7 +135,10 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     }
     const isText = raw || style === "text" || (!tools && markup.isRendered(prompt));
     if (!messages && isText) return encodeText(prompt + begun);
-    const conversation = messages ? { messages, ...(tools && { tools }) } : question(prompt);
+    const conversation = {
+      ...(messages ? { messages, ...(tools && { tools }) } : question(prompt)),
+      ...(kwargs && { chat_template_kwargs: kwargs }),
+    };
     return encode(renderOpen(render, conversation) + begun, false);
   }
 

@@ -20,12 +20,12 @@ const AGAIN = 16;
 const ITEMS_A_STEP = 16;
 
 /** For a conversation of this size, whatever the template says. */
-export function budgetOf({ messages, tools = [] }: Conversation): Budget {
+export function budgetOf({ messages, tools, chat_template_kwargs: kwargs }: Conversation): Budget {
   const sizeOf = ({ content = "", tool_calls: calls = [] }: Message) =>
     content.length + (calls.length > 0 ? (stringifyJson(calls) ?? "").length : 0);
   const said =
     messages.reduce((sum, message) => sum + sizeOf(message), 0) +
-    (tools.length > 0 ? (stringifyJson(tools) ?? "").length : 0);
+    (tools || kwargs ? (stringifyJson([tools, kwargs]) ?? "").length : 0);
   return {
     steps: LEAST.steps + STEPS_A_MESSAGE * messages.length + AGAIN * said,
     characters: LEAST.characters + AGAIN * said,

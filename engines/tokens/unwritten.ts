@@ -15,6 +15,27 @@ export function partsOf({ role, content, ...others }: Message, turn: number): Pa
   return [turn === 0 ? "system" : "later system"];
 }
 
+const NAMES: Partial<Record<Part, string>> = {
+  system: "the system message",
+  "later system": "the system message after the first message",
+  tool: "what tools return",
+};
+
+/** A part in words. */
+export function nameOf(part: Part): string {
+  return NAMES[part] ?? JSON.stringify(part);
+}
+
+/** What to do about a part that a template leaves out. */
+export function adviceOn(part: Part, isUnwritten: (part: Part) => boolean): string {
+  if (part === "tool") return "use a model whose template takes tools, or a user's message";
+  if (part === "later system") return "write all of it in the first message";
+  if (part === "system") return "write it in the first user's message";
+  const read = REASONING.find((key) => !isUnwritten(key));
+  if (read !== undefined) return `call it ${JSON.stringify(read)}, which it writes`;
+  return 'write it in "content", or leave it out';
+}
+
 /** Whether a chat template writes nothing of a part, wherever a conversation has it. Without one, words are written. */
 export function createUnwritten(render: Render | undefined): (part: Part) => boolean {
   const known = new Map<Part, boolean>();

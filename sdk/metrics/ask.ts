@@ -37,12 +37,14 @@ export interface AskOptions {
 /** What a row asks; undefined for one without an answer in words, such as a text or a call of a tool. */
 export function questionOf(row: DatasetRow): Question | undefined {
   if ("text" in row) return undefined;
-  const tools = row.tools && { tools: row.tools };
+  const { tools: offered, chat_template_kwargs: kwargs } = row;
+  const tools = offered && { tools: offered };
+  const variables = kwargs && { chatTemplateKwargs: kwargs };
   if ("completion" in row) {
     const { prompt, completion } = row;
     const request = tools
-      ? { messages: [{ role: "user" as const, content: prompt }], ...tools }
-      : { prompt };
+      ? { messages: [{ role: "user" as const, content: prompt }], ...tools, ...variables }
+      : { prompt, ...variables };
     return { request, input: prompt, expected: completion };
   }
   const { messages } = row;
@@ -50,7 +52,8 @@ export function questionOf(row: DatasetRow): Question | undefined {
   const expected = textOf(messages[at]);
   const asked = messages.slice(0, at);
   if (expected === undefined || asked.length === 0) return undefined;
-  return { request: { messages: asked, ...tools }, input: textOf(asked.at(-1)) ?? "", expected };
+  const request = { messages: asked, ...tools, ...variables };
+  return { request, input: textOf(asked.at(-1)) ?? "", expected };
 }
 
 function textOf(message: ChatMessage | undefined): string | undefined {
@@ -80,7 +83,8 @@ export async function askRows(
     const known = kept?.find(request);
     if (known !== undefined) return known;
     try {
-      const answer = await model.infer({ ...request, signal });
+      const lenient = request.messages && { lenient: true };
+      const answer = await model.infer({ ...request, ...lenient, signal });
       kept?.keep(request, answer);
       return answer.text;
     } catch (error) {

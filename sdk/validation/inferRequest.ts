@@ -1,5 +1,11 @@
 import { inspect } from "node:util";
-import { asMessage, asTools, problemOfMessage, problemOfTools } from "../../protocol/chat.ts";
+import {
+  asMessage,
+  asTools,
+  problemOfKwargs,
+  problemOfMessage,
+  problemOfTools,
+} from "../../protocol/chat.ts";
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
@@ -23,6 +29,8 @@ const OPTIONS = Object.keys({
   toolChoice: true,
   parallelToolCalls: true,
   logprobs: true,
+  chatTemplateKwargs: true,
+  lenient: true,
   signal: true,
 } satisfies Record<keyof InferRequest, true>);
 
@@ -68,6 +76,13 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
     const value = numbers[name];
     if (value === undefined || (typeof value === "number" && holds(value))) continue;
     throw problem(`needs ${expected} as its ${name}`);
+  }
+  if (!["undefined", "boolean"].includes(typeof numbers["lenient"])) {
+    throw problem("needs true or false as its lenient", "lenient");
+  }
+  const wrongKwargs = problemOfKwargs(numbers["chatTemplateKwargs"]);
+  if (wrongKwargs !== undefined) {
+    throw problem(`was given chatTemplateKwargs, which ${wrongKwargs}`, "chatTemplateKwargs");
   }
   const wrongAnswer = problemOfAnswer(request as Record<string, unknown>);
   if (wrongAnswer !== undefined) throw problem(...wrongAnswer);

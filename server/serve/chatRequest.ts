@@ -1,7 +1,9 @@
 import {
   type ChatMessage,
+  type TemplateKwargs,
   type Tool,
   asTools,
+  problemOfKwargs,
   problemOfMessage,
   problemOfTools,
 } from "../../protocol/chat.ts";
@@ -13,6 +15,7 @@ import { type Body, type NumberRange, booleanOf, fieldOf, numberOf } from "./fie
 import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
+const KWARGS = "chat_template_kwargs";
 const MOST_TOP = 20;
 const TOP: NumberRange = {
   expected: `a whole number from 0 to ${MOST_TOP}`,
@@ -38,7 +41,7 @@ export function chatRequest(body: Body): Asked {
     ...defined({ tools, toolChoice }),
     ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
     ...form,
-    ...defined({ logprobs: logprobsOf(body) }),
+    ...defined({ logprobs: logprobsOf(body), chatTemplateKwargs: kwargsOf(body) }),
   };
   return { ...delivery, names: { ...names, toolChoice: "tool_choice" }, requests: [request] };
 }
@@ -53,6 +56,13 @@ function messagesOf(body: Body): ChatMessage[] {
     if (problem !== undefined) throw invalid(`messages[${at}]`, `messages[${at}] ${problem}.`);
   }
   return messages as ChatMessage[];
+}
+
+function kwargsOf(body: Body): TemplateKwargs | undefined {
+  const kwargs = fieldOf(body, KWARGS);
+  const problem = problemOfKwargs(kwargs);
+  if (problem !== undefined) throw invalid(KWARGS, `${KWARGS} ${problem}.`);
+  return kwargs as TemplateKwargs | undefined;
 }
 
 function toolsOf(body: Body): readonly Tool[] | undefined {

@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHATML, LLAMA3, saveBaseModel } from "../baseModel.ts";
 import { jsonl } from "../engines/embedded/scratch.ts";
-import { createTinyProject, runKit, tinySource } from "../kit.ts";
+import { CLI, createTinyProject, runKit, tinySource } from "../kit.ts";
 
 const LLAMA = {
   specials: [
@@ -125,6 +126,91 @@ test("kit infer reads a rendered prompt as it is", async () => {
   const [rendered, plain] = [await ask(PROMPT), await ask("Hi")];
   expect(rendered.code).toBe(0);
   expect(rendered.stdout).toBe(plain.stdout);
+});
+
+function inferIn(cwd: string, args: string[], input: string) {
+  const words = [CLI, "infer", "./model", "--max-tokens", "12", ...args];
+  return spawnSync(process.execPath, words, { cwd, input, encoding: "utf8" });
+}
+
+/** As Qwen3's, in short. */
+const THINKING = CHATML.replace(
+  "assistant\n{% endif %}",
+  "assistant\n{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}",
+);
+const OFF = '{"enable_thinking":false}';
+
+test("variables of the chat template reach it, by the flag and in a row, which comes first", () => {
+  const project = createTinyProject();
+  saveBaseModel(join(project, "model"), { ...QWEN, template: THINKING });
+  const infer = (args: string[], input = "") => {
+    const ran = inferIn(project, args, input);
+    expect(ran).toMatchObject({ status: 0, stderr: "" });
+    return ran.stdout;
+  };
+  const opened = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
+  const [thinks, not] = [infer([opened]), infer([`${opened}<think>\n\n</think>\n\n`])];
+  expect(thinks).not.toBe(not);
+  expect(infer(["Hi"])).toBe(thinks);
+  expect(infer(["Hi", "--chat-template-kwargs", OFF])).toBe(not);
+  const messages = [{ role: "user", content: "Hi" }];
+  const kwargs = (value: unknown) => ({ chat_template_kwargs: { enable_thinking: value } });
+  const rows = [
+    { prompt: "Hi" },
+    { prompt: "Hi", ...kwargs(true) },
+    { messages, ...kwargs(false) },
+    { messages, ...kwargs(true) },
+    { messages, chat_template_kwargs: null },
+  ];
+  const answers = infer(["--jsonl", "--chat-template-kwargs", OFF], jsonl(rows))
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { answer: string }).answer);
+  const [off, on] = [not, thinks].map((text) => text.trim());
+  expect(answers.map((text) => text.trim())).toEqual([off, on, off, on, off]);
+});
+
+test.each([
+  [
+    "{oops",
+    /^error: .*'--chat-template-kwargs <json>' argument '\{oops' is invalid\. It is not valid JSON: /,
+  ],
+  ["[]", /It must be an object, such as \{"enable_thinking":false\}\.$/m],
+  ['{"tools":[]}', /It has "tools", which is no variable of a chat template\.$/m],
+])("wrong variables of a chat template are told: %s", async (given, message) => {
+  const project = createTinyProject();
+  const { code, stderr } = await runKit(project, [
+    ...["infer", "./model", "Hi", "--chat-template-kwargs", given],
+  ]);
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(message);
+});
+
+test("what the model's chat template leaves out of a question is refused, in a row by its line", () => {
+  const project = createTinyProject();
+  const template = CHATML.replace(
+    "{% for m in messages %}",
+    "$&{% if m.role != 'system' %}",
+  ).replace("{% endfor %}", "{% endif %}$&");
+  saveBaseModel(join(project, "model"), { ...QWEN, template });
+  const user = { role: "user", content: "2 + 2?" };
+  const rows = [
+    { messages: [{ role: "system", content: "Be short." }, user] },
+    { messages: [user, { role: "assistant", content: "4", thinking: "Four." }, user] },
+    { messages: [user] },
+  ];
+  const { status, stdout, stderr } = inferIn(project, ["--jsonl"], jsonl(rows));
+  expect(status).toBe(1);
+  expect(stderr.split("\n").slice(0, 2)).toEqual([
+    "kit: line 1: The model's chat template leaves out the system message in messages[0]: write it in the first user's message.",
+    'kit: line 2: The model\'s chat template leaves out "thinking" in messages[1]: write it in "content", or leave it out.',
+  ]);
+  expect(stdout.split("\n").map((line) => line.includes('"answer"'))).toEqual([
+    false,
+    false,
+    true,
+    false,
+  ]);
 });
 
 test("what the model's chat template leaves out of a message is warned of", async () => {

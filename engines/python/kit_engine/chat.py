@@ -31,6 +31,8 @@ WITHOUT_TOOLS = (
 class Conversation(NamedTuple):
     messages: list[Message]
     tools: list[dict[str, Any]] | None = None
+    # Variables of the chat template.
+    kwargs: dict[str, Any] | None = None
 
 
 def problem_of_message(message: Any) -> str | None:

@@ -83,8 +83,8 @@ def is_ended(ids: list[int], tokenizer: Any) -> bool:
 
 def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
     """The prompt of a question and an answer that was rendered by a chat template before."""
-    messages, tools = conversation
-    if [one["role"] for one in messages] != ["user", "assistant"] or tools:
+    messages = conversation.messages
+    if [one["role"] for one in messages] != ["user", "assistant"] or conversation.tools:
         return None
     prompt, is_call = messages[0]["content"] or "", "tool_calls" in messages[1]
     return prompt if not is_call and markup_of(tokenizer).is_rendered(prompt) else None
@@ -121,7 +121,7 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     whole = masked(conversation, answers, tokenizer)
     if whole:
         return [whole]
-    parts = [(Conversation(messages[: i + 1], conversation.tools), i) for i in answers]
+    parts = [(conversation._replace(messages=messages[: i + 1]), i) for i in answers]
     tokens = [masked(part, [i], tokenizer) for part, i in parts]
     if any(one is None for one in tokens):
         raise KitError(
@@ -163,12 +163,13 @@ def answer_spans(
     conversation: Conversation, answers: list[int], text: str, tokenizer: Any
 ) -> list[tuple[int, int]] | None:
     """The characters of each answer: from the opened turn's end to the turn's."""
-    messages, tools = conversation
+    messages = conversation.messages
     spans: list[tuple[int, int]] = []
     for i in answers:
-        opened = render(Conversation(messages[:i], tools), tokenizer, opens=True)
+        opened = render(conversation._replace(messages=messages[:i]), tokenizer, opens=True)
         is_last = i + 1 == len(messages)
-        closed = text if is_last else render(Conversation(messages[: i + 1], tools), tokenizer)
+        part = conversation._replace(messages=messages[: i + 1])
+        closed = text if is_last else render(part, tokenizer)
         if not (text.startswith(closed) and closed.startswith(opened)):
             return None
         spans.append((len(opened), len(closed)))
@@ -192,7 +193,7 @@ def render(
                 tokenize=False,
                 add_generation_prompt=opens,
                 continue_final_message=goes_on,
-                **told(tokenizer),
+                **{**told(tokenizer), **(conversation.kwargs or {})},
             )
         return str(rendered)
 

@@ -7,6 +7,7 @@ from .limits import encode
 from .markup import markup_of
 from .masks import render
 from .text_encoder import encode_text
+from .unwritten import refuse_unwritten
 
 
 def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list[int]:
@@ -23,8 +24,12 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
             return encode_text(prompt + begun, tokenizer)
         messages = [{"role": "user", "content": request["prompt"]}]
     conversation = Conversation(
-        [as_message(message) for message in messages], request.get("tools") or None
+        [as_message(message) for message in messages],
+        request.get("tools") or None,
+        request.get("chatTemplateKwargs"),
     )
+    if not request.get("lenient"):
+        refuse_unwritten(conversation.messages, tokenizer)
     if tokenizer.chat_template is None:
         if conversation.tools:
             raise without_tools()

@@ -12,7 +12,7 @@ from .markup import markup_of
 from .masks import Tokens, is_ended, rendered_prompt
 from .pairs import Pair
 from .rows import Row
-from .unwritten import NAMES, Unwritten, parts_of
+from .unwritten import Unwritten, name_of, parts_of
 
 # Last tokens of an answer that are shown, a count.
 SHOWN = 12
@@ -77,9 +77,9 @@ class RowNotes:
             )
         for kind, (_, part, where) in self.found.items():
             if kind.startswith("unwritten "):
-                named = NAMES.get(part) or f'"{part}"'
                 notes.append(
-                    f"warning: the model's chat template leaves out {named} of {self._of(kind)}\n"
+                    f"warning: the model's chat template leaves out {name_of(part)} of "
+                    f"{self._of(kind)}\n"
                     f"  the first is {where}\n  {self.is_unwritten.advice(part)}"
                 )
         if "unended" in self.found:

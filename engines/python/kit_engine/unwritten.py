@@ -42,11 +42,34 @@ RESULT = {"role": "tool", "content": PROBE, "name": "look", "tool_call_id": "cal
 def parts_of(messages: list[Message]) -> Iterable[str]:
     """Of the parts that messages have, those that a template may leave out."""
     for turn, message in enumerate(messages):
-        role = message["role"]
-        if role == "assistant":
-            yield from (key for key in REASONING if is_text(message.get(key)))
-        elif role != "user" and is_text(message["content"]):
-            yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
+        yield from parts_at(turn, message)
+
+
+def parts_at(turn: int, message: Message) -> Iterable[str]:
+    role = message["role"]
+    if role == "assistant":
+        yield from (key for key in REASONING if is_text(message.get(key)))
+    elif role != "user" and is_text(message["content"]):
+        yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
+
+
+def refuse_unwritten(messages: list[Message], tokenizer: Any) -> None:
+    """:raises KitError: for a part of a question that the template would leave out"""
+    is_unwritten: Unwritten | None = getattr(tokenizer, "kit_unwritten", None)
+    if is_unwritten is None:
+        is_unwritten = tokenizer.kit_unwritten = Unwritten(tokenizer)
+    for i, message in enumerate(messages):
+        for part in filter(is_unwritten, parts_at(i, message)):
+            raise KitError(
+                "REQUEST_INVALID",
+                f"The model's chat template leaves out {name_of(part)} in messages[{i}]: "
+                f"{is_unwritten.advice(part)}.",
+                {"option": f"messages[{i}]"},
+            )
+
+
+def name_of(part: str) -> str:
+    return NAMES.get(part, f'"{part}"')
 
 
 class Unwritten:
@@ -67,7 +90,7 @@ class Unwritten:
         read = next((key for key in REASONING if not self(key)), None)
         if read:
             return f'call it "{read}", which it writes'
-        return 'write it in "content" to learn it, or leave it out'
+        return 'write it in "content", or leave it out'
 
     def _leaves_out(self, part: str) -> bool:
         """A template that refuses a part leaves nothing out."""

@@ -235,9 +235,7 @@ test.each(REFUSED)(
   "what an answer is not held to is refused by its name: %s in %j",
   (name, schema) => {
     const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
-    expect(begin).toThrow(
-      new RegExp(`^No answer can be held to .*"${name.replace("$", "\\$")}"`),
-    );
+    expect(begin).toThrow(new RegExp(`^No answer can be held to .*"${name.replace("$", "\\$")}"`));
   },
 );
 

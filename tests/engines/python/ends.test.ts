@@ -177,9 +177,9 @@ describe.runIf(hasPython)("with Python", () => {
       of("the system message after the first message", 2, "write all of it in the first message"),
       of("what tools return", 3, "use a model whose template takes tools, or a user's message"),
       of('"thinking"', 4, 'call it "reasoning_content", which it writes'),
-      of('"reasoning_content"', 5, 'write it in "content" to learn it, or leave it out'),
+      of('"reasoning_content"', 5, 'write it in "content", or leave it out'),
     ];
-    const unread = of('"thinking"', 4, 'write it in "content" to learn it, or leave it out');
+    const unread = of('"thinking"', 4, 'write it in "content", or leave it out');
     const cases: [template: string, notes: string[]][] = [
       // Two roles alone.
       [

@@ -25,6 +25,8 @@ const OPTIONS = `
   model: { layers: 1, heads: 2, width: 32, context: 128 },
   maxSteps: 60, batchSize: 12, learningRate: 0.02, warmupSteps: 0,
 `;
+/** Tells the model not to think, and leaves out what the system says. */
+const THINKING = `{% for m in messages %}{% if m.role != "system" %}<|im_start|>{{ m.content }}<|im_end|>{% endif %}{% endfor %}{% if enable_thinking is defined and not enable_thinking %}<|im_start|>do not think<|im_end|>{% endif %}`;
 const ask = (content: string) => [{ role: "user" as const, content }];
 const Answer = z.object({ kind: z.enum(["even", "odd"]), sure: z.boolean() });
 
@@ -36,6 +38,7 @@ beforeEach(async () => {
   const made = createTinyProject(tinySource({ name: "numbers", options: OPTIONS }), files);
   saveToolModel(join(made, "tools"));
   saveToolModel(join(made, "talker"), { context: 8192 });
+  saveToolModel(join(made, "thinker"), { template: THINKING });
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-clients-")));
   cpSync(made, folder, { recursive: true });
   expect(await runKit(folder, ["start"])).toMatchObject({ code: 0 });
@@ -109,6 +112,36 @@ describe("the openai package, with nothing changed but baseURL", () => {
     expect(streamed).toMatchObject({ function: { name: "look" } });
   });
 
+  it("understands what other servers take in the body", async () => {
+    const client = openai(await startServe(project, ["thinker"]));
+    const create = (more: object) =>
+      client.chat.completions.create({
+        ...{ model: "thinker", messages: ask("7"), max_tokens: 60, ...more },
+      });
+    const contentOf = async (more: object) => (await create(more)).choices[0]?.message.content;
+    expect(await contentOf({ guided_choice: ["yes", "no"] })).toMatch(/^(?:yes|no)$/);
+    expect(await contentOf({ structured_outputs: { regex: "[ab]{3}" } })).toMatch(/^[ab]{3}$/);
+    const schema = { type: "object", properties: { a: { const: 1 } }, required: ["a"] };
+    for (const more of [{ guided_json: schema }, { format: schema }, { json_schema: schema }]) {
+      expect(await contentOf(more)).toBe('{"a":1}');
+    }
+    const tokensOf = async (more: object) => (await create(more)).usage?.prompt_tokens ?? 0;
+    const plain = await tokensOf({});
+    const kwargs = (enable_thinking: boolean) => ({ chat_template_kwargs: { enable_thinking } });
+    expect(await tokensOf(kwargs(true))).toBe(plain);
+    expect(await tokensOf(kwargs(false))).toBeGreaterThan(plain);
+    for (const [more, param] of [
+      [{ top_k: 40 }, "top_k"],
+      [{ guided_regex: "(?=a)" }, "guided_regex"],
+      [{ structured_outputs: { json: { not: {} } } }, "structured_outputs"],
+      [{ messages: [{ role: "system", content: "Be short." }, ...ask("7")] }, "messages[0]"],
+    ] as const) {
+      const error = await create(more).catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(BadRequestError);
+      expect(error).toMatchObject({ param });
+    }
+  });
+
   it("throws the package's own errors, with the field that is wrong", async () => {
     const serve = await startServe(project, [], { KIT_SERVE_KEY: "a-key-of-sixteen-letters" });
     const client = openai(serve, { apiKey: "a-key-of-sixteen-letters" });
@@ -121,7 +154,8 @@ describe("the openai package, with nothing changed but baseURL", () => {
     expect(two).toBeInstanceOf(BadRequestError);
     expect(two).toMatchObject({ param: "n", message: expect.stringContaining("n is not") });
     const long = await create({ messages: ask("1".repeat(199)) }).catch((error: unknown) => error);
-    expect(long).toMatchObject({ code: "context_length_exceeded", status: 400 });
+    expect(long).toMatchObject({ code: "context_length_exceeded", status: 400, param: "messages" });
+    expect(String(long)).toContain("this model's maximum context length is 128 tokens");
     const stranger = openai(serve, { apiKey: "another" });
     await expect(create({}, stranger)).rejects.toBeInstanceOf(AuthenticationError);
     await expect(client.responses.create({ model: "latest", input: "1" })).rejects.toThrow(

@@ -83,6 +83,13 @@ describe("a chat completion's request", () => {
     expect(plain(more).requests[0]).toEqual({ prompt: "1", raw: true, ...form });
   });
 
+  it("passes variables of the chat template on", () => {
+    const chat_template_kwargs = { enable_thinking: false };
+    expect(chat({ chat_template_kwargs }).requests[0]).toEqual({
+      ...{ messages, chatTemplateKwargs: chat_template_kwargs },
+    });
+  });
+
   it("draws anew each time when it asks for chance without a seed", () => {
     const seeds = Array.from({ length: 5 }, () => chat({ temperature: 1 }).requests[0]?.seed);
     expect(new Set(seeds).size).toBe(5);
@@ -178,7 +185,11 @@ describe("a chat completion's request", () => {
     [{ modalities: ["text", "audio"] }, "modalities", /not supported/],
     [{ audio: { voice: "a" } }, "audio", /answers are texts/],
     [{ response_format: "json" }, "response_format", /must be an object/],
-    [{ response_format: { type: "xml" } }, "response_format", /text, json_object, json_schema or regex/],
+    [
+      { response_format: { type: "xml" } },
+      "response_format",
+      /text, json_object, json_schema or regex/,
+    ],
     [{ response_format: {} }, "response_format", /text, json_object, json_schema or regex/],
     [{ response_format: { type: "json_schema" } }, "response_format", /has no JSON Schema/],
     [
@@ -218,6 +229,12 @@ describe("a chat completion's request", () => {
     ],
     [{ ebnf: "root" }, "ebnf", /Send the form as response_format/],
     [{ guided_grammar: "root" }, "guided_grammar", /Send the form as response_format/],
+    [{ chat_template_kwargs: [] }, "chat_template_kwargs", /must be an object, such as/],
+    [
+      { chat_template_kwargs: { add_generation_prompt: false } },
+      "chat_template_kwargs",
+      /^chat_template_kwargs has "add_generation_prompt", which is no variable of a chat template\.$/,
+    ],
     [{ top_k: 40 }, "top_k", /^top_k is not supported\. Leave it out, or send -1\.$/],
     [{ top_k: 1 }, "top_k", /not supported/],
     [{ min_p: 0.05 }, "min_p", /or send 0\.$/],
