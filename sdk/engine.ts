@@ -27,6 +27,7 @@ export async function listCachedModels(): Promise<{ cache: string; models: Cache
 interface ExportOptions extends LoadOptions {
   format?: ExportFormatName;
   name?: string;
+  system?: string | undefined;
   type?: GgufType;
   adapterOnly?: boolean;
 }
@@ -67,6 +68,15 @@ export async function learnedTokens(
 ): Promise<number | undefined> {
   const { learnedTokens } = await import("../engines/answerTokens.ts");
   return learnedTokens({ ...(await frozenConfig(config, directory)), model }, {});
+}
+
+/** The system message that all rows of a job begin with, if they have one and are on this machine. */
+export async function sharedSystem(
+  config: JobConfig,
+  directory: string,
+): Promise<string | undefined> {
+  const { sharedSystem } = await import("../engines/sharedSystem.ts");
+  return sharedSystem(await frozenConfig(config, directory));
 }
 
 /** Lends the folder of the model that a training starts from. */

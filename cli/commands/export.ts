@@ -1,11 +1,12 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
-import { createJobFiles } from "../../jobs/jobFile.ts";
+import { createJobFiles, readJobConfig } from "../../jobs/jobFile.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { exportModel } from "../../sdk/engine.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { exportModel, sharedSystem } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact } from "../../sdk/runner/downloadArtifact.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { showPath } from "../bundle.ts";
@@ -68,6 +69,7 @@ export const command = createCommand("export")
       print(`exporting ${showPath(project, checkpoint)}`);
       const { path, bytes } = await exportModel(checkpoint, target, {
         ...{ format, name, signal, onNote },
+        ...(format === "gguf" && { system: await systemOf(directory) }),
         ...(type && { type }),
         ...(adapter && { adapterOnly: true }),
       });
@@ -102,6 +104,17 @@ function usesOf(path: string, name: string, isAdapter = false): string[] {
     `  Ollama: ollama create ${model} -f ${modelfile} && ollama run ${model}`,
     `  LM Studio: lms import ${path}`,
   ];
+}
+
+/** That of a job's rows, for the Modelfile. */
+async function systemOf(directory: string): Promise<string | undefined> {
+  const config = readJobConfig(directory) as unknown as JobConfig | undefined;
+  try {
+    return config && (await sharedSystem(config, directory));
+  } catch {
+    // Its rows are not here any more, or never were.
+    return undefined;
+  }
 }
 
 /** That of the job, as far as a folder can have it; or that of the checkpoint's folder. */

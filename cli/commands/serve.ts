@@ -99,9 +99,11 @@ export const command = createCommand("serve")
     const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}:${server.port}/v1`);
 
     let isEnding = false;
+    let following: { stop: () => void } | undefined;
     onEndingSignal(() => {
       if (isEnding) return server.cut();
       isEnding = true;
+      following?.stop();
       loading.abort();
       say("closing", {}, "kit serve  answers those who wait, then ends; again Ctrl-C ends it now");
       // Exit at once: connections of the closed server may linger.
@@ -120,7 +122,7 @@ export const command = createCommand("serve")
       options: { signal: loading.signal, ...(quantize && { quantize }) },
     };
     try {
-      await fillShelf(shelf, {
+      following = await fillShelf(shelf, {
         ...{ source, named, follows: options.follow, onError },
         onFollow: ({ served, job }) =>
           say(

@@ -23,6 +23,7 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
   /** A job that cannot be served is offered once. */
   let last = from;
   let isBusy = false;
+  let isStopped = false;
 
   function newer(): Job | undefined {
     for (const id of readJobIds(root)) {
@@ -34,7 +35,7 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
   }
 
   async function look(): Promise<void> {
-    if (isBusy) return;
+    if (isBusy || isStopped) return;
     isBusy = true;
     try {
       const job = newer();
@@ -43,12 +44,17 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
         await onNewer(job);
       }
     } catch (error) {
-      onError(error);
+      if (!isStopped) onError(error);
     } finally {
       isBusy = false;
     }
   }
 
   const timer = setInterval(() => void look(), LOOK_MS);
-  return { stop: () => clearInterval(timer) };
+  return {
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
 }

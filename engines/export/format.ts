@@ -7,6 +7,8 @@ export interface FormatOptions {
   name: string;
   /** Type of the matrices. Default: the model's own. */
   type?: GgufType;
+  /** The system message of its training. */
+  system?: string | undefined;
   /** Whether the adapter alone is wanted. */
   adapterOnly?: boolean;
 }

@@ -50,6 +50,7 @@ export const gguf: ExportFormat = {
     const settings = tokenizerSettings(texts);
     const { text, problem } = modelfile(file, {
       ...{ ...vocabulary, render: savedRender(texts, settings) },
+      system: options.system,
       isOfToday: templateDateIn(settings.config) === undefined,
     });
     to.write("Modelfile", text);

@@ -5,6 +5,8 @@ import { goTemplate } from "./goTemplate.ts";
 interface ModelfileOptions {
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
+  /** For requests without a system message of their own. */
+  system?: string | undefined;
   /** Whether a date that it writes is that of each rendering, and not one that the model has learned. */
   isOfToday: boolean;
   /** What Ollama writes before any text by itself, from the file. */
@@ -19,7 +21,7 @@ interface ModelfileOptions {
  */
 export function modelfile(
   file: string,
-  { render, isOfToday, bos, ends }: ModelfileOptions,
+  { render, system = "", isOfToday, bos, ends }: ModelfileOptions,
 ): { text: string; problem?: string } {
   const template = render ? templateOf(render, isOfToday, bos) : "{{ .Prompt }}";
   const problem =
@@ -27,6 +29,8 @@ export function modelfile(
   const lines = [
     `FROM ./${file}`,
     template === undefined ? `# ${problem}` : `TEMPLATE """${template}"""`,
+    // Ollama's language cannot say three quotes in a row.
+    ...(system === "" || system.includes('"""') ? [] : [`SYSTEM """${system}"""`]),
     ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
     // Kit's own defaults.
     "PARAMETER temperature 0",

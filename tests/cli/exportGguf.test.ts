@@ -6,7 +6,7 @@ import { writeDirectory } from "../../engines/checkpoint/directory.ts";
 import { dimensionsOf } from "../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../engines/lora/adapter.ts";
 import { tinyWeights } from "../engines/embedded/tiny.ts";
-import { runKit } from "../kit.ts";
+import { createTinyProject, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { namesOf, sayTo, startServe } from "../serveCommand.ts";
 
@@ -100,4 +100,24 @@ test("what only a GGUF file has is refused without one, and a folder that is tak
     stderr: expect.stringContaining("Name a folder that is empty or not there yet.") as string,
   });
   expect(readFileSync(join(project, "model/config.json"), "utf8")).toBe(before);
+});
+
+test.each([
+  ["all rows begin with the same", ["Be brief.", "Be brief."], 'SYSTEM """Be brief."""\n'],
+  ["rows begin with others", ["Be brief.", "Be kind."], undefined],
+  ["a row has none", ["Be brief.", undefined], undefined],
+])("the Modelfile has a system message where %s", async (_, systems, line) => {
+  const rows = systems.map((content) => ({
+    messages: [
+      ...(content === undefined ? [] : [{ role: "system", content }]),
+      { role: "user", content: "1" },
+      { role: "assistant", content: "2" },
+    ],
+  }));
+  const data = rows.map((row) => JSON.stringify(row)).join("\n");
+  const project = createTinyProject(undefined, { "data.jsonl": data });
+  await runKit(project, ["start"]);
+  await runKit(project, ["export", "latest", "to", "--format", "gguf"]);
+  const file = readFileSync(join(project, "to/Modelfile"), "utf8");
+  expect(/^SYSTEM .*\n/m.exec(file)?.[0]).toBe(line);
 });
