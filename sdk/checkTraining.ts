@@ -3,17 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CheckOptions } from "../protocol/engine.ts";
 import { asTrainingCheck } from "../protocol/engineReport.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { messageOf } from "../protocol/error.ts";
+import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
 import { freezeDatasets } from "./engine.ts";
 import { resolveConfig } from "./runner/config.ts";
 import { placedError } from "./runner/placedError.ts";
+import { type TrainingTime, measureTime } from "./runner/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
 interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
   /** Called before the engine checks, when the project's code has made its rows. */
   onRows?: () => void;
+  /** Called before steps are timed, on other threads or in another process. */
+  onTiming?: () => void;
 }
+
+/** `time`: undefined on other machines, or where it cannot be measured, which a note then says. */
+type Checked = TrainingCheck & { config: TrainConfig; time?: TrainingTime };
 
 /** Checks a trainer's job in a project without creating it. */
 export async function checkTraining(
@@ -23,8 +30,8 @@ export async function checkTraining(
     },
   }: DrivenTrainer,
   project: string,
-  { onNote = () => {}, onRows = () => {}, ...options }: CheckTrainingOptions,
-): Promise<TrainingCheck & { config: TrainConfig }> {
+  { onNote = () => {}, onRows = () => {}, onTiming = () => {}, ...options }: CheckTrainingOptions,
+): Promise<Checked> {
   const config = resolveConfig(prepared, project);
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   const remove = () => rmSync(directory, { recursive: true, force: true });
@@ -45,10 +52,27 @@ export async function checkTraining(
     } catch (error) {
       throw placedError(error, inPlaces);
     }
-    return { config, ...withPlaces(asTrainingCheck(engine.name, reported), inPlaces) };
+    const check = asTrainingCheck(engine.name, reported);
+    onTiming();
+    const time = engine.remote ? undefined : await timeOf(check, frozen.config);
+    return { config, ...withPlaces(check, inPlaces), ...(time && { time }) };
   } finally {
     process.off("exit", remove);
     remove();
+  }
+
+  async function timeOf(check: TrainingCheck, ready: JobConfig): Promise<TrainingTime | undefined> {
+    const { signal = new AbortController().signal } = options;
+    try {
+      if (check.memoryBytes > process.availableMemory()) throw new Error("less memory is free");
+      return await measureTime({
+        ...{ engine, config: ready, started: check.started, directory, signal },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      onNote(`how long the training takes is not measured: ${messageOf(error)}`);
+      return undefined;
+    }
   }
 }
 

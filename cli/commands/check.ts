@@ -1,11 +1,12 @@
 import { styleText } from "node:util";
 import { DEFAULT_ENTRY, endedTooEarly } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
-import { formatCount, formatCounted } from "../../protocol/format.ts";
+import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type { DatasetReport, Piece, RepeatedRows } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { asError, sourcePlace } from "../../sdk/runner/callerError.ts";
+import type { TrainingTime } from "../../sdk/runner/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
@@ -47,7 +48,7 @@ export const command = createCommand("check")
     });
     const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
     process.off("exit", explainEnd);
-    const { config, started, learnedTokens, longestRow, memoryBytes, dataset } = checked;
+    const { config, started, learnedTokens, longestRow, memoryBytes, dataset, time } = checked;
     if (printJson) {
       printJson(checked);
       process.exit(EXIT_CODE.completed);
@@ -62,6 +63,7 @@ export const command = createCommand("check")
     print(`longest ${formatCount(longestRow)} tokens in a row`);
     if (dataset) for (const line of datasetLines(dataset, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
+    if (time) print(timeLine(time));
     // Its parts are made printable before they are coloured.
     process.stdout.write(`first row\n${rowLines(checked.firstRow)}\n`);
     for (const { where, loss, row } of checked.hardest ?? []) {
@@ -71,6 +73,13 @@ export const command = createCommand("check")
     // The project's code may have left something open.
     process.exit(EXIT_CODE.completed);
   });
+
+/** As `time about 12m on this machine, of which evaluating takes up to 8m (66 %)`. */
+function timeLine({ seconds, evaluatingSeconds }: TrainingTime): string {
+  const share = Math.round((100 * evaluatingSeconds) / seconds);
+  const evaluating = `, of which evaluating takes up to ${formatDuration(evaluatingSeconds)} (${share} %)`;
+  return `time about ${formatDuration(seconds)} on this machine${evaluatingSeconds > 0 ? evaluating : ""}`;
+}
 
 /** Code that ends the process has checked nothing. */
 function explainEnd(code: number): void {
@@ -93,13 +102,19 @@ async function checkUntilSignal(
     process.off("exit", explainEnd);
     process.exit(EXIT_CODE.cancelled);
   };
-  const heeded = onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  const heed = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  let heeded = heed();
   // An engine that reads on this thread would not hear one.
   const onRows = () => {
     if (!trainer[DRIVER].prepared.engine.remote) heeded.stop();
   };
+  const onTiming = () => {
+    heeded.stop();
+    heeded = heed();
+    if (process.stderr.isTTY) printError("timing two steps of the training …");
+  };
   const onNote = (text: string) => printError(printableNote(text));
-  return checkTraining(trainer, project, { onNote, onRows, signal, loss }).catch(
+  return checkTraining(trainer, project, { onNote, onRows, onTiming, signal, loss }).catch(
     (thrown: unknown) => {
       if (signal.aborted) exit();
       process.off("exit", explainEnd);

@@ -24,7 +24,10 @@ test("kit check prints what kit start would do, and the first row as the model s
   });
   const { code, stdout, stderr } = await runKit(project, ["check"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout.replace(/^(memory) \d+ MiB$/m, "$1 n MiB")).toBe(`\
+  const measured = stdout
+    .replace(/^(memory) \d+ MiB$/m, "$1 n MiB")
+    .replace(/ about \d+s /, " n s ");
+  expect(measured).toBe(`\
 would train llama-8x1
   parameters  3,160
   data        data.jsonl
@@ -39,6 +42,7 @@ longest 66 tokens in a row
 forms 1 of {messages}, 2 of {prompt, completion}
 lengths 7 to 66 tokens, 36 in the median, 95 % up to 66
 memory n MiB
+time n s on this machine
 first row
   reads   <|bos|><|system|>\\u001b[31m日本\\n\\u003c|eos|><|eos|><|user|>q<|eos|><|assistant|>
   learns  a1<|eos|>
@@ -311,4 +315,36 @@ the model has no chat template, so it reads a row as its contents one after anot
   writeFileSync(join(project, "data.jsonl"), jsonl([{ prompt: "red is ", completion: "a color" }]));
   writeFileSync(join(project, "base/chat_template.jinja"), template);
   expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("kit check names how long the training takes, and the share of it that evaluating does", async () => {
+  const options = `evalDataset: { path: "data.jsonl" }, maxSteps: 10_000_000, saveSteps: 100_000,
+    evaluate: { metrics: { right: () => true } },`;
+  const project = createTinyProject(tinySource({ options }));
+  const { code, stdout, stderr } = await runKit(project, ["check"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(
+    /\ntime about \d.* on this machine, of which evaluating takes up to \d.* \(\d+ %\)\n/,
+  );
+  const json = await runKit(project, ["check", "--json"]);
+  const { time } = JSON.parse(json.stdout) as { time: Record<string, number> };
+  expect(time.seconds).toBeGreaterThan(time.evaluatingSeconds!);
+  expect(time.evaluatingSeconds).toBeGreaterThan(0);
+  // Nothing was trained that stays.
+  expect(readdirSync(project).toSorted()).toEqual([".kit", "data.jsonl", "src"]);
+  expect(readdirSync(join(project, ".kit"))).toEqual(["build"]);
+});
+
+test("kit check of an engine that cannot train says so, and all else", async () => {
+  const project = createTinyProject();
+  const report = `{ started: { model: "m", parameters: 1, rows: 8, maxSteps: 4, tokens: 8, epochs: 1 }, learnedTokens: 1,
+    longestRow: 1, memoryBytes: 1, firstRow: [{ text: "a", isLearned: true, isSpecial: false }] }`;
+  const engine = `{ name: "mine", prepare: (asked: object) => ({ ...asked, gradientAccumulationSteps: 1 }),
+    check: async () => (${report}), train: () => Promise.reject(new Error("no GPU")), load: () => {} } as never`;
+  writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options: `engine: ${engine},` }));
+  const { code, stdout, stderr } = await runKit(project, ["check"]);
+  expect({ code, stderr }).toEqual({
+    ...{ code: 0, stderr: "how long the training takes is not measured: no GPU\n" },
+  });
+  expect(stdout).toMatch(/\nmemory 1 MiB\nfirst row\n {2}learns {2}a\n$/);
 });

@@ -1,0 +1,115 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../../protocol/engine.ts";
+import type { EventData } from "../../protocol/event.ts";
+import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
+import { heldOutQuestions, withStartingModel } from "../engine.ts";
+import { AT_ONCE, askRows, questionOf } from "../metrics/ask.ts";
+import { withModel } from "./closeModel.ts";
+import { runEngine } from "./runEngine.ts";
+
+/** How long a training takes on this machine, in seconds. */
+export interface TrainingTime {
+  seconds: number;
+  /** What evaluating takes of it: the loss on held-out rows, and at most what asking the model for them does. */
+  evaluatingSeconds: number;
+}
+
+interface TimedTraining {
+  engine: Engine;
+  /** With the datasets as engines read them. */
+  config: JobConfig;
+  started: EventData["training.started"];
+  /** Absolute path of a folder that is removed. */
+  directory: string;
+  signal: AbortSignal;
+}
+
+/** The first warms up, and the second shows the speed. */
+const TIMED_STEPS = 2;
+/** How long they may take. */
+const MOST_MS = 60_000;
+const NEVER = 1_000_000_000;
+/** Tokens of an answer that are timed. */
+const TIMED_TOKENS = 16;
+/** A pass back takes twice as long. */
+const FORWARD_SHARE = 1 / 3;
+
+/** Times two steps of a training, and a few answers of its starting model. Nothing of it is kept. */
+export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
+  const { config, started } = timed;
+  const { tokens, epochs, rows, evalRows = 0, maxSteps } = started;
+  if (tokens === undefined || epochs === undefined)
+    throw new Error("the engine does not count its tokens");
+  const secondsPerToken = 1 / (await speedOf(timed));
+  const passes = evalRows > 0 ? Math.ceil(maxSteps / config.evalSteps) : 0;
+  const evalTokens = (passes * evalRows * tokens) / rows;
+  const asked = config.evaluate ? 1 + Math.ceil(maxSteps / config.saveSteps) : 0;
+  const evaluatingSeconds =
+    evalTokens * secondsPerToken * FORWARD_SHARE +
+    (config.evaluate ? asked * (await secondsToAsk(timed, config.evaluate)) : 0);
+  return { seconds: tokens * epochs * secondsPerToken + evaluatingSeconds, evaluatingSeconds };
+}
+
+/** In tokens a second. */
+async function speedOf({ engine, config, directory, signal }: TimedTraining): Promise<number> {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let speed = 0;
+  const folder = join(directory, "timed");
+  mkdirSync(folder);
+  try {
+    await runEngine(engine, {
+      ...{ config: { ...config, saveSteps: NEVER, evalSteps: NEVER }, directory: folder },
+      ...{ signal, over: over.signal },
+      onEvent({ event, data }) {
+        if (event === "training.started") timer = setTimeout(() => over.abort(), MOST_MS);
+        if (event !== "training.log") return false;
+        speed = data.tokensPerSecond ?? 0;
+        return data.step >= TIMED_STEPS;
+      },
+      onError: (error) => {
+        throw error;
+      },
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  if (speed > 0) return speed;
+  throw new Error(`its first step takes longer than ${MOST_MS / 1000} s`);
+}
+
+/** What asking all rows once takes, were all answers as long as they may be. */
+async function secondsToAsk(
+  { engine, config, signal }: TimedTraining,
+  { rows: most, maxTokens, temperature }: EvaluateConfig,
+): Promise<number> {
+  const isAsked = (row: Parameters<typeof questionOf>[0]) => questionOf(row) !== undefined;
+  const found = await heldOutQuestions(config, { most, isAsked, signal });
+  const some = found.rows.slice(0, AT_ONCE);
+  if (some.length === 0) return 0;
+  const limit = maxTokens ?? found.maxTokens;
+  const quantize = config.lora?.baseType;
+  const load = (directory: string) =>
+    engine.load(directory, { signal, ...(quantize && { quantize }) });
+  return withStartingModel(config, { signal }, (directory) =>
+    withModel(
+      engine.name,
+      () => load(directory),
+      async (loaded) => {
+        const model = await loaded();
+        const secondsOf = async (tokens: number) => {
+          const from = performance.now();
+          const asking = { maxTokens: tokens, temperature, seed: config.seed, signal };
+          await askRows(model, some, asking);
+          return (performance.now() - from) / 1000;
+        };
+        const reading = await secondsOf(1);
+        // What was read is known by now.
+        const least = await secondsOf(1);
+        const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - least) / TIMED_TOKENS;
+        return (found.rows.length / some.length) * (reading + perToken * limit);
+      },
+    ),
+  );
+}
