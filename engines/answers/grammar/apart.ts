@@ -3,7 +3,7 @@ import { type Keywords, type Spend, textOf, typesOf } from "./schemaNode.ts";
 
 /**
  * Whether types, values and required properties show that no JSON matches both schemas.
- * @param open resolves a schema's `$ref`
+ * @param open what is certain of a schema's property
  */
 export function areApart(
   one: Keywords,
@@ -12,7 +12,7 @@ export function areApart(
   spend: Spend,
 ): boolean {
   spend(2);
-  const [values, others] = [valuesOf(one), valuesOf(other)];
+  const [values, others] = [listedBy(one), listedBy(other)];
   if (values && others) {
     const known = new Set(others.map((value) => textOf(value, spend)));
     return !values.some((value) => known.has(textOf(value, spend)));
@@ -23,10 +23,11 @@ export function areApart(
     const known = new Set(typesOf(types).map(general));
     if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
   }
+  const isObject = one["type"] === "object" || other["type"] === "object";
   const needed = (of: Keywords) =>
     (Array.isArray(of["required"]) ? of["required"] : []) as string[];
   const [mine, theirs] = [one["properties"], other["properties"]];
-  if (!isRecord(mine) || !isRecord(theirs)) return false;
+  if (!isObject || !isRecord(mine) || !isRecord(theirs)) return false;
   const [some, all] = [needed(one), new Set(needed(other))];
   spend(some.length + all.size);
   return some.some(
@@ -39,7 +40,7 @@ export function areApart(
 }
 
 /** Those that `const` or `enum` lists, if one of them does. */
-export function valuesOf(keywords: Keywords): unknown[] | undefined {
+function listedBy(keywords: Keywords): unknown[] | undefined {
   if ("const" in keywords) return [keywords["const"]];
   return Array.isArray(keywords["enum"]) ? (keywords["enum"] as unknown[]) : undefined;
 }

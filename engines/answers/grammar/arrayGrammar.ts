@@ -1,29 +1,73 @@
+import { containing } from "./containing.ts";
 import type { Expression } from "./expressions.ts";
 import { listed } from "./members.ts";
-import { type Keywords, type Reading, countOf, listOf, refused } from "./schemaNode.ts";
+import {
+  type Keywords,
+  type Reading,
+  countOf,
+  countsOf,
+  listOf,
+  refused,
+  valuesOf,
+} from "./schemaNode.ts";
+import { uniqueList } from "./uniqueList.ts";
 
 /** A list: its places, then other items. */
-export function arrayGrammar(reading: Reading, keywords: Keywords): Expression {
+export function arrayGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
+  const isUnique = facts.some(({ uniqueItems }) => uniqueItems === true);
+  const before = reading.isPlain;
+  reading.isPlain ||= isUnique;
+  const found = readArray(reading, facts, isUnique);
+  reading.isPlain = before;
+  return found;
+}
+
+function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boolean): Expression {
   const { of, grammarOf } = reading;
-  const { items, prefixItems, additionalItems, unevaluatedItems, uniqueItems } = keywords;
-  if (uniqueItems !== undefined && uniqueItems !== false) throw refused('"uniqueItems"');
-  const places: unknown[] = Array.isArray(items)
-    ? (items as unknown[])
-    : prefixItems === undefined
-      ? []
-      : listOf("prefixItems", prefixItems);
-  const rest = Array.isArray(items) ? additionalItems : items;
+  if (valuesOf(facts, "notValues").flat().some(Array.isArray)) throw refused('"not" of a list');
+  const groups = facts.map(({ items, prefixItems, additionalItems }) => ({
+    places: Array.isArray(items)
+      ? (items as unknown[])
+      : prefixItems === undefined
+        ? []
+        : listOf("prefixItems", prefixItems),
+    rest: Array.isArray(items) ? additionalItems : items,
+  }));
+  const { least, most } = countsOf(facts, "minItems", "maxItems");
+  const length = Math.min(most, Math.max(0, ...groups.map(({ places }) => places.length)));
+  const schemas = Array.from({ length }, (_, i) =>
+    groups.map(({ places: own, rest = true }) => (i < own.length ? own[i] : rest)),
+  );
+  const others = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
   // Where nothing is said, a list has its places alone, or any items.
-  const more = rest ?? unevaluatedItems ?? places.length === 0;
-  const least = countOf("minItems", keywords["minItems"] ?? 0);
-  const most = countOf("maxItems", keywords["maxItems"] ?? Infinity);
-  if (places.length > most) {
-    // Only the first places fit.
-    const first = { prefixItems: places.slice(0, most), items: false, minItems: least };
-    return arrayGrammar(reading, first);
+  const isClosed =
+    (others.length === 0 && groups.some((one) => one.places.length > 0)) || most === length;
+  const item = isClosed ? of.none : grammarOf(...others);
+  const lists = facts
+    .filter((fact) => fact["contains"] !== undefined)
+    .map(({ contains, minContains = 1, maxContains }) => {
+      const itemOf = (...schemas: unknown[]) => ({
+        match: grammarOf(contains, ...schemas),
+        other:
+          maxContains === undefined
+            ? grammarOf(...schemas)
+            : grammarOf({ not: contains }, ...schemas),
+      });
+      const counts = {
+        ...{ least, most, low: countOf("minContains", minContains) },
+        high: countOf("maxContains", maxContains ?? Infinity),
+      };
+      const rest = isClosed ? { match: of.none, other: of.none } : itemOf(...others);
+      return containing(of, { places: schemas.map((some) => itemOf(...some)), rest }, counts);
+    });
+  const places = schemas.map((some) => grammarOf(...some));
+  const written = places.map((text) => ({ text, isNeeded: true }));
+  if (lists.length === 0 && !(isUnique && length === 0))
+    lists.push(listed(of, written, item, least, most));
+  if (isUnique) {
+    const [low, high] = lists.length > 0 ? [0, Infinity] : [least, most];
+    const unique = uniqueList(of, of.either(item, ...places), low, high);
+    lists.push(low === 0 ? of.either(of.empty, unique) : unique);
   }
-  const left = [Math.max(0, least - places.length), most - places.length] as const;
-  const other = left[1] === 0 || more === false ? of.none : grammarOf(more);
-  const written = places.map((place) => ({ text: grammarOf(place), isNeeded: true }));
-  return of.sequence(of.text("["), listed(of, written, other, ...left), of.text("]"));
+  return of.sequence(of.text("["), of.both(...lists), of.text("]"));
 }

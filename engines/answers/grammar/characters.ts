@@ -94,17 +94,17 @@ const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
 
 /** One of these characters, in UTF-8. */
 function utf8(of: Expressions, ranges: readonly Range[]): Expression {
-  const parts: Expression[] = [];
+  const paths: Range[][] = [];
   for (const [first, last] of ranges) {
     let from = first;
     for (const [longest] of LENGTHS) {
       if (from > longest || from > last) continue;
       const to = Math.min(last, longest);
-      parts.push(sameLength(of, bytesOf(from), bytesOf(to)));
+      paths.push(...pathsOf(bytesOf(from), bytesOf(to)));
       from = to + 1;
     }
   }
-  return of.either(...parts);
+  return branching(of, paths);
 }
 
 function bytesOf(code: number): number[] {
@@ -112,18 +112,34 @@ function bytesOf(code: number): number[] {
 }
 
 /** Byte sequences between two of equal length; all bytes but the first range from 0x80 to 0xbf. */
-function sameLength(of: Expressions, low: readonly number[], high: readonly number[]): Expression {
-  const [first, ...lowRest] = low;
-  const [last, ...highRest] = high;
-  if (first === undefined || last === undefined) return of.empty;
-  const least = lowRest.map(() => 0x80);
-  const most = lowRest.map(() => 0xbf);
-  const head = (from: number, to: number, rest: Expression) =>
-    from > to ? of.none : of.sequence(of.bytes([[from, to]]), rest);
-  if (first === last) return head(first, first, sameLength(of, lowRest, highRest));
-  return of.either(
-    head(first, first, sameLength(of, lowRest, most)),
-    head(first + 1, last - 1, sameLength(of, least, most)),
-    head(last, last, sameLength(of, least, highRest)),
-  );
+function pathsOf([first = 0, ...low]: number[], [last = 0, ...high]: number[]): Range[][] {
+  if (low.length === 0) return [[[first, last]]];
+  const head = (from: number, to: number, rest: Range[][]) =>
+    from > to ? [] : rest.map((path): Range[] => [[from, to], ...path]);
+  if (first === last) return head(first, first, pathsOf(low, high));
+  const least = low.map(() => 0x80);
+  const most = low.map(() => 0xbf);
+  return [
+    ...head(first, first, pathsOf(low, most)),
+    ...head(first + 1, last - 1, pathsOf(least, most)),
+    ...head(last, last, pathsOf(least, high)),
+  ];
+}
+
+/** Any of these paths, which branch byte by byte: many alternatives at once are slow to follow. */
+function branching(of: Expressions, paths: readonly Range[][]): Expression {
+  const byFirst = new Map<string, { first: Range; rests: Range[][] }>();
+  for (const [first, ...rest] of paths) {
+    if (first === undefined) return of.empty;
+    const same = byFirst.get(first.join());
+    if (same) same.rests.push(rest);
+    else byFirst.set(first.join(), { first, rests: [rest] });
+  }
+  const byRest = new Map<Expression, Range[]>();
+  for (const { first, rests } of byFirst.values()) {
+    const rest = branching(of, rests);
+    byRest.set(rest, [...(byRest.get(rest) ?? []), first]);
+  }
+  const choices = [...byRest].map(([rest, firsts]) => of.sequence(of.bytes(union(firsts)), rest));
+  return of.either(...choices);
 }

@@ -1,4 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
+import type { UniqueList } from "./uniqueList.ts";
 
 /**
  * A set of texts, as bytes. Equal ones are one object, so that what is found of one is found once.
@@ -18,6 +19,15 @@ export interface Expression {
   readonly parts?: readonly [Expression, Expression];
   /** Of a choice. */
   readonly choices?: readonly Expression[];
+  /** Of what all of these have. */
+  readonly all?: readonly Expression[];
+  /** Of what this one lacks. */
+  readonly lacking?: Expression;
+  readonly unique?: UniqueList;
+  /** Of multiples: of what, without its point, and how many digits are behind that. */
+  readonly multiple?: readonly [modulus: number, places: number];
+  /** Bytes from which on derivatives may be others than before, and 0. */
+  readonly cuts: () => ReadonlySet<number>;
   /** Expressions in expressions. */
   readonly depth: number;
 }
@@ -33,6 +43,10 @@ export interface Expressions {
   text: (text: string | Uint8Array) => Expression;
   sequence: (...parts: readonly Expression[]) => Expression;
   either: (...choices: readonly Expression[]) => Expression;
+  /** The texts that all of these have: none of them a rule whose texts never end. */
+  both: (...all: readonly Expression[]) => Expression;
+  /** The texts that another lacks: a part of `both` alone, which finds whether a text is left. */
+  not: (of: Expression) => Expression;
   /**
    * @param most may be Infinity
    * @param double what may come in place of one, and counts as two towards `most`. Default: nothing
@@ -41,6 +55,8 @@ export interface Expressions {
   /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
   rule: (name: string, body: () => Expression) => Expression;
   next: (of: Expression, byte: number) => Expression;
+  /** The one that is known by this key, or a new one. @param inner those that it is made of */
+  one: (key: string, make: () => NewExpression, inner?: readonly Expression[]) => Expression;
   /** Begins a new part of the work; each part has a step limit. */
   begin: () => void;
   /** Counts work done elsewhere on the grammar's behalf. */
@@ -48,6 +64,8 @@ export interface Expressions {
   /** How many there are. */
   count: () => number;
 }
+
+type NewExpression = Pick<Expression, "isNullable" | "derive" | "cuts"> & Partial<Expression>;
 
 /** Step limit of each part of the work: a fraction of a second. */
 const MOST_WORK = 300_000;
@@ -79,25 +97,27 @@ export function createExpressions(): Expressions {
 
   function one(
     key: string,
-    make: () => Omit<Expression, "id" | "known" | "clamp" | "depth"> & Partial<Expression>,
+    make: () => NewExpression,
     inner: readonly Expression[] = [],
   ): Expression {
-    const found = all.get(key);
-    if (found) return found;
+    const known = all.get(key);
+    if (known) return known;
     spend(1);
     const depth = inner.reduce((most, { depth: own }) => Math.max(most, own + 1), 0);
     if (depth > DEEPEST) throw tooLong();
+    const found = make();
     const made: Expression = {
       clamp: () => made,
-      ...make(),
+      ...found,
       ...{ id: all.size, known: [], depth },
+      cuts: once(found.cuts),
     };
     all.set(key, made);
     return made;
   }
 
-  const none = one("none", () => ({ isNullable: false, derive: () => none }));
-  const empty = one("empty", () => ({ isNullable: true, derive: () => none }));
+  const none = one("none", () => ({ isNullable: false, derive: () => none, cuts: cutsOf }));
+  const empty = one("empty", () => ({ isNullable: true, derive: () => none, cuts: cutsOf }));
 
   function next(of: Expression, byte: number): Expression {
     return (of.known[byte] ??= of.derive(byte));
@@ -108,7 +128,11 @@ export function createExpressions(): Expressions {
     return one(`b${ranges.join(";")}`, () => {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
-      return { isNullable: false, derive: (byte) => (has[byte] === 1 ? empty : none) };
+      return {
+        isNullable: false,
+        derive: (byte) => (has[byte] === 1 ? empty : none),
+        cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
+      };
     });
   }
 
@@ -128,6 +152,7 @@ export function createExpressions(): Expressions {
     return one(key, () => ({
       isNullable: false,
       derive: (byte) => (byte === content[at] ? textFrom(content, at + 1, number) : none),
+      cuts: () => new Set([0, content[at]!, content[at]! + 1]),
     }));
   }
 
@@ -145,6 +170,7 @@ export function createExpressions(): Expressions {
         return first.isNullable ? either(after, next(rest, byte)) : after;
       },
       clamp: clamping((count) => pair(first.clamp(count), rest.clamp(count))),
+      cuts: () => cutsOf(first, ...(first.isNullable ? [rest] : [])),
     });
     return one(`s${first.id},${rest.id}`, make, [first, rest]);
   }
@@ -164,8 +190,67 @@ export function createExpressions(): Expressions {
         return either(...choices.map((choice) => next(choice, byte)));
       },
       clamp: clamping((count) => either(...choices.map((choice) => choice.clamp(count)))),
+      cuts: () => cutsOf(...choices),
     });
     return one(`e${choices.map(({ id }) => id).join()}`, make, choices);
+  }
+
+  function not(of: Expression): Expression {
+    if (of.lacking) return of.lacking;
+    const derive = (byte: number) => not(next(of, byte));
+    const make = () => ({ isNullable: !of.isNullable, lacking: of, derive, cuts: of.cuts });
+    return one(`!${of.id}`, make, [of]);
+  }
+
+  /** Whether a text is in it that is known to be, or none. */
+  const isAlive = new Map<Expression, boolean>();
+
+  function both(...parts: readonly Expression[]): Expression {
+    const found = product(parts);
+    return found.all && !hasText(found) ? none : found;
+  }
+
+  /** May be empty without being `none`. */
+  function product(parts: readonly Expression[]): Expression {
+    const flat = new Set(parts.flatMap((part) => part.all ?? [part]));
+    flat.delete(not(none));
+    if (flat.has(none)) return none;
+    const inner = [...flat].sort((a, b) => a.id - b.id);
+    spend(inner.length);
+    const isNullable = inner.every((part) => part.isNullable);
+    if (flat.has(empty)) return isNullable ? empty : none;
+    if (inner.length < 2) return inner[0] ?? not(none);
+    const make = () => ({
+      ...{ isNullable, all: inner, cuts: () => cutsOf(...inner) },
+      derive: (byte: number) => both(...inner.map((part) => next(part, byte))),
+    });
+    return one(`a${inner.map(({ id }) => id).join()}`, make, inner);
+  }
+
+  /** Looks for an end, first where least is open. What was on the way to one has it, too. */
+  function hasText(from: Expression): boolean {
+    const before = new Map<Expression, Expression | undefined>([[from, undefined]]);
+    const open: Expression[][] = [];
+    const add = (one: Expression) => (open[one.depth] ??= []).push(one);
+    add(from);
+    for (let some = open.find(isFilled); some; some = open.find(isFilled)) {
+      const at = some.shift()!;
+      if (isAlive.get(at) === false) continue;
+      if (!at.all || at.isNullable || isAlive.get(at)) {
+        for (let one: Expression | undefined = at; one; one = before.get(one))
+          isAlive.set(one, true);
+        return true;
+      }
+      for (const byte of at.cuts()) {
+        if (byte > 255) continue;
+        const after = product(at.all.map((part) => next(part, byte)));
+        if (after === none || before.has(after)) continue;
+        before.set(after, at);
+        add(after);
+      }
+    }
+    for (const one of before.keys()) isAlive.set(one, false);
+    return false;
   }
 
   function repeat(of: Expression, least: number, most: number, double = none): Expression {
@@ -187,6 +272,7 @@ export function createExpressions(): Expressions {
         const bounded = most === Infinity ? most : Math.min(most, 2 * count + 2);
         return repeat(of.clamp(count), Math.min(needed, count + 1), bounded, double.clamp(count));
       }),
+      cuts: () => cutsOf(of, double),
     });
     return one(`r${of.id},${needed},${most},${double.id}`, make, [of, double]);
   }
@@ -207,17 +293,31 @@ export function createExpressions(): Expressions {
             isOpen = false;
           }
         },
+        cuts: () => (known ??= body()).cuts(),
       };
     });
   }
 
   return {
-    ...{ none, empty, bytes, either, repeat, rule, next, spend },
+    ...{ none, empty, bytes, either, both, not, repeat, rule, next, one, spend },
     text: (content) => text(Buffer.from(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
     begin: () => (left = MOST_PART),
     count: () => all.size,
   };
+}
+
+function isFilled(some: readonly unknown[] | undefined): boolean {
+  return some !== undefined && some.length > 0;
+}
+
+function cutsOf(...some: readonly Expression[]): ReadonlySet<number> {
+  return new Set([0, ...some.flatMap(({ cuts }) => [...cuts()])]);
+}
+
+function once<T>(make: () => T): () => T {
+  let known: { made: T } | undefined;
+  return () => (known ??= { made: make() }).made;
 }
 
 /** Remembers what it was last. */

@@ -1,102 +1,122 @@
-import type { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
-import { type Range, ANY, characterOf, without } from "./characters.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import { textsOf } from "./characters.ts";
+import type { Expression } from "./expressions.ts";
 import { listed } from "./members.ts";
-import { type Keywords, type Reading, countOf, listOf, refused, typesOf } from "./schemaNode.ts";
-import { anyString, quoted } from "./stringGrammar.ts";
+import {
+  type Keywords,
+  type Reading,
+  countsOf,
+  listOf,
+  recordOf,
+  refused,
+  valuesOf,
+} from "./schemaNode.ts";
+import { ofPattern, quoted, textWithin } from "./stringGrammar.ts";
+
+/** Limit of patterns of names: each may match a name or not. */
+const MOST_PATTERNS = 6;
 
 /** An object: its known properties in their order, then others. */
-export function objectGrammar(reading: Reading, keywords: Keywords): Expression {
+export function objectGrammar(
+  reading: Reading,
+  facts: readonly Keywords[],
+  isIn: (some: Expression, text: string) => boolean,
+): Expression {
   const { of, grammarOf } = reading;
-  const { properties = {}, required = [], propertyNames = true, minProperties = 0 } = keywords;
-  const { additionalProperties, unevaluatedProperties } = keywords;
-  if (!isRecord(properties)) throw refused('"properties" that are no object');
-  const needed = new Set(listOf("required", required).map(String));
-  const known = [...new Set([...keysOf(properties), ...needed])];
-  // Where nothing is said, an object has its properties alone, or any.
-  const isBound = "properties" in keywords && propertyNames === true && minProperties === 0;
-  const isFree = known.length === 0 && !isBound;
-  const more = additionalProperties ?? unevaluatedProperties ?? isFree;
-  const unnamed =
-    more === false && (additionalProperties ?? unevaluatedProperties) !== false ? true : more;
-  const valueOf = (name: string) =>
-    grammarOf(Object.hasOwn(properties, name) ? properties[name] : unnamed);
-  const written = known.map((name) => ({
-    text: of.sequence(of.text(`${JSON.stringify(name)}:`), valueOf(name)),
-    isNeeded: needed.has(name),
+  if (valuesOf(facts, "notValues").flat().some(isRecord)) throw refused('"not" of an object');
+  const groups = facts.map((fact) => ({
+    properties: recordOf("properties", fact["properties"] ?? {}),
+    patterns: Object.entries(recordOf("patternProperties", fact["patternProperties"] ?? {})),
+    more: fact["additionalProperties"],
   }));
-  const isOpen = mayHaveOthers(propertyNames, known) && more !== false;
-  const other = !isOpen
-    ? of.none
-    : of.sequence(nameOf(reading, propertyNames, known), of.text(":"), grammarOf(more));
-  if (minProperties !== 0 && known.length > 0 && Number(minProperties) > needed.size) {
-    throw refused('"minProperties" beside "properties"');
+  const needed = new Set(
+    valuesOf(facts, "required")
+      .flatMap((some) => listOf("required", some))
+      .map(String),
+  );
+  const known = [
+    ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...needed]),
+  ];
+  const { least, most } = countsOf(facts, "minProperties", "maxProperties");
+  const patterns = [
+    ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),
+  ];
+  if (patterns.length > MOST_PATTERNS)
+    throw refused(`more than ${MOST_PATTERNS} "patternProperties"`);
+  const names = valuesOf(facts, "propertyNames").filter((one) => one !== true);
+  const nameGrammar = names.length > 0 ? grammarOf(...names, { type: "string" }) : undefined;
+
+  /** What is asked of a property that has these patterns. */
+  function schemasOf(matched: (source: string) => boolean, name?: string): unknown[] {
+    return groups.flatMap(({ properties, patterns: own, more }) => {
+      const isKnown = name !== undefined && Object.hasOwn(properties, name);
+      const found = own.filter(([source]) => matched(source)).map(([, schema]) => schema);
+      if (isKnown) return [properties[name], ...found];
+      return found.length > 0 || more === undefined ? found : [more];
+    });
   }
-  const least = known.length > 0 ? 0 : countOf("minProperties", minProperties);
-  // A name may come twice.
-  if (least > 1) throw refused('"minProperties" of more than 1');
-  return of.sequence(of.text("{"), listed(of, written, other, least), of.text("}"));
-}
 
-/** The name of a property that is not known. */
-function nameOf(reading: Reading, names: unknown, known: readonly string[]): Expression {
-  const { of, grammarOf } = reading;
-  if (known.length > 0)
-    return quoted(
+  function knownMember(name: string) {
+    const isNamed = !nameGrammar || isIn(nameGrammar, JSON.stringify(name));
+    const value = isNamed
+      ? grammarOf(...schemasOf((source) => isMatch(source, name), name))
+      : of.none;
+    return {
+      text: of.sequence(of.text(`${JSON.stringify(name)}:`), value),
+      isNeeded: needed.has(name),
+    };
+  }
+
+  /** Where nothing is said, an object has its properties alone, or any. */
+  function isFree(): boolean {
+    if (groups.some(({ more }) => more !== undefined)) return true;
+    const isBound = facts.some((fact) => "properties" in fact || "patternProperties" in fact);
+    return known.length === 0 && (!isBound || least > 0 || names.length > 0);
+  }
+
+  /** Properties that are not known, of which these patterns match and no others. */
+  function otherMember(matching: readonly string[]): Expression {
+    const schemas = schemasOf((source) => matching.includes(source));
+    if (schemas.includes(false) || (matching.length === 0 && !isFree())) return of.none;
+    const name = quoted(
       of,
-      otherThan(
-        of,
-        known.map((name) => [...name]),
-      ),
+      textWithin(reading, {
+        patterns: matching.map((source) => ofPattern(of, source)),
+        others: [
+          textsOf(
+            of,
+            known.map((one) => JSON.stringify(one).slice(1, -1)),
+          ),
+          ...patterns
+            .filter((one) => !matching.includes(one))
+            .map((source) => ofPattern(of, source)),
+        ],
+      }),
     );
-  if (names === true) return anyString(reading);
-  if (!isRecord(names)) return grammarOf(names);
-  const isText = names["type"] === undefined || typesOf(names["type"]).includes("string");
-  return isText ? grammarOf({ ...names, type: "string" }) : of.none;
+    const own = nameGrammar ? of.both(name, nameGrammar) : name;
+    return own === of.none ? own : of.sequence(own, of.text(":"), grammarOf(...schemas));
+  }
+
+  const subsets = Array.from({ length: 2 ** patterns.length }, (_, bits) =>
+    patterns.filter((__, i) => (bits >> i) & 1),
+  );
+  const other = of.either(...subsets.map(otherMember));
+  const written = known.map(knownMember);
+  const isCounted = other !== of.none && least > Math.max(1, needed.size);
+  // A name that is not known may come twice.
+  if (isCounted && known.length < least) throw refused('"minProperties" of more than 1');
+  // Others have no order, so that two texts of them may be equal.
+  const mayHaveOthers = !isCounted && !reading.isPlain;
+  const body = listed(of, written, mayHaveOthers ? other : of.none, least, most);
+  return of.sequence(of.text("{"), body, of.text("}"));
 }
 
-/** Whether there may be properties that are not known. */
-function mayHaveOthers(names: unknown, known: readonly string[]): boolean {
-  if (names === true || known.length === 0) return true;
-  // Zod writes `propertyNames` beside the keys that a record requires.
-  const { type = "string", enum: some, ...others } = isRecord(names) ? names : { names };
-  if (type !== "string" || Object.keys(others).length > 0) throw besideNames();
-  if (Array.isArray(some)) {
-    const listed = new Set<unknown>(some);
-    if (!known.every((name) => listed.has(name))) throw besideNames();
+function isMatch(source: string, name: string): boolean {
+  try {
+    return new RegExp(source, "u").test(name);
+  } catch {
+    // It is refused where it is read.
     return false;
   }
-  if (some !== undefined) throw besideNames();
-  return true;
-}
-
-/** Any unescaped text except these. @param at length of the prefix that they share, in characters */
-function otherThan(of: Expressions, texts: readonly (readonly string[])[], at = 0): Expression {
-  const byFirst = new Map<string, (readonly string[])[]>();
-  for (const text of texts) {
-    of.spend(1);
-    const first = text[at];
-    if (first === undefined) continue;
-    const same = byFirst.get(first);
-    if (same) same.push(text);
-    else byFirst.set(first, [text]);
-  }
-  const unescaped = (taken: readonly string[]) => {
-    const codes = [...taken.map((text) => text.codePointAt(0)!), 0x22, 0x5c];
-    const others = codes.map((code): Range => [code, code]);
-    return characterOf(of, without(ANY, [[0, 0x1f], ...others]));
-  };
-  const any = of.repeat(unescaped([]), 0, Infinity);
-  const begun = [...byFirst].filter(([first]) => !['"', "\\"].includes(first) && first >= " ");
-  return of.either(
-    texts.some((text) => text.length === at) ? of.none : of.empty,
-    of.sequence(unescaped([...byFirst.keys()]), any),
-    ...begun.map(([first, same]) => of.sequence(of.text(first), otherThan(of, same, at + 1))),
-  );
-}
-
-function besideNames(): KitError {
-  return refused('"propertyNames" beside "properties" or "required"');
 }

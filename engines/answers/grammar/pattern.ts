@@ -31,19 +31,26 @@ const CLASSES: Record<string, readonly Range[]> = {
 };
 const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 
+/** What a part makes of what follows it, as a lookahead sees that. */
+type Follow = (rest: Expression) => Expression;
+
 /** Groups in groups, at most. */
 const DEEPEST = 100;
 
 /**
  * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
  * @param write writes a character otherwise, of texts that it matches as a whole
- * @throws Error naming what no automaton can follow, such as a lookahead
+ * @throws Error naming what no automaton can follow, such as a reference to a group
  */
 export function patternOf(of: Expressions, source: string, write?: typeof characterOf): Expression {
   const characters = [...source];
   let at = 0;
   let depth = 0;
-  const any = write ? of.empty : of.repeat(characterOf(of, ANY), 0, Infinity);
+  let lookaheads = 0;
+  const set = (ranges: readonly Range[]) => (write ?? characterOf)(of, ranges);
+  const any = of.repeat(set(ANY), 0, Infinity);
+  /** What may come before and after a text that matches. */
+  const around = write ? of.empty : any;
 
   const peek = (text: string) => characters.slice(at, at + text.length).join("") === text;
   function take(text: string): boolean {
@@ -51,40 +58,50 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
     at += text.length;
     return true;
   }
-  const set = (ranges: readonly Range[]) => (write ?? characterOf)(of, ranges);
 
-  function alternatives(isWhole: boolean): Expression {
-    const found: Expression[] = [];
+  /** @param kind `look` in a lookahead, after which anything may come */
+  function alternatives(kind: "whole" | "group" | "look"): Follow {
+    const found: Follow[] = [];
     do {
-      const isFromStart = isWhole && take("^");
-      const parts = sequence(isWhole);
-      const isToEnd = isWhole && take("$");
-      const text = of.sequence(...parts);
-      found.push(
-        isWhole ? of.sequence(isFromStart ? of.empty : any, text, isToEnd ? of.empty : any) : text,
-      );
+      const isFromStart = kind !== "group" && take("^");
+      const parts = sequence(kind);
+      const isToEnd = kind === "group" || take("$");
+      found.push((rest) => {
+        const after = isToEnd ? rest : of.sequence(kind === "look" ? any : around, rest);
+        const text = parts.reduceRight((next, part) => part(next), after);
+        return kind === "whole" && !isFromStart ? of.sequence(around, text) : text;
+      });
     } while (take("|"));
-    return of.either(...found);
+    return (rest) => of.either(...found.map((follow) => follow(rest)));
   }
 
-  function sequence(isWhole: boolean): Expression[] {
-    const parts: Expression[] = [];
+  function sequence(kind: string): Follow[] {
+    const parts: Follow[] = [];
     while (at < characters.length && !peek("|") && !peek(")")) {
-      if (isWhole && isEnd()) break;
-      parts.push(repeated(atom()));
+      if (kind !== "group" && isEnd()) break;
+      const before = lookaheads;
+      const isGroup = peek("(");
+      const one = isGroup ? group() : always(atom());
+      parts.push(repeated(one, lookaheads > before));
     }
     return parts;
   }
 
-  /** Whether a `$` ends the alternative. */
-  function isEnd(): boolean {
-    return peek("$") && (at + 1 === characters.length || characters[at + 1] === "|");
+  function always(text: Expression): Follow {
+    return (rest) => of.sequence(text, rest);
   }
 
-  function repeated(one: Expression): Expression {
+  /** Whether a `$` ends the alternative. */
+  function isEnd(): boolean {
+    return peek("$") && (at + 1 === characters.length || "|)".includes(characters[at + 1]!));
+  }
+
+  function repeated(one: Follow, isLooking: boolean): Follow {
     const [least, most] = quantifier();
     take("?");
-    return of.repeat(one, least, most);
+    if (!isLooking) return always(of.repeat(one(of.empty), least, most));
+    if (most > 1) throw new Error("a lookahead that is repeated");
+    return (rest) => of.either(most > 0 ? one(rest) : of.none, least === 0 ? rest : of.none);
   }
 
   function quantifier(): [number, number] {
@@ -101,7 +118,6 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
   }
 
   function atom(): Expression {
-    if (take("(")) return group();
     if (take("[")) return set(characterClass());
     if (take(".")) return set(without(ANY, LINE_ENDS));
     if (take("\\")) return set(escape());
@@ -113,13 +129,23 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
     return set([[code, code]]);
   }
 
-  function group(): Expression {
-    if (++depth > DEEPEST) throw new Error(`groups deeper than ${DEEPEST}`);
-    if (peek("?=") || peek("?!")) throw new Error("a lookahead");
+  function group(): Follow {
+    take("(");
+    const isNegative = peek("?!");
+    if (take("?=") || take("?!")) {
+      lookaheads++;
+      const seen = nested("look")(of.empty);
+      return (rest) => of.both(rest, isNegative ? of.not(seen) : seen);
+    }
     if (peek("?<=") || peek("?<!")) throw new Error("a lookbehind");
     if (take("?<")) while (at < characters.length && !take(">")) at++;
     else if (!take("?:") && peek("?")) throw new Error("flags of a group");
-    const found = alternatives(false);
+    return nested("group");
+  }
+
+  function nested(kind: "group" | "look"): Follow {
+    if (++depth > DEEPEST) throw new Error(`groups deeper than ${DEEPEST}`);
+    const found = alternatives(kind);
     if (!take(")")) throw new Error('a "(" without its ")"');
     depth--;
     return found;
@@ -129,6 +155,11 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
     const letter = characters[at++] ?? "";
     const ranges = CLASSES[letter];
     if (ranges) return ranges;
+    if (/[pP]/.test(letter) && take("{")) {
+      const from = at;
+      while (at < characters.length && !take("}")) at++;
+      return charactersWith(of, `\\${letter}{${characters.slice(from, at).join("")}`);
+    }
     const code = codeOf(letter);
     return [[code, code]];
   }
@@ -148,7 +179,6 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
     if (letter === "c") return (characters[at++] ?? "").charCodeAt(0) % 32;
     if (/[1-9k]/.test(letter)) throw new Error("a reference to a group");
     if (/[bB]/.test(letter)) throw new Error("a word boundary");
-    if (/[pP]/.test(letter)) throw new Error("a property of Unicode");
     if (letter === "" || /[a-z]/i.test(letter)) throw new Error(`"\\${letter}"`);
     return letter.codePointAt(0)!;
   }
@@ -176,14 +206,14 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
     while (!take("]")) {
       if (at >= characters.length) throw new Error('a "[" without its "]"');
       const first = classMember();
-      if (first.length > 1 || !peek("-") || characters[at + 1] === "]") {
+      if (first.length !== 1 || !peek("-") || characters[at + 1] === "]") {
         ranges.push(...first);
         continue;
       }
       at++;
       const last = classMember();
       const [from, to] = [first[0]![0], last[0]![1]];
-      if (last.length > 1 || from !== first[0]![1] || from > to) throw new Error("a wrong range");
+      if (last.length !== 1 || from !== first[0]![1] || from > to) throw new Error("a wrong range");
       ranges.push([from, to]);
     }
     return isNegated ? without(ANY, ranges) : union(ranges);
@@ -202,7 +232,28 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
 
   // JavaScript itself rejects an invalid pattern.
   void new RegExp(source, "u");
-  const found = alternatives(true);
+  const found = alternatives("whole")(of.empty);
   if (at < characters.length) throw new Error('a ")" without its "("');
+  return found;
+}
+
+/** Steps that a property of Unicode takes, which is looked for in all characters. */
+const PROPERTY_WORK = 30_000;
+const properties = new Map<string, readonly Range[]>();
+
+/** @param property of Unicode, as a pattern has it */
+function charactersWith(of: Expressions, property: string): readonly Range[] {
+  const known = properties.get(property);
+  if (known) return known;
+  of.spend(PROPERTY_WORK);
+  const has = new RegExp(property, "u");
+  const found: [number, number][] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    if (!has.test(String.fromCodePoint(code))) continue;
+    const last = found.at(-1);
+    if (last?.[1] === code - 1) last[1] = code;
+    else found.push([code, code]);
+  }
+  properties.set(property, found);
   return found;
 }

@@ -2,35 +2,57 @@ import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
-import { areApart, valuesOf } from "./apart.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
 import { type Expression, type Expressions, tooLong } from "./expressions.ts";
+import { createFacts } from "./facts.ts";
 import { listed } from "./members.ts";
 import { numberGrammar } from "./numberGrammar.ts";
 import { numbersOf } from "./numbers.ts";
 import { objectGrammar } from "./objectGrammar.ts";
+import { createReferences } from "./references.ts";
 import {
   type Keywords,
-  assertEvaluated,
-  joined,
+  ALL_TYPES,
+  commonTypes,
   keywordsOf,
   listOf,
   refused,
-  resolved,
   textOf,
   typesOf,
+  valuesOf,
 } from "./schemaNode.ts";
 import { anyString, stringGrammar } from "./stringGrammar.ts";
 
-const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
+const SCALARS = ALL_TYPES.slice(2);
 /** Keywords that imply a type where a schema names none. */
 const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
-  ["object", ["properties", "required", "additionalProperties", "propertyNames", "minProperties"]],
-  ["array", ["items", "prefixItems", "minItems", "maxItems", "additionalItems", "uniqueItems"]],
+  [
+    "object",
+    [
+      ...["properties", "patternProperties", "required", "additionalProperties", "propertyNames"],
+      ...["minProperties", "maxProperties"],
+    ],
+  ],
+  [
+    "array",
+    [
+      ...["items", "prefixItems", "minItems", "maxItems", "additionalItems", "uniqueItems"],
+      "contains",
+    ],
+  ],
   ["string", ["minLength", "maxLength", "pattern", "format"]],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ];
+
+interface Body {
+  schema: unknown;
+  isPlain: boolean;
+  rule: Expression;
+  body: Expression | undefined;
+  read: () => Expression;
+}
+
 /** Limits: nesting of schemas, and schemas read in all. */
 const DEEPEST = 64;
 const MOST_SCHEMAS = 20_000;
@@ -52,129 +74,126 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
 
 function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expression {
   const { spend } = of;
-  /** What each `$ref` stands for, found before an answer begins. */
-  const bodies = new Map<string, Expression | undefined>();
-  const rules: Expression[] = [];
-  const join = (one: Keywords, other: Keywords) => joined(one, other, spend);
+  const resolved = createReferences(root, spend);
+  const { alternativesOf, apartness } = createFacts(resolved, spend);
+  /** What each schema behind a `$ref` allows, found before an answer begins. */
+  const bodies: Body[] = [];
+  /** What schemas allow together, once it is found. */
+  const together = new Map<string, { found: Expression | undefined }>();
+  const numbers = new Map<unknown, number>();
   let depth = 0;
   let count = 0;
-  const reading = { of, character: characterOf(of, ANY), grammarOf };
+  const reading = { of, character: characterOf(of, ANY), grammarOf, isPlain: false };
 
-  function grammarOf(schema: unknown): Expression {
+  function grammarOf(...schemas: unknown[]): Expression {
     if (++count > MOST_SCHEMAS) throw refused(`more than ${MOST_SCHEMAS} schemas`);
     if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
     try {
-      if (schema === true) return anyValue();
-      if (schema === false) return of.none;
-      if (!isRecord(schema))
-        throw refused(`${stringifyJson(schema)?.slice(0, 60)}, which is none,`);
-      return ofKeywords(keywordsOf(schema, spend));
+      const some = [...new Set(schemas)].filter((schema) => schema !== true);
+      if (some.includes(false)) return of.none;
+      const [first] = some;
+      if (first === undefined) return anyValue();
+      return some.length > 1 ? allOf(some) : ofSchema(first);
     } finally {
       depth--;
     }
   }
 
-  function ofKeywords(keywords: Keywords): Expression {
-    const { $ref: ref, allOf, anyOf, oneOf, ...others } = keywords;
-    const isAlone = Object.keys(keywords).length === 1;
-    if (ref !== undefined && isAlone) {
-      return ruleOf(ref);
+  function ofSchema(schema: unknown): Expression {
+    const keywords = keywordsOf(schema, spend);
+    const names = Object.keys(keywords);
+    if (names.length === 0) return anyValue();
+    if (names.length > 1) return allOf([schema]);
+    const { $ref, allOf: all, anyOf, oneOf } = keywords;
+    if ($ref !== undefined) return ruleOf(resolved(schema as Keywords));
+    if (anyOf !== undefined)
+      return of.either(...listOf("anyOf", anyOf).map((one) => grammarOf(one)));
+    if (Array.isArray(all) && all.length === 1) return grammarOf(all[0]);
+    if (oneOf !== undefined && areApart(listOf("oneOf", oneOf))) {
+      return of.either(...listOf("oneOf", oneOf).map((one) => grammarOf(one)));
     }
-    if (ref !== undefined) {
-      const { $ref: _, allOf: also, ...beside } = keywords;
-      const more = also === undefined ? [] : [{ allOf: also }];
-      return grammarOf({ ...beside, allOf: [resolved(root, ref), ...more] });
-    }
-    if (allOf !== undefined) {
-      const { allOf: _, ...beside } = keywords;
-      const all = listOf("allOf", allOf).map(opened);
-      if (all.length > 1 || Object.keys(beside).length > 0) all.forEach(assertEvaluated);
-      return grammarOf(all.reduce(join, beside));
-    }
-    if (anyOf !== undefined || oneOf !== undefined) {
-      if (anyOf !== undefined && oneOf !== undefined) throw refused('"oneOf" beside "anyOf"');
-      const some = listOf(oneOf === undefined ? "anyOf" : "oneOf", oneOf ?? anyOf);
-      if (oneOf !== undefined) assertApart(some.map(opened));
-      const alternatives = some.map((one) =>
-        Object.keys(others).length === 0 ? one : { ...others, allOf: [one] },
-      );
-      return of.either(...alternatives.map(grammarOf));
-    }
-    if (others["enum"] !== undefined || "const" in others) return ofValues(others);
-    return of.either(...typesAsked(others).map((type) => ofType(type, others)));
+    return allOf([schema]);
   }
 
-  function ruleOf(ref: unknown): Expression {
-    // Throws if the target is missing.
-    resolved(root, ref);
-    const name = String(ref);
-    const body = () => bodies.get(name) ?? notNone(grammarOf(resolved(root, ref)));
-    const rule = of.rule(`${scope} ${JSON.stringify(name)}`, body);
-    if (!bodies.has(name)) {
-      bodies.set(name, undefined);
-      rules.push(rule);
+  /** Recursion is a rule. */
+  function allOf(schemas: readonly unknown[]): Expression {
+    const key = `${reading.isPlain ? "plain " : ""}${schemas.map(numberOf).join()}`;
+    const known = together.get(key);
+    if (known) {
+      return known.found ?? of.rule(`${scope} ${key}`, () => notNone(known.found ?? of.none));
     }
-    return rule;
+    const made: { found: Expression | undefined } = { found: undefined };
+    together.set(key, made);
+    const alternatives = alternativesOf(schemas.length > 1 ? { allOf: schemas } : schemas[0]);
+    made.found = of.either(
+      ...alternatives.map((facts) => ofFacts(facts.map(({ keywords }) => keywords))),
+    );
+    return made.found;
+  }
+
+  function numberOf(schema: unknown): number {
+    if (!numbers.has(schema)) numbers.set(schema, numbers.size);
+    return numbers.get(schema)!;
+  }
+
+  function ruleOf(schema: unknown): Expression {
+    const { isPlain } = reading;
+    const known = bodies.find((one) => one.schema === schema && one.isPlain === isPlain);
+    if (known) return known.rule;
+    const read = () => {
+      reading.isPlain = isPlain;
+      return notNone(grammarOf(schema));
+    };
+    const made: Body = {
+      ...{ schema, isPlain, read, body: undefined },
+      rule: of.rule(`${scope} $ref ${bodies.length}`, () => (made.body ??= read())),
+    };
+    bodies.push(made);
+    return made.rule;
   }
 
   /** Reads what is behind each `$ref`, and whether that begins with itself. */
   function readRules(): void {
-    for (const name of bodies.keys()) {
-      bodies.set(name, notNone(grammarOf(resolved(root, name))));
-    }
-    for (const rule of rules) of.next(rule, 0);
+    for (const one of bodies) one.body = one.read();
+    for (const { rule } of bodies) of.next(rule, 0);
   }
 
-  /** A schema's keywords, with its `$ref` resolved. */
-  function opened(schema: unknown): Keywords {
-    if (schema === true) return {};
-    if (!isRecord(schema)) throw refused("false or a value that is no schema in a list");
-    const { $ref: ref, ...others } = keywordsOf(schema, spend);
-    if (ref === undefined) return others;
-    if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
-    try {
-      const found = opened(resolved(root, ref));
-      if (Object.keys(others).length > 0) assertEvaluated(found);
-      return join(found, others);
-    } finally {
-      depth--;
-    }
+  function areApart(schemas: readonly unknown[]): boolean {
+    const values = schemas.flatMap((one) =>
+      isRecord(one) && "const" in one ? [textOf(one["const"], spend)] : [],
+    );
+    if (values.length === schemas.length && new Set(values).size === values.length) return true;
+    const apart = apartness(schemas);
+    return schemas.every((_, i) => schemas.every((__, j) => j <= i || apart(i, j)));
   }
 
-  /** Refuses a `oneOf` whose alternatives may overlap. */
-  function assertApart(alternatives: readonly Keywords[]): void {
-    const texts = alternatives.map((one) => valuesOf(one)?.map((value) => textOf(value, spend)));
-    const values = texts.flatMap((some) => [...new Set(some)]);
-    // All alternatives list values, and no two share one.
-    if (!texts.includes(undefined) && new Set(values).size === values.length) return;
-    alternatives.forEach((one, i) => {
-      for (const other of alternatives.slice(i + 1)) {
-        if (!areApart(one, other, opened, spend)) {
-          throw refused(
-            '"oneOf" whose schemas may hold at once (use "anyOf", or a "const" that tells them apart)',
-          );
-        }
-      }
+  function ofFacts(facts: readonly Keywords[]): Expression {
+    const types = typesAsked(facts);
+    const lists = facts.flatMap((fact) => [
+      ...("enum" in fact ? [listOf("enum", fact["enum"])] : []),
+      ...("const" in fact ? [[fact["const"]]] : []),
+    ]);
+    const [first, ...others] = lists;
+    if (!first) return of.either(...types.map((type) => ofType(type, facts)));
+    const texts = others.map((some) => new Set(some.map((one) => textOf(one, spend))));
+    const held = first.filter((value) => {
+      const text = textOf(value, spend);
+      return types.some((type) => isOfType(value, type)) && texts.every((some) => some.has(text));
     });
+    const more = facts.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
+    if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(held);
+    return valuesGrammar(
+      held.filter((value) => {
+        const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
+        return isIn(ofType(type, more), textOf(value, spend));
+      }),
+    );
   }
 
-  function ofValues({ enum: listed, const: only, type, ...others }: Keywords): Expression {
-    const beside = Object.keys(others).find((name) => !["format", "pattern"].includes(name));
-    if (beside !== undefined) throw refused(`"${beside}" beside "enum" or "const"`);
-    const values = listed === undefined ? [only] : listOf("enum", listed);
-    const text = textOf(only, spend);
-    const wanted = values.filter((one) => {
-      const own = textOf(one, spend);
-      return only === undefined || own === text;
-    });
-    const types = type === undefined ? undefined : typesOf(type);
-    const held = wanted.filter((value) => types?.some((one) => isOfType(value, one)) ?? true);
-    const texts = held.map((value) => stringifyJson(value) ?? "");
-    if (Object.keys(others).length === 0) return textsOf(of, texts);
-    const strings = stringGrammar(reading, others);
+  function valuesGrammar(values: readonly unknown[]): Expression {
     return textsOf(
       of,
-      texts.filter((one) => !one.startsWith('"') || isIn(strings, one)),
+      values.map((value) => stringifyJson(value) ?? ""),
     );
   }
 
@@ -187,33 +206,38 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     return left.isNullable;
   }
 
-  function typesAsked(keywords: Keywords): string[] {
-    const { type } = keywords;
-    if (type !== undefined) return typesOf(type);
-    const meant = TYPE_OF.filter(([, names]) => names.some((name) => name in keywords));
+  /** The types that all allow, or that their keywords are about. */
+  function typesAsked(facts: readonly Keywords[]): string[] {
+    const asked = valuesOf(facts, "type").map(typesOf);
+    if (asked.length > 0) return asked.reduce(commonTypes);
+    const meant = TYPE_OF.filter(([, names]) =>
+      names.some((name) => facts.some((fact) => name in fact)),
+    );
     return meant.length > 0 ? meant.map(([name]) => name) : ALL_TYPES;
   }
 
-  function ofType(type: string, keywords: Keywords): Expression {
+  function ofType(type: string, facts: readonly Keywords[]): Expression {
     switch (type) {
       case "object":
-        return objectGrammar(reading, keywords);
+        return objectGrammar(reading, facts, isIn);
       case "array":
-        return arrayGrammar(reading, keywords);
+        return arrayGrammar(reading, facts);
       case "string":
-        return stringGrammar(reading, keywords);
+        return stringGrammar(reading, facts);
       case "number":
       case "integer":
-        return numberGrammar(of, type, keywords);
-      case "boolean":
-        return of.either(of.text("true"), of.text("false"));
-      default:
-        return of.text("null");
+        return numberGrammar(reading, type, facts);
+      default: {
+        const out = valuesOf(facts, "notValues").flat();
+        const words = type === "boolean" ? [true, false] : [null];
+        return valuesGrammar(words.filter((word) => !out.includes(word)));
+      }
     }
   }
 
   /** Any JSON value, expanded lazily. */
   function anyValue(): Expression {
+    if (reading.isPlain) return of.either(...SCALARS.map((type) => ofType(type, [])));
     return of.rule("any", () => {
       const [value, string] = [anyValue(), anyString(reading)];
       const member = of.sequence(string, of.text(":"), value);

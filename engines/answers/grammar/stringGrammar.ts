@@ -1,10 +1,9 @@
 import { KitError, messageOf } from "../../../protocol/error.ts";
-import { stringifyJson } from "../../../protocol/json.ts";
-import { type Range, ANY, characterOf, without } from "./characters.ts";
+import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
 import { patternOf } from "./pattern.ts";
-import { type Keywords, type Reading, countOf, refused } from "./schemaNode.ts";
+import { type Keywords, type Reading, countsOf, refused, valuesOf } from "./schemaNode.ts";
 
 /** Characters that UTF-16 writes as two. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
@@ -17,32 +16,55 @@ export function anyString({ of, character }: Reading): Expression {
   return quoted(of, of.repeat(character, 0, Infinity));
 }
 
-/** A string, by its length, its pattern or its format. */
-export function stringGrammar({ of, character }: Reading, keywords: Keywords): Expression {
-  const { minLength = 0, maxLength = Infinity, pattern, format } = keywords;
-  const hasLength = "minLength" in keywords || "maxLength" in keywords;
-  const source = pattern ?? formatOf(format);
-  if (source !== undefined) {
-    const name = pattern === undefined ? "format" : "pattern";
-    if (hasLength) throw refused(`"minLength" or "maxLength" beside "${name}"`);
-    if (typeof source !== "string") throw refused(`"${name}" that is no text`);
-    return quoted(of, ofPattern(of, source));
-  }
-  const [least, most] = [countOf("minLength", minLength), countOf("maxLength", maxLength)];
-  if (most === Infinity) return quoted(of, of.repeat(character, least, most));
+/** A string, by its lengths, patterns and formats. */
+export function stringGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
+  const { of } = reading;
+  const formats = valuesOf(facts, "format").flatMap((name) => FORMATS.get(name as string) ?? []);
+  const patterns = [...valuesOf(facts, "pattern"), ...formats];
+  const texts = valuesOf(facts, "notValues")
+    .flat()
+    .filter((one) => typeof one === "string");
+  const others = valuesOf(facts, "notPattern").map((source) => ofPattern(of, source));
+  const unwanted = textsOf(
+    of,
+    texts.map((one) => JSON.stringify(one).slice(1, -1)),
+  );
+  const { least, most } = countsOf(facts, "minLength", "maxLength");
+  const found = textWithin(reading, {
+    ...{ least, most, others: [...others, unwanted] },
+    patterns: patterns.map((source) => ofPattern(of, source)),
+  });
+  return quoted(of, found);
+}
+
+/** A string's content: so long, within all of these patterns and none of the others. */
+export function textWithin(
+  { of, character }: Reading,
+  {
+    least = 0,
+    most = Infinity,
+    patterns,
+    others,
+  }: {
+    least?: number;
+    most?: number;
+    patterns: readonly Expression[];
+    others: readonly Expression[];
+  },
+): Expression {
   // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both must hold.
   const [single, double] = [without(ANY, PAIRS), PAIRS].map((some) => characterOf(of, some));
-  return quoted(of, of.repeat(single ?? of.none, least, most, double));
+  const length =
+    most === Infinity
+      ? of.repeat(character, least, most)
+      : of.repeat(single ?? of.none, least, most, double);
+  const isOpen = least === 0 && most === Infinity && patterns.length > 0;
+  const lacking = others.filter((one) => one !== of.none).map(of.not);
+  return of.both(...(isOpen ? [] : [length]), ...patterns, ...lacking);
 }
 
-function formatOf(format: unknown): string | undefined {
-  if (format === undefined) return undefined;
-  const known = typeof format === "string" ? FORMATS.get(format) : undefined;
-  if (known === undefined) throw refused(`"format" ${stringifyJson(format)?.slice(0, 60)}`);
-  return known;
-}
-
-function ofPattern(of: Expressions, source: string): Expression {
+export function ofPattern(of: Expressions, source: unknown): Expression {
+  if (typeof source !== "string") throw refused('"pattern" that is no text');
   of.spend(source.length >>> 2);
   try {
     return patternOf(of, source);

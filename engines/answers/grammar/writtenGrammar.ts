@@ -20,6 +20,12 @@ export type WrittenExpression =
   | ["text", string]
   | ["pair", number, number]
   | ["either", ...number[]]
+  | ["both", ...number[]]
+  | ["not", number]
+  /** Of what without its point, and digits behind that at most. */
+  | ["multiple", number, number]
+  /** Of what, at least, at most, and whether there are more elements than that. */
+  | ["unique", number, number, number, boolean]
   /** Of what, at least, at most (undefined for any number), and what counts as two. */
   | ["repeat", number, number, number | undefined, number]
   | ["rule", number];
@@ -58,9 +64,16 @@ function write(key: string, make: Form["grammar"]): WrittenGrammar {
   function placeOf(expression: Expression): number {
     const known = places.get(expression);
     if (known !== undefined) return known;
-    const { parts, choices } = expression;
+    const { parts, choices, all, lacking, unique, multiple } = expression;
     if (parts) return add(expression, ["pair", placeOf(parts[0]), placeOf(parts[1])]);
     if (choices) return add(expression, ["either", ...choices.map(placeOf)]);
+    if (all) return add(expression, ["both", ...all.map(placeOf)]);
+    if (lacking) return add(expression, ["not", placeOf(lacking)]);
+    if (multiple) return add(expression, ["multiple", ...multiple]);
+    if (unique) {
+      const { element, least, most, isEndless } = unique;
+      return add(expression, ["unique", placeOf(element), least, most, isEndless]);
+    }
     const leaf = leafOf(expression);
     if (leaf.kind === "repeat") {
       const most = leaf.most === Infinity ? undefined : leaf.most;

@@ -64,6 +64,45 @@ test.each<[schema: string, texts: string[]]>([
     ['{"b":1,"10":1.0,"2":2512292042121000001,"a":1}'],
   ],
   ['{"const":{"b":1.0,"10":[2512292042121000001]}}', ['{"b":1.0,"10":[2512292042121000001]}']],
+  ['{"type":"string","format":"date","pattern":"^2024"}', ['"2024-12-06"']],
+  [
+    '{"type":"string","format":"uri","minLength":1,"maxLength":2083}',
+    ['"https://example.com/a?b=c"'],
+  ],
+  ['{"type":"string","format":"path"}', ['"/any text"']],
+  ['{"type":"string","pattern":"^\\\\w+\\\\s?\\\\w*$","maxLength":10}', ['"ab cd_efg1"']],
+  ['{"type":"array","items":{"type":"integer"},"uniqueItems":true}', ["[]", "[1,11,2]"]],
+  ['{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}', ['["b","a"]', '["a"]']],
+  ['{"type":"array","items":{"type":"string"},"uniqueItems":true}', ['["a,b","a","ab"]']],
+  ['{"type":"number","minimum":0,"maximum":1,"multipleOf":0.01}', ["0.07", "1", "0.5", "1.00"]],
+  ['{"type":"integer","multipleOf":60}', ["0", "-120", "3600"]],
+  [
+    '{"oneOf":[{"properties":{"k":{"const":"a"},"n":{"type":"integer"}},"required":["k"]},{"properties":{"k":{"const":"b"}},"required":["k"]}],"discriminator":{"propertyName":"k"}}',
+    ['{"k":"a","n":1}', '{"k":"b"}'],
+  ],
+  ['{"oneOf":[{"type":"integer"},{"minimum":2}]}', ["1", "-7"]],
+  [
+    '{"properties":{"c":{"enum":["US","CA"]},"z":{"type":"string"}},"required":["c","z"],"if":{"properties":{"c":{"const":"US"}}},"then":{"properties":{"z":{"pattern":"^[0-9]{5}$"}}}}',
+    ['{"c":"US","z":"12345"}', '{"c":"CA","z":"K1A"}'],
+  ],
+  [
+    '{"properties":{"a":{"const":1},"b":{"const":2}},"dependentRequired":{"a":["b"]}}',
+    ["{}", '{"b":2}', '{"a":1,"b":2}'],
+  ],
+  [
+    '{"patternProperties":{"^S_":{"type":"string"},"^I_":{"type":"integer"}},"additionalProperties":{"const":null}}',
+    ['{"S_a":"x","I_b":1,"other":null}', "{}"],
+  ],
+  [
+    '{"properties":{"a":{"const":1},"b":{"const":2}},"maxProperties":1}',
+    ["{}", '{"a":1}', '{"b":2}'],
+  ],
+  [
+    '{"$id":"https://example.com/s","properties":{"a":{"$ref":"#x"},"b":{"$ref":"t"}},"$defs":{"x":{"$anchor":"x","const":1},"t":{"$id":"t","$ref":"#/$defs/x","$defs":{"x":{"const":2}}}}}',
+    ['{"a":1,"b":2}'],
+  ],
+  ['{"type":"array","items":{"type":"integer"},"contains":{"const":7}}', ["[1,7,2]", "[7]"]],
+  ['{"type":"string","pattern":"^(?=.*[0-9])[a-z0-9]{3,}$"}', ['"abc1"', '"1ab"']],
   [
     '{"type":"array","items":{"type":"null"},"minItems":2.0,"maxItems":9223372036854775807}',
     ["[null,null,null]"],
@@ -101,6 +140,22 @@ test.each<[schema: string, text: string, written: string]>([
   ['{"type":"number","format":"int64"}', "1.5", "1"],
   ['{"const":2512292042121000001}', "2512292042121000000", "251229204212100000"],
   ['{"properties":{"b":{"type":"null"},"10":{"type":"null"}}}', '{"10":null,"b"', '{"10":null'],
+  ['{"type":"string","format":"date","pattern":"^2024"}', '"2023-01-01"', '"202'],
+  ['{"type":"array","items":{"type":"integer"},"uniqueItems":true}', "[1,1]", "[1,1"],
+  ['{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}', '["a","a"]', '["a","'],
+  ['{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}', '["a","b","a"]', '["a","b"'],
+  ['{"type":"array","items":{"type":"number"},"uniqueItems":true}', "[1,1.0]", "[1,1.0"],
+  ['{"type":"number","minimum":0,"maximum":1,"multipleOf":0.01}', "0.075", "0.07"],
+  ['{"type":"integer","multipleOf":60,"minimum":1,"maximum":100}', "90", ""],
+  ['{"oneOf":[{"type":"integer"},{"minimum":2}]}', "3", ""],
+  [
+    '{"properties":{"a":{"const":1},"b":{"const":2}},"dependentRequired":{"a":["b"]}}',
+    '{"a":1}',
+    '{"a":1',
+  ],
+  ['{"patternProperties":{"^S_":{"type":"null"}},"additionalProperties":false}', '{"T', '{"'],
+  ['{"properties":{"a":{"const":1},"b":{"const":2}},"maxProperties":1}', '{"a":1,"b"', '{"a":1'],
+  ['{"type":"string","format":"uri","maxLength":10}', '"https://abc', '"https://ab'],
 ])("%s ends %s at %s", (schema, text, end) => {
   expect(written(schema, text)).toBe(end);
 });
@@ -116,7 +171,7 @@ test.each([
     /contradicts itself/,
   ],
   ['{"type":"integer","minimum":"1"}', /"minimum" that is no number/],
-  ['{"allOf":[{"minimum":1},{"minimum":null}],"type":"integer"}', /two of "minimum"/],
+  ['{"allOf":[{"minimum":1},{"minimum":null}],"type":"integer"}', /"minimum" that is no number/],
   ['{"type":"array","items":1.0}', /1, which is none,/],
   ['{"type":["integer",12345678901234567890]}', /"type" 12345678901234567890/],
 ])("%s is refused in a sentence", (schema, message) => {

@@ -36,6 +36,24 @@ export const HELD: Record<string, JsonSchema[]> = {
     { definitions: { "a/b~c d": { type: "null" } }, $ref: "#/definitions/a~1b~0c%20d" },
     { $defs: { x: { type: "integer" } }, $ref: "#/$defs/x", minimum: 3 },
     { $id: "https://example.com/s", $defs: { x: { type: "boolean" } }, $ref: "#/$defs/x" },
+    {
+      ...{ $id: "https://example.com/s", type: "array", items: { $ref: "#x" } },
+      $defs: { x: { $anchor: "x", type: "integer", maximum: 0 } },
+    },
+    {
+      $defs: {
+        inner: {
+          ...{ $id: "inner", type: "array", items: { $ref: "#/$defs/n" } },
+          $defs: { n: { type: "null" } },
+        },
+        n: { type: "string" },
+      },
+      ...needed({ a: { $ref: "inner" }, b: { $ref: "#/$defs/n" } }),
+    },
+    {
+      ...{ type: "object", properties: { a: { $ref: "#" } }, additionalProperties: false },
+      allOf: [{ properties: { a: { properties: { a: { type: "object" } } } } }],
+    },
   ],
   allOf: [
     {
@@ -69,6 +87,21 @@ export const HELD: Record<string, JsonSchema[]> = {
   oneOf: [
     { oneOf: [{ type: "boolean" }, { type: "null" }] },
     { oneOf: ["a", "b"].map((k) => needed({ k: { const: k }, v: { type: "boolean" } })) },
+    { oneOf: [{ type: "integer" }, { minimum: 2 }] },
+    {
+      oneOf: [
+        { type: "string", maxLength: 3 },
+        { type: "string", minLength: 2 },
+      ],
+    },
+    {
+      ...{ type: "object", properties: { a: { type: "null" }, b: { type: "null" } } },
+      oneOf: [{ required: ["a"] }, { required: ["b"] }],
+    },
+    {
+      discriminator: { propertyName: "k" },
+      oneOf: ["a", "b"].map((k) => needed({ k: { const: k, type: "string" } })),
+    },
   ],
   properties: [
     needed({ a: { type: "boolean" }, b: { type: "null" } }),
@@ -147,7 +180,12 @@ export const HELD: Record<string, JsonSchema[]> = {
     { type: "array", items: { type: "boolean" }, maxItems: 0 },
     { type: "array", maxItems: 2 },
   ],
-  minLength: [{ type: "string", minLength: 3 }],
+  minLength: [
+    { type: "string", minLength: 3 },
+    { type: "string", minLength: 3, maxLength: 9, pattern: "^\\w+\\s?\\w*$" },
+    { type: "string", minLength: 12, maxLength: 20, format: "uri" },
+    { enum: ["a", "ab", "abc"], minLength: 2 },
+  ],
   maxLength: [
     { type: "string", maxLength: 3 },
     { type: "string", minLength: 2, maxLength: 2 },
@@ -164,6 +202,7 @@ export const HELD: Record<string, JsonSchema[]> = {
       "^[\\s\\S]{3}$",
       "^\\W{2}\\D$",
     ],
+    ...["^(?=.*\\d)(?!.*aa)[a\\d]{3,5}$", "^x(?:(?!y)[x-z])?$", "^\\p{Lu}\\P{L}[^\\p{L}]$"],
     ...["^[é-ü🌊]{2}$", "^\\t\\n\\/\\.$", "^a{0}b{2,}$", "x|^y"],
   ].map((pattern) => ({ type: "string", pattern })),
   format: [
@@ -217,7 +256,130 @@ export const HELD: Record<string, JsonSchema[]> = {
   multipleOf: [
     { type: "integer", multipleOf: 1 },
     { type: "number", multipleOf: 1 },
+    { type: "integer", multipleOf: 7, minimum: -20, maximum: 1000 },
+    { type: "integer", multipleOf: 365, minimum: 0, maximum: 2 ** 31 },
+    { type: "integer", multipleOf: 3600, minimum: 0, maximum: 2 ** 40 },
+    { type: "number", multipleOf: 0.5, minimum: -4, exclusiveMaximum: 4 },
+    { type: "integer", multipleOf: 2.5, minimum: -99, maximum: 1e6 },
+    { type: "number", allOf: [{ multipleOf: 4 }, { multipleOf: 6 }] },
+    { type: "number", multipleOf: 2, not: { const: 0 }, minimum: -6, maximum: 6 },
   ],
-  uniqueItems: [{ type: "array", items: { type: "null" }, uniqueItems: false }],
-  minProperties: [{ type: "object", additionalProperties: { type: "null" }, minProperties: 1 }],
+  uniqueItems: [
+    { type: "array", items: { type: "null" }, uniqueItems: false },
+    { type: "array", items: { type: "integer", minimum: 0, maximum: 12 }, uniqueItems: true },
+    { type: "array", items: { type: "number" }, uniqueItems: true, minItems: 2 },
+    { type: "array", items: { maxLength: 2, type: "string" }, uniqueItems: true, maxItems: 5 },
+    { type: "array", items: { enum: ["a", "b", "ab"] }, uniqueItems: true, minItems: 2 },
+    { type: "array", items: { type: "boolean" }, uniqueItems: true },
+    { type: "array", uniqueItems: true },
+    {
+      ...{ type: "array", uniqueItems: true },
+      items: { type: "array", prefixItems: [{ type: "boolean" }, { type: "number" }] },
+    },
+    {
+      ...{ type: "array", uniqueItems: true, minItems: 2 },
+      items: { type: "object", additionalProperties: { type: "boolean" }, required: ["a"] },
+    },
+    {
+      prefixItems: [{ type: "boolean" }, { enum: [true, 1] }],
+      items: { const: 2 },
+      uniqueItems: true,
+    },
+  ],
+  minProperties: [
+    { type: "object", additionalProperties: { type: "null" }, minProperties: 1 },
+    {
+      properties: { a: { type: "null" }, b: { type: "null" }, c: { type: "null" } },
+      minProperties: 2,
+    },
+  ],
+  maxProperties: [
+    { properties: { a: { type: "null" }, b: { type: "null" } }, maxProperties: 1 },
+    { type: "object", additionalProperties: { type: "null" }, maxProperties: 2 },
+    {
+      ...needed({ a: { type: "null" } }),
+      additionalProperties: { type: "null" },
+      maxProperties: 2,
+    },
+  ],
+  patternProperties: [
+    { patternProperties: { "^a": { type: "null" }, b$: { type: "boolean" } } },
+    {
+      properties: { ab: { type: ["null", "boolean"] } },
+      patternProperties: { "^a": { type: "null" }, "^b": { type: "boolean" } },
+      additionalProperties: { type: "integer" },
+    },
+    {
+      patternProperties: { "^S_": { type: "string" } },
+      additionalProperties: false,
+      minProperties: 1,
+    },
+  ],
+  contains: [
+    { type: "array", items: { type: ["integer", "null"] }, contains: { type: "null" } },
+    { type: "array", contains: { const: "x" }, minItems: 2, maxItems: 3 },
+    {
+      type: "array",
+      prefixItems: [{ type: "boolean" }],
+      contains: { type: "string" },
+      items: true,
+    },
+  ],
+  minContains: [
+    { type: "array", items: { type: "integer" }, contains: { minimum: 5 }, minContains: 2 },
+    { type: "array", contains: { type: "null" }, minContains: 0 },
+  ],
+  maxContains: [
+    { type: "array", items: { enum: [1, 2] }, contains: { const: 2 }, maxContains: 1 },
+    {
+      type: "array",
+      items: { enum: [1, 2] },
+      contains: { const: 2 },
+      minContains: 0,
+      maxContains: 0,
+    },
+  ],
+  not: [
+    { type: "string", not: { enum: ["a", "b"] }, maxLength: 1 },
+    { type: ["integer", "null"], not: { type: "null" } },
+    { type: "integer", not: { minimum: 3 } },
+    { type: "number", not: { enum: [0, 1.5, -2] } },
+    { type: "string", not: { pattern: "^a" } },
+    { not: { type: ["object", "array", "string"] } },
+    { not: { anyOf: [{ type: "string" }, { required: ["a"] }] } },
+    { properties: { a: { type: "integer" }, b: { type: "null" } }, not: { required: ["a", "b"] } },
+    { type: "boolean", not: { const: true } },
+    { not: { not: { type: "integer" } } },
+    { type: "array", items: { type: "integer" }, not: { contains: { const: 1 } } },
+    { type: "array", items: { type: ["integer", "null"] }, not: { items: { type: "integer" } } },
+  ],
+  if: [
+    {
+      ...needed({ country: { enum: ["US", "CA"] }, zip: { type: "string" } }),
+      if: { properties: { country: { const: "US" } } },
+      then: { properties: { zip: { pattern: "^[0-9]{5}$" } } },
+      else: { properties: { zip: { pattern: "^[A-Z]$" } } },
+    },
+    { type: "integer", maximum: 1e6, if: { minimum: 10 }, then: { multipleOf: 10 } },
+  ],
+  then: [{ then: { type: "null" }, type: "integer" }],
+  else: [{ type: "integer", if: { const: 1 }, else: { maximum: 0 } }],
+  dependentRequired: [
+    {
+      ...{ type: "object", properties: { name: { type: "null" }, card: {}, billing: {} } },
+      ...{ required: ["name"], dependentRequired: { card: ["billing"] } },
+    },
+  ],
+  dependentSchemas: [
+    {
+      ...{ type: "object", properties: { a: { type: "integer" }, b: { type: "null" } } },
+      dependentSchemas: { b: { properties: { a: { minimum: 5 } }, required: ["a"] } },
+    },
+  ],
+  $dynamicRef: [
+    {
+      ...{ $dynamicAnchor: "node", type: "object", required: ["v"], additionalProperties: false },
+      properties: { v: { type: "integer" }, next: { $dynamicRef: "#node" } },
+    },
+  ],
 };

@@ -144,8 +144,8 @@ describe.runIf(hasPython)("the Python engine's answers beside the embedded engin
     const folder = modelOf(STYLES["SmolLM"]!, { chat_template: TEMPLATES.unknown });
     const { ours, theirs } = await both(folder, [
       { ...asked, toolChoice: "required" },
-      { prompt: "a", schema: { type: "string", format: "nonsense" } },
-      { prompt: "a", schema: { type: "object", patternProperties: {} } },
+      { prompt: "a", schema: { type: "string", pattern: "\\bx" } },
+      { prompt: "a", schema: { type: "object", requird: ["a"] } },
       { prompt: "a".repeat(9_000) },
       { prompt: "a", choices: ["a", "b".repeat(9_000)] },
     ]);

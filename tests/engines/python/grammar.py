@@ -9,7 +9,13 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.errors import KitError
-from kit_engine.grammar import Grammar
+from kit_engine.grammar import Expression, Grammar
+
+
+def bytes_after(grammar: Grammar, place: Expression) -> list[int]:
+    starts = grammar.starts(place)
+    some = [byte for byte in range(256) if starts >> byte & 1]
+    return [byte for byte in some if grammar.next(place, byte) is not grammar.none]
 
 
 def followed(written: dict[str, Any], text: str) -> list[Any] | str:
@@ -19,10 +25,10 @@ def followed(written: dict[str, Any], text: str) -> list[Any] | str:
         place = grammar.root
         for byte in [*text.encode("latin-1"), None]:
             grammar.begin()
-            starts = grammar.starts(place)
-            found.append([[one for one in range(256) if starts >> one & 1], place.nullable])
+            starts = bytes_after(grammar, place)
+            found.append([starts, place.nullable])
             # Of as many bytes as a token has.
-            assert grammar.starts(grammar.clamp(place)) == starts
+            assert bytes_after(grammar, grammar.clamp(place)) == starts
             if byte is not None:
                 place = grammar.next(place, byte)
     except KitError as error:

@@ -1,0 +1,77 @@
+import { messageOf } from "../../../protocol/error.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { stringifyJson } from "../../../protocol/json.ts";
+import { type Keywords, type Spend, refused } from "./schemaNode.ts";
+
+/** Where a schema has no address of its own. */
+const NOWHERE = "schema://kit/";
+/** What is no schema, and may look like one. */
+const VALUES = new Set(["const", "enum", "default", "examples", "example"]);
+
+/** Finds what a `$ref` names, from the schema that has it: by its place, its `$id` or its `$anchor`. */
+export function createReferences(root: unknown, spend: Spend) {
+  const bases = new Map<unknown, string>();
+  const known = new Map<string, unknown>();
+  const dynamic = new Map<string, number>();
+  const open: (readonly [at: unknown, base: string])[] = [[root, NOWHERE]];
+  known.set(NOWHERE, root);
+  for (const [at, from] of open) {
+    if ((!isRecord(at) && !Array.isArray(at)) || bases.has(at)) continue;
+    spend(1);
+    const { $id: id, $anchor: anchor, $dynamicAnchor: moving } = at as Keywords;
+    const base = (typeof id === "string" && addressOf(id, from)) || from;
+    bases.set(at, base);
+    if (base !== from) known.set(base, at);
+    for (const name of [anchor, moving])
+      if (typeof name === "string") known.set(`${base}#${name}`, at);
+    if (typeof moving === "string") dynamic.set(moving, (dynamic.get(moving) ?? 0) + 1);
+    for (const [name, value] of Object.entries(at)) {
+      if (!VALUES.has(name) || Array.isArray(at)) open.push([value, base]);
+    }
+  }
+
+  /** @throws KitError `REQUEST_INVALID` if it is missing */
+  function resolved(schema: Keywords): unknown {
+    const ref = schema["$ref"] ?? schema["$dynamicRef"];
+    const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in it,`);
+    const address = typeof ref === "string" && addressOf(ref, bases.get(schema) ?? NOWHERE);
+    if (!address) throw missing();
+    const [base = "", fragment = ""] = address.split("#");
+    const name = nameOf(fragment);
+    if (schema["$ref"] === undefined && (dynamic.get(name) ?? 0) > 1) {
+      throw refused(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas answer to,`);
+    }
+    if (name !== "" && !name.startsWith("/")) {
+      if (!known.has(`${base}#${name}`)) throw missing();
+      return known.get(`${base}#${name}`);
+    }
+    if (!known.has(base)) throw missing();
+    let at = known.get(base);
+    for (const part of fragment.split("/").slice(1)) {
+      const key = nameOf(part).replaceAll("~1", "/").replaceAll("~0", "~");
+      const isThere = (isRecord(at) || Array.isArray(at)) && Object.hasOwn(at, key);
+      if (!isThere) throw missing();
+      at = (at as Keywords)[key];
+    }
+    return at;
+  }
+
+  return resolved;
+}
+
+/** Undefined for one that cannot be read. */
+function addressOf(reference: string, base: string): string | undefined {
+  try {
+    return new URL(reference, base).href.replace(/#$/, "");
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    throw refused(`a "$ref" that cannot be read (${messageOf(error)})`);
+  }
+}
