@@ -26,7 +26,10 @@ export interface Opening {
 }
 
 /** A reader that chooses each token of an answer. */
-export interface Answering extends Pick<Reader, "tokens" | "wantedFrom" | "allowed" | "take"> {
+export interface Answering extends Pick<
+  Reader,
+  "tokens" | "wantedFrom" | "prepare" | "allowed" | "take"
+> {
   /** Once `take` has said that it has ended. */
   result: () => InferResult;
 }
@@ -62,7 +65,7 @@ export function createAnswering(
 
   return {
     ...{ tokens, wantedFrom: prompt.length - 1, take },
-    ...(constraint && { allowed: constraint.allowed }),
+    ...(constraint && { prepare: constraint.prepare, allowed: constraint.allowed }),
     result: () => parts.result(prompt.length),
   };
 }

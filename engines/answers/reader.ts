@@ -11,6 +11,11 @@ export interface Reader {
    * where copying all is slow.
    */
   readonly asksAny?: boolean;
+  /**
+   * Works until then (`performance.now()`) at what `allowed` gives.
+   * @returns whether that is known: others go on meanwhile. Default: it is
+   */
+  prepare?: (until: number) => boolean;
   /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the engine's. */
   allowed?: () => Int32Array | undefined;
   /**

@@ -120,8 +120,8 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
         if (found.finishReason === "stop") expect(found.text).toMatch(expected);
         expect(await model.stream(request).result).toEqual(found);
       }
-      await expect(model.infer({ ...QUESTION, pattern: "(?=a)" })).rejects.toMatchObject({
-        message: expect.stringContaining('regular expression "(?=a)" (a lookahead)') as string,
+      await expect(model.infer({ ...QUESTION, pattern: "(?<=a)" })).rejects.toMatchObject({
+        message: expect.stringContaining('regular expression "(?<=a)" (a lookbehind)') as string,
         fault: { option: "pattern" },
       });
     }));
@@ -189,7 +189,7 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
       const cut = await model.infer({ ...QUESTION, maxTokens: 3, schema: SCHEMA });
       expect([cut.finishReason, "value" in cut]).toEqual(["length", false]);
       for (const [schema, message] of [
-        [{ not: {} }, '"not"'],
+        [{ requird: [] }, '"requird"'],
         [{ $ref: "#/$defs/a", $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } }, "no answer ends"],
       ] as const) {
         await expect(model.infer({ ...QUESTION, schema })).rejects.toMatchObject({

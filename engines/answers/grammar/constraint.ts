@@ -8,6 +8,8 @@ import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
 
 /** What an answer is held to, token by token. */
 export interface Constraint {
+  /** Works at what is allowed until then (`performance.now()`). @returns whether it is known */
+  prepare: (until: number) => boolean;
   /** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may follow. */
   allowed: () => Int32Array;
   accept: (token: number) => void;
@@ -32,6 +34,8 @@ const EXPRESSION_BYTES = 1200;
 const MOST_MASKS = 256;
 /** Characters of a schema as JSON, at most. */
 const LONGEST = 262_144;
+/** Tokens' bytes that are looked at between two yields. */
+const SLICE = 512;
 /** Tokens of a word of bits. */
 const BITS = 32;
 
@@ -48,6 +52,7 @@ export interface Form {
  */
 export function createConstraints(tokenizer: Tokenizer, markers: readonly number[] = []) {
   let trie: TokenTrie | undefined;
+  let building: ReturnType<typeof createTokenTrie> | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
   const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
@@ -57,7 +62,8 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
   function begin(form: Form): Constraint {
     const key = keyOf(form.key);
-    const grammar = kept.get(key) ?? grammarOf(key, form);
+    const known = kept.get(key);
+    const grammar = known?.expressions.isFresh() ? known : grammarOf(key, form);
     kept.delete(key);
     kept.set(key, grammar);
     return constraintOf(grammar);
@@ -85,23 +91,44 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   }
 
   function constraintOf({ expressions, root, masks }: Grammar): Constraint {
-    trie ??= createTokenTrie(tokenizer, markers);
-    const known = trie;
     let state = root;
+    let known: Int32Array | undefined;
+    let work: Generator<undefined, Int32Array> | undefined;
+
+    function prepare(until: number): boolean {
+      work ??= find();
+      while (!known) {
+        const { done, value } = work.next();
+        if (done) known = value;
+        else if (performance.now() >= until) return false;
+      }
+      return true;
+    }
+
+    function* find(): Generator<undefined, Int32Array> {
+      building ??= createTokenTrie(tokenizer, markers);
+      while (!trie) {
+        const { done, value } = building.next();
+        if (done) trie = value;
+        else yield;
+      }
+      expressions.begin();
+      const clamped = state.clamp(trie.longest);
+      const found = masks.get(clamped.id) ?? (yield* maskOf(trie, expressions, clamped));
+      if (masks.size === MOST_MASKS) masks.clear();
+      masks.set(clamped.id, found);
+      forgetOldest();
+      return found;
+    }
+
     return {
+      prepare,
       allowed() {
-        expressions.begin();
-        const clamped = state.clamp(known.longest);
-        let mask = masks.get(clamped.id);
-        if (!mask) {
-          mask = maskOf(known, expressions, clamped);
-          if (masks.size === MOST_MASKS) masks.clear();
-          masks.set(clamped.id, mask);
-          forgetOldest();
-        }
-        return mask;
+        prepare(Infinity);
+        return known!;
       },
       accept(token) {
+        work = known = undefined;
         expressions.begin();
         for (const byte of tokenizer.bytesOf(token)) state = expressions.next(state, byte);
       },
@@ -111,12 +138,18 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   }
 
   /** The tokens whose bytes may follow, found by walking all of them at once. */
-  function maskOf(tokens: TokenTrie, { next, none }: Expressions, from: Expression): Int32Array {
+  function* maskOf(
+    tokens: TokenTrie,
+    { next, none }: Expressions,
+    from: Expression,
+  ): Generator<undefined, Int32Array> {
     const { depths, bytes, afters, firsts, tokens: spoken } = tokens;
     const mask = new Int32Array(maskWords);
     const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & (BITS - 1)));
     const path = [from];
+    let steps = 0;
     for (let node = 0; node < depths.length;) {
+      if (++steps % SLICE === 0) yield;
       const depth = depths[node]!;
       const after = next(path[depth - 1]!, bytes[node]!);
       if (after === none) {

@@ -63,6 +63,8 @@ export interface Expressions {
   spend: (steps: number) => void;
   /** How many there are. */
   count: () => number;
+  /** Whether there is work left for another answer. */
+  isFresh: () => boolean;
 }
 
 type NewExpression = Pick<Expression, "isNullable" | "derive" | "cuts"> & Partial<Expression>;
@@ -304,6 +306,7 @@ export function createExpressions(): Expressions {
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
     begin: () => (left = MOST_PART),
     count: () => all.size,
+    isFresh: () => leftInAll > MOST_IN_ALL / 2,
   };
 }
 

@@ -12,6 +12,13 @@ export interface ModelReader extends Reader {
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
+/** Limits of what a reader takes of a step, and when that begins at the latest. */
+interface Most {
+  tokens: number;
+  wanted: number;
+  until: number;
+}
+
 /** A reader in work. */
 interface Run {
   reader: ModelReader;
@@ -97,12 +104,16 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     let left = answering.length > 0 ? Math.min(room, pace.tokens()) : room;
     let leftWanted = MOST_SEQUENCES;
     const { length } = active;
+    const until = performance.now() + PREPARE_MS;
     for (const [i, run] of active.entries()) {
       // Each of the others may want one.
       const others = length - 1 - i;
       // Prompts are read side by side, so that a short one never waits for a long one.
       const share = i < answering.length ? 1 : Math.ceil(left / (others + 1));
-      const part = share > 0 ? partOrEnd(run, share, leftWanted - others) : undefined;
+      const part =
+        share > 0
+          ? partOrEnd(run, { until, tokens: share, wanted: leftWanted - others })
+          : undefined;
       if (!part) continue;
       parts.push({ run, part });
       if (i >= answering.length) left -= part.tokens.length;
@@ -112,27 +123,28 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   }
 
   /** A reader that throws ends only its own reading. */
-  function partOrEnd(run: Run, ...most: [tokens: number, wanted: number]): StepPart | undefined {
+  function partOrEnd(run: Run, most: Most): StepPart | undefined {
     try {
-      return partOf(run, ...most);
+      return partOf(run, most);
     } catch (error) {
       end(run, () => run.reject(error));
       return undefined;
     }
   }
 
-  /** @returns undefined if it gave its room to another, or there is none */
-  function partOf(run: Run, mostTokens: number, mostWanted: number): StepPart | undefined {
+  /** @returns undefined if it gave its room to another, or there is none, or what it may have next is not known */
+  function partOf(run: Run, most: Most): StepPart | undefined {
     if (!active.includes(run)) return undefined;
-    const { tokens, wantedFrom, allowed, adapter } = run.reader;
+    const { tokens, wantedFrom, prepare, allowed, adapter } = run.reader;
     // When it reads again, what it has taken is not wanted twice.
     const notYet = wantedFrom + run.taken;
     run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
     const { sequence } = run;
     const from = sequence.length();
-    const to = Math.min(tokens.length, from + mostTokens, Math.max(from, notYet) + mostWanted);
-    if (!makeRoom(run, sequence, to - from)) return undefined;
+    const to = Math.min(tokens.length, from + most.tokens, Math.max(from, notYet) + most.wanted);
     const wanted = Math.max(0, to - Math.max(from, notYet));
+    if (wanted > 0 && prepare?.(most.until) === false) return undefined;
+    if (!makeRoom(run, sequence, to - from)) return undefined;
     const part = { sequence, tokens: tokens.slice(from, to), wanted };
     return { ...part, ...(wanted > 0 && { allowed: allowed?.() }) };
   }
@@ -166,6 +178,8 @@ function isAnswering({ reader, sequence, taken }: Run): boolean {
 
 /** How long a step may read prompts while others wait for their next token, in ms. */
 const PROMPT_MS = 70;
+/** How long what answers may have next is worked at between two steps, all answers together, in ms. */
+const PREPARE_MS = 30;
 /** Before it is known how long a token takes, and at least: as many rows as a product reads weights once for. */
 const FEW_TOKENS = 8;
 

@@ -330,3 +330,36 @@ test("a long constant takes memory by its length, however much of it is answered
   expect(next(rest, 33).isNullable).toBe(false);
   expect([...content.slice(0, -8_000)].reduce((of) => next(of, 32), rest).isNullable).toBe(true);
 });
+
+test("what may follow is found in slices, as is a large vocabulary", () => {
+  const letters = many(40_000, (i) => Buffer.from(`${i.toString(36)}`));
+  const large = {
+    ...BYTE_TOKENIZER,
+    vocabulary: 264 + letters.length,
+    isSpoken: (id: number) => id >= 264 || BYTE_TOKENIZER.isSpoken(id),
+    isEnd: (id: number) => id < 264 && BYTE_TOKENIZER.isEnd(id),
+    bytesOf: (id: number) => letters[id - 264] ?? BYTE_TOKENIZER.bytesOf(id),
+  };
+  const { begin } = createConstraints(large);
+  const slices = (schema: JsonSchema) => {
+    const constraint = begin(schemaForm(schema));
+    let count = 1;
+    while (!constraint.prepare(0)) count++;
+    expect(constraint.allowed()).toEqual(begin(schemaForm(schema)).allowed());
+    return count;
+  };
+  expect(slices({ type: "string", pattern: "^a" })).toBeGreaterThan(20);
+  expect(slices({ enum: ["a"] })).toBeLessThan(4);
+});
+
+test("a grammar that answers have used up is made anew", () => {
+  const { begin } = createConstraints(BYTE_TOKENIZER);
+  const wide = pattern("^(?:a|b)*a(?:a|b){30}$");
+  const random = createRandom(1, "wide");
+  for (let n = 0; n < 12; n++) {
+    const constraint = begin(schemaForm(wide));
+    constraint.accept(0x22);
+    for (let i = 0; i < 400; i++) constraint.accept(random.uniform() < 0.5 ? 0x61 : 0x62);
+    expect(constraint.allowed()).toBeDefined();
+  }
+});

@@ -261,7 +261,7 @@ export const HELD: Record<string, JsonSchema[]> = {
     { type: "integer", multipleOf: 3600, minimum: 0, maximum: 2 ** 40 },
     { type: "number", multipleOf: 0.5, minimum: -4, exclusiveMaximum: 4 },
     { type: "integer", multipleOf: 2.5, minimum: -99, maximum: 1e6 },
-    { type: "number", allOf: [{ multipleOf: 4 }, { multipleOf: 6 }] },
+    { type: "number", allOf: [{ multipleOf: 4 }, { multipleOf: 6 }], minimum: 0, maximum: 1e9 },
     { type: "number", multipleOf: 2, not: { const: 0 }, minimum: -6, maximum: 6 },
   ],
   uniqueItems: [

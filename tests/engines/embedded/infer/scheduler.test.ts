@@ -166,3 +166,22 @@ test("what a reader throws ends its own answer, and no other's", async () => {
   await Promise.all(others);
   expect(taken).toBe(3);
 });
+
+test("an answer goes on while it is worked at what another may have next", async () => {
+  const { read } = createScheduler(
+    createDecoder(compileKernels(), SHAPE, { read: () => tinyWeights(3, SHAPE) }),
+  );
+  const order: string[] = [];
+  const reading = (name: string, prepare: () => boolean) => {
+    const tokens = [1, 2];
+    const take = () => {
+      order.push(name);
+      return tokens.push(3) === 8;
+    };
+    return read({ tokens, wantedFrom: 1, prepare, take, isCancelled: () => false });
+  };
+  let left = 20;
+  await Promise.all([reading("held", () => left-- <= 0), reading("other", () => true)]);
+  expect(order.join(" ")).toBe(`${"other ".repeat(6)}${"held ".repeat(6)}`.trim());
+  expect(left).toBeLessThan(0);
+});
