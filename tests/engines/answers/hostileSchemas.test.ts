@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import {
+  type Form,
+  createConstraints,
+  schemaForm,
+} from "../../../engines/answers/grammar/constraint.ts";
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
 import { schemaGrammar } from "../../../engines/answers/grammar/schemaGrammar.ts";
 import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
@@ -352,14 +356,24 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
   expect(slices({ enum: ["a"] })).toBeLessThan(4);
 });
 
-test("a grammar that answers have used up is made anew", () => {
+test.each([
+  [10, 1],
+  [20, 2],
+])("a grammar whose work is used up is made anew: after %d parts", (parts, times) => {
   const { begin } = createConstraints(BYTE_TOKENIZER);
-  const wide = pattern("^(?:a|b)*a(?:a|b){30}$");
-  const random = createRandom(1, "wide");
-  for (let n = 0; n < 12; n++) {
-    const constraint = begin(schemaForm(wide));
-    constraint.accept(0x22);
-    for (let i = 0; i < 400; i++) constraint.accept(random.uniform() < 0.5 ? 0x61 : 0x62);
-    expect(constraint.allowed()).toBeDefined();
-  }
+  let made = 0;
+  const form: Form = {
+    key: "used",
+    grammar(of) {
+      made++;
+      for (let i = 0; i < parts; i++) {
+        of.begin();
+        of.spend(90_000);
+      }
+      return of.text("a");
+    },
+  };
+  begin(form);
+  begin(form);
+  expect(made).toBe(times);
 });

@@ -169,7 +169,7 @@ test("what a reader throws ends its own answer, and no other's", async () => {
 
 test("an answer goes on while it is worked at what another may have next", async () => {
   const { read } = createScheduler(
-    createDecoder(compileKernels(), SHAPE, { read: () => tinyWeights(3, SHAPE) }),
+    createDecoder(compileKernels(), SHAPE, heldTensors(tinyWeights(3, SHAPE))),
   );
   const order: string[] = [];
   const reading = (name: string, prepare: () => boolean) => {
