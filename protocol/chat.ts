@@ -132,6 +132,8 @@ export function problemOfMessage(message: unknown): string | undefined {
   const part: unknown = content.find((one) => !isTextPart(one));
   if (part === undefined) return undefined;
   const type = isRecord(part) ? (part["type"] ?? Object.keys(part)[0]) : undefined;
+  if (isRecord(part) && part["type"] === "text")
+    return 'has a part of type "text" whose "text" is not a string';
   return `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
 }
 

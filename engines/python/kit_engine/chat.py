@@ -79,6 +79,8 @@ def problem_of_parts(parts: list[Any]) -> str | None:
             kind = part.get("type") if is_part else None
             if is_part and kind is None:
                 kind = next(iter(part), None)
+            if is_part and part.get("type") == "text":
+                return 'has a part of type "text" whose "text" is not a string'
             named = json.dumps("?" if kind is None else kind, ensure_ascii=False)
             return f'has a part of type {named}, and Kit reads parts of type "text" alone'
     return None

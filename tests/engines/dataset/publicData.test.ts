@@ -271,6 +271,10 @@ test.each<[object, string]>([
     { messages: [{ role: "user", content: [{ image: { format: "png" } }] }, ANSWER("a")] },
     'messages[0] has a part of type "image", and Kit reads parts of type "text" alone',
   ],
+  [
+    { messages: [{ role: "user", content: [{ type: "text", text: { value: "Hi" } }] }] },
+    'messages[0] has a part of type "text" whose "text" is not a string',
+  ],
   [{ messages: CHAT, tools: "{" }, 'column "tools" is not valid JSON'],
   [{ messages: CHAT, tools: [{ type: "web_search" }] }, "tools[0] is not {"],
   [{ instruction: "Hi", output: 7 }, 'column "output" is not text. Write a string in it.'],

@@ -420,6 +420,17 @@ it("a request that asks for the responses API hears of chat completions", async 
   expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
 });
 
+it("a monitor may ask for the head alone", async () => {
+  const { url } = await serve();
+  for (const path of ["/health", "/v1/models", "/v1/models/latest"]) {
+    const [head, whole] = await Promise.all(
+      ["HEAD", "GET"].map((method) => fetch(url + path, { method })),
+    );
+    expect([head!.status, await head!.text()]).toEqual([200, ""]);
+    expect(head!.headers.get("content-length")).toBe(whole!.headers.get("content-length"));
+  }
+});
+
 it("malformed requests get an error of OpenAI's form too", async () => {
   const { port } = await serve();
   for (const [bytes, status] of [
