@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CheckOptions } from "../protocol/engine.ts";
 import { asTrainingCheck } from "../protocol/engineReport.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
-import { freezeDatasets } from "./engine.ts";
+import { freezeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
 import { resolveConfig } from "./runner/config.ts";
 import { placedError } from "./runner/placedError.ts";
 import { type TrainingTime, measureTime } from "./runner/trainingTime.ts";
@@ -33,8 +30,8 @@ export async function checkTraining(
   { onNote = () => {}, onRows = () => {}, onTiming = () => {}, ...options }: CheckTrainingOptions,
 ): Promise<Checked> {
   const config = resolveConfig(prepared, project);
-  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
-  const remove = () => rmSync(directory, { recursive: true, force: true });
+  const directory = makeCheckFolder();
+  const remove = () => removeCheckFolder(directory);
   // The project's code may end the process.
   process.once("exit", remove);
   try {

@@ -8,6 +8,8 @@ import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
+export { makeCheckFolder, removeCheckFolder } from "../engines/checkFolder.ts";
+
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
  * types hold nothing of an engine; by `keyof`, so that the compiler's errors list them.

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+import { makeCheckFolder, removeCheckFolder } from "../checkFolder.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Python } from "./python.ts";
@@ -15,7 +13,7 @@ export async function check(
   python: Python,
   { config, onNote, loss }: CheckOptions,
 ): Promise<TrainingCheck> {
-  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  const directory = makeCheckFolder();
   try {
     const interpreter = python.find();
     const job = await createJob({
@@ -39,6 +37,6 @@ export async function check(
     const { kept, started, ...found } = last.check;
     return { ...found, started: withAdvice(started, kept, job) };
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeCheckFolder(directory);
   }
 }

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+import { makeCheckFolder, removeCheckFolder } from "../checkFolder.ts";
 import { throwIfFailed } from "../python/child.ts";
 import type { SkippedRows } from "../python/messages.ts";
 import { withAdvice } from "../python/train.ts";
@@ -19,7 +18,7 @@ import { COMMAND } from "./train.ts";
 /** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
 export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {
   const remote = createRayJobs(cluster);
-  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  const directory = makeCheckFolder();
   const id = basename(directory);
   const secret = crypto.randomUUID();
   let isSent = false;
@@ -37,7 +36,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
     options.signal?.throwIfAborted();
     throw error;
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeCheckFolder(directory);
   }
 }
 

@@ -30,7 +30,8 @@ const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";
 /** Questions and their answers. */
 const PARQUET = join(ROOT, "tests/engines/dataset/tables/fixtures/snappy.parquet");
-const TINY_SHAPE = dimensionsOf({ layers: 1, heads: 1, width: 8, context: 64 });
+const TINY = { layers: 1, heads: 1, width: 8, context: 64 };
+const TINY_SHAPE = dimensionsOf(TINY);
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
 const TRAINING_PAGES = [
@@ -77,7 +78,7 @@ function addKit(project: string): string {
 /** The same trainer, of a size that trains in about a second. */
 function shrink(source: string): string {
   return source
-    .replace(/^ {2}model: ("kit|\{).*$/m, `  model: ${JSON.stringify(TINY_SHAPE)},`)
+    .replace(/^ {2}model: ("kit|\{).*$/m, `  model: ${JSON.stringify(TINY)},`)
     .replace(/maxSteps: \d+/, "maxSteps: 4, saveSteps: 2, loggingSteps: 1")
     .replace(/batchSize: \d+/, "batchSize: 2")
     .replace("r: 8", "r: 2")

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CheckOptions } from "../../../protocol/engine.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
+import { makeCheckFolder, removeCheckFolder } from "../../checkFolder.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -26,11 +24,11 @@ export async function check({
   if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");
   if (!isMeasured) return checkTraining({ config, source, onNote, threads: threadCount() });
   // Keeps the base of an adapter that is on no disk yet.
-  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  const directory = makeCheckFolder();
   try {
     const job = { config, directory, source, isCheck: true, resumeFrom: undefined };
     return (await runOnThreads(job, { signal, onNote, onEvent: () => undefined }))!;
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    removeCheckFolder(directory);
   }
 }

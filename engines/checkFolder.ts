@@ -1,0 +1,32 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readRecord } from "../disk/json.ts";
+import { type Owner, describeOwner, ownerState } from "../disk/owner.ts";
+
+const PREFIX = "kit-check-";
+const OWNER = "owner.json";
+
+/** Makes a folder for what a check writes, and removes those that killed checks have left. */
+export function makeCheckFolder(): string {
+  removeLeft();
+  const directory = mkdtempSync(join(tmpdir(), PREFIX));
+  writeFileSync(join(directory, OWNER), JSON.stringify(describeOwner()));
+  return directory;
+}
+
+export function removeCheckFolder(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function removeLeft(): void {
+  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX))) {
+    const directory = join(tmpdir(), name);
+    const owner = readRecord(join(directory, OWNER)) as Owner | undefined;
+    try {
+      if (owner && ownerState(owner) === "gone") removeCheckFolder(directory);
+    } catch {
+      // Another user's.
+    }
+  }
+}
