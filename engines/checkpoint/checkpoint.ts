@@ -4,16 +4,9 @@ import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
-import { findBase } from "../lora/base.ts";
+import { type FoundAdapter, findAdapter } from "../lora/base.ts";
 import { type Updates, merged, updatesOf } from "../lora/merged.ts";
-import {
-  ADAPTER_CONFIG,
-  ADAPTER_FILE,
-  adapterConfig,
-  adapterOf,
-  toPeftNames,
-} from "../lora/peftConfig.ts";
-import { readConfig } from "../modelFiles/configFile.ts";
+import { ADAPTER_CONFIG, ADAPTER_FILE, adapterConfig, toPeftNames } from "../lora/peftConfig.ts";
 import { WEIGHTS_FILE } from "../modelFiles/names.ts";
 import { writeSafetensors } from "../modelFiles/safetensors.ts";
 import type { TensorSource } from "../modelFiles/tensors.ts";
@@ -30,6 +23,7 @@ import {
   promptStyleOf,
   templateDateOf,
 } from "./savedTokenizer.ts";
+import { directoryTexts } from "./textFiles.ts";
 
 /** The weights of a model that was saved. */
 export interface SavedWeights {
@@ -129,9 +123,10 @@ export function assertCheckpoint(path: string): void {
  */
 export function openWeights(path: string): SavedWeights {
   if (isModelFile(path)) return openGguf(path);
-  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
+  const adapter = findAdapter(path);
   const saved = adapter ? openAdapter(path, adapter) : openBase(path);
-  return { ...saved, promptStyle: promptStyleOf(path), templateDate: templateDateOf(path) };
+  const texts = directoryTexts(path);
+  return { ...saved, promptStyle: promptStyleOf(texts), templateDate: templateDateOf(texts) };
 }
 
 function openBase(directory: string): SavedWeights {
@@ -143,9 +138,8 @@ function openBase(directory: string): SavedWeights {
   return { shape, weights, base };
 }
 
-function openAdapter(path: string, config: Record<string, unknown>): SavedWeights {
-  const adapter = adapterOf(join(path, ADAPTER_CONFIG), config);
-  const directory = findBase(path, adapter.base);
+function openAdapter(path: string, adapter: FoundAdapter): SavedWeights {
+  const { base: directory } = adapter;
   const { shape, base: model } = openBase(directory);
   const own = adapterTokenizer(path, directory);
   const base = own
@@ -154,6 +148,6 @@ function openAdapter(path: string, config: Record<string, unknown>): SavedWeight
         openTokenizer: () => openTokenizer(own.texts, shape.vocabulary),
       }
     : model;
-  const updates = updatesOf(openAdapterTensors(path, config, adapter, shape), adapter);
+  const updates = updatesOf(openAdapterTensors(path, adapter, shape), adapter);
   return { shape, base, updates, weights: merged(base.weights, updates, directory) };
 }

@@ -3,30 +3,19 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { QuantizedType } from "../../protocol/quantizedType.ts";
 import { configShape } from "../families/config.ts";
-import type { Dimensions } from "../families/dimensions.ts";
-import { weightCounts } from "../families/randomWeights.ts";
+import { weightCounts } from "../families/tensorShapes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufWeights } from "../gguf/ggufWeights.ts";
-import { FILE_KEYS, KEYS } from "../gguf/keys.ts";
+import { FILE_KEYS, KEYS } from "../gguf/metadata.ts";
 import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
-import type { TensorSource } from "../modelFiles/tensors.ts";
-import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { biasesOf } from "./savedModel.ts";
-import { type SavedTokenizer, namedStyle, openTokenizer } from "./savedTokenizer.ts";
-import { type TextFiles, heldTexts } from "./textFiles.ts";
-
-/** A model in one GGUF file. */
-export interface GgufModel {
-  shape: Dimensions;
-  weights: TensorSource;
-  base: { weights: TensorSource; files: string[]; openTokenizer: () => SavedTokenizer };
-  promptStyle: PromptStyle | undefined;
-}
+import { promptStyleOf, openTokenizer } from "./savedTokenizer.ts";
+import { type TextFiles, heldTexts, parsed } from "./textFiles.ts";
 
 /** Whether a path leads to a file, and not to a model's directory. */
 export function isModelFile(path: string): boolean {
@@ -37,7 +26,7 @@ export function isModelFile(path: string): boolean {
  * Opens a GGUF file that Kit wrote.
  * @throws KitError `CHECKPOINT_INVALID` for one that is damaged or hostile, or that another program wrote
  */
-export function openGguf(path: string): GgufModel {
+export function openGguf(path: string) {
   const header = readHeader(path);
   const texts = textsOf(path, header);
   const known = configShape(texts.label(CONFIG_FILE), texts.json(CONFIG_FILE) ?? {});
@@ -56,7 +45,7 @@ export function openGguf(path: string): GgufModel {
     ...{ weights, files: [path] },
     openTokenizer: () => openTokenizer(texts, shape.vocabulary),
   };
-  return { shape, weights, base, promptStyle: namedStyle(texts) };
+  return { shape, weights, base, promptStyle: promptStyleOf(texts) };
 }
 
 /** The quantized type that most of a file is in, if it is one. @throws KitError as `openGguf` */
@@ -112,13 +101,4 @@ function withTemplates(config = "{}", textOf: (key: string) => string | undefine
     ...(withTools === undefined ? [] : [{ name: "tool_use", template: withTools }]),
   ];
   return JSON.stringify({ ...settings, chat_template: named });
-}
-
-/** Undefined for what is not JSON, of which its reader will say so. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

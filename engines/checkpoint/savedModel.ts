@@ -5,9 +5,8 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { TIED, configShape } from "../families/config.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, EMBEDDING, HEAD } from "../families/projections.ts";
-import { weightCounts } from "../families/randomWeights.ts";
 import { modelNames } from "../families/storedNames.ts";
-import { modelMaps, weightShapes } from "../families/tensorShapes.ts";
+import { modelMaps, weightShapes, weightCounts } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
 import { isNumberType } from "../modelFiles/numberTypes.ts";
@@ -15,14 +14,11 @@ import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.t
 import { type FileTensor, type TensorSource, fileTensors, parts } from "../modelFiles/tensors.ts";
 import { type Numbers, widened } from "../modelFiles/weights.ts";
 
-/** A whole model on disk, in Hugging Face's layout. */
-export interface SavedModel {
-  shape: Dimensions;
-  weights: TensorSource;
-}
-
-/** @throws KitError `CHECKPOINT_INVALID` for a model that is damaged, or of a kind that Kit does not read */
-export function openModel(directory: string): SavedModel {
+/**
+ * Opens a whole model in Hugging Face's layout.
+ * @throws KitError `CHECKPOINT_INVALID` for one that is damaged, or of a kind that Kit does not read
+ */
+export function openModel(directory: string): { shape: Dimensions; weights: TensorSource } {
   const path = join(directory, CONFIG_FILE);
   const known = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);

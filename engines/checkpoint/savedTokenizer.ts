@@ -1,5 +1,6 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { type Config } from "../modelFiles/configFile.ts";
 import {
   CONFIG_FILE,
   GENERATION_CONFIG,
@@ -17,8 +18,6 @@ import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import { templateDateIn } from "../tokens/templateDate.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type TextFiles, directoryTexts } from "./textFiles.ts";
-
-type Config = Record<string, unknown>;
 
 const SPECIALS_MAP = "special_tokens_map.json";
 
@@ -105,9 +104,9 @@ function readableRender(files: TextFiles, specials: Record<string, string>): Ren
   }
 }
 
-/** When a saved directory's training began, whose date its chat template writes; undefined for none. */
-export function templateDateOf(directory: string): Date | undefined {
-  return templateDateIn(directoryTexts(directory).json(TOKENIZER_CONFIG) ?? {});
+/** When a saved model's training began, whose date its chat template writes; undefined for none. */
+export function templateDateOf(files: TextFiles): Date | undefined {
+  return templateDateIn(files.json(TOKENIZER_CONFIG) ?? {});
 }
 
 /** A model's chat template, which writes the date that the model has learned, or today's. */
@@ -120,13 +119,8 @@ export function savedRender(
   return date ? (render?.at?.(date) ?? render) : render;
 }
 
-/** The prompt style that a saved directory names: Kit's own entry in `tokenizer_config.json`. */
-export function promptStyleOf(directory: string): PromptStyle | undefined {
-  return namedStyle(directoryTexts(directory));
-}
-
-/** The same of any files. */
-export function namedStyle(files: TextFiles): PromptStyle | undefined {
+/** The prompt style that a saved model names: Kit's own entry in `tokenizer_config.json`. */
+export function promptStyleOf(files: TextFiles): PromptStyle | undefined {
   const style = files.json(TOKENIZER_CONFIG)?.["prompt_style"];
   return style === "text" || style === "message" ? style : undefined;
 }

@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { readConfig, readText } from "../modelFiles/configFile.ts";
+import { type Config, readConfig, readText } from "../modelFiles/configFile.ts";
 import { MOST_TOKENIZER_MIB, TOKENIZER_FILE } from "../modelFiles/names.ts";
-
-type Config = Record<string, unknown>;
 
 /** A model's files of text: those of a directory, or those that one file holds. */
 export interface TextFiles {
@@ -56,7 +54,7 @@ export function heldTexts(
 }
 
 /** Undefined for what is not JSON. */
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

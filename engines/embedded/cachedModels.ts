@@ -4,7 +4,7 @@ import type { CachedModel } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { PROJECTIONS } from "../families/projections.ts";
-import { weightCounts } from "../families/randomWeights.ts";
+import { weightCounts } from "../families/tensorShapes.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";

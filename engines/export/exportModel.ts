@@ -8,8 +8,11 @@ import { type PartialDirectory, cannotSave } from "../checkpoint/directory.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { fetchBase } from "../lora/base.ts";
 import type { ExportFormat, FormatOptions } from "./format.ts";
-import { FORMATS } from "./formats.ts";
+import { gguf } from "./gguf.ts";
+import { safetensors } from "./safetensors.ts";
 import { type Place, assertEmpty, lockTarget, placeOf, removeLeft } from "./target.ts";
+
+const FORMATS: Record<ExportFormatName, ExportFormat> = { safetensors, gguf };
 
 interface Options extends Pick<FetchOptions, "signal" | "onNote">, Partial<FormatOptions> {
   /** Default: `safetensors`, in the types and files that the model has. */

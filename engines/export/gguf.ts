@@ -9,9 +9,15 @@ import {
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufBlocks } from "../gguf/header.ts";
-import { FILE_KEYS, KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
+import {
+  type Metadata,
+  FILE_KEYS,
+  KEYS,
+  QUANTIZATION_VERSION,
+  string,
+  uint32,
+} from "../gguf/metadata.ts";
 import { shapeMetadata } from "../gguf/shapeMetadata.ts";
-import { type Metadata, string, uint32 } from "../gguf/values.ts";
 import { type Vocabulary, openVocabulary } from "../gguf/vocabulary.ts";
 import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";

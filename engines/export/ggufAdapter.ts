@@ -1,16 +1,13 @@
-import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
 import { architectureOf, reorderedRows } from "../gguf/architecture.ts";
 import { type WrittenTensor, ggufBlocks } from "../gguf/header.ts";
-import { KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
+import { KEYS, QUANTIZATION_VERSION, float32, string, uint32 } from "../gguf/metadata.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
-import { float32, string, uint32 } from "../gguf/values.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
-import { findBase } from "../lora/base.ts";
-import { ADAPTER_CONFIG, adapterOf, fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
-import { readConfig } from "../modelFiles/configFile.ts";
+import { findAdapter } from "../lora/base.ts";
+import { fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
 import { NUMBER_TYPES, encodeNumbers } from "../modelFiles/numberTypes.ts";
 import { columnsOf, readAll } from "../modelFiles/tensors.ts";
 import { widen } from "../modelFiles/weights.ts";
@@ -28,8 +25,8 @@ export async function writeAdapter(
   { name, type = "f32" }: FormatOptions,
   pause: () => Promise<void>,
 ): Promise<number> {
-  const config = readConfig(join(checkpoint, ADAPTER_CONFIG), "optional");
-  if (!config) {
+  const adapter = findAdapter(checkpoint);
+  if (!adapter) {
     throw new KitError(
       "CONFIG_INVALID",
       `${checkpoint} is a whole model, not an adapter. Export it without --adapter.`,
@@ -41,25 +38,19 @@ export async function writeAdapter(
       "An adapter is not quantized. Use --type f32, f16 or bf16.",
     );
   }
-  const adapter = adapterOf(join(checkpoint, ADAPTER_CONFIG), config);
-  const base = findBase(checkpoint, adapter.base);
-  const d = openModel(base).shape;
-  const architecture = architectureOf(d, base);
-  const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, config, adapter, d))));
+  const d = openModel(adapter.base).shape;
+  const architecture = architectureOf(d, adapter.base);
+  const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, adapter, d))));
   // It takes 0 for no α at all.
   const alpha = adapter.alpha === 0 ? 1 : adapter.alpha;
-
-  /** llama.cpp has one α, which it divides by each module's rank: where one has another, its B makes up for it. */
-  function factorOf(from: string): number {
-    const module = moduleOf(from);
-    return from.endsWith(".lora_B.weight")
-      ? (adapter.scaleOf(module) * adapter.rankOf(module)) / alpha
-      : 1;
-  }
+  const { scaleOf, rankOf } = adapter;
 
   const tensors = Object.entries(weights).map(([from, { shape, data }]): WrittenTensor => {
+    const module = moduleOf(from);
+    // llama.cpp has one α, which it divides by each module's rank: where one has another, its B makes up for it.
+    const factor = from.endsWith(".lora_B.weight") ? (scaleOf(module) * rankOf(module)) / alpha : 1;
+
     function blocks() {
-      const factor = factorOf(from);
       const unit = reorderedRows(architecture, from, d);
       const scaled = data.map((value) => value * factor);
       const ordered = unit === 1 ? scaled : interleaved(scaled, unit, columnsOf(shape));

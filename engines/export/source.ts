@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { configCopies, tokenizerCopies } from "../checkpoint/companions.ts";
 import { hasOwnHead, weightFiles } from "../checkpoint/savedModel.ts";
 import { promptStyleOf, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
-import { heldTexts } from "../checkpoint/textFiles.ts";
+import { heldTexts, directoryTexts } from "../checkpoint/textFiles.ts";
 import { TIED } from "../families/config.ts";
 import { modelNames } from "../families/storedNames.ts";
-import { findBase } from "../lora/base.ts";
+import { findAdapter } from "../lora/base.ts";
 import { merged } from "../lora/merged.ts";
-import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "../lora/peftConfig.ts";
 import { openUpdates } from "../lora/updates.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
@@ -37,7 +36,8 @@ export interface SourceFile extends SafetensorsFile {
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function openSource(checkpoint: string): ExportSource {
-  const { model, adapter } = findModel(checkpoint);
+  const adapter = findAdapter(checkpoint);
+  const model = adapter?.base ?? checkpoint;
   const { label, files: paths } = weightFiles(model);
   const files = paths.map((path) => openSafetensors(path));
   const updates = adapter
@@ -45,7 +45,7 @@ export function openSource(checkpoint: string): ExportSource {
     : new Map<string, never>();
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
   const trainedWith = hasTokenizer ? checkpoint : model;
-  const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(checkpoint));
+  const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(directoryTexts(checkpoint)));
   const asBefore = heldTexts(model, { ...configCopies(model, { ends: [] }), ...tokenizer });
   const { ends } = tokenizerSettings(asBefore);
   const index = join(model, WEIGHTS_INDEX);
@@ -71,13 +71,4 @@ function isUntied(model: string, files: readonly SafetensorsFile[]): boolean {
   const stored = new Map(files.flatMap(({ tensors }) => [...tensors]));
   const { [TIED]: tied } = readConfig(join(model, CONFIG_FILE));
   return tied !== false && hasOwnHead(renamed(stored, modelNames(new Set(stored.keys()), false)));
-}
-
-/** The directory of a checkpoint's whole model, and the adapter to it. */
-function findModel(checkpoint: string): { model: string; adapter?: SavedAdapter } {
-  const path = join(checkpoint, ADAPTER_CONFIG);
-  const config = readConfig(path, "optional");
-  if (!config) return { model: checkpoint };
-  const adapter = adapterOf(path, config);
-  return { model: findBase(checkpoint, adapter.base), adapter };
 }

@@ -27,9 +27,6 @@ export interface SlidingLayers {
   theta: number;
 }
 
-/** A `config.json`. */
-export type Config = Record<string, unknown>;
-
 /** Sizes of a model, and what else gives its weights their meaning. */
 export interface Dimensions extends ModelShape {
   /** Heads of keys and values; divides `heads`. */

@@ -1,4 +1,5 @@
-import type { Config, Dimensions } from "./dimensions.ts";
+import { type Config } from "../modelFiles/configFile.ts";
+import type { Dimensions } from "./dimensions.ts";
 import type { Layers } from "./layers.ts";
 import type { Projection } from "./projections.ts";
 import type { SlidingConfig } from "./slidingLayers.ts";

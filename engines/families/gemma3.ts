@@ -1,5 +1,6 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Config, Dimensions, Rope } from "./dimensions.ts";
+import { type Config } from "../modelFiles/configFile.ts";
+import type { Dimensions, Rope } from "./dimensions.ts";
 import type { Family, Refuse } from "./family.ts";
 import type { AttentionHeads, Layers } from "./layers.ts";
 import { attentionBiases, blockMaps, headNorms, listHead } from "./llama.ts";

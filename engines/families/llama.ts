@@ -1,4 +1,5 @@
-import type { Config, Dimensions } from "./dimensions.ts";
+import { type Config } from "../modelFiles/configFile.ts";
+import type { Dimensions } from "./dimensions.ts";
 import type { Family } from "./family.ts";
 import type { AttentionHeads, Layers, LinearMap } from "./layers.ts";
 import {

@@ -1,13 +1,9 @@
-import { type WeightCounts, type Weights, countOf } from "../modelFiles/weights.ts";
+import type { Weights } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
 import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import { EMBEDDING } from "./projections.ts";
 import { weightShapes } from "./tensorShapes.ts";
-
-export function weightCounts(shape: Dimensions): WeightCounts {
-  return countOf(weightShapes(shape));
-}
 
 const EMBEDDING_DEVIATION = 0.2;
 

@@ -1,5 +1,6 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Config, Rope } from "./dimensions.ts";
+import { type Config } from "../modelFiles/configFile.ts";
+import type { Rope } from "./dimensions.ts";
 import type { Refuse } from "./family.ts";
 
 /** What a config means by a key that it leaves out. */

@@ -1,3 +1,4 @@
+import { type WeightCounts, countOf } from "../modelFiles/weights.ts";
 import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import type { Layers } from "./layers.ts";
@@ -18,6 +19,10 @@ export interface ModelMap {
 /** Every tensor that a model of this shape has, and its dimensions. */
 export function weightShapes(shape: Dimensions): TensorShapes {
   return listTensors(shape).shapes;
+}
+
+export function weightCounts(shape: Dimensions): WeightCounts {
+  return countOf(weightShapes(shape));
 }
 
 /** Every linear map of its blocks. */

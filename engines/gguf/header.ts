@@ -2,7 +2,7 @@ import type { GgufType } from "../../protocol/exportFormat.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { NUMBER_TYPES, typeBytes } from "../modelFiles/numberTypes.ts";
 import { sizeOf } from "../modelFiles/tensors.ts";
-import { type Metadata, type Value, VALUE_IDS } from "./values.ts";
+import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
 
 /** The bytes "GGUF". */
 export const MAGIC = 0x46554747;

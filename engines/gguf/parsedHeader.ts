@@ -6,8 +6,7 @@ import type { OpenFile } from "../modelFiles/plainFile.ts";
 import type { FileTensor } from "../modelFiles/tensors.ts";
 import { type Cursor, createCursor } from "./cursor.ts";
 import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";
-import { FILE_KEYS, KEYS } from "./keys.ts";
-import { VALUE_IDS } from "./values.ts";
+import { FILE_KEYS, KEYS, VALUE_IDS } from "./metadata.ts";
 
 /** A tensor's entry; its shape as a checkpoint has it, [out, in]. */
 interface Entry extends NamedTensor {
@@ -67,7 +66,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   const keys = new Set<string>();
   for (let i = 0; i < keyCount; i++) {
     const key = text(cursor, MOST_KEY_BYTES);
-    if (keys.has(key)) throw invalid(`has the key ${shown(key)} twice`);
+    if (keys.has(key)) throw invalid(`has the key ${printable(key)} twice`);
     keys.add(key);
     const value = valueOf(cursor, WANTED.has(key));
     if (value !== undefined) values.set(key, value);
@@ -83,10 +82,10 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   let end = 0;
   for (const { name, offset, ...tensor } of listed) {
     const bytes = tensorBytes(tensor);
-    if (tensors.has(name)) throw invalid(`has the tensor ${shown(name)} twice`);
+    if (tensors.has(name)) throw invalid(`has the tensor ${printable(name)} twice`);
     // Tensors must be contiguous.
-    if (offset !== end) throw invalid(`has a gap or an overlap at ${shown(name)}`);
-    if (data + offset + bytes > size) throw invalid(`is cut off at ${shown(name)}`);
+    if (offset !== end) throw invalid(`has a gap or an overlap at ${printable(name)}`);
+    if (data + offset + bytes > size) throw invalid(`is cut off at ${printable(name)}`);
     tensors.set(name, { ...tensor, path, offset: data + offset, bytes });
     end = offset + bytes + padding(bytes, alignment);
   }
@@ -133,14 +132,14 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     const name = text(from, MOST_NAME_BYTES);
     const dimensions = from.uint32();
     if (dimensions < 1 || dimensions > MOST_DIMENSIONS) {
-      throw invalid(`gives ${shown(name)} ${dimensions} dimensions`);
+      throw invalid(`gives ${printable(name)} ${dimensions} dimensions`);
     }
     let count = 1;
     const shape = Array.from({ length: dimensions }, () => {
       // A number takes at least half a byte.
       const length = from.uint64(2 * size);
       count *= length;
-      if (length < 1 || count > 2 * size) throw invalid(`has a wrong size of ${shown(name)}`);
+      if (length < 1 || count > 2 * size) throw invalid(`has a wrong size of ${printable(name)}`);
       return length;
     }).toReversed();
     const id = from.uint32();
@@ -149,11 +148,11 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
       const known = Object.keys(NUMBER_TYPES).join(", ");
       throw new KitError(
         "CHECKPOINT_INVALID",
-        `${path} has ${shown(name)} in ggml's type ${id}, and Kit reads ${known}. Use a file of one of these types, or the model's original folder.`,
+        `${path} has ${printable(name)} in ggml's type ${id}, and Kit reads ${known}. Use a file of one of these types, or the model's original folder.`,
       );
     }
     if (shape.at(-1)! % NUMBER_TYPES[type].block !== 0) {
-      throw invalid(`has rows of ${shown(name)} that are no whole blocks of ${type}`);
+      throw invalid(`has rows of ${printable(name)} that are no whole blocks of ${type}`);
     }
     return { name, type, shape, offset: from.uint64(size) };
   }
@@ -161,9 +160,4 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
 
 function isAlignment(value: number): boolean {
   return value >= 1 && value <= MOST_ALIGNMENT && (value & (value - 1)) === 0;
-}
-
-/** As a terminal may show it. */
-function shown(name: string): string {
-  return printable(name);
 }

@@ -1,7 +1,6 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Metadata, bool, float32s, string } from "./values.ts";
-
-type Config = Record<string, unknown>;
+import { type Config } from "../modelFiles/configFile.ts";
+import { type Metadata, bool, float32s, string } from "./metadata.ts";
 
 const SPACE = "▁";
 /** A token that stands for a single byte. */

@@ -1,6 +1,5 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-
-type Config = Record<string, unknown>;
+import { type Config } from "../modelFiles/configFile.ts";
 
 const CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]";

@@ -1,6 +1,6 @@
 import type { Dimensions, Rope } from "../families/dimensions.ts";
 import type { Architecture } from "./architecture.ts";
-import { type Metadata, float32, string, uint32 } from "./values.ts";
+import { type Metadata, float32, string, uint32 } from "./metadata.ts";
 
 /** What llama.cpp reads of a model's shape. */
 export function shapeMetadata({ name }: Architecture, d: Dimensions): Metadata {

@@ -1,12 +1,11 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { type Config } from "../modelFiles/configFile.ts";
 import { type Library, cleansSpaces, createLibrary } from "../tokens/library.ts";
 import { tokensAround } from "../tokens/textEncoder.ts";
+import { type Metadata, bool, int32s, string, strings, uint32 } from "./metadata.ts";
 import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
 import { preTokenizerOf } from "./preTokenizer.ts";
-import { type Metadata, bool, int32s, string, strings, uint32 } from "./values.ts";
-
-type Config = Record<string, unknown>;
 
 /** A model's tokenizer, as its files describe it. */
 interface VocabularyFiles {

@@ -8,8 +8,8 @@ import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.t
 import type { TensorSource } from "../modelFiles/tensors.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import { adapterShapes } from "./adapter.ts";
+import { type FoundAdapter } from "./base.ts";
 import {
-  type SavedAdapter,
   ADAPTER_CONFIG,
   ADAPTER_FILE,
   isSet,
@@ -29,8 +29,7 @@ import {
  */
 export function openAdapterTensors(
   path: string,
-  config: Record<string, unknown>,
-  { r, alpha, rankOf }: SavedAdapter,
+  { config, r, alpha, rankOf }: FoundAdapter,
   shape: Dimensions,
 ): TensorSource {
   const file = adapterFile(path);

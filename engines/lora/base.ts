@@ -5,9 +5,9 @@ import type { FetchOptions } from "../hub/fetchModel.ts";
 import { openCache } from "../hub/hubCache.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { readConfig } from "../modelFiles/configFile.ts";
+import { type Config, readConfig } from "../modelFiles/configFile.ts";
 import { TOKENIZER_CONFIG } from "../modelFiles/names.ts";
-import { ADAPTER_CONFIG, recordedBase } from "./peftConfig.ts";
+import { type SavedAdapter, ADAPTER_CONFIG, adapterOf, recordedBase } from "./peftConfig.ts";
 
 /** A base beside its adapter is found there even after the project has moved. */
 export const BASE_DIRECTORY = constants.baseFolder;
@@ -31,6 +31,26 @@ export async function fetchBase(path: string, options?: FetchOptions): Promise<v
   if (found && cache.isComplete(found, [TOKENIZER_CONFIG])) return;
   const { fetchModel } = await import("../hub/fetchModel.ts");
   await fetchModel(name, options);
+}
+
+/** An adapter on this disk, with its base. */
+export interface FoundAdapter extends SavedAdapter {
+  /** `adapter_config.json`. */
+  config: Config;
+  /** Directory of a whole model. */
+  base: string;
+}
+
+/**
+ * @returns undefined for a path without an adapter
+ * @throws KitError `CHECKPOINT_INVALID` for one that Kit cannot apply, or whose base is not there
+ */
+export function findAdapter(path: string): FoundAdapter | undefined {
+  const file = join(path, ADAPTER_CONFIG);
+  const config = readConfig(file, "optional");
+  if (!config) return undefined;
+  const adapter = adapterOf(file, config);
+  return { ...adapter, config, base: findBase(path, adapter.base) };
 }
 
 /**

@@ -5,12 +5,11 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { isProjection } from "../families/projections.ts";
 import { parseHubName } from "../hub/hubName.ts";
+import { type Config } from "../modelFiles/configFile.ts";
 import { type Patterns, isModest, patternValue } from "./patterns.ts";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_FILE = "adapter_model.safetensors";
-
-type Config = Record<string, unknown>;
 
 /**
  * `adapter_config.json`, as PEFT reads it.

@@ -3,24 +3,23 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { MOST_CONFIG_MIB, MOST_TOKENIZER_MIB } from "./names.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
 
+/** A JSON configuration. */
+export type Config = Record<string, unknown>;
+
 /**
  * Reads a JSON configuration; an optional one may be absent.
  * @throws KitError `CHECKPOINT_INVALID` when it is missing or damaged
  */
-export function readConfig(path: string): Record<string, unknown>;
-export function readConfig(
-  path: string,
-  optional: "optional",
-  most?: number,
-): Record<string, unknown> | undefined;
+export function readConfig(path: string): Config;
+export function readConfig(path: string, optional: "optional", most?: number): Config | undefined;
 export function readConfig(
   path: string,
   optional?: "optional",
   most = MOST_CONFIG_MIB,
-): Record<string, unknown> | undefined {
+): Config | undefined {
   return optional ? useFileIfThere(path, parse) : useFile(path, parse);
 
-  function parse(file: OpenFile): Record<string, unknown> {
+  function parse(file: OpenFile): Config {
     let value: unknown;
     const text = bytesOf(path, file, most).toString();
     try {

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeFileAtomically } from "../../disk/file.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import { type KnownSums, readReference, writeReference } from "../checkpoint/referenceFile.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type Example, digestOf } from "../examples/examples.ts";
 import { sum } from "../objectives/reward.ts";
 import type { Awaitable, Backend } from "./backend.ts";
@@ -9,6 +12,12 @@ import type { Preparation } from "./preparation.ts";
 
 /** [example][sequence], the sum of a sequence's learned tokens, in nats */
 type Sums = readonly (readonly number[])[];
+
+/** By the content of an example: of each of its sequences the log probability, in nats. */
+type KnownSums = ReadonlyMap<string, readonly number[]>;
+
+/** In a job's directory: what the model before the training gives to the rows. */
+const REFERENCE_FILE = "reference.json";
 
 /** The log probabilities that the model before the training gives to examples. Each is computed once. */
 export interface Reference {
@@ -93,4 +102,30 @@ function jobOf(checkpoint: string): string {
 
 function keyOf({ sequences }: Example): string {
   return digestOf(sequences.flatMap(({ tokens, learned }) => [Uint32Array.from(tokens), learned]));
+}
+
+/** Empty for a file that is missing or damaged: it can be computed again. */
+function readReference(directory: string | undefined): KnownSums {
+  if (directory === undefined) return new Map();
+  try {
+    const read: unknown = JSON.parse(readFileSync(join(directory, REFERENCE_FILE), "utf8"));
+    const entries = isRecord(read) ? Object.entries(read) : [];
+    return new Map(entries.filter((entry): entry is [string, number[]] => isSums(entry[1])));
+  } catch {
+    return new Map();
+  }
+}
+
+/** @throws KitError `CANNOT_WRITE` */
+function writeReference(directory: string, known: KnownSums): void {
+  const path = join(directory, REFERENCE_FILE);
+  try {
+    writeFileAtomically(path, JSON.stringify(Object.fromEntries(known)), { flush: true });
+  } catch (error) {
+    throw cannotWrite(`write ${path}`, error);
+  }
+}
+
+function isSums(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every(Number.isFinite);
 }

@@ -5,6 +5,7 @@ import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { type CheckpointNotes, tokenizerCopies } from "../checkpoint/companions.ts";
 import { templateDateOf } from "../checkpoint/savedTokenizer.ts";
+import { directoryTexts } from "../checkpoint/textFiles.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { randomWeights } from "../families/randomWeights.ts";
@@ -58,7 +59,9 @@ export function findStartingPoint(
   const found = { source, shape, ...stored, tokenizer, origin, tokenizerOrigin };
   if (!tokenizer.at) return found;
   const resumed =
-    resumeFrom === undefined ? undefined : readToResume(() => templateDateOf(resumeFrom));
+    resumeFrom === undefined
+      ? undefined
+      : readToResume(() => templateDateOf(directoryTexts(resumeFrom)));
   const date = resumed ?? templateDate ?? new Date();
   return { ...found, tokenizer: tokenizer.at(date), templateDate: date };
 }

@@ -8,7 +8,7 @@ import { openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoin
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { encodeHeader } from "../../../engines/gguf/header.ts";
-import { type Metadata, string, uint32 } from "../../../engines/gguf/values.ts";
+import { type Metadata, string, uint32 } from "../../../engines/gguf/metadata.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { GgufType } from "../../../protocol/exportFormat.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";

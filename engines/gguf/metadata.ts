@@ -1,3 +1,10 @@
+import {
+  GENERATION_CONFIG,
+  CONFIG_FILE,
+  TOKENIZER_CONFIG,
+  TOKENIZER_FILE,
+} from "../modelFiles/names.ts";
+
 /** A value of a file's metadata. */
 export type Value =
   | { type: "uint32" | "int32" | "float32"; value: number }
@@ -22,3 +29,28 @@ export const string = (value: string): Value => ({ type: "string", value });
 export const strings = (value: readonly string[]): Value => ({ type: "strings", value });
 export const float32s = (value: readonly number[]): Value => ({ type: "float32s", value });
 export const int32s = (value: readonly number[]): Value => ({ type: "int32s", value });
+
+/** The keys of metadata that Kit reads again. */
+export const KEYS = {
+  architecture: "general.architecture",
+  /** `model`, `adapter` or another. */
+  kind: "general.type",
+  alignment: "general.alignment",
+  fileType: "general.file_type",
+  /** Where the model came from, as other tools write it. */
+  source: "general.source.huggingface.repository",
+  sourceUrl: "general.source.url",
+  chatTemplate: "tokenizer.chat_template",
+  toolTemplate: "tokenizer.chat_template.tool_use",
+} as const;
+
+/** The keys of a model's own files, which the file holds as they are, by their names. */
+export const FILE_KEYS: Record<string, string> = {
+  [TOKENIZER_FILE]: "tokenizer.huggingface.json",
+  [CONFIG_FILE]: "kit.config",
+  [TOKENIZER_CONFIG]: "kit.tokenizer_config",
+  [GENERATION_CONFIG]: "kit.generation_config",
+};
+
+/** Of the blocks of quantized types. */
+export const QUANTIZATION_VERSION = 2;
