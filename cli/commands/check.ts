@@ -3,7 +3,12 @@ import { DEFAULT_ENTRY, endedTooEarly } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
-import type { DatasetReport, Piece, RepeatedRows } from "../../protocol/trainingCheck.ts";
+import type {
+  DatasetReport,
+  Piece,
+  RepeatedRows,
+  TrainingCheck,
+} from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { asError, sourcePlace } from "../../sdk/runner/callerError.ts";
 import type { TrainingTime } from "../../sdk/runner/trainingTime.ts";
@@ -61,7 +66,7 @@ export const command = createCommand("check")
     );
     print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
     print(`longest ${formatCount(longestRow)} tokens in a row`);
-    if (dataset) for (const line of datasetLines(dataset, project)) print(line);
+    if (dataset) for (const line of datasetLines(dataset, started, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     if (time) print(timeLine(time));
     // Its parts are made printable before they are coloured.
@@ -129,6 +134,7 @@ async function checkUntilSignal(
 /** What a dataset has, in words; paths are relative to the project. */
 function datasetLines(
   { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
+  { cut = 0 }: TrainingCheck["started"],
   project: string,
 ): string[] {
   const shown = (where: string) => shownPlace(where, project);
@@ -158,7 +164,10 @@ function datasetLines(
       broken === 0
         ? "all parse"
         : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${shown(first)}`;
-    lines.push(`json ${formatCounted(all, "answer")}: ${which}`);
+    // As they are written: one that is cut is learned without its end.
+    const until =
+      cut === 0 ? "" : `, before ${formatCounted(cut, "row")} ${cut === 1 ? "is" : "are"} cut`;
+    lines.push(`json ${formatCounted(all, "answer")}: ${which}${until}`);
   }
   return lines;
 }

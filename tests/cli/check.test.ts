@@ -348,3 +348,11 @@ test("kit check of an engine that cannot train says so, and all else", async () 
   });
   expect(stdout).toMatch(/\nmemory 1 MiB\nfirst row\n {2}learns {2}a\n$/);
 });
+
+test("kit check does not say that an answer parses which is learned without its end", async () => {
+  const rows = [{ prompt: "1", completion: JSON.stringify({ a: "long".repeat(20) }) }];
+  rows.push({ prompt: "2", completion: '{"a":1}' });
+  const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
+  const { stdout } = await runKit(project, ["check"]);
+  expect(stdout).toContain("\njson 2 answers: all parse, before 1 row is cut\n");
+});
