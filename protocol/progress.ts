@@ -1,5 +1,4 @@
 import { type Evaluation, isLower } from "./evaluation.ts";
-import type { EventName } from "./event.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Moment } from "./pace.ts";
@@ -56,11 +55,6 @@ interface ReadEvent {
   at: number;
 }
 
-const BEGINNINGS = new Set<string>([
-  "training.started",
-  "checkpoint.evaluating",
-] satisfies EventName[]);
-
 /** Pure. */
 export function advance(before: Progress, { event, data, at }: ReadEvent): Progress {
   const found = isRecord(data) ? data : {};
@@ -70,14 +64,15 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
     after.setBack = setBack + before.at! - after.at!;
     after.at = before.at!;
   }
-  if (BEGINNINGS.has(event)) after.startedAt ??= after.at;
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
-    return { ...after, ...numbersIn({ steps: found.maxSteps }) };
+    const startedAt = before.asking ? before.startedAt : after.at;
+    return { ...after, ...numbersIn({ startedAt, steps: found.maxSteps }) };
   }
   if (event === "training.log") addLog(after, found);
   if (event === "checkpoint.evaluating") {
+    after.startedAt ??= after.at;
     const { step = 0, answered = 0, rows = 0, secondsLeft } = numbersIn(found);
     after.asking = { step, answered, rows, ...(secondsLeft !== undefined && { secondsLeft }) };
   }

@@ -63,8 +63,8 @@ function createProgress(name: string, rows: number, onNote: (text: string) => vo
   if (process.stderr.isTTY) {
     const clear = "\r\u001b[K";
     return {
-      show(count: number) {
-        progress.show(count);
+      show(count: number, known: number) {
+        progress.show(count, known);
         process.stderr.write(clear + text());
       },
       end: () => void process.stderr.write(clear),

@@ -28,8 +28,8 @@ export interface AskOptions {
   signal: AbortSignal;
   /** Answers that are known: those that it has are not asked, and the others are kept. */
   kept?: KeptAnswers | undefined;
-  /** Takes how many rows are answered. */
-  onAnswer?: (count: number) => void;
+  /** Takes how many rows are answered, and how many of them were known. */
+  onAnswer?: (count: number, known: number) => void;
   /** Takes a line on rows that the model takes no question of, such as one that is too long. */
   onNote?: (text: string) => void;
 }
@@ -76,12 +76,15 @@ export async function askRows(
   setMaxListeners(0, signal);
   const answers: Answered[] = [];
   const asked = rows.entries();
-  let count = 0;
+  let [count, knownCount] = [0, 0];
   const refused: KitError[] = [];
 
   async function answerTo(request: InferRequest): Promise<string | undefined> {
     const known = kept?.find(request);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      knownCount++;
+      return known;
+    }
     try {
       const lenient = request.messages && { lenient: true };
       const answer = await model.infer({ ...request, ...lenient, signal });
@@ -103,7 +106,7 @@ export async function askRows(
       const request = { ...question.request, ...defined(options) };
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };
-      onAnswer?.(++count);
+      onAnswer?.(++count, knownCount);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, askOn));

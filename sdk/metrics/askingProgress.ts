@@ -5,8 +5,11 @@ import { AT_ONCE } from "./ask.ts";
 export interface AskingProgress {
   /** The first of them is asked now. */
   begin: () => void;
-  /** @param count of rows that are answered */
-  show: (count: number) => void;
+  /**
+   * @param count of rows that are answered
+   * @param known those of them that took no time. Default: none
+   */
+  show: (count: number, known?: number) => void;
   /** As `31 of 100, 1m 20s left`; empty before the first answer. */
   text: () => string;
 }
@@ -31,12 +34,14 @@ export function createAskingProgress(
   report: (report: AskingReport) => void = () => {},
   now = () => performance.now(),
 ): AskingProgress {
-  let [startedAt, at, count] = [now(), now(), 0];
+  let [startedAt, at, count, known] = [now(), now(), 0, 0];
   let reported = { at, count };
   /** Undefined until the first that were asked at once are answered: they end almost together. */
   function secondsLeft(): number | undefined {
-    if (count < Math.min(AT_ONCE, rows)) return undefined;
-    return ((rows - count) * (at - startedAt)) / count / 1000;
+    if (count === rows) return 0;
+    const asked = count - known;
+    if (asked < Math.min(AT_ONCE, rows - known)) return undefined;
+    return ((rows - count) * (at - startedAt)) / asked / 1000;
   }
 
   function tell(): void {
@@ -48,11 +53,11 @@ export function createAskingProgress(
 
   return {
     begin() {
-      [startedAt, at, count] = [now(), now(), 0];
+      [startedAt, at, count, known] = [now(), now(), 0, 0];
       tell();
     },
-    show(answered) {
-      [at, count] = [now(), answered];
+    show(answered, without = 0) {
+      [at, count, known] = [now(), answered, without];
       const isDue = at - reported.at >= REPORT_MS && (count - reported.count) * 100 >= rows;
       if (isDue || count === rows) tell();
     },

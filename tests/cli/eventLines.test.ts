@@ -297,7 +297,7 @@ it("ends with one line: where the last artifact lies and how to ask it; counts n
   const at = createPrinter();
   at(500).started();
   expect(at(565).completed()).toBe("completed in 1m 05s");
-  at(500).saved(ARTIFACT);
+  at(565).saved(ARTIFACT);
   expect(at(565).completed()).toBe(
     "completed in 1m 05s; saved in d/artifacts/step-1; try it: npx kit infer d",
   );
@@ -312,11 +312,11 @@ it("says the last loss and the best evaluation of a job that completed, and how 
   const losses = "completed in 4s: loss 1.0000, best evalLoss 0.7500 at step 2";
   expect(at(4).completed()).toBe(losses);
   const artifact = (step: number): Artifact => ({ ...ARTIFACT, step, path: `artifacts/${step}` });
-  at(3).saved(artifact(2));
+  at(4).saved(artifact(2));
   expect(at(4).completed()).toBe(`${losses}; saved in d/artifacts/2; try it: npx kit infer d`);
-  at(3).saved(artifact(3));
+  at(4).saved(artifact(3));
   expect(at(4).completed()).toContain("; saved in d/artifacts/3 (evalLoss 0.9000); try it: ");
-  at(3).saved(artifact(4));
+  at(4).saved(artifact(4));
   expect(at(4).completed()).toContain("; saved in d/artifacts/4 (not evaluated); try it: ");
   at(0).started({ resumedBest: { step: 40, evalLoss: 0.5 } });
   at(1).log({ step: 41, loss: 1, evalLoss: 0.9 });
@@ -337,4 +337,13 @@ it("names a cancelled job's last artifact, and also the reason of a failed one",
   at(0).saved(ARTIFACT);
   expect(cancel()).toBe("cancelled at step 3; saved in d/artifacts/step-1");
   expect(fail()).toBe("failed: no\n  checkpoint  d/artifacts/step-1");
+});
+
+it("counts the time from where the model was asked before the training", () => {
+  const at = createPrinter();
+  const data = { step: 0, answered: 0, rows: 100 };
+  expect(at(0).progress.text({ event: "checkpoint.evaluating", data })).toBe("");
+  at(263).started();
+  at(300).log({ step: 1, loss: 1 });
+  expect(at(323).completed()).toMatch(/^completed in 5m 23s: /);
 });

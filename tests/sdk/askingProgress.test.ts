@@ -40,3 +40,16 @@ test("asking that takes long is reported a hundred times at most, and of its beg
   }
   expect(reports).toBe(101);
 });
+
+test("answers that are known shorten no time", () => {
+  let now = 0;
+  const progress = createAskingProgress(100, undefined, () => now);
+  progress.begin();
+  for (let count = 1; count <= 60; count++) progress.show(count, count);
+  expect(progress.text()).toBe("60 of 100");
+  for (let count = 61; count <= 80; count++) {
+    now += 1_000;
+    progress.show(count, 60);
+  }
+  expect(progress.text()).toBe("80 of 100, 20s left");
+});
