@@ -8,6 +8,7 @@ const COMMAND_WORDS: Record<string, readonly string[]> = {
   check: ["lint", "validate", "verify"],
   start: ["train", "run", "fit", "learn", "finetune", "fine-tune", "sft", "dpo"],
   "start --resume": ["resume", "continue"],
+  cancel: ["stop", "kill", "abort", "end"],
   ui: ["dev", "dashboard", "page", "web", "open"],
   jobs: ["list", "ls", "ps", "runs", "history", "status"],
   infer: ["ask", "chat", "generate", "predict", "prompt", "complete", "answer", "test"],
@@ -33,7 +34,7 @@ export function withFieldWords(text: string, commands: readonly string[], args: 
     const [, model = "", ...words] = args;
     const isPlain = args.every((one) => !one.startsWith("-"));
     const quoted = isPlain ? shellWord(words.join(" ")) : '"…"';
-    return `${text}Quote the prompt: kit infer ${isPlain ? shellWord(model) : "latest"} ${quoted}\n`;
+    return `${text}Quote the prompt: npx kit infer ${isPlain ? shellWord(model) : "latest"} ${quoted}\n`;
   }
   return text;
 }
@@ -44,8 +45,8 @@ function withCommand(text: string, word: string, commands: readonly string[]): s
   const words = [...commands, ...Object.values(COMMAND_WORDS).flat()];
   const meant = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
   const command = exact ?? (commands.includes(meant) ? meant : wordOf(meant, COMMAND_WORDS));
-  if (command === undefined) return `${text}(kit --help lists the commands)\n`;
-  return `${text.replace(COMMANDER_MEANT, "")}(Did you mean kit ${command}?)\n`;
+  if (command === undefined) return `${text}(npx kit --help lists the commands)\n`;
+  return `${text.replace(COMMANDER_MEANT, "")}(Did you mean npx kit ${command}?)\n`;
 }
 
 function withOption(text: string, flag: string): string {

@@ -1,11 +1,12 @@
 import { printableLines } from "../protocol/printable.ts";
+import { asKits } from "./outputLimit.ts";
 
 /**
  * Prints text from any source with its control characters escaped. Everything that Kit prints goes through
  * here; the project's own code prints as it likes.
  */
 export function print(text: string): void {
-  console.log(printableLines(text));
+  asKits(() => console.log(printableLines(text)));
 }
 
 /** As {@link print}, of a part of a line or several. */
@@ -15,5 +16,5 @@ export function printPart(text: string): void {
 
 /** As {@link print}, on stderr. */
 export function printError(text: string): void {
-  console.error(printableLines(text));
+  asKits(() => console.error(printableLines(text)));
 }

@@ -7,6 +7,7 @@ import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
+import { limitOutput } from "../outputLimit.ts";
 import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -68,6 +69,7 @@ function assertDetachable(trainer: DrivenTrainer): void {
 function endRecorder(project: string): RecordEnd {
   const run = holdRun(project);
   if (run === undefined) return () => undefined;
+  limitOutput();
   let isRecorded = false;
   const record: RecordEnd = (status, job) => {
     isRecorded = true;

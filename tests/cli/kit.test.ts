@@ -75,16 +75,17 @@ describe("kit", () => {
 
 describe("words of other tools are told in Kit's", () => {
   it.each([
-    [["train"], "Did you mean kit start?"],
-    [["trian"], "Did you mean kit start?"],
-    [["fine-tune"], "Did you mean kit start?"],
-    [["run", "--epochs", "3"], "Did you mean kit start?"],
+    [["train"], "Did you mean npx kit start?"],
+    [["trian"], "Did you mean npx kit start?"],
+    [["fine-tune"], "Did you mean npx kit start?"],
+    [["run", "--epochs", "3"], "Did you mean npx kit start?"],
     [["strat"], "Did you mean start?"],
-    [["chat", "latest"], "Did you mean kit infer?"],
-    [["genrate"], "Did you mean kit infer?"],
-    [["evaluate"], "Did you mean kit eval?"],
-    [["list"], "Did you mean kit jobs?"],
-    [["resume"], "Did you mean kit start --resume?"],
+    [["chat", "latest"], "Did you mean npx kit infer?"],
+    [["genrate"], "Did you mean npx kit infer?"],
+    [["evaluate"], "Did you mean npx kit eval?"],
+    [["list"], "Did you mean npx kit jobs?"],
+    [["stop", "latest"], "Did you mean npx kit cancel?"],
+    [["resume"], "Did you mean npx kit start --resume?"],
     [["xyzzy"], "kit --help lists the commands"],
     [["start", "--epochs", "3"], "write numTrainEpochs in createTrainer("],
     [["start", "--num_train_epochs=3"], "write numTrainEpochs in createTrainer("],
@@ -97,9 +98,9 @@ describe("words of other tools are told in Kit's", () => {
     [["start", "--resum"], "Did you mean --resume?"],
     [
       ["infer", "latest", "hello", "it's me"],
-      String.raw`Quote the prompt: kit infer latest 'hello it'\''s me'`,
+      String.raw`Quote the prompt: npx kit infer latest 'hello it'\''s me'`,
     ],
-    [["infer", "latest", "a", "b", "--seed", "1"], 'Quote the prompt: kit infer latest "…"'],
+    [["infer", "latest", "a", "b", "--seed", "1"], 'Quote the prompt: npx kit infer latest "…"'],
   ])("%j", async (args, meant) => {
     const { code, stderr } = await runKit("/", args);
     expect(code).toBe(2);
