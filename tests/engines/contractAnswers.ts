@@ -36,6 +36,13 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
       expect(raw).toMatchObject({ promptTokens: 2 });
     }));
 
+  it("reads half a character as U+FFFD", () =>
+    asking(async (model) => {
+      const ask = (content: string) =>
+        model.infer({ ...QUESTION, messages: [{ role: "user", content }], stop: content });
+      expect(await ask("\ud83d1")).toEqual(await ask("\ufffd1"));
+    }));
+
   it("streams what it answers, and its result", () =>
     asking(async (model) => {
       for (const request of [QUESTION, RAMBLING]) {

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of, fault_of
+from .row_object import whole
 
 # How long a native call may go on without Kit, in seconds.
 GRACE_SECONDS = 3.0
@@ -33,7 +34,7 @@ class Questions:
 
     def put(self, message: dict[str, Any]) -> None:
         if message["type"] != "cancel":
-            self.questions.put(message)
+            self.questions.put(whole(message))
         elif "id" in message:
             self.given_up.add(message["id"])
         else:
