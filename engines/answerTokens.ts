@@ -93,7 +93,7 @@ export function* answeredRows(
 ): Generator<DatasetRow> {
   let number = 0;
   const { form } = objectiveOf(config);
-  for (const row of readRows(path, form)) {
+  for (const { row } of readRows<object>(path)) {
     const answered = isTaken(number++) && form.rightAnswerOf(row);
     if (answered) yield answered;
   }

@@ -6,9 +6,11 @@ import {
   type DatasetConfig,
   type FreezeJobOptions,
   type Frozen,
+  datasetPaths,
   isRemote,
 } from "../protocol/dataset.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { isUrl } from "../protocol/url.ts";
 import { type FileDataset, freezeDataset } from "./dataset/freeze.ts";
 import { inPlaces } from "./dataset/places.ts";
 import { nameOf } from "./dataset/rows.ts";
@@ -20,7 +22,8 @@ const FROZEN = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const
 type Option = keyof typeof FROZEN;
 
 /**
- * Writes the rows of datasets into a job's folder, but for those that a cluster's workers read themselves.
+ * Writes the rows of datasets into a job's folder, but for those at URLs, which a cluster's workers read
+ * themselves, before the others.
  * @returns also the config that an engine trains by, which reads them there
  * @throws KitError as `freezeDataset`
  */
@@ -42,18 +45,20 @@ export function frozenConfig<Config extends TrainConfig>(
   config: Config,
   directory: string,
 ): Config {
-  const frozen = (option: Option, dataset: DatasetConfig): DatasetConfig => {
-    const path = join(directory, FROZEN[option]);
-    // Jobs of earlier versions of Kit read JSONL as it was.
-    const isThere = existsSync(path) || dataset.type !== "jsonl";
-    return isThere && !isRemote(dataset) ? { type: "jsonl", path } : dataset;
-  };
   const { dataset, evalDataset } = config;
   return {
     ...config,
-    dataset: frozen("dataset", dataset),
-    evalDataset: evalDataset && frozen("evalDataset", evalDataset),
+    dataset: frozenTo(join(directory, FROZEN.dataset), dataset),
+    evalDataset: evalDataset && frozenTo(join(directory, FROZEN.evalDataset), evalDataset),
   };
+}
+
+/** @returns the dataset itself if all of it is at URLs */
+function frozenTo(path: string, dataset: DatasetConfig): DatasetConfig {
+  if (!isRemote(dataset)) return { type: "jsonl", path };
+  const paths = datasetPaths(dataset.path);
+  const urls = paths.filter(isUrl);
+  return urls.length === paths.length ? dataset : { type: "jsonl", path: [...urls, path] };
 }
 
 async function freeze(
@@ -63,13 +68,13 @@ async function freeze(
   { code, directory, from, onNote, signal }: FreezeJobOptions,
 ): Promise<Frozen<DatasetConfig>> {
   const asIs = (text: string) => text;
-  if (isRemote(dataset)) return { config: dataset, inPlaces: asIs };
   const path = join(directory, FROZEN[option]);
+  const frozen = frozenTo(path, dataset);
+  if (frozen === dataset) return { config: dataset, inPlaces: asIs };
   // Those of code and of a branch may be others by now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
   const isSame = from && isDeepStrictEqual(from.config[option], asWritten(dataset));
   const before = isSame && canChange ? join(from.directory, FROZEN[option]) : "";
-  const frozen = { type: "jsonl", path } as const;
   if (existsSync(before)) {
     onNote(`reading the rows that the earlier job's ${option} had`);
     copy(before, path);
@@ -94,7 +99,8 @@ async function located(
   options: Pick<FreezeJobOptions, "onNote" | "signal">,
 ): Promise<FileDataset> {
   const { type, path, name = "", config, split, revision, ...how } = dataset;
-  if (type !== "hub") return { ...how, type, path };
+  const here = isRemote(dataset) ? datasetPaths(path).filter((one) => !isUrl(one)) : path;
+  if (type !== "hub") return { ...how, type, path: here };
   const { fetchDataset } = await import("./hub/fetchDataset.ts");
   const found = await fetchDataset({ name, config, split, revision }, options);
   return { ...how, type: found.type, path: found.paths };

@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
-import type { RowWatch } from "./rowWatch.ts";
+import type { RowWatch } from "./rowForm.ts";
 
 /**
  * Counts the rows from which a model learns to say nothing. A single one may be meant, but not all.

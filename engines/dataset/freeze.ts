@@ -52,6 +52,7 @@ export async function freezeDataset(
   options: FreezeOptions,
 ): Promise<Places> {
   const { name, form, onNote, signal = new AbortController().signal } = options;
+  const watch = form.watch?.();
   const padding = createArrowPadding(dataset.type === "parquet");
   const halves = createHalfCharacters();
   const ignored = createIgnoredKeys(dataset.columns && "leave out columns, or set map,");
@@ -82,6 +83,7 @@ export async function freezeDataset(
       const row = padding.drop(form.parse(mapped, record.where, ignored), record.where);
       const line = halves.mend(asJson(row, record.where) ?? "", record.where);
       refuseLongRow(Buffer.byteLength(line), record.where);
+      watch?.see(row, record.where);
       places.add(record.where);
       rows++;
       const bytes = file.write(`${line}\n`);
@@ -91,6 +93,7 @@ export async function freezeDataset(
       const advice = dataset.type === "jsonl" ? `Write ${form.expected} on each line` : "Add some";
       throw new KitError("DATASET_INVALID", `${name} has no rows. ${advice}.`);
     }
+    watch?.tell(name, onNote);
     file.finish();
   } catch (error) {
     file.discard();

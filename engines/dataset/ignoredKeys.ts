@@ -1,10 +1,24 @@
 import { formatCounted } from "../../protocol/format.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../constants.json" with { type: "json" };
 
-/** `rowKeys` are beside those of the row's form. A dataset whose keys are data has no end of them. */
-const { rowKeys, messageKeys, mostNamedKeys } = constants;
+/** Beside those of the row's form. */
+const ROW_KEYS = ["tools", "functions", "parallel_tool_calls"];
+const MESSAGE_KEYS = [
+  ...[
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "refusal",
+    "weight",
+  ],
+  ...["reasoning_content", "reasoning", "thinking"],
+];
+/** A dataset whose keys are data has no end of them. */
+const MOST_NAMED_KEYS = 8;
 
 type Owner = "row" | "message";
 
@@ -39,17 +53,17 @@ export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
       const id = `${owner} ${key}`;
       const found = counts.get(id);
       if (found) found.count++;
-      else if (counts.size < mostNamedKeys) counts.set(id, { key, owner, count: 1 });
+      else if (counts.size < MOST_NAMED_KEYS) counts.set(id, { key, owner, count: 1 });
       else hasMore = true;
     }
   }
 
   return {
     add(row, form) {
-      addKeys(row, [...form, ...rowKeys], "row");
+      addKeys(row, [...form, ...ROW_KEYS], "row");
       const conversations = form.filter((key) => !isSystemKey(key)).map((key) => row[key]);
       for (const messages of conversations.filter(Array.isArray)) {
-        for (const message of messages as object[]) addKeys(message, messageKeys, "message");
+        for (const message of messages as object[]) addKeys(message, MESSAGE_KEYS, "message");
       }
     },
     leave(record, read, lost) {

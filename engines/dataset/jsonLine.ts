@@ -1,8 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
-import constants from "../constants.json" with { type: "json" };
-import { isCsv } from "./csv.ts";
 import { lineNotJson } from "./notJson.ts";
+
+/** Parts between commas, semicolons or tabs without a space after them, which prose would have. */
+const PARTS = /^[^{}[\]:]+[,;\t|][^\s{}[\]:][^{}[\]:]*$/;
 
 /**
  * Parses a line of a JSONL file.
@@ -14,7 +15,13 @@ export function parseJsonLine(text: string, where: string, expected: string): un
     return parseJson(text);
   } catch (cause) {
     if (!isCsv(text, where)) throw lineNotJson(cause, text, where, expected);
-    const problem = `${where}: ${constants.csvProblem}. Write ${expected}.`;
+    const problem = `${where}: the file is CSV: name it .csv and leave out its type, or set the type to "csv". Write ${expected}.`;
     throw new KitError("DATASET_INVALID", problem, { cause });
   }
+}
+
+/** Whether a line that is not JSON says that its file is a table: by the file's name, or as its first line. */
+function isCsv(line: string, where: string): boolean {
+  const [, extension = "", number] = /(\.[ct]sv)?:(\d+)$/i.exec(where) ?? [];
+  return extension !== "" || (number === "1" && PARTS.test(line));
 }

@@ -1,10 +1,10 @@
 import type { Message, Tool } from "../../protocol/chat.ts";
 import { WholeFloat } from "../../protocol/json.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import type { RowForm } from "./rowForm.ts";
+import type { RowForm, RowWatch } from "./rowForm.ts";
 import {
+  OTHER_NAMES,
   type RowObject,
   answerIn,
   askedOnce,
@@ -14,7 +14,6 @@ import {
   withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
-import type { RowWatch } from "./rowWatch.ts";
 
 /** A question, an answer to it, and whether that is good, whichever form the line has. */
 export interface Judged {
@@ -24,6 +23,9 @@ export interface Judged {
   tools?: readonly Tool[];
 }
 
+const EXPECTED_JUDGED =
+  '{"prompt":"…","completion":"…","label":true} or {"messages":[…],"label":false}';
+
 /** The labels of JSON, of databases, and of tables whose cells are text. */
 const LABELS = new Map<unknown, boolean>([
   ...[true, 1, "true", "1"].map((good) => [good, true] as const),
@@ -32,18 +34,18 @@ const LABELS = new Map<unknown, boolean>([
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 function parseJudged(value: unknown, where: string, ignored?: IgnoredKeys): Judged {
-  const object = parseRowObject(value, where, constants.expectedJudged);
+  const object = parseRowObject(value, where, EXPECTED_JUDGED);
   const { row, tools, fail } = object;
   if ("chosen" in row || "preferred_output" in row) {
     return fail('two answers, which the objective "dpo" learns from, not "kto"');
   }
   if (row.label === undefined) {
-    return fail(`no "label" that says whether the answer is good${constants.otherNames}`);
+    return fail(`no "label" that says whether the answer is good${OTHER_NAMES}`);
   }
   const label = LABELS.get(plainLabel(row.label));
   if (label === undefined) return fail('"label" is neither true nor false');
   const { prompt, completion } = "messages" in row ? lastAnswer(object) : askedOnce(object);
-  if (prompt === undefined) return fail(`no "prompt" or "messages"${constants.otherNames}`);
+  if (prompt === undefined) return fail(`no "prompt" or "messages"${OTHER_NAMES}`);
   if (completion === undefined) return fail('a "prompt" without a "completion"');
   const answered = "messages" in row ? ["messages"] : ["prompt", "completion"];
   ignored?.add(row, [...answered, "label", ...SYSTEM_KEYS]);
@@ -88,7 +90,7 @@ function watchLabels(): RowWatch<Judged> {
 
 /** Rows of judged answers. */
 export const JUDGED_FORM: RowForm<Judged> = {
-  expected: constants.expectedJudged,
+  expected: EXPECTED_JUDGED,
   parse: parseJudged,
   columns: {
     own: [

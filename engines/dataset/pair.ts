@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { type Message, type Tool, asTools, problemOfTools } from "../../protocol/chat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
-import constants from "../constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { isWhole, sharedLength, splitAt } from "./question.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
+  OTHER_NAMES,
   type RowObject,
   answerIn,
   answerMessagesIn,
@@ -25,9 +25,12 @@ export interface Pair {
   tools?: readonly Tool[];
 }
 
+const EXPECTED_PAIR =
+  '{"prompt":"…","chosen":"…","rejected":"…"}, or {"input":{"messages":[…]},"preferred_output":[…],"non_preferred_output":[…]}';
+
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
-  const object = parseRowObject(value, where, constants.expectedPair);
+  const object = parseRowObject(value, where, EXPECTED_PAIR);
   const { row, fail } = object;
   const { tools, keys, ...pair } = "preferred_output" in row ? openAiPair(object) : trlPair(object);
   if (isDeepStrictEqual(pair.chosen, pair.rejected)) {
@@ -132,12 +135,12 @@ function otherForm(row: Record<string, unknown>): string {
   if ("messages" in row || "completion" in row || "text" in row) {
     return 'a single answer, while the objective "dpo" learns from two';
   }
-  return `no "chosen" and "rejected"${constants.otherNames}`;
+  return `no "chosen" and "rejected"${OTHER_NAMES}`;
 }
 
 /** Rows of preference pairs. */
 export const PAIR_FORM: RowForm<Pair> = {
-  expected: constants.expectedPair,
+  expected: EXPECTED_PAIR,
   parse: parsePair,
   columns: {
     own: [["prompt", "chosen", "rejected"]],

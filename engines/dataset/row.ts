@@ -1,11 +1,11 @@
 import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
-import constants from "../constants.json" with { type: "json" };
 import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
+  OTHER_NAMES,
   type RowObject,
   answerMessagesIn,
   askedOnce,
@@ -23,14 +23,19 @@ export type Row =
   | { text: string };
 
 /** The forms of a line, for error messages. */
-export const EXPECTED_ROW = constants.expectedRow;
+export const EXPECTED_ROW =
+  'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): Row {
   const object = parseRowObject(value, where, EXPECTED_ROW);
   const { row, tools, fail } = object;
-  if ("chosen" in row || "preferred_output" in row) return fail(constants.pairsRow);
-  if (typeof row.label === "boolean") return fail(constants.judgedRow);
+  if ("chosen" in row || "preferred_output" in row)
+    return fail('a pair of answers: set objective to { type: "dpo" } to learn from pairs');
+  if (typeof row.label === "boolean")
+    return fail(
+      'a "label" that says whether the answer is good: set objective to { type: "kto" } to learn from judged answers, or remove it',
+    );
   if ("messages" in row) {
     const messages = withSystemOf(object, messagesIn(object, "messages", row.messages));
     refuseUnlearned(object, messages);
@@ -54,7 +59,7 @@ export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): 
     ignored?.add(row, ["text"]);
     return { text: row.text };
   }
-  return fail(`no "messages", "prompt" or "text"${constants.otherNames}`);
+  return fail(`no "messages", "prompt" or "text"${OTHER_NAMES}`);
 }
 
 /** The messages of a prompt and its completion, of which one may be text. */

@@ -1,7 +1,17 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import type { RowWatch } from "./rowWatch.ts";
 import type { RowColumns } from "./tables/columns.ts";
+
+/** Watches all rows of a dataset for what no single row shows. */
+export interface RowWatch<Row extends object> {
+  /** @param where file and line */
+  see(row: Row, where: string): void;
+  /**
+   * @param name the dataset as errors name it
+   * @throws KitError `DATASET_INVALID` for rows that cannot be trained on
+   */
+  tell(name: string, note: (text: string) => void): void;
+}
 
 /** How the rows of a kind are written and read. */
 export interface RowForm<Row extends object> {

@@ -11,8 +11,10 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { problemOfSystem, withSystem } from "../../protocol/system.ts";
-import constants from "../constants.json" with { type: "json" };
 import { isWhole, splitAt } from "./question.ts";
+
+/** What to do about a row with other names, at the end of what is wrong with it. */
+export const OTHER_NAMES = "; for other names, set columns or map";
 
 /** A line of a dataset as an object, before its form is known. */
 export interface RowObject {
@@ -31,7 +33,8 @@ export function parseRowObject(value: unknown, where: string, expected: string):
   const row = withoutNulls(value);
   const problem = problemOfTools(row);
   if (problem !== undefined) return fail(problem);
-  if (saysLearned("weight", row.weight) === false) return fail(constants.weightlessRow);
+  if (saysLearned("weight", row.weight) === false)
+    return fail('the row has the "weight" 0: leave it out, or give the weight to its answers');
   return { row, tools: asTools(row.tools), fail };
 }
 
@@ -118,9 +121,9 @@ function withoutWeightOf1(message: Message): Message {
   return weight === 0 ? message : rest;
 }
 
-/** The words of an answer, for people. */
+/** The words of an answer that are learned, for people. */
 export function wordsOf(answer: readonly Message[]): string[] {
-  return answer.flatMap(({ role, content }) => (role === "assistant" ? (content ?? []) : []));
+  return answer.filter(isLearned).flatMap(({ content }) => content ?? []);
 }
 
 function isBlank({ role, content = "", tool_calls: calls }: Message): boolean {

@@ -1,24 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
-import type { DatasetPath } from "../../protocol/dataset.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { readToResume } from "../../protocol/error.ts";
 import { type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
 import { datasetFiles } from "../dataset/files.ts";
-import { createReadingNotes } from "../dataset/readingNotes.ts";
-import { readRows } from "../dataset/rows.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { randomWeights } from "../families/randomWeights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { BASE_DIRECTORY } from "../lora/base.ts";
 import { assertPlainFiles } from "../modelFiles/plainFile.ts";
-import type { Objective } from "../objectives/objective.ts";
-import { objectiveOf } from "../objectives/objectives.ts";
 import { writtenDate } from "../tokens/templateDate.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
@@ -30,7 +24,7 @@ type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNot
  * Checks all that needs no Python, and writes the start of a model with random weights, so that it is
  * the same on every engine.
  * Downloads a model of the hub.
- * @throws KitError for a row or a model that cannot be trained on
+ * @throws KitError for a model that cannot be trained on
  */
 export async function createJob({
   config,
@@ -40,10 +34,8 @@ export async function createJob({
   onNote,
   check,
 }: Options): Promise<PythonJob> {
-  const filesOf = (path: DatasetPath) => checkRows(path, objectiveOf(config), { onNote, signal });
-  // Before a download, which may take an hour.
-  const files = await filesOf(config.dataset.path);
-  const evalFiles = config.evalDataset && (await filesOf(config.evalDataset.path));
+  const files = datasetFiles(config.dataset.path);
+  const evalFiles = config.evalDataset && datasetFiles(config.evalDataset.path);
   const fetching = { signal, onNote, ...(check && { check }) };
   const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
@@ -67,26 +59,6 @@ export async function createJob({
   const { repo = "" } = parseHubName(source.name) ?? {};
   const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };
   return { ...job, model: await findFolders(source.directory, fetching), hub };
-}
-
-/** Rows that are read before other work of this process has its turn. */
-const AT_ONCE = 2_000;
-
-/** Reads every row. @returns the files */
-async function checkRows(
-  path: DatasetPath,
-  { form }: Objective,
-  { onNote = () => {}, signal }: Pick<Options, "onNote" | "signal">,
-): Promise<string[]> {
-  const note = createReadingNotes(onNote);
-  let count = 0;
-  const rows = readRows(path, form, { onRead: (bytes, size) => note(count, bytes, size), onNote });
-  while (!rows.next().done) {
-    if (++count % AT_ONCE !== 0) continue;
-    await setImmediate();
-    signal?.throwIfAborted();
-  }
-  return datasetFiles(path);
 }
 
 /** An adapter's base stays; of a whole model, `removePartial` removes the start. */

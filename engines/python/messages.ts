@@ -11,7 +11,7 @@ import type { ModelFolders } from "./model.ts";
 export interface PythonJob {
   config: TrainConfig;
   directory: string;
-  /** Absolute paths of the dataset's files, whose rows are checked. */
+  /** The dataset's files: absolute paths of those that Kit has written, and URLs. */
   files: string[];
   evalFiles: string[] | undefined;
   model: ModelFolders;

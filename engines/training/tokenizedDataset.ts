@@ -54,10 +54,10 @@ export interface ReadOptions {
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
- * Reads JSONL files. A conversation that is longer than `maxLength` tokens loses its end, and is
+ * Reads rows that Kit has written. A conversation that is longer than `maxLength` tokens loses its end, and is
  * left out if no answer remains; a text is cut into pieces.
- * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line,
- * `OUT_OF_MEMORY`
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the file and line that the
+ * tokenizer refuses, `OUT_OF_MEMORY`
  */
 export function readDataset(
   path: DatasetPath,
@@ -80,9 +80,7 @@ export function readDataset(
   const unwritten = watchUnwritten(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
-  let where = "";
-  const onPlace = (place: string) => void (where = place);
-  for (const row of readRows(path, objective.form, { onRead, onNote, onPlace })) {
+  for (const { row, where } of readRows<object>(path, onRead)) {
     const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.form.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);

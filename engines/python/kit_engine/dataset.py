@@ -7,13 +7,14 @@ from typing import Any
 
 from .errors import KitError
 from .examples import Examples, ExampleSet, digest_of
-from .ignored_keys import IgnoredKeys
 from .inspection import Inspection
 from .masks import Tokens
 from .objectives import objective_of
 from .objectives.objective import Objective
 from .order import held_out_rows
+from .plain_rows import named
 from .row_notes import RowNotes
+from .rows import Row, read_rows
 from .workers import assert_same
 
 NOTE_EVERY_SECONDS = 10.0
@@ -48,8 +49,8 @@ class TrainingData:
     evaluated: dict[str, Any]
 
 
-# Takes each row, its sequences, whether its answer is bad, and whether it is left out.
-See = Callable[[Any, list[Tokens], bool, bool], None]
+# Takes each row, its sequences, and whether it is left out.
+See = Callable[[Row, list[Tokens], bool], None]
 
 
 def read_training_data(
@@ -107,16 +108,16 @@ def read_dataset(
     note: Callable[[str], None],
     see: See | None,
 ) -> Dataset:
-    dataset, ignored, row_notes = Dataset(), IgnoredKeys(), RowNotes(tokenizer)
+    dataset, row_notes = Dataset(), RowNotes(tokenizer)
     noted = time.monotonic()
-    for row in objective.read(files, ignored):
+    for row in read_rows(files, objective.forms):
         sequences = sequences_of(row, objective, tokenizer)
         # What is cut is told elsewhere.
         whole = [one for one in sequences if len(one.ids) <= max_length]
-        row_notes.see(row, row.where, [] if objective.is_text(row) else whole)
+        row_notes.see(row, [] if row.is_text else whole)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
         if see is not None:
-            see(row, sequences, objective.is_bad(row), not is_kept)
+            see(row, sequences, not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
@@ -125,7 +126,7 @@ def read_dataset(
     name = path if isinstance(path, str) else ", ".join(path)
     if dataset.read == 0:
         raise KitError(
-            "DATASET_INVALID", f"{name} has no rows. Write {objective.expected} on each line."
+            "DATASET_INVALID", f"{name} has no rows. Write {named(objective.forms)} on each line."
         )
     if len(dataset.examples) == 0:
         raise KitError(
@@ -133,13 +134,12 @@ def read_dataset(
             f"No row of {name} has an answer within {max_length} tokens. "
             "Shorten the prompts or raise maxLength.",
         )
-    text = ignored.note(name)
-    for one in [*([] if text is None else [text]), *row_notes.notes()]:
+    for one in row_notes.notes():
         note(one)
     return dataset
 
 
-def sequences_of(row: Any, objective: Objective, tokenizer: Any) -> list[Tokens]:
+def sequences_of(row: Row, objective: Objective, tokenizer: Any) -> list[Tokens]:
     """:raises KitError: with where the row is"""
     try:
         return objective.sequences_of(row, tokenizer)
@@ -151,7 +151,7 @@ def sequences_of(row: Any, objective: Objective, tokenizer: Any) -> list[Tokens]
 
 def add_row(
     dataset: Dataset,
-    row: Any,
+    row: Row,
     sequences: list[Tokens],
     objective: Objective,
     max_length: int,
@@ -160,7 +160,7 @@ def add_row(
     length = max(len(one.ids) for one in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
-    if objective.is_text(row):
+    if row.is_text:
         dataset.texts += 1
         for one in sequences:
             dataset.examples.add_pieces(one, max_length)
@@ -175,7 +175,7 @@ def add_row(
         dataset.needed = max(dataset.needed, length)
         return False
     dataset.cut += length > max_length
-    dataset.examples.add_start(fitting, max_length, objective.is_bad(row))
+    dataset.examples.add_start(fitting, max_length, row.is_bad)
     return True
 
 

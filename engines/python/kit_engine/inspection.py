@@ -11,6 +11,7 @@ from typing import Any
 from .chat import refuse
 from .constants import CONSTANTS
 from .masks import Tokens
+from .rows import Row
 
 # More kinds of answers are no kinds, and each of them occurs so often, on average.
 MOST_KINDS = CONSTANTS["mostKindsOfAnswers"]
@@ -46,8 +47,8 @@ class Inspection:
         self.answers = self.objects = 0
         self.broken: list[str] = []
 
-    def see(self, row: Any, sequences: list[Tokens], is_bad: bool, is_left_out: bool) -> None:
-        digest = digest_of(sequences, is_bad)
+    def see(self, row: Row, sequences: list[Tokens], is_left_out: bool) -> None:
+        digest = digest_of(sequences, row.is_bad)
         before = self.places.setdefault(digest, row.where)
         if before != row.where:
             self.duplicates.add(before, row.where)
@@ -58,11 +59,9 @@ class Inspection:
         for text in row.answers():
             self._see_answer(text, row.where)
 
-    def see_held_out(
-        self, row: Any, sequences: list[Tokens], is_bad: bool, _is_left_out: bool
-    ) -> None:
+    def see_held_out(self, row: Row, sequences: list[Tokens], _is_left_out: bool) -> None:
         self.has_held_out = True
-        before = self.places.get(digest_of(sequences, is_bad))
+        before = self.places.get(digest_of(sequences, row.is_bad))
         if before is not None:
             self.leaked.add(before, row.where)
 

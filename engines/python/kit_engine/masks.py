@@ -23,9 +23,9 @@ class Tokens:
 
 def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
     """One, or one for each answer where the chat template rewrites earlier turns."""
-    if row.conversation is None:
+    if row.is_text:
         return [text_tokens(row.text, tokenizer)]
-    return tokens_of(row.conversation, tokenizer, is_prompt=row.keys.startswith("prompt"))
+    return tokens_of(row.conversations[0], tokenizer, is_prompt=row.keys.startswith("prompt"))
 
 
 def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> list[Tokens]:

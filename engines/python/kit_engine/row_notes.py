@@ -5,12 +5,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from .chat import Conversation
 from .ends import ends_of
 from .limits import decode
 from .markup import markup_of
 from .masks import Tokens, is_ended, rendered_prompt
-from .pairs import Pair
 from .rows import Row
 from .unwritten import Unwritten, name_of, parts_of
 
@@ -27,17 +25,17 @@ class RowNotes:
         # Of each kind: rows, the first token, and where it is.
         self.found: dict[str, list[Any]] = {}
 
-    def see(self, row: Any, where: str, whole: Iterable[Tokens]) -> None:
+    def see(self, row: Row, whole: Iterable[Tokens]) -> None:
         """
         :param whole: the sequences that are learned whole
         """
         self.rows += 1
+        where, conversations = row.where, row.conversations
         self._see_ends(whole, where)
-        self._see_parts(row, where)
+        self._see_parts(row)
         texts = texts_of(row)
         foreign = (self.markup.foreign_in(text) for text, _ in texts)
         self._count("foreign", next((one for one in foreign if one), None), where)
-        conversations = conversations_of(row)
         if row.keys.startswith("prompt") and rendered_prompt(conversations[0], self.tokenizer):
             return self._count("rendered", "", where)
         if not conversations:
@@ -99,11 +97,11 @@ class RowNotes:
                     return self._count("unended", json.dumps(last, ensure_ascii=False), where)
         return None
 
-    def _see_parts(self, row: Any, where: str) -> None:
-        parts = (part for one in conversations_of(row) for part in parts_of(one.messages))
+    def _see_parts(self, row: Row) -> None:
+        parts = (part for one in row.conversations for part in parts_of(one.messages))
         for part in dict.fromkeys(parts):
             if self.is_unwritten(part):
-                self._count(f"unwritten {part}", part, where)
+                self._count(f"unwritten {part}", part, row.where)
 
     def _advice(self) -> str:
         ends = ends_of(self.tokenizer)
@@ -134,19 +132,12 @@ def learned_runs(learned: list[bool]) -> list[tuple[int, int]]:
     return runs
 
 
-def conversations_of(row: Any) -> list[Conversation]:
-    if isinstance(row, Row):
-        return [row.conversation] if row.conversation else []
-    return row.conversations() if isinstance(row, Pair) else [row.conversation()]
-
-
-def texts_of(row: Any) -> list[tuple[str, bool]]:
+def texts_of(row: Row) -> list[tuple[str, bool]]:
     """The texts of a row of any form, and whether each is an answer."""
-    conversations = conversations_of(row)
-    if not conversations:
+    if row.is_text:
         return [(row.text, False)]
     return [
         (message["content"] or "", message["role"] == "assistant")
-        for one in conversations
+        for one in row.conversations
         for message in one.messages
     ]

@@ -1,91 +1,63 @@
-"""Reads and checks the rows of JSONL files, as engines/dataset/row.ts does here."""
+"""The rows of a dataset as Kit has written them, and at URLs the plain ones among others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .chat import Conversation, Message, is_learned
-from .constants import CONSTANTS
-from .ignored_keys import IgnoredKeys
-from .row_object import (
-    answer_messages_in,
-    asked_once,
-    fail,
-    messages_in,
-    question_in,
-    read_objects,
-    whole,
-    with_system_of,
-)
-from .system import SYSTEM_KEYS
-
-EXPECTED_ROW = CONSTANTS["expectedRow"]
+from .chat import Conversation, Message, as_message, is_learned, read_json
+from .lines import read_lines
+from .plain_rows import plain_row
 
 
 @dataclass
 class Row:
-    """A conversation, or a text."""
-
     # Its names in the file: `prompt, completion`.
     keys: str
-    conversation: Conversation | None
+    # Of a row alone that is no conversation.
     text: str
+    # One, or those with the better and with the worse answer.
+    conversations: list[Conversation]
+    # Whether its answer was judged to be bad.
+    is_bad: bool = False
     # File and line.
     where: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is one long text, which is cut into pieces rather than shortened."""
+        return not self.conversations
+
     def answers(self) -> list[str]:
         """Those that are learned."""
-        messages = self.conversation.messages if self.conversation else []
-        return [one["content"] or "" for one in messages if is_learned(one)]
+        messages = [one for each in self.conversations[:1] for one in each.messages]
+        return [
+            one["content"] for one in messages if is_learned(one) and one["content"] is not None
+        ]
 
 
-def read_rows(files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
-    """:raises KitError: for a file that cannot be read, or a row that cannot be learned"""
-    return read_objects(files, ignored, EXPECTED_ROW, checked_row)
+def read_rows(files: list[str], forms: Sequence[str]) -> Iterator[Row]:
+    """
+    :param forms: of the plain rows, by their names: `prompt, completion`
+    :raises KitError: for a file that cannot be read, or a row at a URL that is not a plain one
+    """
+    for file in files:
+        is_url = "://" in file
+        for line, where in read_lines(file):
+            row = row_of(plain_row(line, where, forms) if is_url else read_json(line))
+            row.where = where
+            yield row
 
 
-def checked_row(row: dict[str, Any]) -> tuple[Row, Sequence[str]]:
-    if "chosen" in row or "preferred_output" in row:
-        fail(CONSTANTS["pairsRow"])
-    if isinstance(row.get("label"), bool):
-        fail(CONSTANTS["judgedRow"])
-    tools = whole(row.get("tools")) or None
-    more = ", tools" if tools else ""
-    if "messages" in row:
-        messages = with_system_of(row, messages_in("messages", row["messages"]))
-        refuse_unlearned(messages)
-        return Row("messages" + more, Conversation(messages, tools), ""), ["messages", *SYSTEM_KEYS]
-    if "prompt" in row or "completion" in row:
-        conversation = Conversation(conversation_of(row), tools)
-        keys = ["prompt", "completion"]
-        return Row(", ".join(keys) + more, conversation, ""), [*keys, *SYSTEM_KEYS]
-    if "text" in row:
-        return text_of(row), ["text"]
-    fail(f'no "messages", "prompt" or "text"{CONSTANTS["otherNames"]}')
+def row_of(row: dict[str, Any]) -> Row:
+    """:param row: as Kit writes it"""
+    begin = words_in("user", row.get("prompt", []))
+    names = [name for name in ("messages", "completion", "chosen", "rejected") if name in row]
+    answers = [words_in("assistant", row[name]) for name in names]
+    conversations = [Conversation(begin + one, row.get("tools")) for one in answers]
+    return Row(", ".join(row), row.get("text", ""), conversations, row.get("label") is False)
 
 
-def conversation_of(row: dict[str, Any]) -> list[Message]:
-    """The messages of a prompt and its completion."""
-    for name, other in (("prompt", "completion"), ("completion", "prompt")):
-        if name not in row:
-            fail(f'a "{other}" without a "{name}"')
-    parts = asked_once(row)
-    question = with_system_of(row, question_in("prompt", parts["prompt"]))
-    answer = answer_messages_in("completion", parts["completion"])
-    refuse_unlearned(answer)
-    return question + answer
-
-
-def refuse_unlearned(messages: list[Message]) -> None:
-    if all(message["role"] != "assistant" for message in messages):
-        fail('no "assistant" message to learn')
-    if not any(is_learned(message) for message in messages):
-        fail('every answer has the "weight" 0')
-
-
-def text_of(row: dict[str, Any]) -> Row:
-    if not isinstance(row["text"], str):
-        fail('"text" is not a string')
-    if row.get("tools"):
-        fail('a "text" takes no "tools"')
-    return Row("text", None, whole(row["text"]))
+def words_in(role: str, words: str | list[Message]) -> list[Message]:
+    if isinstance(words, str):
+        return [{"role": role, "content": words}]
+    return [as_message(one) for one in words]

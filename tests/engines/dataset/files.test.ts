@@ -2,9 +2,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { datasetFiles } from "../../../engines/dataset/files.ts";
-import { ROW_FORM } from "../../../engines/dataset/row.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
+import { frozen, refusalOf } from "./frozen.ts";
 
 /** A folder of datasets, each with one row: its own name. */
 function createFolder(names: string[], folder = scratchDirectory()): string {
@@ -16,11 +16,8 @@ function createFolder(names: string[], folder = scratchDirectory()): string {
 }
 
 function textsOf(folder: string, paths: string[]): string[] {
-  const rows = readRows(
-    paths.map((path) => join(folder, path)),
-    ROW_FORM,
-  );
-  return [...rows].map((row) => ("text" in row ? row.text : ""));
+  const rows = readRows<{ text: string }>(paths.map((path) => join(folder, path)));
+  return [...rows].map(({ row }) => row.text);
 }
 
 test("rows come in the order of the paths, those of a pattern sorted by path, on any file system", () => {
@@ -61,33 +58,22 @@ test("a pattern that matches no file is an error that names it, as is a missing 
   );
 });
 
-test("a bad row's error names its own file and line; an empty file among others is fine", () => {
+test("a bad row's error names its own file and line; an empty file among others is fine", async () => {
   const folder = createFolder(["a.jsonl"]);
-  const paths = ["a.jsonl", "empty.jsonl", "bad.jsonl"];
+  const paths = ["a.jsonl", "empty.jsonl", "bad.jsonl"].map((name) => join(folder, name));
   writeFileSync(join(folder, "empty.jsonl"), "\n");
   writeFileSync(join(folder, "bad.jsonl"), '{"text":"x"}\n{oops');
-  expect(() => textsOf(folder, paths)).toThrow(`${folder}/bad.jsonl:2:2: not valid JSON`);
-  expect(() => textsOf(folder, ["empty.jsonl"])).toThrow(`${folder}/empty.jsonl has no rows.`);
-});
-
-test("how far the reading is counts all files", () => {
-  const folder = createFolder(["a.jsonl", "b.jsonl"]);
-  const reads: [number, number][] = [];
-  const rows = readRows(join(folder, "*.jsonl"), ROW_FORM, {
-    onRead: (...read) => reads.push(read),
-  });
-  expect([...rows]).toHaveLength(2);
-  const bytes = JSON.stringify({ text: "a.jsonl" }).length;
-  expect(reads).toEqual([
-    [bytes, 2 * bytes],
-    [2 * bytes, 2 * bytes],
-  ]);
+  await expect(frozen(folder, { path: paths })).rejects.toThrow(
+    `${folder}/bad.jsonl:2:2: not valid JSON`,
+  );
+  expect((await frozen(folder, { path: paths.slice(0, 2) })).rows).toEqual(['{"text":"a.jsonl"}']);
+  expect(await refusalOf(paths[1]!)).toMatch(/^FILE has no rows\./);
 });
 
 test("a URL stays as it is, and its rows are not read here", () => {
   const path = join(createFolder(["a.jsonl"]), "a.jsonl");
   const url = "s3://bucket/b[1].jsonl?region=eu-west-1";
   expect(datasetFiles([url, path, url])).toEqual([url, path]);
-  expect([...readRows([url, path], ROW_FORM)]).toEqual([{ text: "a.jsonl" }]);
-  expect([...readRows(url, ROW_FORM)]).toEqual([]);
+  expect([...readRows([url, path])]).toEqual([{ row: { text: "a.jsonl" }, where: `${path}:1` }]);
+  expect([...readRows(url)]).toEqual([]);
 });

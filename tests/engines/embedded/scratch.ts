@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { ROW_FORM } from "../../../engines/dataset/row.ts";
+import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { parseJson, stringifyJson } from "../../../protocol/json.ts";
 
 /** A directory that lasts as long as the test. */
 export function scratchDirectory(): string {
@@ -15,6 +18,12 @@ export function scratchFile(name: string, content: string | Uint8Array): string 
   const path = join(scratchDirectory(), name);
   writeFileSync(path, content);
   return path;
+}
+
+/** Rows as a job's file has them. */
+export function canonical(rows: object[], form: RowForm<object> = ROW_FORM): string {
+  const parsed = rows.map((row) => form.parse(parseJson(JSON.stringify(row)), "a row"));
+  return parsed.map((row) => `${stringifyJson(row)}\n`).join("");
 }
 
 export function jsonl(rows: object[]): string {

@@ -8,7 +8,7 @@ sys.path.insert(0, sys.argv[1])
 from kit_engine.decoding import AnswerText, TokenBytes
 from kit_engine.errors import KitError
 from kit_engine.masks import sequences_of
-from kit_engine.rows import checked_row
+from kit_engine.rows import row_of
 from tokenizers import (
     AddedToken,
     Tokenizer,
@@ -78,7 +78,7 @@ def learned(end: str, template: str | None, row: dict) -> list[str] | str:
     """The text of each run of learned tokens."""
     tokenizer = tokenizer_of(end, template)
     try:
-        sequences = sequences_of(checked_row(row)[0], tokenizer)
+        sequences = sequences_of(row_of(row), tokenizer)
     except KitError as error:
         return str(error)
     runs: list[list[int]] = [[]]
@@ -119,7 +119,6 @@ print(
             "refuses": learned("<|im_end|>", REFUSING, conversation),
             "unasked": learned("<|im_end|>", CHATML, {"messages": ASKED[2:]}),
             "bytes": [answered(0, 5), answered(0, 3), answered(2, 5), answered(0, 4)],
-            "half": learned("<|im_end|>", CHATML, {"prompt": "a", "completion": "\ud83d"}),
         }
     )
 )

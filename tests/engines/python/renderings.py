@@ -1,6 +1,7 @@
 """Prints what transformers and the Python engine make of conversations with chat templates.
 
 renderings.py <the Python engine's folder> <the templates' folder> <conversations, a line each>
+<the same as Kit writes them>
 """
 
 import json
@@ -10,14 +11,16 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
+from kit_engine.chat import read_json
 from kit_engine.masks import render
-from kit_engine.row_object import read_json
-from kit_engine.rows import checked_row
+from kit_engine.rows import row_of
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
 SPECIALS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-ROWS = Path(sys.argv[3]).read_text(encoding="utf-8").strip("\n").split("\n")
+ROWS, WRITTEN = (
+    Path(path).read_text(encoding="utf-8").strip("\n").split("\n") for path in sys.argv[3:]
+)
 
 
 def asked_of_transformers(row: dict[str, Any], takes_text: bool) -> list[dict[str, Any]]:
@@ -48,10 +51,10 @@ def written(template: str) -> list[tuple[str | None, str | None]]:
     )
     takes_text = "arguments is string" in template
     found = []
-    for text in ROWS:
+    for text, kits in zip(ROWS, WRITTEN, strict=True):
         row = json.loads(text)
         messages = asked_of_transformers(row, takes_text)
-        conversation = checked_row(read_json(text))[0].conversation
+        [conversation] = row_of(read_json(kits)).conversations
         for opens in (False, True):
             theirs = tried(
                 tokenizer.apply_chat_template,

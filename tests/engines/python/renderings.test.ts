@@ -2,13 +2,14 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { parseRow } from "../../../engines/dataset/row.ts";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
 import type { Conversation } from "../../../protocol/chat.ts";
 import { messageOf } from "../../../protocol/error.ts";
-import { parseJson } from "../../../protocol/json.ts";
+import { parseJson, stringifyJson } from "../../../protocol/json.ts";
 import { CHAT_TEMPLATES } from "../../../scripts/chatTemplates.mjs";
+import { createScratch } from "../scratch.ts";
 import { PYTHON, hasPython } from "./environment.ts";
 
 const ENGINE = fileURLToPath(new URL("../../../engines/python", import.meta.url));
@@ -19,6 +20,15 @@ const SPECIALS = { bos_token: "<s>", eos_token: "</s>", pad_token: "<pad>", unk_
 /** Of transformers, and of the Python engine; null where it refuses the conversation. */
 type Written = [theirs: string | null, python: string | null];
 
+/** As a job's file has them. */
+const rows = readFileSync(ROWS, "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => parseRow(parseJson(line), "a row"));
+const conversations = rows as unknown as Conversation[];
+
+const scratch = createScratch();
+afterAll(() => scratch.remove());
 const isHere = hasPython && existsSync(CHAT_TEMPLATES);
 const models: [name: string, written: Written[]][] = isHere
   ? Object.entries(JSON.parse(printed()) as Record<string, Written[]>)
@@ -26,14 +36,10 @@ const models: [name: string, written: Written[]][] = isHere
     [["no model", []]];
 
 function printed(): string {
-  const words = ["-B", PROGRAM, ENGINE, CHAT_TEMPLATES, ROWS];
+  const written = scratch.file("rows.jsonl", rows.map(stringifyJson).join("\n"));
+  const words = ["-B", PROGRAM, ENGINE, CHAT_TEMPLATES, ROWS, written];
   return execFileSync(PYTHON, words, { encoding: "utf8", maxBuffer: 2 ** 30 });
 }
-
-const conversations = readFileSync(ROWS, "utf8")
-  .trimEnd()
-  .split("\n")
-  .map((line) => parseRow(parseJson(line), "a row") as unknown as Conversation);
 
 /** Each conversation, without and with what opens an answer; or why the template refuses it. */
 function writtenBy(name: string): { text: string | null; problem: string }[] {

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.masks import sequences_of
-from kit_engine.rows import checked_row
+from kit_engine.rows import row_of
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -92,6 +92,17 @@ def conversation(some: random.Random, tools: bool) -> dict[str, Any]:
     )
 
 
+def as_kit_writes(row: dict[str, Any]) -> dict[str, Any]:
+    """Parts are lines."""
+    messages = [
+        {**one, "content": "\n".join(part["text"] for part in one["content"])}
+        if isinstance(one["content"], list)
+        else one
+        for one in row["messages"]
+    ]
+    return row | {"messages": messages}
+
+
 def asked_of_transformers(row: dict[str, Any], takes_text: bool) -> list[dict[str, Any]]:
     """As a user of `transformers` would write it."""
     messages = []
@@ -168,7 +179,7 @@ def written(name: str, number: int) -> dict[str, Any]:
     messages = asked_of_transformers(row, "arguments is string" in tokenizer.chat_template)
     tools = row.get("tools")
     whole = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False)
-    kit = sequences_of(checked_row(row)[0], tokenizer)
+    kit = sequences_of(row_of(as_kit_writes(row)), tokenizer)
     answers = [i for i, one in enumerate(row["messages"]) if one["role"] == "assistant"]
     wanted = [i for i in answers if row["messages"][i].get("weight") != 0]
     if len(kit) == 1:

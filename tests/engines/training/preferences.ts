@@ -1,5 +1,6 @@
+import { objectiveOf } from "../../../engines/objectives/objectives.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { jsonl, scratchFile } from "../embedded/scratch.ts";
+import { canonical, scratchFile } from "../embedded/scratch.ts";
 
 const DPO = { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 } as const;
 const KTO = { type: "kto", beta: 0.1, desirableWeight: 1, undesirableWeight: 1.5 } as const;
@@ -14,6 +15,6 @@ const JUDGED = Array.from({ length: 12 }, (_, i) => ({
 /** The rows of each objective, and its options. */
 export function learns(type: "dpo" | "kto"): Partial<TrainConfig> {
   const [objective, rows] = type === "dpo" ? [DPO, PAIRS] : [KTO, JUDGED];
-  const path = scratchFile(`${type}.jsonl`, jsonl(rows));
+  const path = scratchFile(`${type}.jsonl`, canonical(rows, objectiveOf({ objective }).form));
   return { objective, dataset: { type: "jsonl", path } };
 }

@@ -1,32 +1,22 @@
 """The better of two answers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from ..ignored_keys import IgnoredKeys
 from ..masks import Tokens
-from ..pairs import EXPECTED_PAIR, Pair, read_pairs
+from ..rows import Row
 from .answer_sequence import answer_sequence
 
 
 class Dpo:
-    expected = EXPECTED_PAIR
+    forms = ("prompt, chosen, rejected",)
     needs_all = True
-
-    def read(self, files: list[str], ignored: IgnoredKeys) -> Iterator[Pair]:
-        return read_pairs(files, ignored)
-
-    def is_text(self, row: Pair) -> bool:
-        return False
-
-    def is_bad(self, row: Pair) -> bool:
-        return False
 
     def is_avoided(self, is_bad: bool, sequence: int) -> bool:
         return sequence == 1
 
-    def sequences_of(self, row: Pair, tokenizer: Any) -> list[Tokens]:
-        return [answer_sequence(one, tokenizer) for one in row.conversations()]
+    def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
+        return [answer_sequence(one, tokenizer) for one in row.conversations]
 
     def trainer(self) -> Callable[..., Any]:
         from ..dpo_trainer import PairTrainer

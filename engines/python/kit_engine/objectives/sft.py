@@ -1,25 +1,15 @@
 """Supervised fine-tuning: the mean negative log likelihood of a learned token."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from ..ignored_keys import IgnoredKeys
 from ..masks import Tokens, sequences_of
-from ..rows import EXPECTED_ROW, Row, read_rows
+from ..rows import Row
 
 
 class Sft:
-    expected = EXPECTED_ROW
+    forms = ("messages", "prompt, completion", "text")
     needs_all = False
-
-    def read(self, files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
-        return read_rows(files, ignored)
-
-    def is_text(self, row: Row) -> bool:
-        return row.conversation is None
-
-    def is_bad(self, row: Row) -> bool:
-        return False
 
     def is_avoided(self, is_bad: bool, sequence: int) -> bool:
         return False
