@@ -137,25 +137,28 @@ function isIndex(key: string): boolean {
 
 /**
  * Writes what `parseJson` has read without a loss, and other values as `JSON.stringify` does, on one line.
+ * @param infinite writes a number that JSON does not have: NaN, or one beyond all floats. Default: null.
  * @returns undefined for what JSON does not have, such as a function
  * @throws RangeError for what is nested too deeply, or in itself
  */
-export function stringifyJson(value: unknown): string | undefined {
+export function stringifyJson(value: unknown, infinite = () => "null"): string | undefined {
   if (typeof value === "bigint") return String(value);
-  if (value instanceof WholeFloat)
-    return Number.isFinite(Number(value)) ? numberText(value) : "null";
+  if (typeof value === "number" || value instanceof Number) {
+    if (!Number.isFinite(Number(value))) return infinite();
+    return value instanceof WholeFloat ? numberText(value) : JSON.stringify(value);
+  }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
-    return `[${value.map((one) => stringifyJson(one) ?? "null").join(",")}]`;
+    return `[${value.map((one) => stringifyJson(one, infinite) ?? "null").join(",")}]`;
   }
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === "function") return stringifyJson((toJSON as () => unknown).call(value));
-  // Boxed strings and the like.
-  if (value instanceof String || value instanceof Number || value instanceof Boolean) {
-    return JSON.stringify(value);
+  if (typeof toJSON === "function") {
+    return stringifyJson((toJSON as () => unknown).call(value), infinite);
   }
+  // Boxed ones.
+  if (value instanceof String || value instanceof Boolean) return JSON.stringify(value);
   const members = keysOf(value).flatMap((key) => {
-    const text = stringifyJson((value as JsonObject)[key]);
+    const text = stringifyJson((value as JsonObject)[key], infinite);
     return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
   });
   return `{${members.join(",")}}`;

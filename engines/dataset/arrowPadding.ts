@@ -28,11 +28,18 @@ export function createArrowPadding(isArrow: boolean): ArrowPadding {
   // Arrow pads what a tool has and a call left out, too; what was meant looks alike.
   const doubtful = createTally();
 
+  /** A file that is no table means its `default: null`, unless other nulls show that Arrow filled it in. */
+  function schemaWithout(schema: Schema, onDrop: () => void): Schema {
+    let isFilled = isArrow;
+    const meant = withoutNulls(schema, () => void (isFilled = true), true);
+    return isFilled ? withoutNulls(schema, onDrop) : meant;
+  }
+
   function toolWithout(tool: Tool, onDrop: () => void): Tool {
     const clean = (value: unknown, key: string): unknown => {
       if (value === null) return onDrop();
       if (key === "function") return objectWith(value as Schema, clean);
-      return key === "parameters" && isRecord(value) ? withoutNulls(value, onDrop) : value;
+      return key === "parameters" && isRecord(value) ? schemaWithout(value, onDrop) : value;
     };
     return objectWith({ ...tool }, clean) as unknown as Tool;
   }

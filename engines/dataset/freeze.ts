@@ -15,9 +15,9 @@ import { type OnRead, refuseLongRow } from "./lines.ts";
 import { type Places, createPlaces } from "./places.ts";
 import { createReadingNotes } from "./readingNotes.ts";
 import { createRecordMapper } from "./recordMapper.ts";
+import { recordForm } from "./records/recordForm.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
 import type { RowForm } from "./rowForm.ts";
-import { recordForm } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
@@ -81,7 +81,10 @@ export async function freezeDataset(
       ignored.leave(record.unread ?? {}, [], []);
       const mapped = mapper.rowOf(value, record.where);
       const row = padding.drop(form.parse(mapped, record.where, ignored), record.where);
-      const line = halves.mend(asJson(row, record.where) ?? "", record.where);
+      const line = halves.mend(
+        asJson(row, record.where, () => notFinite(record.where)) ?? "",
+        record.where,
+      );
       refuseLongRow(Buffer.byteLength(line), record.where);
       watch?.see(row, record.where);
       places.add(record.where);
@@ -193,19 +196,27 @@ function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   }
 }
 
-/** What the project's code made, as its JSON would be read. */
+/** What the project's code made, as its JSON would be read. What no row is made of may be infinite. */
 function fromCode(value: unknown, where: string): Record<string, unknown> {
-  const text = asJson(value, where);
+  const text = asJson(value, where, () => "1e999");
   return (text === undefined ? text : parseJson(text)) as Record<string, unknown>;
 }
 
-function asJson(value: unknown, where: string): string | undefined {
+function asJson(value: unknown, where: string, infinite: () => string): string | undefined {
   try {
-    return stringifyJson(value);
+    return stringifyJson(value, infinite);
   } catch (cause) {
+    if (isKitError(cause)) throw cause;
     if (isTooDeep(cause)) throw nestedTooDeeply(where, cause);
     throw invalid(where, `cannot be written as JSON: ${messageOf(cause)}`, cause);
   }
+}
+
+function notFinite(where: string): never {
+  throw invalid(
+    where,
+    "has a number that JSON cannot hold, as 1e400 or NaN. Write it as text, or leave it out.",
+  );
 }
 
 /** Ends at once when the signal is aborted, whatever the other side waits for. */

@@ -5,10 +5,10 @@ import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm, RowWatch } from "./rowForm.ts";
 import {
   OTHER_NAMES,
-  type RowObject,
   answerIn,
   askedOnce,
-  messagesIn,
+  isOfPair,
+  lastAnswer,
   parseRowObject,
   questionIn,
   withSystemOf,
@@ -36,7 +36,7 @@ const LABELS = new Map<unknown, boolean>([
 function parseJudged(value: unknown, where: string, ignored?: IgnoredKeys): Judged {
   const object = parseRowObject(value, where, EXPECTED_JUDGED);
   const { row, tools, fail } = object;
-  if ("chosen" in row || "preferred_output" in row) {
+  if (Object.keys(row).some(isOfPair)) {
     return fail('two answers, which the objective "dpo" learns from, not "kto"');
   }
   if (row.label === undefined) {
@@ -61,16 +61,6 @@ function parseJudged(value: unknown, where: string, ignored?: IgnoredKeys): Judg
 function plainLabel(label: unknown): unknown {
   if (typeof label === "string") return label.toLowerCase();
   return label instanceof WholeFloat ? Number(label) : label;
-}
-
-/** The last message is what was judged. */
-function lastAnswer(object: RowObject): { prompt: Message[]; completion: Message[] } {
-  const messages = messagesIn(object, "messages", object.row.messages);
-  if (messages.at(-1)?.role !== "assistant") {
-    return object.fail('"messages" does not end with an "assistant" message');
-  }
-  if (messages.length === 1) return object.fail('"messages" has an answer alone');
-  return { prompt: messages.slice(0, -1), completion: messages.slice(-1) };
 }
 
 /** Warns if all answers were judged alike, so that there is nothing to compare. */

@@ -6,10 +6,11 @@ import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { isWhole, sharedLength, splitAt } from "./question.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
-  OTHER_NAMES,
   type RowObject,
+  OTHER_NAMES,
   answerIn,
   answerMessagesIn,
+  lastAnswer,
   messagesIn,
   parseRowObject,
   questionIn,
@@ -32,7 +33,7 @@ const EXPECTED_PAIR =
 function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
   const object = parseRowObject(value, where, EXPECTED_PAIR);
   const { row, fail } = object;
-  const { tools, keys, ...pair } = "preferred_output" in row ? openAiPair(object) : trlPair(object);
+  const { tools, keys, ...pair } = readPair(object);
   if (isDeepStrictEqual(pair.chosen, pair.rejected)) {
     return fail('"chosen" and "rejected" are the same answer');
   }
@@ -43,6 +44,24 @@ function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
 /** A pair, and the keys of its row that it is made of. */
 interface ReadPair extends Pair {
   keys: readonly string[];
+}
+
+function readPair(object: RowObject): ReadPair {
+  if ("preferred_output" in object.row) return openAiPair(object);
+  return "rejected_response" in object.row ? swiftPair(object) : trlPair(object);
+}
+
+/** ms-swift's: a conversation, and what is not to be its last answer. */
+function swiftPair(object: RowObject): ReadPair {
+  const { row, tools } = object;
+  const { prompt, completion } = lastAnswer(object);
+  return {
+    prompt: withSystemOf(object, questionIn(object, "messages", prompt)),
+    chosen: answerIn(object, "messages", completion),
+    rejected: answerIn(object, "rejected_response", row["rejected_response"]),
+    ...(tools && { tools }),
+    keys: ["messages", "rejected_response", ...SYSTEM_KEYS],
+  };
 }
 
 function trlPair(object: RowObject): ReadPair {

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { keysOf } from "../../protocol/json.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import { type FormOptions, recordForm } from "./tables/columns.ts";
+import { type FormOptions, recordForm } from "./records/recordForm.ts";
 
 export interface RecordMapperOptions extends FormOptions {
   /** Whether a record may lack keys that others have. */
@@ -23,6 +23,11 @@ export function createRecordMapper({ isRagged, ignored, onNote, ...options }: Re
     rowOf(record: unknown, where: string): unknown {
       if (!isRecord(record)) return record;
       const all = keysOf(record);
+      // LLaMA-Factory's name of a label.
+      if (!options.isTable && all.includes("kto_tag") && !all.includes("label")) {
+        const { kto_tag: label, ...rest } = record;
+        return this.rowOf({ ...rest, label }, where);
+      }
       // Libraries write a key that a record lacks as null.
       const isPart = isRagged && options.columns === undefined;
       const names = isPart ? all.filter((name) => record[name] !== null) : all;

@@ -3,18 +3,19 @@ import { KitError } from "../../protocol/error.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
 import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
+import { ANSWERS } from "./records/fields.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
-  OTHER_NAMES,
   type RowObject,
+  OTHER_NAMES,
   answerMessagesIn,
   askedOnce,
+  isOfPair,
   messagesIn,
   parseRowObject,
   questionIn,
   withSystemOf,
 } from "./rowObject.ts";
-import { ANSWERS } from "./tables/columns.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -30,7 +31,7 @@ export const EXPECTED_ROW =
 export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): Row {
   const object = parseRowObject(value, where, EXPECTED_ROW);
   const { row, tools, fail } = object;
-  if ("chosen" in row || "preferred_output" in row)
+  if (Object.keys(row).some(isOfPair))
     return fail('a pair of answers: set objective to { type: "dpo" } to learn from pairs');
   if (typeof row.label === "boolean")
     return fail(

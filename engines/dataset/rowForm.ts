@@ -1,6 +1,6 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import type { RowColumns } from "./tables/columns.ts";
+import type { RowColumns } from "./records/fields.ts";
 
 /** Watches all rows of a dataset for what no single row shows. */
 export interface RowWatch<Row extends object> {

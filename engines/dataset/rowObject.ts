@@ -45,6 +45,21 @@ function withoutNulls(row: Record<string, unknown>): Record<string, unknown> {
   return set.length === entries.length ? row : Object.fromEntries(set);
 }
 
+/** Whether a key is one of a row with two answers: of TRL's form, OpenAI's or ms-swift's. */
+export function isOfPair(key: string): boolean {
+  return ["chosen", "preferred_output", "rejected_response"].includes(key);
+}
+
+/** Splits a conversation before its last message, which is an answer. */
+export function lastAnswer(object: RowObject): { prompt: Message[]; completion: Message[] } {
+  const messages = messagesIn(object, "messages", object.row.messages);
+  if (messages.at(-1)?.role !== "assistant") {
+    return object.fail('"messages" does not end with an "assistant" message');
+  }
+  if (messages.length === 1) return object.fail('"messages" has an answer alone');
+  return { prompt: messages.slice(0, -1), completion: messages.slice(-1) };
+}
+
 /** A conversation with the system's text that the row has beside it. */
 export function withSystemOf<Of extends Message>(
   { row, fail }: RowObject,

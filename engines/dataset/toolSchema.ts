@@ -66,14 +66,21 @@ export function allowsNull(schema: unknown, root: Schema, seen = new Set<unknown
 /**
  * A JSON schema without nulls that no schema has. What then is empty was none.
  * @param onDrop called for each null
+ * @param keepsValues whether a `default` or `const` of null, which its type does not allow, is meant
  */
-export function withoutNulls(schema: Schema, onDrop: () => void, root = schema): Schema {
+export function withoutNulls(
+  schema: Schema,
+  onDrop: () => void,
+  keepsValues = false,
+  root = schema,
+): Schema {
   const clean = (one: unknown): unknown =>
-    isRecord(one) ? withoutNulls(one, onDrop, root) : (one ?? dropped(onDrop));
+    isRecord(one) ? withoutNulls(one, onDrop, keepsValues, root) : (one ?? dropped(onDrop));
   const cleanAll = (all: Schema) => objectWith(all, (one) => unlessEmptied(one, clean(one)));
   return objectWith(schema, (value, key) => {
-    if (VALUES.includes(key))
-      return value === null && !allowsNull(schema, root) ? clean(value) : value;
+    if (VALUES.includes(key)) {
+      return value !== null || keepsValues || allowsNull(schema, root) ? value : clean(value);
+    }
     if (EXAMPLES.includes(key)) return value ?? clean(value);
     if (NAMED.includes(key) && isRecord(value)) return cleanAll(value);
     if (LISTED.includes(key) && Array.isArray(value)) return value.map(clean).filter(isSet);

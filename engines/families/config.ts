@@ -35,7 +35,7 @@ export function configShape(path: string, config: Config): Dimensions {
     throw need("true or false", key, value);
   };
 
-  const unsupported = unsupportedKind(config);
+  const unsupported = unsupportedKind(config, path);
   if (unsupported !== undefined) throw refuse(unsupported);
   const name = String(config["model_type"]);
   const { defaults, read, hasSlidingLayers, ...family }: Family = familyNamed(name)!;
@@ -79,7 +79,7 @@ export function configShape(path: string, config: Config): Dimensions {
 export const TIED = "tie_word_embeddings";
 
 /** Why a kind of model is refused, and what would work; undefined if it can be read. */
-function unsupportedKind(config: Config): string | undefined {
+function unsupportedKind(config: Config, path: string): string | undefined {
   const { model_type: type, architectures } = config;
   if (isRecord(config["vision_config"]))
     return "reads images, too. Use a model of text alone, such as google/gemma-3-1b-it.";
@@ -101,6 +101,10 @@ function unsupportedKind(config: Config): string | undefined {
       method === "bitsandbytes"
         ? `; if these are, as after a merge, remove ${quantized} there`
         : "";
+    const original = originalOf(path, config);
+    if (original !== undefined) {
+      return `is quantised (${kind}). Use ${original}, which it was made of; an adapter names it as base_model_name_or_path.`;
+    }
     return `is quantised (${kind}). Use the model's weights in bfloat16, float16 or float32${merged}.`;
   }
   if (!(config["is_causal"] ?? true))
@@ -112,6 +116,13 @@ function unsupportedKind(config: Config): string | undefined {
   const { [key]: activation = names[0] } = config;
   if (names.some((one) => one === activation)) return undefined;
   return `has the activation ${JSON.stringify(activation)}. Use a model with ${names[0]}.`;
+}
+
+/** What unsloth and others have quantised, by the name that they give it on the hub. */
+function originalOf(path: string, { _name_or_path: name }: Config): string | undefined {
+  const [, cached] = /models--([^/\\]+)-bnb-4bit[/\\]/.exec(path) ?? [];
+  const [, named] = /^([\w-]+\/[\w.-]+)-bnb-4bit$/.exec(String(name)) ?? [];
+  return (cached?.replace("--", "/") ?? named)?.replace(/-unsloth$/, "");
 }
 
 const MLX = "quantization";

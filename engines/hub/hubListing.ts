@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { readRegularFile } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import { isCommit } from "./hubName.ts";
 import { type HubAnswer, type HubRequest, askHub } from "./hubRequest.ts";
 
@@ -17,7 +18,7 @@ export interface HubFile {
 /** A revision of a repository. */
 export interface HubListing {
   commit: string;
-  /** Of a model those at the top, where it lies. */
+  /** Of a model those at the top, where it lies, and its chat template for tools. */
   files: HubFile[];
 }
 
@@ -61,13 +62,14 @@ function asListing(listed: unknown, request: HubRequest): HubListing {
   return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
 }
 
-/** None for a file in a model's folder. */
+/** None for a file in a model's folder, but for a chat template. */
 function fileOf(sibling: unknown, request: HubRequest): HubFile[] {
   const { rfilename: name, size, blobId, lfs } = isRecord(sibling) ? sibling : {};
   if (typeof name !== "string" || !isInside(name)) {
     throw strange(request, `names a file ${JSON.stringify(name)}, which no repository can have`);
   }
-  if (name.includes("/") && request.name.repoType === "model") return [];
+  const isBelow = name.includes("/") && name !== TOOLS_TEMPLATE_FILE;
+  if (isBelow && request.name.repoType === "model") return [];
   const hash = isRecord(lfs) ? lfs["sha256"] : blobId;
   if (typeof hash !== "string" || !HASH.test(hash) || !isSize(size)) {
     throw strange(request, `does not say the size and hash of ${name}`);

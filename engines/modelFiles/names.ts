@@ -36,7 +36,7 @@ export const TOKENIZER_FILES = [
 ];
 
 /** What a model is used with, besides its weights. Few have all of them. */
-export const COMPANION_FILES = [GENERATION_CONFIG, ...TOKENIZER_FILES];
+export const COMPANION_FILES = [GENERATION_CONFIG, ...TOKENIZER_FILES, TOOLS_TEMPLATE_FILE];
 
 /** The files that say what the others are: small ones, of those that a repository has. */
 export function firstFiles(names: string[]): string[] {

@@ -1,9 +1,9 @@
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { STATE_FILE } from "../checkpoint/trainerState.ts";
 import { ADAPTER_CONFIG } from "../lora/peftConfig.ts";
-import { COMPANION_FILES, CONFIG_FILE } from "../modelFiles/names.ts";
+import { COMPANION_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 
 const NAMES = new Set([CONFIG_FILE, ...COMPANION_FILES, ADAPTER_CONFIG, STATE_FILE]);
 /** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */
@@ -22,8 +22,9 @@ const KINDS = [
  * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
  */
 export function filesToUpload(folder: string): [name: string, path: string][] {
-  const names = readdirSync(folder).filter((name) => isOfModel(name));
-  return names
+  const top = readdirSync(folder).filter((name) => isOfModel(name));
+  const below = [TOOLS_TEMPLATE_FILE].filter((name) => existsSync(join(folder, name)));
+  return [...top, ...below]
     .map((name): [string, string] => [name, join(folder, name)])
     .filter(([, path]) => isFileWithin(path, allowedFolders(folder)))
     .sort();

@@ -1,7 +1,10 @@
 import { type Conversation, type Message, argumentsOf } from "../../protocol/chat.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import constants from "../constants.json" with { type: "json" };
 import { createTemplate } from "./jinja.ts";
 import { budgetOf } from "./templateBudget.ts";
+
+const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
 
 /** Writes a conversation as a text. */
 export interface Render {
@@ -23,7 +26,9 @@ export function createRender(
 ): Render {
   const template = parsed(source, path);
   const knows = (name: string) => source.includes(name);
-  const adapted = (message: Message) => adapt(message, knows);
+  // As DeepSeek's.
+  const takesText = knows("arguments is string") || JOINED_ARGUMENTS.test(source);
+  const adapted = (message: Message) => adapt(message, knows, takesText);
   const at = (date: Date | undefined): Render =>
     Object.assign(rendering(date), knows("strftime_now") && { at });
   return at(undefined);
@@ -72,14 +77,18 @@ function writtenOr(
 type Knows = (name: string) => boolean;
 
 /** A message as a template wants it. */
-function adapt({ weight: _, ...message }: Message, knows: Knows): Record<string, unknown> {
+function adapt(
+  { weight: _, ...message }: Message,
+  knows: Knows,
+  takesText: boolean,
+): Record<string, unknown> {
   const { role, content = null, tool_calls: calls } = message;
   return {
     ...message,
     role: role === "developer" && !knows("developer") ? "system" : role,
     content,
     // A template that takes a text, too, writes it as it is.
-    ...(calls && !knows("arguments is string") && { tool_calls: calls.map(withParsedArguments) }),
+    ...(calls && !takesText && { tool_calls: calls.map(withParsedArguments) }),
   };
 }
 

@@ -100,6 +100,7 @@ function idOf(tokenizer: Config, text: string): number | undefined {
 
 const QUESTION: Message = { role: "user", content: "a question" };
 const ANSWER: Message = { role: "assistant", content: "an answer" };
+const SYSTEM: Message = { role: "system", content: "a system message" };
 
 /**
  * The first special token that the template writes after an answer, of which none is made; without
@@ -112,13 +113,15 @@ function turnEnd(
 ): number | undefined {
   const written = createTokenFinder(added);
   const isEnd = ({ id, special }: AddedToken) => special || known.includes(id);
-  const tail = tailOf(render, [QUESTION, ANSWER]);
+  // Some templates demand one.
+  const begin = tailOf(render, [QUESTION, ANSWER]) === undefined ? [SYSTEM] : [];
+  const tail = tailOf(render, [...begin, QUESTION, ANSWER]);
   if (tail === undefined) return undefined;
   const last = written(tail);
   const end =
     last.find(isEnd) ??
     last.find(({ content }) => content.trim() !== "") ??
-    written(tailOf(render, [QUESTION, ANSWER, QUESTION]) ?? "").find(isEnd);
+    written(tailOf(render, [...begin, QUESTION, ANSWER, QUESTION]) ?? "").find(isEnd);
   return end?.id;
 }
 

@@ -1,9 +1,14 @@
 """Messages and tools as Kit writes them, as protocol/chat.ts has them."""
 
 import json
+import re
 from typing import Any, NamedTuple
 
+from .constants import CONSTANTS
 from .errors import KitError
+
+# As DeepSeek's templates have them.
+JOINED_ARGUMENTS = re.compile(CONSTANTS["joinedArguments"])
 
 # As templates take it: `content` is None beside `tool_calls` alone.
 Message = dict[str, Any]
@@ -45,7 +50,7 @@ def integer(digits: str) -> int | float:
 
 def refuse(constant: str) -> Any:
     """Refuses NaN and Infinity, which Python accepts although JSON has neither."""
-    raise ValueError(constant)
+    raise ValueError(f"{constant} is not JSON")
 
 
 def as_message(message: Message) -> Message:
@@ -79,7 +84,8 @@ def adapt(message: Message, template: str) -> Message:
     if wanted["role"] == "developer" and "developer" not in template:
         wanted["role"] = "system"
     # A template that takes a text, too, writes it as it is.
-    if "tool_calls" in wanted and "arguments is string" not in template:
+    takes_text = "arguments is string" in template or JOINED_ARGUMENTS.search(template)
+    if "tool_calls" in wanted and not takes_text:
         wanted["tool_calls"] = [with_parsed_arguments(call) for call in wanted["tool_calls"]]
     return wanted
 

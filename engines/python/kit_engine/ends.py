@@ -102,6 +102,7 @@ def read_config(folder: str, name: str) -> dict[str, Any]:
 
 QUESTION = {"role": "user", "content": "a question"}
 ANSWER = {"role": "assistant", "content": "an answer"}
+SYSTEM = {"role": "system", "content": "a system message"}
 
 
 def turn_end(tokenizer: Any, known: set[int | None]) -> int | None:
@@ -118,26 +119,28 @@ def turn_end(tokenizer: Any, known: set[int | None]) -> int | None:
     pattern = re.compile("|".join(re.escape(one) for one in longest_first if one))
 
     def written(messages: list[dict[str, str]]) -> list[tuple[str, int, bool]]:
-        tail = tail_of(messages, tokenizer)
+        tail = tail_of(messages, tokenizer) or ""
         return [(one, *added[one]) for one in pattern.findall(tail)] if pattern.pattern else []
 
     def end_in(tokens: list[tuple[str, int, bool]]) -> int | None:
         return next((i for _, i, special in tokens if special or i in known), None)
 
-    last = written([QUESTION, ANSWER])
+    # Some templates demand one.
+    begin = [SYSTEM] if tail_of([QUESTION, ANSWER], tokenizer) is None else []
+    last = written([*begin, QUESTION, ANSWER])
     end = end_in(last)
     if end is None:
         end = next((i for content, i, _ in last if content.strip()), None)
-    return end_in(written([QUESTION, ANSWER, QUESTION])) if end is None else end
+    return end_in(written([*begin, QUESTION, ANSWER, QUESTION])) if end is None else end
 
 
-def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str:
-    """What the template writes after the answer's words."""
+def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str | None:
+    """What the template writes after the answer's words; None for one that refuses messages."""
     try:
         with TEMPLATES.limit():
             text = str(tokenizer.apply_chat_template(messages, tokenize=False))
     except Exception:  # noqa: BLE001
         # A row that it refuses, too, says so.
-        return ""
+        return None
     _, found, tail = text.rpartition(ANSWER["content"])
     return tail if found else ""

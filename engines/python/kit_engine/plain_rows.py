@@ -27,9 +27,12 @@ def plain_row(line: str, where: str, forms: Sequence[str]) -> dict[str, Any]:
         json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
         return checked(row, forms)
     except (ValueError, RecursionError) as error:
+        problem = f"{where}: {error}"
+        if isinstance(error, json.JSONDecodeError):
+            problem = f"{where}:{error.colno}: not valid JSON ({error.msg})"
         raise KitError(
             "DATASET_INVALID",
-            f"{where}: {error}. At a URL, Kit reads rows of {named(forms)} alone, with messages "
+            f"{problem}. At a URL, Kit reads rows of {named(forms)} alone, with messages "
             "as OpenAI writes them. Write them so, or download the file and name it locally.",
         ) from error
 

@@ -116,6 +116,13 @@ test.each([
     { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true } },
     "float16 or float32; if these are, as after a merge, remove quantization_config there.",
   ],
+  [
+    {
+      quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true },
+      _name_or_path: "unsloth/Llama-3-8B-unsloth-bnb-4bit",
+    },
+    "is quantised (bitsandbytes). Use unsloth/Llama-3-8B, which it was made of; an adapter names it as base_model_name_or_path.",
+  ],
   [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
   [
     { rope_parameters: { rope_type: "yarn", factor: 4, rope_theta: 1e6 } },

@@ -130,6 +130,17 @@ test("nulls in a tool are dropped where no schema has them", async () => {
   expect(notes).toEqual([note(10)]);
 });
 
+test("a default of null is what a file of JSON says, where no other null shows that Arrow was there", async () => {
+  const { tool, notes } = await learned({}, object({ city: { ...CITY, default: null } }), {
+    description: null,
+  });
+  expect(tool).toEqual({
+    name: "weather",
+    parameters: object({ city: { ...CITY, default: null } }),
+  });
+  expect(notes).toEqual([note(1)]);
+});
+
 test.each<[string, Json | undefined]>([
   ["that its property doesn't have", object({ city: CITY })],
   ["of a tool that isn't described", undefined],

@@ -31,6 +31,7 @@ describe("a pair", () => {
         non_preferred_output: [ANSWER("b")],
       },
     ],
+    ["ms-swift's", { messages: [USER, ANSWER("a")], rejected_response: "b" }],
   ])("may be of %s", (_, row) => {
     expect(pair(row)).toEqual(parsed);
     // As it is kept in a job's folder.

@@ -408,3 +408,46 @@ describe("a conversation as a text, as a table that was saved has it", () => {
     );
   });
 });
+
+test("a label may have LLaMA-Factory's name", async () => {
+  const rows = [
+    { conversations: [HUMAN, GPT], kto_tag: true },
+    { messages: CHAT, kto_tag: false },
+  ];
+  const found = await writtenLines(rows, JUDGED_FORM);
+  const parts = { prompt: [USER("Hi")], completion: [ANSWER("Hello")] };
+  expect(found.rows).toEqual([true, false].map((label) => ({ ...parts, label })));
+  expect(await refusalOf(writtenLines(rows.slice(1)))).toMatch(/a "label" .* type: "kto"/);
+});
+
+test.each<[object, RegExp]>([
+  [
+    { messages: CHAT, rejected_response: "no" },
+    /:1: a pair of answers: set objective to \{ type: "dpo" \}/,
+  ],
+  [
+    { query: "q", tools: "[]", answers: '[{"name":"f","arguments":{}}]' },
+    /:1: rows of APIGen, with a "query" and "answers", need a map: make \{"messages"/,
+  ],
+])("%j is refused by the name of its form", async (row, sentence) => {
+  expect(await refusalOf(writtenLines([row]))).toMatch(sentence);
+});
+
+const numbers = (value: string) =>
+  `{"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"n":${value}}}}]}]}`;
+
+test.each(["1E400", "-1e999", "1.5e309"])("%s, which no float holds, is refused", async (value) => {
+  const path = scratchFile("data.jsonl", `{"text":"a","more":${value}}\n${numbers(value)}`);
+  expect(await refusalOf(written({ type: "jsonl", path }))).toBe(
+    "data.jsonl:2: has a number that JSON cannot hold, as 1e400 or NaN. Write it as text, or leave it out.",
+  );
+});
+
+test.each([NaN, -Infinity])("%d in a row of code is refused where it is learned", async (value) => {
+  const row = JSON.parse(numbers("0")) as { messages: { tool_calls: object[] }[] };
+  row.messages[1]!.tool_calls = [{ function: { name: "f", arguments: { n: value } } }];
+  const rows = [{ text: "a", more: value }, row] as never;
+  expect(await refusalOf(written({ type: "code", path: [] }, { code: { rows } }))).toMatch(
+    /^dataset, row 2: has a number that JSON cannot hold/,
+  );
+});

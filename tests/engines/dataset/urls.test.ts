@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createEmbeddedEngine } from "../../../engines/embedded/index.ts";
+import { frozenConfig, freezeDatasets } from "../../../engines/freezeDatasets.ts";
 import { createPythonEngine } from "../../../engines/python/index.ts";
 import { createRayEngine } from "../../../engines/ray/index.ts";
+import { CONFIG } from "../../jobs.ts";
+import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 
 const here = { type: "jsonl", path: "rows.jsonl" } as const;
 
@@ -51,4 +56,17 @@ it.each([
   for (const asked of [{ dataset: there }, { dataset: here, evalDataset: there }]) {
     expect(() => createRayEngine().prepare(asked)).toThrow(message);
   }
+});
+
+it("of a list, files here are written to the job's folder, and URLs come before them as they are", async () => {
+  const [url, directory] = ["s3://bucket/a.jsonl", scratchDirectory()];
+  const path = scratchFile("b.jsonl", '{"prompt":"a","completion":"b","id":1}\n');
+  const asked = { ...CONFIG, dataset: { type: "jsonl", path: [path, url] } } as const;
+  const { config } = await freezeDatasets(asked, { code: {}, directory, onNote: () => {} });
+  const written = join(directory, "data.jsonl");
+  expect(config.dataset).toEqual({ type: "jsonl", path: [url, written] });
+  expect(readFileSync(written, "utf8")).toBe('{"prompt":"a","completion":"b"}\n');
+  expect(frozenConfig(asked, directory).dataset).toEqual(config.dataset);
+  const remote = { ...CONFIG, dataset: { type: "jsonl", path: url } } as const;
+  expect(frozenConfig(remote, directory)).toEqual({ ...remote, evalDataset: undefined });
 });

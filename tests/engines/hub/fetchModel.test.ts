@@ -101,6 +101,20 @@ test("downloads what a model needs, and no more, as Python lays it out", async (
   expect(notes).toEqual(["downloading org/tiny, 0.3 MB"]);
 });
 
+test("downloads the chat template for tools, in its own folder", async () => {
+  const name = "additional_chat_templates/tool_use.jinja";
+  const hub = await hubOf({ files: { ...FILES, [name]: "tools", [`other/${name}`]: "no" } });
+  const { home, fetch } = cacheOf(hub);
+  const { directory, commit } = await fetch();
+  expect(readFileSync(join(directory, name), "utf8")).toBe("tools");
+  expect(readdirSync(directory).toSorted()).toEqual(
+    [...NEEDED, "additional_chat_templates"].toSorted(),
+  );
+  hub.requests.length = 0;
+  await cacheOf(hub, {}, home).fetch({ revision: commit });
+  expect(hub.requests).toEqual([]);
+});
+
 test("asks for a branch once more, for a commit never again, and downloads nothing twice", async () => {
   const hub = await hubOf();
   const { home, fetch } = cacheOf(hub);

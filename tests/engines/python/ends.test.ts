@@ -11,7 +11,7 @@ import { sft } from "../../../engines/objectives/sft.ts";
 import { readDataset } from "../../../engines/training/tokenizedDataset.ts";
 import { CHATML, LLAMA3, saveBaseModel } from "../../baseModel.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
-import { jsonl } from "../embedded/scratch.ts";
+import { canonical } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
 import {
   type WarmPython,
@@ -146,7 +146,7 @@ describe.runIf(hasPython)("with Python", () => {
     ["dpo", dpo({ type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 }), [PAIR]],
   ] as const)("rows are learned alike, with the same notes: %s", (kind, objective, rows) => {
     const path = join(scratch.directory(), "rows.jsonl");
-    writeFileSync(path, jsonl([...rows]));
+    writeFileSync(path, canonical([...rows], objective.form));
     const folders = MODELS.map(([, model]) => {
       const folder = scratch.directory();
       saveBaseModel(folder, model);
@@ -156,6 +156,18 @@ describe.runIf(hasPython)("with Python", () => {
     for (const [i, [name]] of MODELS.entries()) {
       expect(learned(folders[i]!, path, objective as Objective), name).toEqual(theirs[i]);
     }
+  });
+
+  it("an answer's end is found in a template that demands a system message, in each engine", () => {
+    const demand =
+      "{% if messages[0].role != 'system' %}{{ raise_exception('no system') }}{% endif %}";
+    const [folder, path] = [scratch.directory(), join(scratch.directory(), "rows.jsonl")];
+    saveBaseModel(folder, { ...QWEN, template: demand + CHATML });
+    const messages = [{ role: "system", content: "Be short." }, ...TURNS];
+    writeFileSync(path, canonical([{ messages }]));
+    const ours = learned(folder, path, sft);
+    expect(ours.notes).toEqual([]);
+    expect(printed("rows", path, "sft", folder)).toEqual([ours]);
   });
 
   it("what a template leaves out of messages is told, in each engine", () => {
@@ -169,7 +181,7 @@ describe.runIf(hasPython)("with Python", () => {
       { messages: [question, thought] },
       { messages: [question, { ...answer, reasoning_content: "hm" }] },
     ];
-    writeFileSync(path, jsonl(rows));
+    writeFileSync(path, canonical(rows));
     const of = (part: string, row: number, advice: string) =>
       `warning: the model's chat template leaves out ${part} of 1 of 5 rows\n  the first is ${path}:${row}\n  ${advice}`;
     const told = [
@@ -213,7 +225,7 @@ describe.runIf(hasPython)("with Python", () => {
     const words = ["red", "green", "blue", "black", "white", "pink", "gold", "grey"];
     const rows = words.map((word) => ({ prompt: `Say ${word}`, completion: word }));
     const path = join(scratch.directory(), "rows.jsonl");
-    writeFileSync(path, jsonl(rows));
+    writeFileSync(path, canonical(rows));
     const exports: string[] = [];
     for (const engine of engines()) {
       const directory = scratch.directory();

@@ -49,7 +49,7 @@ def written(template: str) -> list[tuple[str | None, str | None]]:
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer(models.BPE()), chat_template=template, **SPECIALS
     )
-    takes_text = "arguments is string" in template
+    takes_text = "arguments is string" in template or "['arguments'] +" in template
     found = []
     for text, kits in zip(ROWS, WRITTEN, strict=True):
         row = json.loads(text)

@@ -36,7 +36,7 @@ const models: [name: string, written: Written[]][] = isHere
     [["no model", []]];
 
 function printed(): string {
-  const written = scratch.file("rows.jsonl", rows.map(stringifyJson).join("\n"));
+  const written = scratch.file("rows.jsonl", rows.map((row) => stringifyJson(row)).join("\n"));
   const words = ["-B", PROGRAM, ENGINE, CHAT_TEMPLATES, ROWS, written];
   return execFileSync(PYTHON, words, { encoding: "utf8", maxBuffer: 2 ** 30 });
 }

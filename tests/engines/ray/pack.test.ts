@@ -53,6 +53,19 @@ it("a file under the storage stays there, and one beside it travels", () => {
   expect(data.file(`${folder}/runs-b.jsonl`, "data/1")).toBe("data/1");
 });
 
+it("a model's chat template for tools travels from its own folder, and nothing else below it", () => {
+  const folder = scratchDirectory();
+  mkdirSync(join(folder, "additional_chat_templates"));
+  mkdirSync(join(folder, "original"));
+  const names = ["config.json", "additional_chat_templates/tool_use.jinja"];
+  for (const name of [...names, "original/config.json"]) writeFileSync(join(folder, name), "");
+  const data = createPackage(createCluster(FAR));
+  data.folder(folder, "model");
+  expect(data.files([]).map(({ path }) => path)).toEqual(
+    names.map((name) => `model/${name}`).sort(),
+  );
+});
+
 it.runIf(hasPython)("Python has the constants of TypeScript where a job is unpacked", () => {
   const folder = scratchDirectory();
   for (const { path, bytes } of codeFiles()) {

@@ -53,25 +53,6 @@ it("says within half a minute that it could not stop a job", async () => {
   });
 });
 
-it("checks every row here, before anything is sent", async () => {
-  const path = scratch.file("bad.jsonl", `${jsonl([{ text: "a" }])}{"prompt":`);
-  const error = await refusalOf({ dataset: { type: "jsonl", path } });
-  expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-  expect(String(error)).toContain(`${path}:2:11: not valid JSON`);
-});
-
-it.each(["dataset", "evalDataset"])(
-  "names a %s that is not here as the workers see it",
-  async (name) => {
-    const path = ["s3://bucket/rows.jsonl", "/data of/ours.jsonl"];
-    const error = await refusalOf({ [name]: { type: "jsonl", path } });
-    expect(error).toMatchObject({ name: "KitError", code: "DATASET_UNREADABLE" });
-    expect(String(error)).toMatch(
-      /^KitError: Cannot read the dataset \/data of\/ours\.jsonl: there is no such file on this machine\. Check its path, .* name it as file:\/\/\/data%20of\/ours\.jsonl\.$/,
-    );
-  },
-);
-
 it("sends no more than Ray takes, and says where else a dataset can lie", async () => {
   const row = `${JSON.stringify({ text: "a" })}${" ".repeat(MEBIBYTE)}
 `;

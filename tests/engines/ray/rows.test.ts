@@ -169,7 +169,7 @@ it.runIf(hasRay).each(["sft", "dpo", "kto"] as const)(
     for (const [i, told] of readThere(type, ...urls).entries()) {
       expect(told, lines[i]).toEqual([expect.any(String), expect.any(String)]);
       const [code, message] = told as [string, string];
-      expect([code, message.startsWith(`${urls[i]}:2: `)], lines[i]).toEqual([
+      expect([code, message.startsWith(`${urls[i]}:2:`)], lines[i]).toEqual([
         "DATASET_INVALID",
         true,
       ]);
@@ -204,7 +204,7 @@ it.runIf(hasRay)("says what is wrong with a row at a URL, or why it cannot read 
     ...[...rows.map(([, problem]) => problem), "the row has more than 64 MiB.", "not UTF-8."].map(
       (problem, i) => [
         "DATASET_INVALID",
-        expect.stringContaining(`${urlOf(urls[i]!)}:1: ${problem}`),
+        expect.stringContaining(`${urlOf(urls[i]!)}:1: ${problem}`) as string,
       ],
     ),
     why(urlOf(unread[0]!), "there is no such file"),

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
+import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
-import { jsonl } from "../embedded/scratch.ts";
+import { canonical, jsonl } from "../embedded/scratch.ts";
 import { type Place, TOKEN } from "./environment.ts";
 import { startProxy } from "./proxy.ts";
 import { ROWS, expectSame, train, workersOf } from "./training.ts";
@@ -46,7 +47,7 @@ export function describeSharing(at: () => Place): void {
     const pairs = ROWS.map(({ prompt, completion }) => ({
       ...{ prompt, chosen: completion, rejected: `${completion}2` },
     }));
-    const path = scratch.file("pairs.jsonl", jsonl(pairs));
+    const path = scratch.file("pairs.jsonl", canonical(pairs, PAIR_FORM));
     const more = {
       dataset: { type: "jsonl", path },
       objective: { type: "dpo" },
@@ -101,7 +102,7 @@ export function describeSharing(at: () => Place): void {
     });
     expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
     expect(error?.message).toContain(
-      `${href}:${ROWS.length + 1}:11: not valid JSON (Expecting value). Write one of {`,
+      `${href}:${ROWS.length + 1}:11: not valid JSON (Expecting value). At a URL, Kit reads rows of {messages} or `,
     );
     expect(steps).toEqual([]);
     expect(notes.filter((text) => text.includes("was lost"))).toEqual([]);

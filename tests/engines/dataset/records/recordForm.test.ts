@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { Columns } from "../../../../engines/dataset/records/fields.ts";
+import { recordForm } from "../../../../engines/dataset/records/recordForm.ts";
 import { ROW_FORM } from "../../../../engines/dataset/row.ts";
-import { type Columns, recordForm } from "../../../../engines/dataset/tables/columns.ts";
 
 function formOf(names: string[], where: string, columns?: Columns) {
   return recordForm(names, where, { columns })!;

@@ -1,0 +1,79 @@
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { SYSTEM_KEYS } from "../../../protocol/system.ts";
+import type { Field } from "./fields.ts";
+import { fromJson } from "./fromJson.ts";
+import { INSTRUCTIONS, instructionOf } from "./gemini.ts";
+import { MAY_BELONG } from "./questions.ts";
+import { toolsOf } from "./tools.ts";
+import { messagesOf, withTypes } from "./turns.ts";
+
+/** Beside a question, in whichever form. */
+const BESIDE = ["tools", ...SYSTEM_KEYS, ...INSTRUCTIONS];
+
+/** Fields that may be lists of messages. */
+export const CONVERSED = new Set<Field>(["messages", "prompt", "completion", "chosen", "rejected"]);
+
+export function besideOf(names: readonly string[]): string[] {
+  return BESIDE.filter((name) => names.includes(name));
+}
+
+export function lostOf(names: readonly string[], reads: readonly string[]): string[] {
+  return MAY_BELONG.filter((name) => names.includes(name) && !reads.includes(name));
+}
+
+/** Tools and the system's text as rows of Kit have them. */
+export function besideIn(
+  record: Record<string, unknown>,
+  names: readonly string[],
+  where: string,
+): Record<string, unknown> {
+  return defined(
+    names.map((name) => {
+      if (name === "tools") return [name, toolsOf(record[name], where, name)];
+      const isGemini = INSTRUCTIONS.includes(name);
+      const text = isGemini ? instructionOf(record[name], where, name) : record[name];
+      return [isGemini ? "system" : name, withTypes(text)];
+    }),
+  );
+}
+
+export function fieldsIn(
+  record: Record<string, unknown>,
+  fields: readonly Field[],
+  where: string,
+): Record<string, unknown> {
+  return defined(fields.map((field) => [field, fieldOf(field, record[field], where, field)]));
+}
+
+export function defined(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+export function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
+  if (field === "tools") return toolsOf(value, where, column);
+  if (!CONVERSED.has(field)) return value;
+  const isJson = field === "messages" || isJsonList(value);
+  const read = isJson ? fromJson(value, where, column, "a list of messages") : value;
+  return conversationOf(field, read, where, column);
+}
+
+export function conversationOf(
+  field: Field,
+  value: unknown,
+  where: string,
+  column: string,
+): unknown {
+  // LLaMA-Factory's better and worse answers are a message each.
+  const isMessage = isRecord(value) && (field === "chosen" || field === "rejected");
+  // A model may be to answer with such a text.
+  const isText = field !== "completion" && isJsonList(value);
+  const read = isText ? fromJson(value, where, column, "a list of messages") : value;
+  return messagesOf(isMessage ? [value] : read, where, column);
+}
+
+/** Also one that Python wrote, which is told from JSON. */
+function isJsonList(value: unknown): boolean {
+  return typeof value === "string" && MESSAGES_TEXT.test(value);
+}
+
+const MESSAGES_TEXT = /^\s*\[\s*\{\s*(["'])(?:role|from|content|value)\1\s*:/;
