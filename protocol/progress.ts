@@ -106,7 +106,9 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
     const isSecond = first && first === last && step === first.step + 1;
     after.last = { step, at };
     const isWarmingUp = isSecond && step !== after.steps && at - first.at < WARM_UP_MS;
-    if (!first || isWarmingUp) after.first = after.last;
+    if (!first) after.first = after.last;
+    // A copy: the log after it is not the second again.
+    else if (isWarmingUp) after.first = { ...after.last };
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };

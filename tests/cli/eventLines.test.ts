@@ -181,6 +181,7 @@ it("estimates it from the second step on where that was quick: on a GPU, it stil
   const log = (step: number) => ({ step, loss: 1, tokensPerSecond: 10 });
   expect(at(8).log(log(1))).not.toContain("left");
   expect(at(10).log(log(2))).not.toContain("left");
+  expect(at(10.1).log(log(3))).toContain(" 1m 40s left");
   expect(at(10.8).log(log(10))).toContain(" 1m 39s left");
   const slow = createPrinter({ maxSteps: 1000 });
   slow(0).started();
