@@ -1,3 +1,4 @@
+import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import { AT_ONCE } from "./ask.ts";
 
@@ -14,13 +15,6 @@ export interface AskingProgress {
   text: () => string;
 }
 
-/** What of it is reported. */
-export interface AskingReport {
-  answered: number;
-  rows: number;
-  secondsLeft?: number;
-}
-
 /** Between two reports, of which an asking has a hundred at most, the first and the last beside. */
 const REPORT_MS = 2_000;
 
@@ -31,7 +25,7 @@ const REPORT_MS = 2_000;
  */
 export function createAskingProgress(
   rows: number,
-  report: (report: AskingReport) => void = () => {},
+  report: (far: Omit<EventData["checkpoint.evaluating"], "step">) => void = () => {},
   now = () => performance.now(),
 ): AskingProgress {
   let [startedAt, at, count, known] = [now(), now(), 0, 0];

@@ -83,7 +83,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
   let asked = 0;
-  const progress = createAskingProgress(rows.length, (far) => onProgress({ step: asked, ...far }));
+  const progress = createAskingProgress(rows.length, (far) => onProgress({ ...far, step: asked }));
   const lower = lowerIsBetter(config);
   let seconds = 0;
   const told = new Set<string>();
