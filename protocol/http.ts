@@ -43,6 +43,9 @@ export const RESUME_RUN = "run";
 /** How that run stands when the answer begins. */
 export const RUN_STATUS_HEADER = "Kit-Run-Status";
 
+/** Why that run failed, percent-encoded, where its process could not print it. */
+export const RUN_ERROR_HEADER = "Kit-Run-Error";
+
 /**
  * How a run ends: as its job does; `failed` if it ends before it has a job, `detached` if the job goes
  * on elsewhere.

@@ -24,6 +24,12 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   }
 }
 
+/** Why the job of a process failed that could not record it; undefined for any other. */
+export function lossOf(owner: Owner, jobs: JobStore): string | undefined {
+  const [id = ""] = unfinishedJobsOf(owner, jobs);
+  return jobs.get(id)?.error;
+}
+
 /** The ids of the jobs that a process owns and whose logs do not record an end. */
 function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
   // A failed job's log may lack an end: a lost owner fails it, too.

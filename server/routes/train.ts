@@ -3,8 +3,15 @@ import { closeSignal, sendError, writeChunk } from "../../http/respond.ts";
 import { byteOffset, targetOf } from "../../http/target.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isKitError, messageOf } from "../../protocol/error.ts";
-import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import {
+  RESUME_FROM,
+  RESUME_RUN,
+  RUN_ERROR_HEADER,
+  RUN_HEADER,
+  RUN_STATUS_HEADER,
+} from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
+import { lossOf } from "../jobs/killedJob.ts";
 import type { Run } from "../run/runner.ts";
 
 const MOST_TRIES = 3;
@@ -50,17 +57,20 @@ export const getTrain: Route = async ({ runner, jobs, admitStream }, { request, 
 };
 
 async function streamOutput(
-  jobs: Pick<JobStore, "expireOwners">,
+  jobs: JobStore,
   run: Run,
   response: ServerResponse,
   output: Output,
 ): Promise<void> {
+  const status = run.status();
+  const error = status === "failed" ? lossOf(run.owner, jobs) : undefined;
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
     [RUN_HEADER]: run.id,
-    [RUN_STATUS_HEADER]: run.status(),
+    [RUN_STATUS_HEADER]: status,
+    ...(error !== undefined && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
   });
   response.flushHeaders();
   // A run may print nothing for long. A client has stalled only if it leaves bytes unread.

@@ -22,6 +22,8 @@ export interface Run {
    */
   output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
   status: () => "running" | RunEnd;
+  /** Its process. */
+  owner: Owner;
 }
 
 export interface Runner {
@@ -97,12 +99,12 @@ export function createRunner(options: RunnerOptions): Runner {
     return inFlight();
   }
 
-  function asRun({ id, hasEnded }: RunProcess): Run {
+  function asRun({ id, owner, hasEnded }: RunProcess): Run {
     const ended = () => hasEnded() && !goesOn(id);
     const output: Run["output"] = (signal, from) =>
       openOutput(project, id, { signal, from, ended });
     const status = () => (ended() ? endOf(id) : "running");
-    return { id, output, status };
+    return { id, owner, output, status };
   }
 
   function known(): Run | undefined {

@@ -2,6 +2,7 @@ import {
   type RunEnd,
   isRunEnd,
   ROUTES,
+  RUN_ERROR_HEADER,
   RUN_HEADER,
   RUN_STATUS_HEADER,
 } from "../../protocol/http.ts";
@@ -15,6 +16,8 @@ export interface RunOutput {
   run: string;
   /** How it ended; undefined if it was in flight when this response began. */
   end: RunEnd | undefined;
+  /** Why it failed, where its output can't say so. */
+  error: string;
   /** A count: the bytes before these. */
   from: number;
   bytes: ReadableStream<Uint8Array>;
@@ -60,6 +63,7 @@ function outputOf(response: Response, bookmark?: Bookmark): RunOutput {
   return {
     run,
     end: isRunEnd(status) ? status : undefined,
+    error: decodeURIComponent(response.headers.get(RUN_ERROR_HEADER) ?? ""),
     from: run && run === bookmark?.run ? bookmark.bytes : 0,
     bytes: response.body ?? new Blob([]).stream(),
   };

@@ -20,6 +20,8 @@ export const useTraining = defineStore("training", () => {
   /** Whether the run shown has ended, and how, if the server knows. */
   const hasEnded = ref(false);
   const end = ref<RunEnd>();
+  /** Why it failed, where the output does not say so. */
+  const error = ref("");
   const output = shallowRef(NO_OUTPUT);
   /** The sentence about a problem between the page and the run. */
   const notice = ref("");
@@ -86,6 +88,7 @@ export const useTraining = defineStore("training", () => {
   async function follow(first: RunOutput): Promise<void> {
     let found: RunOutput | undefined = first;
     hasEnded.value = false;
+    error.value = "";
     while (found) {
       const reading = await transcript.read(found);
       const isClosed = reading === "hidden" || reading === "silent";
@@ -99,6 +102,7 @@ export const useTraining = defineStore("training", () => {
       if (!next) {
         hasEnded.value = true;
         end.value = found.end;
+        error.value = found.error;
         if (reading === "lost") notice.value = LOST;
       }
       found = next;
@@ -121,7 +125,7 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  return { inFlight, hasEnded, end, output, job, notice, canStart, attach, start };
+  return { inFlight, hasEnded, end, error, output, job, notice, canStart, attach, start };
 });
 
 /** `kit start` prints the job's id before all else that it prints of the job. */

@@ -3,7 +3,12 @@ import { createPinia, setActivePinia } from "pinia";
 import { vi } from "vitest";
 import type { Component } from "vue";
 import { type Router, createMemoryHistory } from "vue-router";
-import { type RunEnd, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import {
+  type RunEnd,
+  RUN_ERROR_HEADER,
+  RUN_HEADER,
+  RUN_STATUS_HEADER,
+} from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
 
@@ -121,11 +126,12 @@ export function createOutput() {
   });
   return {
     /** From a server that names the run, if one is given. */
-    response: (run?: string, status: RunEnd | "running" = "running") =>
+    response: (run?: string, status: RunEnd | "running" = "running", error?: string) =>
       new Response(body, {
         headers: {
           "content-type": "text/plain",
           ...(run && { [RUN_HEADER]: run, [RUN_STATUS_HEADER]: status }),
+          ...(error && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
         },
       }),
     isCancelled: () => isCancelled,

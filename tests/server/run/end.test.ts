@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { RunLease } from "../../../jobs/runLease.ts";
-import { RUN_STATUS_HEADER } from "../../../protocol/http.ts";
+import { type RunLease, readRun } from "../../../jobs/runLease.ts";
+import { OWNER_GONE } from "../../../jobs/status.ts";
+import { RUN_ERROR_HEADER, RUN_STATUS_HEADER } from "../../../protocol/http.ts";
 import { ENDLESS, createTinyProject, tinySource } from "../../kit.ts";
 import { type BodyReader, readBody, startServer } from "../../uiServer.ts";
 import { attach, pidIn, postTrain, recordPath, startWith } from "../standInRun.ts";
@@ -62,6 +63,18 @@ test("a run that was killed has failed", async () => {
   process.kill(pidIn(project, "pid"), "SIGKILL");
   await body.all();
   expect(await endOf(project)).toBe("failed");
+});
+
+test("a run whose process was killed says why its job failed, as the job's page does", async () => {
+  const project = createTinyProject(ENDLESS_SOURCE);
+  const { url } = await startServer({ project });
+  const body = readBody(await postTrain(url));
+  await step(body);
+  process.kill(readRun(project)?.owner.pid ?? 0, "SIGKILL");
+  await body.all();
+  const { headers } = await attach(url);
+  expect(headers.get(RUN_STATUS_HEADER)).toBe("failed");
+  expect(decodeURIComponent(headers.get(RUN_ERROR_HEADER) ?? "")).toBe(OWNER_GONE);
 });
 
 test.each([

@@ -304,10 +304,15 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(true);
     const rest = createOutput();
     rest.end();
-    backend.on("GET api/train?run=r2&from=10", () => rest.response("r2", "failed"));
+    backend.on("GET api/train?run=r2&from=10", () =>
+      rest.response("r2", "failed", "The training process died – killed?"),
+    );
     second.end();
     await settle();
     expect(page.get(".run-training [role=status]").text()).toBe("run ended: failed");
+    expect(page.get(".run-training [role=alert]").text()).toBe(
+      "The training process died – killed?",
+    );
     expect(isDisabled(page)).toBe(false);
   });
 
