@@ -80,6 +80,8 @@ const MOST_EXPRESSIONS = 300_000;
 const LONG_TEXT = 64;
 /** Nesting limit of expressions, chosen so that the stack holds them. */
 const DEEPEST = 2500;
+/** Properties or places in a row, at most: each nests its text, what is between and those behind. */
+export const MOST_IN_A_ROW = Math.floor(DEEPEST / 3);
 
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {

@@ -28,6 +28,20 @@ export interface Fact {
 /** Facts that hold together. */
 export type Alternative = readonly Fact[];
 
+/** What rules a bound out: of which type, and by how much more. */
+const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, step: number]>> = {
+  minimum: ["number", "exclusiveMaximum", 0],
+  maximum: ["number", "exclusiveMinimum", 0],
+  exclusiveMinimum: ["number", "maximum", 0],
+  exclusiveMaximum: ["number", "minimum", 0],
+  minLength: ["string", "maxLength", -1],
+  maxLength: ["string", "minLength", 1],
+  minItems: ["array", "maxItems", -1],
+  maxItems: ["array", "minItems", 1],
+  minProperties: ["object", "maxProperties", -1],
+  maxProperties: ["object", "minProperties", 1],
+};
+
 /** Limit of schemas within a value that combine others. */
 const DEEPEST = 64;
 
@@ -175,10 +189,13 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
     value: unknown,
     { keywords, schema }: { keywords: Keywords; schema: unknown },
   ): Alternative[] {
-    const count = () => countOf(name, value);
-    const atMost = (type: string, other: string) =>
-      count() > 0 ? ruled({ type, [other]: count() - 1 }) : [];
-    const atLeast = (type: string, other: string) => ruled({ type, [other]: count() + 1 });
+    const opposite = OPPOSITES[name];
+    if (opposite) {
+      const [type, other, step] = opposite;
+      if (step === 0) return ruled({ type, [other]: value });
+      const count = countOf(name, value) + step;
+      return count < 0 ? [] : ruled({ type, [other]: count });
+    }
     const each = () => listOf(name, value);
     switch (name) {
       case "type": {
@@ -189,26 +206,6 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
         return ruled({ notValues: [value] });
       case "enum":
         return ruled({ notValues: each() });
-      case "minimum":
-        return ruled({ type: "number", exclusiveMaximum: value });
-      case "maximum":
-        return ruled({ type: "number", exclusiveMinimum: value });
-      case "exclusiveMinimum":
-        return ruled({ type: "number", maximum: value });
-      case "exclusiveMaximum":
-        return ruled({ type: "number", minimum: value });
-      case "minLength":
-        return atMost("string", "maxLength");
-      case "maxLength":
-        return atLeast("string", "minLength");
-      case "minItems":
-        return atMost("array", "maxItems");
-      case "maxItems":
-        return atLeast("array", "minItems");
-      case "minProperties":
-        return atMost("object", "maxProperties");
-      case "maxProperties":
-        return atLeast("object", "minProperties");
       case "pattern":
         return ruled({ type: "string", notPattern: value });
       case "required":
@@ -239,16 +236,6 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
       case "contains":
         if (keywords["minContains"] !== undefined || keywords["maxContains"] !== undefined) break;
         return ruled({ type: "array", items: { not: value } });
-      case "dependentRequired":
-        return Object.entries(recordOf(name, value)).flatMap(([key, names]) =>
-          listOf("required", names).flatMap((one) =>
-            product([ruled({ required: [key] }), without(String(one))]),
-          ),
-        );
-      case "dependentSchemas":
-        return Object.entries(recordOf(name, value)).flatMap(([key, one]) =>
-          product([ruled({ type: "object", required: [key] }), negated(one)]),
-        );
       case "$ref":
       case "$dynamicRef":
         return negated(resolved(schema as Keywords));

@@ -1,7 +1,7 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
 import { textsOf } from "./characters.ts";
-import type { Expression } from "./expressions.ts";
+import { type Expression, MOST_IN_A_ROW, tooLong } from "./expressions.ts";
 import { listed } from "./members.ts";
 import {
   type Keywords,
@@ -38,6 +38,8 @@ export function objectGrammar(
   const known = [
     ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...needed]),
   ];
+  // Refused before their values are read, which takes long.
+  if (known.length > MOST_IN_A_ROW) throw tooLong();
   const { least, most } = countsOf(facts, "minProperties", "maxProperties");
   const patterns = [
     ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),

@@ -13,25 +13,28 @@ export function createReferences(root: unknown, spend: Spend) {
   const bases = new Map<unknown, string>();
   const known = new Map<string, unknown>();
   const dynamic = new Map<string, number>();
-  const open: (readonly [at: unknown, base: string])[] = [[root, NOWHERE]];
-  known.set(NOWHERE, root);
-  for (const [at, from] of open) {
-    if ((!isRecord(at) && !Array.isArray(at)) || bases.has(at)) continue;
-    spend(1);
-    const { $id: id, $anchor: anchor, $dynamicAnchor: moving } = at as Keywords;
-    const base = (typeof id === "string" && addressOf(id, from)) || from;
-    bases.set(at, base);
-    if (base !== from) known.set(base, at);
-    for (const name of [anchor, moving])
-      if (typeof name === "string") known.set(`${base}#${name}`, at);
-    if (typeof moving === "string") dynamic.set(moving, (dynamic.get(moving) ?? 0) + 1);
-    for (const [name, value] of Object.entries(at)) {
-      if (!VALUES.has(name) || Array.isArray(at)) open.push([value, base]);
+  function findAddresses(): void {
+    known.set(NOWHERE, root);
+    const open: (readonly [at: unknown, base: string])[] = [[root, NOWHERE]];
+    for (const [at, from] of open) {
+      if ((!isRecord(at) && !Array.isArray(at)) || bases.has(at)) continue;
+      spend(1);
+      const { $id: id, $anchor: anchor, $dynamicAnchor: moving } = at as Keywords;
+      const base = (typeof id === "string" && addressOf(id, from)) || from;
+      bases.set(at, base);
+      if (base !== from) known.set(base, at);
+      for (const name of [anchor, moving])
+        if (typeof name === "string") known.set(`${base}#${name}`, at);
+      if (typeof moving === "string") dynamic.set(moving, (dynamic.get(moving) ?? 0) + 1);
+      for (const [name, value] of Object.entries(at)) {
+        if (!VALUES.has(name) || Array.isArray(at)) open.push([value, base]);
+      }
     }
   }
 
   /** @throws KitError `REQUEST_INVALID` if it is missing */
   function resolved(schema: Keywords): unknown {
+    if (known.size === 0) findAddresses();
     const ref = schema["$ref"] ?? schema["$dynamicRef"];
     const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in it,`);
     const address = typeof ref === "string" && addressOf(ref, bases.get(schema) ?? NOWHERE);

@@ -53,14 +53,15 @@ export function textWithin(
   },
 ): Expression {
   // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both must hold.
-  const [single, double] = [without(ANY, PAIRS), PAIRS].map((some) => characterOf(of, some));
-  const length =
-    most === Infinity
-      ? of.repeat(character, least, most)
-      : of.repeat(single ?? of.none, least, most, double);
+  function ofLength(): Expression {
+    if (most === Infinity) return of.repeat(character, least, most);
+    const single = characterOf(of, without(ANY, PAIRS));
+    return of.repeat(single, least, most, characterOf(of, PAIRS));
+  }
+
   const isOpen = least === 0 && most === Infinity && patterns.length > 0;
   const lacking = others.filter((one) => one !== of.none).map(of.not);
-  return of.both(...(isOpen ? [] : [length]), ...patterns, ...lacking);
+  return of.both(...(isOpen ? [] : [ofLength()]), ...patterns, ...lacking);
 }
 
 export function ofPattern(of: Expressions, source: unknown): Expression {

@@ -356,6 +356,16 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
   expect(slices({ enum: ["a"] })).toBeLessThan(4);
 });
 
+test.each([2_500, 9_000])("%d properties are refused before they are read", (count) => {
+  const of = createExpressions();
+  const properties = Object.fromEntries(
+    many(count, (i) => [`p${i}`, { type: "string", format: "uri" }]),
+  );
+  const read = () => schemaGrammar(of, { properties });
+  expect(read).toThrow(/too many properties/);
+  expect(of.count()).toBeLessThan(500);
+});
+
 test.each([
   [10, 1],
   [20, 2],

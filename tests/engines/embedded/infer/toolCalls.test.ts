@@ -108,7 +108,10 @@ test("an error of a tool says which one", async () => {
   const [first] = ASKED.tools;
   for (const [parameters, message] of [
     [{ type: "array" }, /^tools\[1\]: The "parameters" are not the schema of an object\./],
-    [{ type: "object", not: {} }, /^tools\[1\]: No answer can be held to "not" of the schema\./],
+    [
+      { type: "object", requird: [] },
+      /^tools\[1\]: No answer can be held to "requird" of the schema\./,
+    ],
   ] as const) {
     const tools = [first!, { type: "function", function: { name: "b", parameters } }] as const;
     for (const toolChoice of ["required", { name: "b" }] as const) {
