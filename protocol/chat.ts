@@ -184,10 +184,12 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
 export function problemOfKwargs(kwargs: unknown): string | undefined {
   if (!isSet(kwargs)) return undefined;
   if (!isRecord(kwargs)) return 'must be an object, such as {"enable_thinking":false}';
+  const { documents = [] } = kwargs;
+  if (!Array.isArray(documents) || !documents.every(isRecord)) {
+    return 'has "documents" that are not a list of {"title":"…","text":"…"}';
+  }
   const own = OWN_KWARGS.find((name) => Object.hasOwn(kwargs, name));
-  return own === undefined
-    ? undefined
-    : `has ${JSON.stringify(own)}, which is no variable of a chat template`;
+  return own && `has ${JSON.stringify(own)}, which is no variable of a chat template`;
 }
 
 /** What is wrong with a row's or a request's tools; undefined for good ones, or none. */

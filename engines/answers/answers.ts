@@ -68,7 +68,7 @@ export function createAnswers(generator: Generator) {
     if (room < 1) {
       throw new KitError(
         "REQUEST_INVALID",
-        `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens.`,
+        `The prompt is too long: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
         { fault: tooLong(request) },
       );
     }

@@ -23,7 +23,7 @@ export function refuseLongPrompt(request: InferRequest, context: number): void {
   if (length <= most) return;
   throw new KitError(
     "REQUEST_INVALID",
-    `Shorten the prompt: it has ${length} characters, of which ${most} may fit, and this model's maximum context length is ${context} tokens.`,
+    `The prompt is too long: it has ${length} characters, of which ${most} may fit, and this model's maximum context length is ${context} tokens. Shorten it.`,
     { fault: tooLong({ messages }) },
   );
 }

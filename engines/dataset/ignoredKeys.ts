@@ -3,7 +3,7 @@ import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 
 /** Beside those of the row's form. */
-const ROW_KEYS = ["tools", "functions", "parallel_tool_calls"];
+const ROW_KEYS = ["tools", "chat_template_kwargs", "functions", "parallel_tool_calls"];
 const MESSAGE_KEYS = [
   ...[
     "role",

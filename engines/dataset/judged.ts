@@ -1,8 +1,8 @@
-import type { Message, Tool } from "../../protocol/chat.ts";
+import type { Message, TemplateInput } from "../../protocol/chat.ts";
 import { WholeFloat } from "../../protocol/json.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import type { RowForm, RowWatch } from "./rowForm.ts";
+import type { RowWatch } from "./rowForm.ts";
 import {
   OTHER_NAMES,
   answerIn,
@@ -14,13 +14,13 @@ import {
   withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
+import { withKwargs } from "./templateKwargs.ts";
 
 /** A question, an answer to it, and whether that is good, whichever form the line has. */
-export interface Judged {
+export interface Judged extends TemplateInput {
   prompt: Message[];
   completion: Message[];
   label: boolean;
-  tools?: readonly Tool[];
 }
 
 const EXPECTED_JUDGED =
@@ -79,7 +79,7 @@ function watchLabels(): RowWatch<Judged> {
 }
 
 /** Rows of judged answers. */
-export const JUDGED_FORM: RowForm<Judged> = {
+export const JUDGED_FORM = withKwargs<Judged>({
   expected: EXPECTED_JUDGED,
   parse: parseJudged,
   columns: {
@@ -94,4 +94,4 @@ export const JUDGED_FORM: RowForm<Judged> = {
     label ? { messages: [...prompt, ...completion], ...(tools && { tools }) } : undefined,
   watch: watchLabels,
   isText: () => false,
-};
+});

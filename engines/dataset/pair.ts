@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Message, type Tool, asTools, problemOfTools } from "../../protocol/chat.ts";
+import { type Message, type TemplateInput, asTools, problemOfTools } from "../../protocol/chat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { isWhole, sharedLength, splitAt } from "./question.ts";
-import type { RowForm } from "./rowForm.ts";
 import {
   type RowObject,
   OTHER_NAMES,
@@ -17,13 +16,13 @@ import {
   withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
+import { withKwargs } from "./templateKwargs.ts";
 
 /** A question and two answers to it, whichever form the line has. */
-export interface Pair {
+export interface Pair extends TemplateInput {
   prompt: Message[];
   chosen: Message[];
   rejected: Message[];
-  tools?: readonly Tool[];
 }
 
 const EXPECTED_PAIR =
@@ -158,7 +157,7 @@ function otherForm(row: Record<string, unknown>): string {
 }
 
 /** Rows of preference pairs. */
-export const PAIR_FORM: RowForm<Pair> = {
+export const PAIR_FORM = withKwargs<Pair>({
   expected: EXPECTED_PAIR,
   parse: parsePair,
   columns: {
@@ -172,4 +171,4 @@ export const PAIR_FORM: RowForm<Pair> = {
     ...(tools && { tools }),
   }),
   isText: () => false,
-};
+});

@@ -1,10 +1,9 @@
-import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
+import { type Message, type TemplateInput, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
 import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { ANSWERS } from "./records/fields.ts";
-import type { RowForm } from "./rowForm.ts";
 import {
   type RowObject,
   OTHER_NAMES,
@@ -16,11 +15,12 @@ import {
   questionIn,
   withSystemOf,
 } from "./rowObject.ts";
+import { withKwargs } from "./templateKwargs.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
-  | { messages: Message[]; tools?: readonly Tool[] }
-  | { prompt: string; completion: string; tools?: readonly Tool[] }
+  | ({ messages: Message[] } & TemplateInput)
+  | ({ prompt: string; completion: string } & TemplateInput)
   | { text: string };
 
 /** The forms of a line, for error messages. */
@@ -110,7 +110,7 @@ function isBlank(text = ""): boolean {
 }
 
 /** Rows of right answers, and texts. */
-export const ROW_FORM: RowForm<Row> = {
+export const ROW_FORM = withKwargs<Row>({
   expected: EXPECTED_ROW,
   parse: parseRow,
   columns: ANSWERS,
@@ -118,4 +118,4 @@ export const ROW_FORM: RowForm<Row> = {
   answersOf,
   rightAnswerOf: (row) => row,
   isText: (row) => "text" in row,
-};
+});

@@ -1,11 +1,10 @@
-import type { Message, Tool } from "../../protocol/chat.ts";
+import type { Message, TemplateInput } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 
-interface Answered {
+interface Answered extends TemplateInput {
   prompt: readonly Message[];
   answer: readonly Message[];
-  tools?: readonly Tool[] | undefined;
 }
 
 /**
@@ -13,18 +12,18 @@ interface Answered {
  * @throws KitError `DATASET_INVALID` for an answer of several turns of which the template shows the last
  */
 export function answerSequence(
-  { prompt, answer, tools }: Answered,
+  { prompt, answer, ...beside }: Answered,
   tokenizer: Tokenizer,
 ): readonly Span[] {
   const [question, ...before] = prompt;
   const [reply, ...after] = answer;
-  const isOne = before.length === 0 && after.length === 0 && !tools && !reply?.tool_calls;
+  const isOne = before.length === 0 && after.length === 0 && !beside.tools && !reply?.tool_calls;
   if (isOne && question?.role === "user" && tokenizer.markup.isRendered(question.content ?? "")) {
     const row = { prompt: question.content ?? "", completion: reply?.content ?? "" };
     return tokenizer.sequencesOf(row)[0] ?? [];
   }
   const messages = [...prompt, ...answer];
-  const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...(tools && { tools }) });
+  const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...beside });
   if (more.length === 0) return sequence;
   throw new KitError(
     "DATASET_INVALID",

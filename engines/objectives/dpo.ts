@@ -23,8 +23,8 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
 
   return {
     form: PAIR_FORM,
-    sequencesOf: ({ prompt, chosen, rejected, tools }, tokenizer) =>
-      [chosen, rejected].map((answer) => answerSequence({ prompt, answer, tools }, tokenizer)),
+    sequencesOf: ({ chosen, rejected, ...asked }, tokenizer) =>
+      [chosen, rejected].map((answer) => answerSequence({ ...asked, answer }, tokenizer)),
     needsAll: true,
     isAvoided: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,

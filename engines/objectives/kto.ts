@@ -12,8 +12,8 @@ import { logRatio, sigmoid, sum } from "./reward.ts";
 export function kto({ beta, desirableWeight, undesirableWeight }: KtoObjective): Objective<Judged> {
   return {
     form: JUDGED_FORM,
-    sequencesOf: ({ prompt, completion, tools }, tokenizer) => [
-      answerSequence({ prompt, answer: completion, tools }, tokenizer),
+    sequencesOf: ({ completion, label: _, ...asked }, tokenizer) => [
+      answerSequence({ ...asked, answer: completion }, tokenizer),
     ],
     isBad: ({ label }) => !label,
     isAvoided: ({ isBad }) => isBad === true,

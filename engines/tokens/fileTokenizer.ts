@@ -190,10 +190,10 @@ function question(prompt: string): { messages: Message[] } {
   return { messages: [{ role: "user", content: prompt }] };
 }
 
-function asked({ prompt, completion, tools }: Extract<Row, { prompt: string }>): Conversation {
+function asked({ prompt, completion, ...beside }: Extract<Row, { prompt: string }>): Conversation {
   const { messages } = question(prompt);
   messages.push({ role: "assistant", content: completion });
-  return { messages, ...(tools && { tools }) };
+  return { messages, ...beside };
 }
 
 /** The library, which encodes a text to ids that the model knows, or throws. */

@@ -81,7 +81,7 @@ test.each([
   [
     "infer, on its thread",
     "infer({ prompt: `1`.repeat(99) })",
-    "Shorten the prompt: its 103 tokens leave no room for an answer, and this model's maximum context length is 32 tokens.",
+    "The prompt is too long: its 103 tokens leave no room for an answer, and this model's maximum context length is 32 tokens. Shorten it.",
   ],
   [
     "loadModel",

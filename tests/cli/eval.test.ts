@@ -456,13 +456,13 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
     expect(code).toBe(0);
     expect(stdout).toMatch(/^answers of latest and of base to 2 of 4 held-out rows\n/);
     expect(stderr).toMatch(
-      /^warning: base: 2 rows cannot be asked: Shorten the prompt: its \d+ tokens/,
+      /^warning: base: 2 rows cannot be asked: The prompt is too long: its \d+ tokens/,
     );
     writeFileSync(join(project, "long.jsonl"), jsonl([long]));
     const none = await runKit(project, ["eval", "latest", "--data", "long.jsonl"]);
     expect(none).toMatchObject({
       stdout: "",
-      stderr: expect.stringMatching(/^kit: Shorten the prompt/) as string,
+      stderr: expect.stringMatching(/^kit: The prompt is too long/) as string,
     });
   });
 

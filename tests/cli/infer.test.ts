@@ -138,7 +138,7 @@ describe("kit infer", () => {
     const answer = expect.any(String) as string;
     const [json, long] = [
       "not valid JSON at character 2: ",
-      "Shorten the prompt: its 44 tokens ",
+      "The prompt is too long: its 44 tokens ",
     ].map((text) => expect.stringContaining(text) as string);
     expect(answered).toEqual([
       { prompt: "1", answer },
@@ -147,7 +147,7 @@ describe("kit infer", () => {
       { prompt: "2", answer },
       "",
     ]);
-    expect(stderr).toMatch(/^kit: line 3: not valid.*\nkit: line 4: Shorten the prompt: .*\n$/);
+    expect(stderr).toMatch(/^kit: line 3: not valid.*\nkit: line 4: The prompt is too long: .*\n$/);
     expect(code).toBe(1);
   });
 
@@ -157,7 +157,7 @@ describe("kit infer", () => {
     expect(question(`1\n\n${"x".repeat(40)}\n2\n`)).toEqual({
       code: 1,
       stdout: `${one}\n\n${two}`,
-      stderr: expect.stringMatching(/^kit: line 3: Shorten the prompt: .*\n$/) as string,
+      stderr: expect.stringMatching(/^kit: line 3: The prompt is too long: .*\n$/) as string,
     });
   });
 
@@ -169,7 +169,7 @@ describe("kit infer", () => {
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
-    [["latest", "x".repeat(40)], 1, "Shorten the prompt: its 44 tokens leave no room"],
+    [["latest", "x".repeat(40)], 1, "The prompt is too long: its 44 tokens leave no room"],
   ])("fails with one clear sentence and an exit code for %j", (args, code, message) => {
     const ended = kit(["infer", ...args]);
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
@@ -284,7 +284,7 @@ describe("kit infer", () => {
     await prompts(1);
     child.stdin?.write(`${"x".repeat(40)}\r`);
     await prompts(2);
-    expect(printed).toContain("Shorten the prompt: its 44 tokens");
+    expect(printed).toContain("The prompt is too long: its 44 tokens");
     child.stdin?.write("1\r");
     await prompts(3);
     child.stdin?.write("\u0003");

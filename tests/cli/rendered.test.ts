@@ -138,6 +138,8 @@ const THINKING = CHATML.replace(
   "assistant\n{% endif %}",
   "assistant\n{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}",
 );
+/** Writes what it is told. */
+const KNOWING = `{% if mood is defined %}<|im_start|>{{ mood }} {{ count }}<|im_end|>{% endif %}${CHATML}`;
 const OFF = '{"enable_thinking":false}';
 
 test("variables of the chat template reach it, by the flag and in a row, which comes first", () => {
@@ -168,6 +170,38 @@ test("variables of the chat template reach it, by the flag and in a row, which c
     .map((line) => (JSON.parse(line) as { answer: string }).answer);
   const [off, on] = [not, thinks].map((text) => text.trim());
   expect(answers.map((text) => text.trim())).toEqual([off, on, off, on, off]);
+});
+
+test("variables of the chat template reach it in a row that is learned, in each form of rows", async () => {
+  const model = { ...QWEN, template: KNOWING };
+  const kwargs = { chat_template_kwargs: { mood: "calm", count: 2 ** 53 } };
+  const written = `<|im_start|>calm ${2 ** 53}<|im_end|>`;
+  const user = { role: "user", content: "Hi" };
+  const messages = [user, { role: "assistant", content: "Hello" }];
+  for (const [row, options] of [
+    [{ messages }, ""],
+    [{ prompt: "Hi", completion: "Hello" }, ""],
+    [{ system: undefined, conversations: messages }, ""],
+    [{ prompt: "Hi", chosen: "Hello", rejected: "No" }, 'objective: { type: "dpo" },'],
+    [{ prompt: [user], completion: "Hello", label: true }, 'objective: { type: "kto" },'],
+  ] as const) {
+    const one = await check(model, [{ ...row, ...kwargs }], options);
+    expect(one.row.join("\n")).toContain(written);
+    expect(one.stderr).not.toContain("chat_template_kwargs");
+    const none = await check(model, [{ ...row, chat_template_kwargs: null }], options);
+    expect(none.row.join("\n")).not.toContain("calm");
+  }
+});
+
+test.each([
+  [{ text: "Hi", chat_template_kwargs: { a: 1 } }, 'stands beside a "text"'],
+  [{ prompt: "Hi", completion: "a", chat_template_kwargs: [1] }, "must be an object, such as"],
+  [{ prompt: "Hi", completion: "a", chat_template_kwargs: { tools: [] } }, 'has "tools", which'],
+])("wrong variables of a chat template in a row are refused: %j", async (row, message) => {
+  const project = createTinyProject(tinySource(), { "data.jsonl": jsonl([row]) });
+  const { code, stderr } = await runKit(project, ["check"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`data.jsonl:1: "chat_template_kwargs" ${message}`);
 });
 
 test.each([

@@ -302,7 +302,7 @@ describe("evaluate", () => {
     expect(error).toBeUndefined();
     expect(evaluated.map(({ rows }) => rows)).toEqual([4, 4, 4]);
     expect(notes.filter((note) => note.includes("cannot be asked"))).toEqual([
-      expect.stringMatching(/^warning: 1 row cannot be asked: Shorten the prompt: its /),
+      expect.stringMatching(/^warning: 1 row cannot be asked: The prompt is too long: its /),
     ]);
   });
 

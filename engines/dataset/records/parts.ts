@@ -8,7 +8,7 @@ import { toolsOf } from "./tools.ts";
 import { messagesOf, withTypes } from "./turns.ts";
 
 /** Beside a question, in whichever form. */
-const BESIDE = ["tools", ...SYSTEM_KEYS, ...INSTRUCTIONS];
+const BESIDE = ["tools", "chat_template_kwargs", ...SYSTEM_KEYS, ...INSTRUCTIONS];
 
 /** Fields that may be lists of messages. */
 export const CONVERSED = new Set<Field>(["messages", "prompt", "completion", "chosen", "rejected"]);
@@ -30,6 +30,9 @@ export function besideIn(
   return defined(
     names.map((name) => {
       if (name === "tools") return [name, toolsOf(record[name], where, name)];
+      if (name === "chat_template_kwargs") {
+        return [name, fromJson(record[name], where, name, "an object")];
+      }
       const isGemini = INSTRUCTIONS.includes(name);
       const text = isGemini ? instructionOf(record[name], where, name) : record[name];
       return [isGemini ? "system" : name, withTypes(text)];

@@ -102,8 +102,8 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
     if len(prompt) >= context:
         raise KitError(
             "REQUEST_INVALID",
-            f"Shorten the prompt: its {len(prompt)} tokens leave no room for an answer, and this "
-            f"model's maximum context length is {context} tokens.",
+            f"The prompt is too long: its {len(prompt)} tokens leave no room for an answer, and "
+            f"this model's maximum context length is {context} tokens. Shorten it.",
             too_long(request),
         )
 

@@ -8,6 +8,7 @@ from .chat import Message, arguments_of, is_learned, read_json
 from .errors import KitError
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
+BESIDE = {"tools", "chat_template_kwargs"}
 MESSAGE_KEYS = {
     *("role", "content", "name", "tool_calls", "tool_call_id", "weight"),
     *("reasoning_content", "reasoning", "thinking"),
@@ -45,8 +46,8 @@ def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
     if not isinstance(row, dict):
         fail("not a JSON object")
     row = without_nothing(row)
-    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - {"tools"}), [])
-    if not form or ("text" in row and "tools" in row):
+    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - BESIDE), [])
+    if not form or ("text" in row and {*row} & BESIDE):
         fail(f"has {named([', '.join(row)])}")
     read = {name: value_of(name, row[name]) for name in form}
     answers = [read[name] for name in ("chosen", "rejected", "completion") if name in read]
@@ -57,7 +58,9 @@ def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
     tools = row.get("tools", [])
     if not (isinstance(tools, list) and all(map(is_tool, tools))):
         fail('"tools" is no list of {"type":"function","function":{"name":"…","parameters":{…}}}')
-    return read | ({"tools": tools} if tools else {})
+    if not isinstance(row.get("chat_template_kwargs", {}), dict):
+        fail('"chat_template_kwargs" is no object')
+    return read | {name: row[name] for name in ("tools", "chat_template_kwargs") if row.get(name)}
 
 
 def value_of(name: str, value: Any) -> Any:

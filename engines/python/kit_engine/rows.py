@@ -53,7 +53,8 @@ def row_of(row: dict[str, Any]) -> Row:
     begin = words_in("user", row.get("prompt", []))
     names = [name for name in ("messages", "completion", "chosen", "rejected") if name in row]
     answers = [words_in("assistant", row[name]) for name in names]
-    conversations = [Conversation(begin + one, row.get("tools")) for one in answers]
+    beside = row.get("tools"), row.get("chat_template_kwargs")
+    conversations = [Conversation(begin + one, *beside) for one in answers]
     return Row(", ".join(row), row.get("text", ""), conversations, row.get("label") is False)
 
 

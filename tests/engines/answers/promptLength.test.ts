@@ -15,7 +15,7 @@ it.each([
   "a prompt that cannot fit is refused before it is split into tokens",
   async (request) => {
     expect(() => refuseLongPrompt(request, CONTEXT)).toThrow(
-      /^Shorten the prompt: it has \d{4} characters, of which 1600 may fit, and this model's maximum context length is 100 tokens\.$/,
+      /^The prompt is too long: it has \d{4} characters, of which 1600 may fit, and this model's maximum context length is 100 tokens\. Shorten it\.$/,
     );
     const promptTokens = () => {
       throw new Error("It was split.");
@@ -26,7 +26,7 @@ it.each([
       read: () => Promise.reject(new Error("It was read.")),
     });
     await expect(answer(request, { isCancelled: () => false })).rejects.toThrow(
-      "Shorten the prompt",
+      "The prompt is too long",
     );
   },
 );

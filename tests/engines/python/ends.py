@@ -2,6 +2,8 @@
 
 ends.py <the Python engine's folder> rows <file of rows> <sft or dpo> <model> …: what is learned of
 the rows, and the notes on them.
+ends.py <the Python engine's folder> kwargs <rows as JSON> <model>: each row as TRL writes it, and
+the engine's prompt of it, or why it has none.
 ends.py <the Python engine's folder> answers <prompts as JSON> <model> …: what transformers answers.
 """
 
@@ -12,9 +14,11 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.dataset import read_dataset
+from kit_engine.errors import KitError
 from kit_engine.masks import Tokens
 from kit_engine.models import Source, load_tokenizer
 from kit_engine.objectives import objective_of
+from kit_engine.prompt import prompt_ids
 from transformers import AutoModelForCausalLM, AutoTokenizer, logging
 
 logging.set_verbosity_error()
@@ -50,8 +54,23 @@ def answered(folder: str, prompts: list[str]) -> list[list[int]]:
     return answers
 
 
+def with_kwargs(model: str, rows: list[dict[str, Any]]) -> list[Any]:
+    tokenizer, found = load_tokenizer(Source(model)), []
+    for row in rows:
+        kwargs = row.get("chat_template_kwargs") or {}
+        trl = tokenizer.apply_chat_template(row["messages"], **kwargs)["input_ids"]
+        request = {"messages": row["messages"][:-1], "chatTemplateKwargs": kwargs}
+        try:
+            found.append([trl, prompt_ids(request, tokenizer)])
+        except KitError as error:
+            found.append([trl, str(error)])
+    return found
+
+
 _, _, what, first, *rest = sys.argv
 if what == "rows":
     print(json.dumps([learned(one, first, rest[0]) for one in rest[1:]]))
+elif what == "kwargs":
+    print(json.dumps(with_kwargs(rest[0], json.loads(first))))
 else:
     print(json.dumps([answered(one, json.loads(first)) for one in rest]))

@@ -170,6 +170,57 @@ describe.runIf(hasPython)("with Python", () => {
     expect(printed("rows", path, "sft", folder)).toEqual([ours]);
   });
 
+  it("what a row tells the chat template reaches it, in each engine, as with TRL", () => {
+    const folder = scratch.directory();
+    const template = `{% for text in documents or [] %}{{ text.title }}{% endfor %}{{ mood | default("no mood") }}{% if not talks is defined or talks %}talk{% endif %}${written("{% if m.role != 'system' %}", "{% endif %}")}`;
+    saveBaseModel(folder, { ...QWEN, template });
+    const [question, answer] = TURNS;
+    const kwargs = [
+      { mood: "calm é", talks: false },
+      { talks: true, unread: [1, { a: 2.5 }], documents: [{ title: "one", text: "" }] },
+      {},
+      undefined,
+    ];
+    const rows = kwargs.map((given) => ({
+      messages: TURNS,
+      ...(given && { chat_template_kwargs: given }),
+    }));
+    const system = { messages: [{ role: "system", content: "Be short." }, ...TURNS] };
+    const theirs = printed("kwargs", JSON.stringify([...rows, system]), folder) as unknown[][];
+    const { tokenizer } = openTokenizer(folder, 272);
+    const ask = (messages: object[], given?: object) =>
+      tokenizer.promptTokens(
+        { messages, ...(given && { chatTemplateKwargs: given }) } as never,
+        "message",
+      );
+    for (const [i, [trl, prompt]] of theirs.slice(0, -1).entries()) {
+      expect(ask(TURNS.slice(0, -1), kwargs[i])).toEqual(prompt);
+      expect((trl as number[]).slice(0, (prompt as number[]).length)).toEqual(prompt);
+    }
+    expect(theirs.at(-1)?.[1]).toMatch(
+      /^The model's chat template leaves out the system message in/,
+    );
+    const path = join(scratch.directory(), "rows.jsonl");
+    for (const [kind, objective, made] of [
+      ["sft", sft, rows],
+      [
+        "dpo",
+        dpo({ type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 }),
+        rows.map(({ messages: _, ...more }) => ({
+          ...{ prompt: [question], chosen: [answer], rejected: "No", ...more },
+        })),
+      ],
+    ] as const) {
+      writeFileSync(path, canonical([...made], objective.form));
+      const ours = learned(folder, path, objective);
+      expect([ours]).toEqual(printed("rows", path, kind, folder));
+      if (kind === "sft") {
+        const ids = (ours.rows as [[number[]]][]).map(([[one]]) => one);
+        expect(ids).toEqual(theirs.slice(0, -1).map(([trl]) => trl));
+      }
+    }
+  });
+
   it("what a template leaves out of messages is told, in each engine", () => {
     const path = join(scratch.directory(), "rows.jsonl");
     const [question, answer] = TURNS;

@@ -33,7 +33,7 @@ export async function expectSameAnswers(at: Place, adapter: string, here: Engine
     [there, here].map((model) => answersOf(model, requests)),
   );
   expect(theirs).toEqual(ours);
-  expect(theirs?.[1]).toMatch(/^KitError: Shorten the prompt: its 204 tokens /);
+  expect(theirs?.[1]).toMatch(/^KitError: The prompt is too long: its 204 tokens /);
   const [id = ""] = await answering(at);
   expect(id).toMatch(/^kit-ask-/);
   await there.close();

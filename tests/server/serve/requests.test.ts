@@ -229,6 +229,11 @@ describe("a chat completion's request", () => {
     ],
     [{ ebnf: "root" }, "ebnf", /Send the form as response_format/],
     [{ guided_grammar: "root" }, "guided_grammar", /Send the form as response_format/],
+    [
+      { chat_template_kwargs: { documents: ["a"] } },
+      "chat_template_kwargs",
+      /"documents" that are not a list of/,
+    ],
     [{ chat_template_kwargs: [] }, "chat_template_kwargs", /must be an object, such as/],
     [
       { chat_template_kwargs: { add_generation_prompt: false } },

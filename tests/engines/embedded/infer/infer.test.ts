@@ -113,7 +113,7 @@ test("generating ends at maxTokens, or where the context ends", async () => {
 test("a prompt that is longer than the context is a clear error", async () => {
   const model = await createEmbeddedEngine().load(randomModel());
   await expect(model.infer({ prompt: "x".repeat(48) })).rejects.toThrow(
-    /^Shorten the prompt: its 52 tokens leave no room for an answer, and this model's maximum context length is 48 tokens\./,
+    /^The prompt is too long: its 52 tokens leave no room for an answer, and this model's maximum context length is 48 tokens\./,
   );
   await model.close();
 });
