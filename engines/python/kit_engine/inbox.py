@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of, fault_of
-from .row_object import whole
 
 # How long a native call may go on without Kit, in seconds.
 GRACE_SECONDS = 3.0
@@ -77,3 +76,14 @@ def end_with_parent() -> None:
     # It may have ended before.
     if os.getppid() != parent:
         os._exit(1)
+
+
+def whole(value: Any) -> Any:
+    """JSON can spell half a character, which UTF-8 cannot: it becomes U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [whole(one) for one in value]
+    if isinstance(value, dict):
+        return {whole(key): whole(one) for key, one in value.items()}
+    return value
