@@ -1,5 +1,6 @@
 import { readJobStart } from "../../jobs/jobStart.ts";
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
+import { removePartialRows } from "../../jobs/partialRows.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { EVALUATED } from "../../protocol/event.ts";
@@ -53,6 +54,7 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
       // Other machines have a queue of their own.
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(options.signal);
+      removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
       const { config: ready, inPlaces } = await freezeDatasets(config, {

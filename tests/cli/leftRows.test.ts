@@ -33,3 +33,19 @@ test("kit check removes the rows that a killed one left, and not those of one th
   expect((await running.ended).code).toBe(0);
   expect(left()).toEqual([]);
 });
+
+test("kit start removes the rows that a killed one had begun to write", async () => {
+  const project = createTinyProject(tinySource({ before: GATED, options: ROWS }));
+  const partial = () =>
+    readdirSync(join(project, ".kit/jobs"), { recursive: true })
+      .map(String)
+      .filter((path) => path.endsWith(".partial"));
+  const killed = startKit(project, ["start"]);
+  await killed.printed(/begun/);
+  killed.child.kill("SIGKILL");
+  await killed.ended;
+  expect(partial()).toHaveLength(1);
+  openGate(project);
+  expect((await runKit(project, ["start"])).code).toBe(0);
+  expect(partial()).toEqual([]);
+});
