@@ -7,7 +7,6 @@ const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.me
 const { modelFiles, openCheckpoint } = await dist("checkpoint/checkpoint.js");
 const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
-const { ROW_FORM } = await dist("dataset/row.js");
 const { readRows } = await dist("dataset/rows.js");
 const { createAnswers } = await dist("answers/answers.js");
 const { spansOf } = await dist("tokens/byteChat.js");
@@ -118,7 +117,7 @@ function opened(directory) {
 
 /** The rows to train on, and those to evaluate on. */
 function readHeldOut({ dataset, evalDataset, evalSplit, seed }) {
-  const read = ({ path }) => [...readRows(path, ROW_FORM)].map(spansOf);
+  const read = ({ path }) => [...readRows(path)].map(({ row }) => spansOf(row));
   const rows = read(dataset);
   if (evalDataset) return { rows, heldOut: read(evalDataset) };
   if (evalSplit === undefined) return { rows };
