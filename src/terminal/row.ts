@@ -5,8 +5,6 @@ export interface StyledText {
   style: string;
 }
 
-export type Row = ReturnType<typeof createRow>;
-
 /** One line of a terminal. */
 export function createRow() {
   const line: StyledText[] = [];
