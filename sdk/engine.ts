@@ -1,3 +1,4 @@
+import * as checkFolder from "../engines/checkFolder.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import { createRandom } from "../engines/random.ts";
 import { diverged } from "../engines/training/diverged.ts";
@@ -7,8 +8,6 @@ import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
-
-export { makeCheckFolder, removeCheckFolder } from "../engines/checkFolder.ts";
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
@@ -109,4 +108,13 @@ export function createUniform(seed: number, stream: string): () => number {
 /** @param how what happened, after "The training diverged" */
 export function divergedError(how: string, learningRate: number): KitError {
   return diverged(how, learningRate);
+}
+
+/** Makes a folder for what a check writes, and removes those that killed checks have left. */
+export function makeCheckFolder(): string {
+  return checkFolder.makeCheckFolder();
+}
+
+export function removeCheckFolder(directory: string): void {
+  checkFolder.removeCheckFolder(directory);
 }
