@@ -57,13 +57,13 @@ export function createRayJobs(cluster: Cluster): Remote {
     const late = laterThan(signal, STOP_MS);
     const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
     unanswered.add(id);
-    for (const deadline = Date.now() + SUBMIT_MS; ;) {
+    for (const deadline = performance.now() + SUBMIT_MS; ;) {
       const answer = await http.call(job).then(unlessLost, isLost);
       if (answer) unanswered.delete(id);
       // A lost answer, or the refusal of a second job with this id: the first is the one.
       if (answer?.status === 200 || (await find(id, late).catch(isLost))) return;
       const isBusy = !answer || answer.body.includes("try again");
-      if (!isBusy || Date.now() > deadline) throw notSubmitted(address, answer);
+      if (!isBusy || performance.now() > deadline) throw notSubmitted(address, answer);
       await delay(BUSY_MS, undefined, { signal });
     }
   }

@@ -73,3 +73,14 @@ test("behind nginx the token's cookie goes to the path alone", async () => {
   const sibling = await page.goto(new URL("../40001/", url).href);
   expect(String(await sibling?.body())).toBe("cookies: .");
 });
+
+test("at a path without a slash at its end, the page says why it is empty", async () => {
+  const { port } = await startKitUi(createTinyProject(), 0, {
+    options: ["--allowed-host", "hub.example"],
+  });
+  const path = await serveWithNginx(
+    `location = /kit { proxy_pass http://127.0.0.1:${port}/; proxy_set_header Host $http_host; }`,
+  );
+  const page = await openPage(`http://hub.example:${await forwardPort({ path })}/kit`);
+  expect(await page.locator("body").innerText()).toContain("end the path with a slash.");
+});
