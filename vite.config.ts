@@ -10,6 +10,8 @@ export default defineConfig({
   // One script, so nothing to preload.
   build: {
     outDir: "dist/page",
+    // The source's own syntax, which Vue's is older than.
+    target: "esnext",
     modulePreload: { polyfill: false },
     // A note on a slow build is no fault of it.
     rolldownOptions: { checks: { pluginTimings: false } },

@@ -31,7 +31,7 @@ export interface Progress {
   /** What asking the model for held-out rows has shown, by the names of the metrics. */
   asked?: Record<string, Asked>;
   /** How far the newest asking for held-out rows is. */
-  asking?: { step: number; answered: number; rows: number; secondsLeft?: number };
+  asking?: { answered: number; rows: number; secondsLeft: number | undefined };
   /** A count, once the job has completed. */
   artifacts?: number;
 }
@@ -73,8 +73,8 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
   if (event === "training.log") addLog(after, found);
   if (event === "checkpoint.evaluating") {
     after.startedAt ??= after.at;
-    const { step = 0, answered = 0, rows = 0, secondsLeft } = numbersIn(found);
-    after.asking = { step, answered, rows, ...(secondsLeft !== undefined && { secondsLeft }) };
+    const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
+    after.asking = { answered, rows, secondsLeft };
   }
   if (event === "checkpoint.evaluated") addAsked(after, found);
   if (event === "training.completed" && Array.isArray(found.artifacts)) {

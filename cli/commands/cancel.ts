@@ -8,7 +8,7 @@ import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { findJob, noJob } from "../findJob.ts";
+import { LATEST, findJob, noJob } from "../findJob.ts";
 import { followJob } from "../followJob.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
@@ -28,13 +28,13 @@ export const command = createCommand("cancel")
   .addHelpText(
     "after",
     examples({
-      "kit cancel latest": "end the newest job; its checkpoints stay",
+      "kit cancel latest": "end the newest job that goes on; its checkpoints stay",
       "kit jobs | grep ^running": "the job that trains",
     }),
   )
   .action(async (named, options) => {
     const project = enterProject(options.project);
-    const job = findJob(project, named);
+    const job = newestUnfinished(project, named) ?? findJob(project, named);
     if (!job) throw noJob(project, named, "job");
     const { id, name, status } = job;
     if (isFinal(status)) throw ended(`Job ${id} has already ended`, status);
@@ -45,6 +45,14 @@ export const command = createCommand("cancel")
     // The project's code, if it ran, may have left something open.
     process.exit(EXIT_CODE.completed);
   });
+
+/** What `latest` names: the newest job may have ended, beside one that trains. */
+function newestUnfinished(project: string, named: string): Job | undefined {
+  if (named !== LATEST) return undefined;
+  return createJobStore(project)
+    .list()
+    .find(({ status }) => !isFinal(status));
+}
 
 /** @returns the job's final status; undefined if it was deleted meanwhile */
 async function cancel(project: string, { id }: Job): Promise<Job["status"] | undefined> {

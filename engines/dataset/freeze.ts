@@ -21,8 +21,8 @@ import type { RowForm } from "./rowForm.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
-/** After so many records, timers run: a job renews its lease. */
-const RECORDS_AT_ONCE = 1_000;
+/** After so long, however few records were read, timers and signals are heard: a job renews its lease. */
+const AT_ONCE_MS = 50;
 const CHUNK_CHARACTERS = 2 ** 18;
 
 /** A dataset whose files are on this disk, or that the project's code makes. */
@@ -73,9 +73,12 @@ export async function freezeDataset(
   const onRead: OnRead = (bytes, size) => noteReading(rows, bytes, size);
   try {
     const records = recordsOf(dataset, code, { ...options, onRead });
-    let read = 0;
+    let heardAt = performance.now();
     for await (const record of untilAborted(records, signal)) {
-      if (++read % RECORDS_AT_ONCE === 0) await setImmediate();
+      if (performance.now() - heardAt > AT_ONCE_MS) {
+        await setImmediate();
+        heardAt = performance.now();
+      }
       const value = await valueOf(record, isMade, code);
       if (value === undefined) continue;
       ignored.leave(record.unread ?? {}, [], []);

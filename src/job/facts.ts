@@ -18,8 +18,8 @@ export function factsOf(progress: Progress, status: JobStatus | undefined): Fact
   const isOver = status !== undefined && isFinal(status);
   const left = isOver ? undefined : secondsLeft(first, last, steps);
   const best = say(progress.best?.evalLoss, formatNumber);
-  return [
-    ["step", say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`)],
+  const facts: Fact[] = [
+    ["step", say(last?.step, (step) => share(step, steps))],
     ["elapsed", say(elapsed, formatDuration)],
     ["time left", say(left, formatDuration)],
     ["tokens a second", say(progress.tokensPerSecond, (speed) => formatCount(Math.round(speed)))],
@@ -30,21 +30,19 @@ export function factsOf(progress: Progress, status: JobStatus | undefined): Fact
       const [shown, was, most] = [now, before, best].map((one) => say(one, formatNumber));
       return [name, `${shown}, before ${was}, best ${most}`];
     }),
-    ...(asking
-      ? [["asking held-out rows", isOver ? UNKNOWN : askingInWords(asking)] satisfies Fact]
-      : []),
   ];
+  if (asking) {
+    const { answered, rows, secondsLeft: more } = asking;
+    const ending = more === undefined ? "" : `, ${formatDuration(more)} left`;
+    const isAsking = !isOver && answered < rows;
+    facts.push(["asking held-out rows", isAsking ? share(answered, rows) + ending : UNKNOWN]);
+  }
+  return facts;
 }
 
-/** As `31 of 100, 1m 20s left`; a dash once all are answered. */
-function askingInWords({
-  answered,
-  rows,
-  secondsLeft: left,
-}: Required<Progress>["asking"]): string {
-  if (answered >= rows) return UNKNOWN;
-  const time = left === undefined ? "" : `, ${formatDuration(left)} left`;
-  return `${formatCount(answered)} of ${formatCount(rows)}${time}`;
+/** As `31 of 100`. */
+function share(count: number, all: number | undefined): string {
+  return `${formatCount(count)} of ${say(all, formatCount)}`;
 }
 
 function say<T>(value: T | undefined, inWords: (value: T) => string): string {

@@ -6,7 +6,7 @@ import { usePolled } from "./polled.ts";
 
 /** The project's jobs, in the backend's order. */
 export const useJobs = defineStore("jobs", () => {
-  const { value, error, refresh, poll } = usePolled(fetchJobs);
+  const { value, ...reading } = usePolled(fetchJobs);
   const jobs = computed(() => value.value?.jobs);
   /** Changes with the project's last run and its status. */
   const run = computed(() => value.value?.run);
@@ -15,5 +15,5 @@ export const useJobs = defineStore("jobs", () => {
     return jobs.value?.find((job) => job.id === id);
   }
 
-  return { jobs, run, error, refresh, poll, find };
+  return { jobs, run, find, ...reading };
 });

@@ -29,15 +29,17 @@ export function usePolled<T>(fetchIt: () => Promise<T>) {
     return reading;
   }
 
+  /** Reads, unless a request is in flight. */
+  function look(): void {
+    if (!waiting) void refresh();
+  }
+
   /** Reads now and every 5 seconds, until the returned stop. */
   function poll(): () => void {
-    const look = () => {
-      if (!waiting) void refresh();
-    };
     look();
     const timer = setInterval(look, POLL_INTERVAL_MS);
     return () => clearInterval(timer);
   }
 
-  return { value, error, refresh, poll };
+  return { value, error, refresh, look, poll };
 }

@@ -3,7 +3,7 @@ import { computed, ref, shallowRef } from "vue";
 import { type RunEnd, RUN_OUTPUT } from "../../protocol/http.ts";
 import { RequestError, sentence } from "../api/request.ts";
 import { type RunOutput, attachToRun, startRun } from "../api/train.ts";
-import { type Output, NO_OUTPUT } from "../terminal/output.ts";
+import { NO_OUTPUT } from "../terminal/output.ts";
 import { createTranscript } from "../terminal/transcript.ts";
 import { useManifest } from "./manifest.ts";
 
@@ -30,8 +30,6 @@ export const useTraining = defineStore("training", () => {
   const canStart = computed(
     () => project.manifest.state === "found" && checked.value && !inFlight.value,
   );
-  /** The run's job, once the output names it; empty before. */
-  const job = computed(() => jobIn(output.value));
   let attaching = Promise.resolve();
   const transcript = createTranscript((read) => (output.value = read));
 
@@ -125,11 +123,5 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  return { inFlight, hasEnded, end, error, output, job, notice, canStart, attach, start };
+  return { inFlight, hasEnded, end, error, output, notice, canStart, attach, start };
 });
-
-/** `kit start` prints the job's id before all else that it prints of the job. */
-function jobIn({ blocks: [first] }: Output): string {
-  const text = first?.pieces.map((piece) => piece.text).join("") ?? "";
-  return /^job (\S+) /m.exec(text)?.[1] ?? "";
-}

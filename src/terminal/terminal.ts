@@ -66,7 +66,7 @@ export function createTerminal(emit: (piece: StyledText) => void) {
       } else if (letter === "K" || (letter === "J" && !Number(parameters))) {
         row().erase(parameters, (column ??= row().width()));
         if (letter === "J") rows.length = at + 1;
-      } else if (/^[A-G]$/.test(letter ?? "")) move(letter!, Number(parameters) || 1);
+      } else if (/^[A-DG]$/.test(letter ?? "")) move(letter!, Number(parameters) || 1);
       return SEQUENCE.lastIndex;
     }
     BEGUN_SEQUENCE.lastIndex = index;
@@ -81,15 +81,14 @@ export function createTerminal(emit: (piece: StyledText) => void) {
   }
 
   /**
-   * `A` and `B` move up and down by `count` rows, `E` and `F` to the beginning of the row below and above,
-   * `C` and `D` right and left by columns, `G` to that column, from 1.
+   * `A` and `B` move up and down by `count` rows, `C` and `D` right and left by columns, `G` to that column, from 1.
    */
   function move(letter: string, count: number): void {
     const width = row().width();
     const from = column ?? width;
-    const to = { C: from + count, D: from - count, G: count - 1, E: 0, F: 0 }[letter] ?? from;
+    const to = { C: from + count, D: from - count, G: count - 1 }[letter] ?? from;
     column = Math.max(0, Math.min(to, Math.max(width, WIDTH - 1)));
-    const down = { A: -count, F: -count, B: count, E: count }[letter] ?? 0;
+    const down = { A: -count, B: count }[letter] ?? 0;
     at = Math.max(0, Math.min(at + down, HEIGHT - 1));
     while (rows.length <= at) rows.push(createRow());
   }

@@ -37,6 +37,9 @@ describe("kit cancel", () => {
     expect(await runKit(project, ["cancel", "latest"])).toMatchObject({ code: 0, stderr: "" });
     expect((await queued.ended).code).toBe(130);
     expect(statuses(project)).toEqual(["cancelled", "running"]);
+    // The newest that goes on.
+    expect(await runKit(project, ["cancel", "latest"])).toMatchObject({ code: 0, stderr: "" });
+    expect(statuses(project)).toEqual(["cancelled", "cancelled"]);
   });
 
   it("ends the job of a program, which goes on", async () => {

@@ -228,6 +228,23 @@ describe("a dataset", () => {
     expect((await ended).job.status).toBe("cancelled");
   });
 
+  it("whose map takes long over each row keeps no cancelled job waiting", async () => {
+    enterProject();
+    let cancel = () => {};
+    let mapped = 0;
+    const map = () => {
+      if (mapped++ === 0) setTimeout(() => cancel());
+      for (const from = performance.now(); performance.now() - from < 60;);
+      return undefined;
+    };
+    const rows = Array.from({ length: 500 }, (_, n) => ({ prompt: `${n}`, completion: "" }));
+    writeFileSync("rows.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+    const { trainer, ended } = await train({ path: "rows.jsonl", map });
+    cancel = () => void trainer.cancel();
+    expect((await ended).job.status).toBe("cancelled");
+    expect(mapped).toBeLessThan(500);
+  });
+
   it("that an engine refuses is named by its own rows", async () => {
     const project = enterProject({ "a.csv": 'prompt,completion\n"1\n2",1\n3,\n5,\n' });
     const { ended } = await train([ROWS[0]!, { ...ROWS[1]!, tools: [TOOL] }]);

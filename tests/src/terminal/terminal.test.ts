@@ -76,7 +76,6 @@ describe("a terminal", () => {
   it.each([
     ["up, to the same column", "abc\ndef\u001b[AX\u001b[2DY", "abYX\ndef"],
     ["down, to rows that are not there yet", "a\u001b[2Bb", "a\n\n b"],
-    ["to the beginning of rows above and below", "ab\ncd\u001b[FX\u001b[EY", "Xb\nYd"],
     ["past the first line, which it keeps to", "a\nb\u001b[99A\rX", "X\nb"],
   ])("moves %s", (_, written, expected) => {
     expect(text(written)).toBe(expected);

@@ -65,23 +65,23 @@ it("reads the list when a run ends, not only with its next poll", async () => {
   expect(backend.count("GET api/jobs")).toBe(2);
 });
 
-it("reads the list when the run names its job, and not again as it prints more", async () => {
+it("reads the list as the run begins to print, until its job is there", async () => {
   const run = createOutput();
   backend.on("GET api/train", () => run.response());
   const { page } = await visit(App);
   run.write("kit: the build is older than src/kit\n");
   await settle();
-  expect(backend.count("GET api/jobs")).toBe(1);
+  expect(backend.count("GET api/jobs")).toBe(2);
   backend.jobs(job("20260307-123456-000-abcd", "running"));
   run.write("job 20260307-123456-000-abcd tiny\n");
   await settle();
   expect(page.find(".jobs tbody").text()).toContain("running");
   run.write("training kit/nano\njob done\n");
   await settle();
-  expect(backend.count("GET api/jobs")).toBe(2);
+  expect(backend.count("GET api/jobs")).toBe(3);
 });
 
-it("does not read the list for a job that it has", async () => {
+it("does not read the list for the job of a run that it has", async () => {
   backend.jobs(job("20260307-123456-000-abcd", "running"));
   const run = createOutput();
   backend.on("GET api/train", () => run.response());
