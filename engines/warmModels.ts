@@ -148,11 +148,15 @@ export function createWarmModels<Source>(
       return result;
     }
 
+    async function check(request: InferRequest): Promise<void> {
+      await infer({ ...request, maxTokens: 0 });
+    }
+
     async function unload(): Promise<void> {
       if (open.has(model)) await ask({ type: "unload", model }).finally(() => release(model));
     }
 
-    return { infer, close: () => (closing ??= unload()) };
+    return { infer, check, close: () => (closing ??= unload()) };
   }
 
   function release(model: number) {

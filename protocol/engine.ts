@@ -37,6 +37,8 @@ export interface EngineModel {
    * @param onPiece takes the answer's parts as they come; an engine may leave it uncalled
    */
   infer: (request: InferRequest, onPiece?: (piece: InferPiece) => void) => Promise<InferResult>;
+  /** Rejects as `infer` for what the model cannot take, and answers nothing. Default: `infer` alone tells. */
+  check?: (request: InferRequest) => Promise<void>;
   /** Frees the memory of the model. Idempotent. */
   close: () => Promise<void>;
 }

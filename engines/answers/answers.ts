@@ -45,7 +45,7 @@ export function createAnswers(generator: Generator) {
 
   /**
    * Continues a conversation or a text.
-   * @param request as `checkRequest` returns it
+   * @param asked as `checkRequest` returns it; with `maxTokens: 0`, it is only checked
    * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
    * that are not finite
    */
@@ -72,9 +72,9 @@ export function createAnswers(generator: Generator) {
         { fault: tooLong(request) },
       );
     }
+    const { choices, logprobs, maxTokens } = request;
     const read = (reader: Omit<Reader, "isCancelled">) =>
-      generator.read({ ...reader, isCancelled });
-    const { choices, logprobs } = request;
+      maxTokens === 0 ? Promise.resolve() : generator.read({ ...reader, isCancelled });
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
@@ -84,7 +84,7 @@ export function createAnswers(generator: Generator) {
       onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
       return chosen;
     }
-    const limit = Math.min(room, request.maxTokens ?? room);
+    const limit = Math.min(room, maxTokens ?? room);
     const { constraint, calls, markers, fault } = formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
     const answering = createAnswering(opening, onPiece);

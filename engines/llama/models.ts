@@ -153,8 +153,12 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
     }
   }
 
+  async function check(request: InferRequest): Promise<void> {
+    await infer({ ...request, maxTokens: 0 });
+  }
+
   const close = () => (closing ??= Promise.allSettled(open).then(free));
-  return { infer, close };
+  return { infer, check, close };
 }
 
 /** Rejects at once when it is aborted; what llama.cpp computes ends with its step. */

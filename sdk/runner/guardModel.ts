@@ -47,5 +47,8 @@ export function guardModel(engine: string, model: EngineModel): GuardedModel {
     }
   }
 
-  return { infer, stream, close: model.close };
+  const check = model.check && {
+    check: async (request: InferRequest) => model.check?.(await checkRequest(request)),
+  };
+  return { infer, stream, ...check, close: model.close };
 }

@@ -2,7 +2,8 @@ import type { ServerResponse } from "node:http";
 import { closeSignal, endSilenceLimit, sendJson } from "../../http/respond.ts";
 import type { Exchange } from "../../http/router.ts";
 import { targetOf } from "../../http/target.ts";
-import { type KitError, isKitError } from "../../protocol/error.ts";
+import type { EngineModel } from "../../protocol/engine.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import { type AnswerForm, createHead, tokensOf } from "./answerForm.ts";
@@ -69,6 +70,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         };
         const results: InferResult[] = [];
         try {
+          await checkPrompts(model, asked.requests, signal);
           for (const request of asked.requests) {
             signal.throwIfAborted();
             let isTold = false;
@@ -102,6 +104,23 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       }
     }
   };
+}
+
+/** Checks all prompts of a list, before one is answered. */
+async function checkPrompts(
+  { check }: EngineModel,
+  requests: Asked["requests"],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!check || requests.length < 2) return;
+  for (const [at, request] of requests.entries()) {
+    await check({ ...request, signal }).catch((error: unknown) => {
+      if (!isKitError(error) || error.fault?.option !== "prompt") throw error;
+      const option = `prompt[${at}]`;
+      const fault = { ...error.fault, option };
+      throw new KitError(error.code, `${option}: ${error.message}`, { cause: error, fault });
+    });
+  }
 }
 
 /** Whether the connection ended before the answer did. */

@@ -150,6 +150,14 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
       );
     }));
 
+  it("checks a request without an answer, if it can", () =>
+    asking(async ({ check }) => {
+      if (!check) return;
+      expect(await check({ ...QUESTION, choices: ["1"] })).toBeUndefined();
+      const long = check({ prompt: "1".repeat(60) });
+      await expect(long).rejects.toMatchObject({ fault: { option: "prompt", isTooLong: true } });
+    }));
+
   it("tells the log probability of each token, and of the likeliest in its place", () =>
     asking(async (model) => {
       for (const [request, top] of [

@@ -65,6 +65,8 @@ class Answers:
         prompt = prompt_ids(request, loaded.tokenizer)
         room = loaded.context - len(prompt)
         assert_fits(prompt, loaded.context, request)
+        if request.get("maxTokens") == 0:  # It is only checked.
+            return {"promptTokens": len(prompt), "finishReason": "length"}
 
         def is_over() -> bool:
             return self.inbox.cancelled.is_set() or number in self.inbox.given_up

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { KitError } from "../../../protocol/error.ts";
+import type { InferRequest } from "../../../protocol/infer.ts";
 import type { InferResult } from "../../../protocol/infer.ts";
 import { createShelf } from "../../../server/serve/shelf.ts";
 import { readBody } from "../../uiServer.ts";
@@ -243,6 +244,27 @@ test.each([
     expect(errors).toEqual([]);
   },
 );
+
+test("no prompt of a list is answered where one cannot be, which the error names", async () => {
+  const message = "Write a prompt.";
+  const model = sayBack();
+  const check = ({ prompt }: InferRequest) => {
+    const fault = { option: "prompt" };
+    const isWrong = prompt === "";
+    return isWrong
+      ? Promise.reject(new KitError("REQUEST_INVALID", message, { fault }))
+      : Promise.resolve();
+  };
+  const { post } = await serve({ ...model, model: { ...model.model, check } });
+  for (const stream of [false, true]) {
+    const response = await post("completions", { model: "dates", prompt: ["a", ""], stream });
+    expect(response.status).toBe(400);
+    expect(await apiErrorOf(response)).toMatchObject({
+      ...{ param: "prompt[1]", message: `prompt[1]: ${message}` },
+    });
+  }
+  expect(model.asked).toEqual([]);
+});
 
 test("any other error is told to the log, not to the caller, who learns no path", async () => {
   const error = new KitError("CHECKPOINT_INVALID", "There is no /home/me/model.safetensors.");

@@ -162,6 +162,12 @@ describe("the openai package, with nothing changed but baseURL", () => {
       "Use chat completions",
     );
     expect((await create({})).choices).toHaveLength(1);
+    for (const more of [{}, { stream: true }, { guided_choice: ["a", "b"] }]) {
+      const body = { model: "latest", prompt: ["1", "1".repeat(199)], ...more };
+      const late = await client.completions.create(body).catch((error: unknown) => error);
+      expect(late).toMatchObject({ code: "context_length_exceeded", param: "prompt[1]" });
+      expect(String(late)).toContain("prompt[1]: The prompt is too long");
+    }
   });
 
   it("tries again while the model is loaded", async () => {
