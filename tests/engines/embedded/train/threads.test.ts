@@ -6,6 +6,7 @@ import type { EngineEvent } from "../../../../protocol/event.ts";
 import { learns } from "../../training/preferences.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { dataOf, losses, run, tinyConfig } from "../run.ts";
+import { canonical, scratchFile } from "../scratch.ts";
 import { useThreads, watchHelpers } from "../threads.ts";
 
 test("losses and weights are the same to the bit on any number of threads", async () => {
@@ -64,7 +65,13 @@ test("so does one that is lost while a check measures losses", async () => {
     };
     void import(${JSON.stringify(file)});`;
   watchHelpers(() => {}, broken);
-  const checked = createEmbeddedEngine().check({ config: tinyConfig(), loss: true });
+  // Enough that the helper comes before all is measured.
+  const rows = Array.from({ length: 200 }, (_, n) => ({ text: `${n} `.repeat(60) }));
+  const config = tinyConfig({
+    model: { layers: 8, heads: 4, width: 128, context: 256 },
+    dataset: { type: "jsonl", path: scratchFile("long.jsonl", canonical(rows)) },
+  });
+  const checked = createEmbeddedEngine().check({ config, loss: true });
   await expect(checked).rejects.toMatchObject({
     code: "WORKER_FAILED",
     message:
