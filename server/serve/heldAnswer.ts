@@ -17,12 +17,13 @@ const FIELDS: Record<string, Read> = {
   structured_outputs: outputsIn,
   ...{ guided_json: schemaIn, json_schema: schemaIn },
   ...{ guided_choice: choicesIn, guided_regex: patternIn, regex: patternIn },
+  guided_json_object: objectIn,
   format: (body, field) => (fieldOf(body, field) === "json" ? OBJECT : schemaIn(body, field)),
 };
 /** Those of vLLM's `structured_outputs`. */
 const OUTPUTS: Record<string, Read> = {
   ...{ json: schemaIn, choice: choicesIn, regex: patternIn },
-  json_object: (body, field, parent) => (booleanOf(body, field, parent) ? OBJECT : undefined),
+  json_object: objectIn,
 };
 
 const OBJECT: Form = { schema: { type: "object" } };
@@ -82,6 +83,10 @@ function outputsIn(body: Body, field: string): Form | undefined {
   const [first, second] = formsIn(outputs, OUTPUTS, `${field}.`);
   if (second) throw invalid(second.field, `Send one form alone in ${field}.`);
   return first?.form;
+}
+
+function objectIn(body: Body, field: string, parent?: string): Form | undefined {
+  return booleanOf(body, field, parent) ? OBJECT : undefined;
 }
 
 function schemaIn(body: Body, field: string, parent = ""): Form {

@@ -11,19 +11,23 @@ const NEUTRAL: Record<string, readonly unknown[]> = {
   ...{ logit_bias: [], repetition_penalty: [1], repeat_penalty: [1], length_penalty: [1] },
   ...{ top_k: [-1, 0], min_p: [0], top_a: [0], typical_p: [1], tfs_z: [1], top_n_sigma: [-1] },
   ...{ xtc_probability: [0], dry_multiplier: [0], dynatemp_range: [0], mirostat: [0] },
-  ...{ no_repeat_ngram_size: [0], use_beam_search: [false], bad_words: [], allowed_token_ids: [] },
+  ...{ no_repeat_ngram_size: [0], use_beam_search: [false], bad_words: [], bad_words_ids: [] },
+  ...{ allowed_token_ids: [], lora: [], adapter_id: [], nvext: [] },
   ...{ logits_processors: [], custom_logit_processor: [], vllm_xargs: [], lora_path: [] },
-  ...{ min_tokens: [0], min_new_tokens: [0], ignore_eos: [false], thinking_token_budget: [] },
-  ...{ stop_token_ids: [], stop_regex: [], no_stop_trim: [false] },
+  ...{ min_tokens: [0], min_new_tokens: [0], min_length: [0], ignore_eos: [false] },
+  ...{ thinking_token_budget: [], stop_token_ids: [], stop_regex: [], no_stop_trim: [false] },
   ...{ include_stop_str_in_output: [false], skip_special_tokens: [true], prompt_logprobs: [] },
   ...{ truncate_prompt_tokens: [], add_generation_prompt: [true], chat_template: [] },
+  ...{ system: [], template: [], raw: [false] },
   ...{ max_new_tokens: [], n_predict: [-1], num_predict: [-1], random_seed: [] },
-  ...{ enable_thinking: [], think: [], options: [], extra_body: [] },
+  ...{ enable_thinking: [], think: [], thinking: [], options: [], extra_body: [] },
   ...{ grammar: [], guided_grammar: [], ebnf: [], structural_tag: [] },
+  ...{ guided_whitespace_pattern: [], whitespace_pattern: [], disable_any_whitespace: [false] },
 };
 
 const FORM = "Send the form as response_format, with a JSON Schema or a regular expression.";
 const THINKING = 'Send chat_template_kwargs, such as {"enable_thinking": false}.';
+const ADAPTER = "Send the name of its model as model.";
 const ADVICE: Record<string, string> = {
   n: "Send one request for each answer.",
   echo: "Send false, and add the prompt to the answer yourself.",
@@ -32,7 +36,11 @@ const ADVICE: Record<string, string> = {
   ...{ stop_token_ids: "Send their texts as stop.", stop_regex: "Send texts as stop." },
   ...{ max_new_tokens: "Send max_tokens.", n_predict: "Send max_tokens." },
   ...{ num_predict: "Send max_tokens.", random_seed: "Send seed." },
-  ...{ enable_thinking: THINKING, think: THINKING },
+  ...{ enable_thinking: THINKING, think: THINKING, thinking: THINKING },
+  ...{ lora: ADAPTER, lora_path: ADAPTER, adapter_id: ADAPTER },
+  system: "Send it as a message with the role system.",
+  raw: "Leave it out: /v1/completions goes on with a prompt as it is.",
+  nvext: "Send its fields beside the others, such as guided_json.",
   options: "Send its fields beside the others, by OpenAI's names.",
   extra_body: "Send its fields beside the others.",
   ...{ grammar: FORM, guided_grammar: FORM, ebnf: FORM, structural_tag: FORM },

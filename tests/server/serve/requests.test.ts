@@ -76,6 +76,7 @@ describe("a chat completion's request", () => {
     [{ json_schema: schema }, { schema }],
     [{ json_schema: JSON.stringify(schema), grammar: "" }, { schema }],
     [{ format: schema }, { schema }],
+    [{ guided_json_object: true, nvext: {} }, { schema: { type: "object" } }],
     [{ format: "json" }, { schema: { type: "object" } }],
     [{ regex: "a+", response_format: { type: "text" } }, { pattern: "a+" }],
   ])("takes the answer's form from the fields of every server: %j", (more, form) => {
@@ -106,6 +107,7 @@ describe("a chat completion's request", () => {
       ...{ top_k: -1, min_p: 0, repetition_penalty: 1, repeat_penalty: 1, typical_p: 1 },
       ...{ stop_token_ids: [], ignore_eos: false, min_tokens: 0, skip_special_tokens: true },
       ...{ guided_json: null, grammar: "", format: "", structured_outputs: null, n_predict: -1 },
+      ...{ guided_json_object: false, raw: false, min_length: 0, bad_words_ids: [], lora: [] },
       ...{ add_generation_prompt: true, chat_template: null, extra_body: {}, echo: false },
     };
     expect(chat(neutral).requests[0]).toEqual({ messages });
@@ -253,6 +255,21 @@ describe("a chat completion's request", () => {
     [{ max_new_tokens: 5 }, "max_new_tokens", /Send max_tokens/],
     [{ think: false }, "think", /Send chat_template_kwargs/],
     [{ enable_thinking: false }, "enable_thinking", /Send chat_template_kwargs/],
+    [{ thinking: { type: "disabled" } }, "thinking", /Send chat_template_kwargs/],
+    [{ nvext: { guided_json: {} } }, "nvext", /Send its fields beside the others/],
+    [{ bad_words_ids: [[1]] }, "bad_words_ids", /Leave it out\.$/],
+    [{ min_length: 5 }, "min_length", /or send 0\.$/],
+    [{ lora: [{ id: 0, scale: 1 }] }, "lora", /Send the name of its model as model\.$/],
+    [{ adapter_id: "a" }, "adapter_id", /Send the name of its model as model\.$/],
+    [{ system: "Be short." }, "system", /Send it as a message with the role system\.$/],
+    [{ template: "{{ .Prompt }}" }, "template", /Leave it out\.$/],
+    [{ raw: true }, "raw", /\/v1\/completions goes on with a prompt as it is\.$/],
+    [{ guided_whitespace_pattern: " " }, "guided_whitespace_pattern", /Leave it out\.$/],
+    [
+      { structured_outputs: { json: {}, whitespace_pattern: " " } },
+      "structured_outputs.whitespace_pattern",
+      /Leave it out\.$/,
+    ],
     [{ options: { top_k: 5 } }, "options", /beside the others/],
     [{ extra_body: { top_k: 5 } }, "extra_body", /^extra_body is not supported\. Send its fields/],
   ])("is refused with the field's name: %j", (more, param, message) => {
