@@ -3,8 +3,6 @@ import type { Socket } from "node:net";
 
 /** Browsers never pipeline, and each waiting request takes memory. */
 const MOST_WAITING = 32;
-/** Extra requests tolerated before disconnecting. */
-const MOST_LEFT = 100;
 
 /**
  * Answers the requests of a connection one after the other. Node would start all of them at once,
@@ -18,11 +16,16 @@ export function inTurn(answer: RequestListener, refuse: RequestListener): Reques
     if (response.socket) return answer(request, response);
     const ahead = waiting.get(socket) ?? 0;
     waiting.set(socket, ahead + 1);
-    if (ahead > MOST_WAITING + MOST_LEFT) return void socket.destroy();
     if (ahead > MOST_WAITING) return;
+    if (ahead === MOST_WAITING) stopReading(socket);
     response.once("socket", () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
       (ahead < MOST_WAITING ? answer : refuse)(request, response);
     });
   };
+}
+
+/** Drops all that comes, so that its end is seen. What has been read, 64 KiB at most, is still parsed. */
+function stopReading(socket: Socket): void {
+  socket.removeAllListeners("data").on("data", () => {});
 }

@@ -327,6 +327,16 @@ describe("places", () => {
     expect(statusesIn(await closed())).toEqual([400]);
   });
 
+  it("are free when a client goes away that had sent more than is read", async () => {
+    const model = neverAnswers();
+    const { port } = await serve(model);
+    const { socket } = await openRaw(port);
+    await new Promise((sent) => socket.write(Buffer.concat(Array(2_000).fill(ask("1"))), sent));
+    await isAsked(model, 1);
+    socket.destroy();
+    await isFree(model);
+  });
+
   it("hold one request of a connection at a time, however many it sends", async () => {
     const model = sayBack();
     const { port } = await serve(model, { atOnce: 1, maxWaiting: 0 });
