@@ -141,10 +141,13 @@ function isIndex(key: string): boolean {
  * @returns undefined for what JSON does not have, such as a function
  * @throws RangeError for what is nested too deeply, or in itself
  */
-export function stringifyJson(value: unknown, infinite = () => "null"): string | undefined {
+export function stringifyJson(
+  value: unknown,
+  infinite: (value: number) => string = () => "null",
+): string | undefined {
   if (typeof value === "bigint") return String(value);
   if (typeof value === "number" || value instanceof Number) {
-    if (!Number.isFinite(Number(value))) return infinite();
+    if (!Number.isFinite(Number(value))) return infinite(Number(value));
     return value instanceof WholeFloat ? numberText(value) : JSON.stringify(value);
   }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -35,8 +35,19 @@ export function without(ranges: readonly Range[], others: readonly Range[]): Ran
   return left;
 }
 
+/** By the ranges themselves: `ANY` is in most patterns. */
+const known = new WeakMap<Expressions, Map<readonly Range[], Expression>>();
+
 /** One of these characters in a JSON string: raw, or escaped where JSON requires it. */
 export function characterOf(of: Expressions, ranges: readonly Range[]): Expression {
+  const own = known.get(of) ?? new Map<readonly Range[], Expression>();
+  known.set(of, own);
+  const found = own.get(ranges) ?? charactersOf(of, ranges);
+  own.set(ranges, found);
+  return found;
+}
+
+function charactersOf(of: Expressions, ranges: readonly Range[]): Expression {
   const wanted = union(ranges);
   const plain = without(wanted, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
   const has = (code: number) => wanted.some(([first, last]) => first <= code && code <= last);

@@ -220,7 +220,8 @@ export function createExpressions(): Expressions {
     flat.delete(not(none));
     if (flat.has(none)) return none;
     const inner = [...flat].sort((a, b) => a.id - b.id);
-    spend(inner.length);
+    // Parts multiply what is left of them all, so that little of it is found twice.
+    spend(inner.length + 2 ** Math.min(inner.length, 8) / 4);
     const isNullable = inner.every((part) => part.isNullable);
     if (flat.has(empty)) return isNullable ? empty : none;
     if (inner.length < 2) return inner[0] ?? not(none);
@@ -317,10 +318,13 @@ function isFilled(some: readonly unknown[] | undefined): boolean {
 }
 
 function cutsOf(...some: readonly Expression[]): ReadonlySet<number> {
-  return new Set([0, ...some.flatMap(({ cuts }) => [...cuts()])]);
+  const found = new Set([0]);
+  for (const { cuts } of some) for (const cut of cuts()) found.add(cut);
+  return found;
 }
 
-function once<T>(make: () => T): () => T {
+/** Makes it when it is first asked for. */
+export function once<T>(make: () => T): () => T {
   let known: { made: T } | undefined;
   return () => (known ??= { made: make() }).made;
 }

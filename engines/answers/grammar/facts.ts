@@ -1,6 +1,7 @@
 import { type KitError, isKitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { areApart } from "./apart.ts";
+import { once } from "./expressions.ts";
 import type { createReferences } from "./references.ts";
 import {
   type Keywords,
@@ -122,7 +123,8 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
     let found: Alternative[] = [[]];
     for (const some of all) {
       if (some.length === 1 && some[0]!.length === 0) continue;
-      spend(found.length * some.length);
+      // Each is copied, with all that came before it.
+      spend(found.length * some.length * (1 + (found[0]?.length ?? 0)));
       found = found.flatMap((one) => some.map((other) => [...one, ...other]));
     }
     return found;
@@ -131,10 +133,11 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
   /** One of these holds and no other. */
   function oneOfThem(schemas: readonly unknown[]): Alternative[] {
     const apart = apartness(schemas);
+    const negations = schemas.map((one) => once(() => negated(one)));
     return schemas.flatMap((one, i) =>
       product([
         alternativesOf(one),
-        ...schemas.flatMap((other, j) => (i === j || apart(i, j) ? [] : [negated(other)])),
+        ...negations.flatMap((other, j) => (i === j || apart(i, j) ? [] : [other()])),
       ]),
     );
   }

@@ -25,6 +25,7 @@ const LINE_ENDS: Range[] = [
   [0x0d, 0x0d],
   [0x2028, 0x2029],
 ];
+const IN_A_LINE = without(ANY, LINE_ENDS);
 const CLASSES: Record<string, readonly Range[]> = {
   ...{ d: DIGIT, D: without(ANY, DIGIT), w: WORD, W: without(ANY, WORD) },
   ...{ s: SPACE, S: without(ANY, SPACE) },
@@ -119,7 +120,7 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
 
   function atom(): Expression {
     if (take("[")) return set(characterClass());
-    if (take(".")) return set(without(ANY, LINE_ENDS));
+    if (take(".")) return set(IN_A_LINE);
     if (take("\\")) return set(escape());
     const character = characters[at] ?? "";
     if ("^$".includes(character)) throw new Error(`"${character}" inside`);

@@ -7,6 +7,7 @@ import { type Keywords, type Reading, countsOf, refused, valuesOf } from "./sche
 
 /** Characters that UTF-16 writes as two. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
+const SINGLE = without(ANY, PAIRS);
 
 export function quoted(of: Expressions, content: Expression): Expression {
   return of.sequence(of.text('"'), content, of.text('"'));
@@ -55,7 +56,7 @@ export function textWithin(
   // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both must hold.
   function ofLength(): Expression {
     if (most === Infinity) return of.repeat(character, least, most);
-    const single = characterOf(of, without(ANY, PAIRS));
+    const single = characterOf(of, SINGLE);
     return of.repeat(single, least, most, characterOf(of, PAIRS));
   }
 

@@ -40,8 +40,13 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     void helpers.endAll();
   });
   return {
-    // Cloned, an object would lose the order of its keys.
-    send: (question: object) => worker.postMessage(stringifyJson(question)),
+    // Cloned, an object would lose the order of its keys. What is infinite stays so, to be refused.
+    send: (question: object) =>
+      worker.postMessage(
+        stringifyJson(question, (value) =>
+          Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,
+        ),
+      ),
     ref: (isOn: boolean) => (isOn ? worker.ref() : worker.unref()),
     stop: () => void worker.terminate(),
   };

@@ -304,6 +304,44 @@ test.each([
   expect(of.count()).toBeLessThan(50_000);
 });
 
+test.each<[string, JsonSchema, number]>([
+  ["lookaheads", pattern("^(?=.*aN)(?=.*b)(?=.*c)(?=.*d)(?=.*e)(?=.*f)(?=.*g).{20,400}$"), 40_000],
+  [
+    "oneOf of 300 objects",
+    { oneOf: many(300, (i) => ({ type: "object", properties: { [`p${i}`]: { minimum: 0 } } })) },
+    100,
+  ],
+])("what takes too long is refused before much is made of it: %s", (_, schema, most) => {
+  const of = createExpressions();
+  expect(() => schemaGrammar(of, schema)).toThrow(/takes too long to follow/);
+  expect(of.count()).toBeLessThan(most);
+});
+
+test("what is not allowed of a member of oneOf is found once", () => {
+  let reads = 0;
+  const member = (i: number) => ({
+    get minimum() {
+      reads++;
+      return i;
+    },
+  });
+  try {
+    schemaGrammar(createExpressions(), { oneOf: many(100, member) });
+  } catch (error) {
+    if (!isKitError(error)) throw error;
+  }
+  expect(reads).toBeLessThan(2_000);
+});
+
+test("300 patterns of a length each make what a character is once", () => {
+  const of = createExpressions();
+  let count = 0;
+  const text = (content: string | Uint8Array) => (count++, of.text(content));
+  const lengths = many(300, (i) => [`p${i}`, pattern(`^[a-z]{${i},${i + 40}}$`)]);
+  schemaGrammar({ ...of, text }, { properties: Object.fromEntries(lengths) });
+  expect(count).toBeLessThan(2_000);
+});
+
 const toolOf = (parameters: unknown) =>
   ({ type: "function", function: { name: "f", parameters } }) as Tool;
 

@@ -234,6 +234,17 @@ test("importing the engine starts no thread and reads no kernels", async () => {
   expect(stdout).toBe("false\n");
 });
 
+test("a number beyond all floats in a schema is refused, and becomes no null", async () => {
+  const path = scratchDirectory();
+  saveModel(path, tinyWeights(), { shape: TINY, promptStyle: "message" });
+  const model = await createEmbeddedEngine().load(path);
+  const schemas = [{ const: Infinity }, { enum: [1, { a: [-Infinity] }] }, { maximum: Infinity }];
+  for (const schema of schemas) {
+    await expect(model.infer({ prompt: "a", schema })).rejects.toThrow(/No answer can be held to/);
+  }
+  await model.close();
+});
+
 test("a request that is too deep to be passed on is refused, and the next is answered", async () => {
   const path = scratchDirectory();
   saveModel(path, tinyWeights(), { shape: TINY, promptStyle: "message" });
