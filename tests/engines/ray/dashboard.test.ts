@@ -191,8 +191,8 @@ it.each([
 it("sends a job again that a gateway has lost, and does not take it for refused", async () => {
   const statuses = [502, 200, 504];
   let passed = 0;
-  const { now } = Date;
-  vi.spyOn(Date, "now").mockImplementation(() => now() + passed);
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, "now").mockImplementation(() => now() + passed);
   onTestFinished(() => void vi.restoreAllMocks());
   const { requests, remoteWith } = await startDashboard({
     "/api/packages": sends(200, "{}"),
