@@ -39,7 +39,7 @@ const ADVICE: Record<string, string> = {
   ...{ enable_thinking: THINKING, think: THINKING, thinking: THINKING },
   ...{ lora: ADAPTER, lora_path: ADAPTER, adapter_id: ADAPTER },
   system: "Send it as a message with the role system.",
-  raw: "Leave it out: /v1/completions goes on with a prompt as it is.",
+  raw: "Send the prompt to /v1/completions, which continues it as it is.",
   nvext: "Send its fields beside the others, such as guided_json.",
   options: "Send its fields beside the others, by OpenAI's names.",
   extra_body: "Send its fields beside the others.",

@@ -263,7 +263,7 @@ describe("a chat completion's request", () => {
     [{ adapter_id: "a" }, "adapter_id", /Send the name of its model as model\.$/],
     [{ system: "Be short." }, "system", /Send it as a message with the role system\.$/],
     [{ template: "{{ .Prompt }}" }, "template", /Leave it out\.$/],
-    [{ raw: true }, "raw", /\/v1\/completions goes on with a prompt as it is\.$/],
+    [{ raw: true }, "raw", /\/v1\/completions, which continues it as it is\.$/],
     [{ guided_whitespace_pattern: " " }, "guided_whitespace_pattern", /Leave it out\.$/],
     [
       { structured_outputs: { json: {}, whitespace_pattern: " " } },
