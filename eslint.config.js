@@ -59,7 +59,7 @@ function oneWay(folder, rooms) {
 const ROOMS = [
   {
     // What users import calls the driver of a job, which knows their types alone.
-    target: ["./sdk/runner/**", "./sdk/validation/**"],
+    target: ["./sdk/job/**", "./sdk/validation/**"],
     from: [
       "./sdk/index.ts",
       "./sdk/kit.ts",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isKitError } from "../protocol/error.ts";
-import { asError, withPlace } from "../sdk/runner/callerError.ts";
+import { asError, withPlace } from "../sdk/job/callerError.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 

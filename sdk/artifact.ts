@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { FetchOptions } from "../protocol/engine.ts";
 import type { EventData, Artifact as SavedArtifact } from "../protocol/event.ts";
-import { type Fetching, downloadArtifact } from "./runner/downloadArtifact.ts";
+import { type Fetching, downloadArtifact } from "./job/downloadArtifact.ts";
 
 /** A set of files that a job leaves, in Hugging Face's layout. */
 export interface Artifact extends SavedArtifact {

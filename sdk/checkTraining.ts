@@ -4,9 +4,9 @@ import { messageOf } from "../protocol/error.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
 import { freezeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
-import { resolveConfig } from "./runner/config.ts";
-import { placedError } from "./runner/placedError.ts";
-import { type TrainingTime, measureTime } from "./runner/trainingTime.ts";
+import { resolveConfig } from "./job/config.ts";
+import { placedError } from "./job/placedError.ts";
+import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
 interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {

@@ -5,10 +5,10 @@ import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { QUANTIZED_TYPES } from "../protocol/quantizedType.ts";
 import { createDefaultEngine } from "./engine.ts";
-import { atCaller } from "./runner/callerError.ts";
-import { remoteOf } from "./runner/downloadArtifact.ts";
-import { findArtifact } from "./runner/findArtifact.ts";
-import { type GuardedModel, guardModel } from "./runner/guardModel.ts";
+import { atCaller } from "./job/callerError.ts";
+import { remoteOf } from "./job/downloadArtifact.ts";
+import { findArtifact } from "./job/findArtifact.ts";
+import { type GuardedModel, guardModel } from "./job/guardModel.ts";
 
 /** How to load a model. */
 export interface LoadModelOptions extends LoadOptions {

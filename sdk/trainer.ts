@@ -2,9 +2,9 @@ import { jobCancelled } from "../jobs/cancelRequest.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
+import { type Beginning, type StartedJob, attachJob, beginJob } from "./job/begin.ts";
+import { type Observer, toEach } from "./job/observer.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
-import { type Beginning, type StartedJob, attachJob, beginJob } from "./runner/begin.ts";
-import { type Observer, toEach } from "./runner/observer.ts";
 
 /**
  * The key of Kit's own access to a trainer, shared by every copy of Kit. The command and the project may

@@ -1,8 +1,8 @@
 import { endedTooEarly } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
+import { lowerIsBetter } from "../../sdk/job/evaluation.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
-import { lowerIsBetter } from "../../sdk/runner/evaluation.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import { createCommand, examples, parseCount, projectOption } from "../command.ts";
 import { describeError, onUncaught } from "../describeError.ts";

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { learnedTokens } from "../../sdk/engine.ts";
-import { findArtifact } from "../../sdk/runner/findArtifact.ts";
+import { findArtifact } from "../../sdk/job/findArtifact.ts";
 
 /** A model that has not learned to stop rambles on to the end of its context, for minutes. */
 const MAX_TOKENS = 512;

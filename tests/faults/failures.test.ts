@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Engine } from "../../protocol/engine.ts";
-import { runJob } from "../../sdk/runner/runJob.ts";
+import { runJob } from "../../sdk/job/runJob.ts";
 import { mountDisk } from "../disk.ts";
 import { COMPLETED, CONFIG, STARTED, createJob } from "../jobs.ts";
 import { type Ended, ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { EventData, JobEvent } from "../../protocol/event.ts";
-import { runJob } from "../../sdk/runner/runJob.ts";
+import { runJob } from "../../sdk/job/runJob.ts";
 import { COMPLETED, CONFIG, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
 import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";

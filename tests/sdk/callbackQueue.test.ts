@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { callWithin, createCallbackQueue } from "../../sdk/runner/callbackQueue.ts";
+import { callWithin, createCallbackQueue } from "../../sdk/job/callbackQueue.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { createCheckpoints } from "../../sdk/runner/checkpoints.ts";
+import { createCheckpoints } from "../../sdk/job/checkpoints.ts";
 
 const ANSWER = { text: "yes", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 

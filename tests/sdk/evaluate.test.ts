@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { EVALUATED, EVALUATING } from "../../protocol/event.ts";
 import type { EvaluatedContext, TrainerOptions } from "../../sdk/index.ts";
-import { createEvaluation } from "../../sdk/runner/evaluation.ts";
+import { createEvaluation } from "../../sdk/job/evaluation.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 

@@ -5,9 +5,9 @@ import { createRayEngine } from "../../engines/ray/index.ts";
 import type { KitError } from "../../protocol/error.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { python } from "../../sdk/engines.ts";
+import { resolveConfig } from "../../sdk/job/config.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { type LoraOptions, type TrainerOptions, checkOptions } from "../../sdk/options.ts";
-import { resolveConfig } from "../../sdk/runner/config.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";
 

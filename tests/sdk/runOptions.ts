@@ -1,7 +1,7 @@
 import type { Engine } from "../../protocol/engine.ts";
-import { toEach } from "../../sdk/runner/observer.ts";
-import type { RunJobOptions } from "../../sdk/runner/runJobOptions.ts";
-import { trainFrom } from "../../sdk/runner/trainFrom.ts";
+import { toEach } from "../../sdk/job/observer.ts";
+import type { RunJobOptions } from "../../sdk/job/runJobOptions.ts";
+import { trainFrom } from "../../sdk/job/trainFrom.ts";
 
 /** Runs a job by an engine, without a queue and without listeners. */
 export function runOptions(

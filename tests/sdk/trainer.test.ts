@@ -163,7 +163,7 @@ it("an adapter is trained with lora, and names its base", async () => {
 it("a log that can no longer be written fails the job with where and why", async () => {
   const project = enterProject();
   const broken = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
-  const { runJob } = await import("../../sdk/runner/runJob.ts");
+  const { runJob } = await import("../../sdk/job/runJob.ts");
   const owned = createOwnedJob(project, "tiny", {} as never);
   const result = await runJob({
     job: {
