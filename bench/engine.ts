@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type * as module from "../engines/embedded/kernels/module.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
-import type * as wide from "../engines/embedded/kernels/wide.ts";
 import type * as attention from "../engines/embedded/ops/attention.ts";
 import type { BatchLimits } from "../engines/embedded/ops/operation.ts";
 import type * as limits from "../engines/embedded/step/batchLimits.ts";
@@ -48,7 +47,6 @@ async function built<T>(path: string): Promise<T> {
 }
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
-export const { joiningVectors } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
 const { squareOf } = await built<typeof attention>("ops/attention.js");
 export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");

@@ -134,9 +134,3 @@ function makeJobs(project: string, count: number): void {
     writeFileSync(join(copy, "events.ndjson"), log);
   }
 }
-
-/** Throws for an answer of `GET /api/jobs` that lacks some. */
-export function expectJobs(body: Buffer, least: number): void {
-  const { jobs } = JSON.parse(body.toString()) as { jobs: unknown[] };
-  if (jobs.length < least) throw new Error(`There are ${jobs.length} jobs of ${least}.`);
-}

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { availableSimd } from "../engines/embedded/kernels/simd.ts";
 import { ROOT } from "./places.ts";
 
-/** Versions with relaxed SIMD: one with the wide tile, and one whose compiler differs. */
+/** A version with relaxed SIMD. */
 const NEWEST = "24.21.0";
-export const NODE_22 = "22.23.3";
 /** The oldest supported, without relaxed SIMD, and the one with the wide tile. */
 const MAJORS = { 20: "20.20.2", 24: NEWEST };
 export type Major = keyof typeof MAJORS;
@@ -23,7 +22,7 @@ export function nodeOfMajor(major: Major): string {
 }
 
 /** Node of a version, from npm's `node` package. */
-export function nodeOf(version: string): string {
+function nodeOf(version: string): string {
   const folder = join(ROOT, "node_modules", ".cache", "kit", `node-${version}`);
   const program = join(folder, "node_modules", "node", "bin", "node");
   if (existsSync(program)) return program;

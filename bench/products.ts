@@ -1,29 +1,12 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { allocate, createArena } from "../engines/embedded/kernels/arena.ts";
-import type { Address } from "../engines/embedded/kernels/kernels.ts";
-import type { KernelModule } from "../engines/embedded/kernels/module.ts";
 import { createProducts } from "../engines/embedded/kernels/products.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
 import type { Dimensions } from "../engines/families/dimensions.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
-import { compileKernels, instantiate, joiningVectors } from "./engine.ts";
+import { compileKernels, instantiate } from "./engine.ts";
 
 /** Numbers that products read and write: a step's largest array, several times over. */
 const ROOM = 2 ** 24;
-
-/** Multiply-adds of one turn of `peak`, and of `widePeak`; what they multiply by and add. */
-const PEAK_OPERATIONS = 12 * 4;
-const WIDE_OPERATIONS = 12 * 8;
-const OPERANDS = [0.999, 0.001] as const;
-/** Multiply-adds after which V8 has optimized `widePeak`. */
-const WARM_UP = 2 ** 26;
-
-/** The exports of `assembly/peak.ts`. */
-interface PeakKernels {
-  peak: (times: number, x: number, y: number) => number;
-  widePeak: (times: number, x: number, y: number, to: Address) => void;
-}
 
 /** The kernels on a memory of their own, for this thread alone. */
 export function aloneKernels() {
@@ -31,28 +14,11 @@ export function aloneKernels() {
   const team = planTeam(arena, 1);
   const room = arena.words("activations", ROOM);
   const memory = allocate(arena);
-  const module = compileKernels();
-  const kernels = instantiate(module, memory);
+  const kernels = instantiate(compileKernels(), memory);
   kernels.join(1, team.control, team.ownScratch[0]!);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
   const products = createProducts({ kernels, memory, threadIndex: 0, count: () => 1 });
-  return { kernels, memory, room, products, peak: createPeak(module, memory, room) };
-}
-
-/** Does so many multiply-adds on registers alone, on vectors as wide as those of the products. */
-function createPeak(
-  { simd, wide }: KernelModule,
-  memory: WebAssembly.Memory,
-  room: Address,
-): (count: number) => unknown {
-  const file = join(import.meta.dirname, `peak-${simd}.wasm`);
-  const module = new WebAssembly.Module(readFileSync(file));
-  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
-  const { peak, widePeak } = exports as unknown as PeakKernels;
-  if (!wide) return (count) => peak(count / PEAK_OPERATIONS, ...OPERANDS);
-  const peakOf = (count: number) => widePeak(count / WIDE_OPERATIONS, ...OPERANDS, room);
-  joiningVectors(() => peakOf(WARM_UP));
-  return peakOf;
+  return { kernels, memory, room, products };
 }
 
 /**

@@ -14,10 +14,7 @@ const isKernel = (file) => file.endsWith(".wasm") || file === KERNEL_TYPES;
 /** For each part: its sources, the programs that build it, its folder and its files. */
 const PARTS = {
   kernels: {
-    sources: [
-      join(KERNELS, "assembly"),
-      ...["scripts/assembly.mjs", "scripts/kernels.mjs", "package-lock.json"],
-    ],
+    sources: [join(KERNELS, "assembly"), ...["scripts/kernels.mjs", "package-lock.json"]],
     commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
     folder: join("dist", KERNELS),
     has: isKernel,

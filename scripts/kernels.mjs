@@ -1,9 +1,17 @@
 // Compiles the kernels to WebAssembly, with and without relaxed SIMD, and the wide tile, into the folder that is
 // named, with the kernels' types as JavaScript sees them. A part of `npm run build`.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { RELAXED, compileAssembly } from "./assembly.mjs";
 import { ROOT } from "./files.mjs";
+
+/** Called as a program: the types of its package would replace those of JavaScript's own arrays. */
+const COMPILER = join(ROOT, "node_modules", "assemblyscript", "bin", "asc.js");
+/** WebAssembly's 4 GiB, in pages; the memory that a module is given may be smaller. */
+const MAX_PAGES = 65536;
+
+const RELAXED = ["--enable", "relaxed-simd"];
 
 const KERNELS = "engines/embedded/kernels";
 /** Each module's source and what it is compiled with. */
@@ -21,3 +29,20 @@ await Promise.all(
 );
 // It comes with the types; the engine instantiates its modules itself.
 rmSync(join(ROOT, outDir, "plain.js"));
+
+/**
+ * Compiles AssemblyScript to a module that imports a shared memory. Paths are relative to the clone.
+ * @throws when it does not compile
+ */
+async function compileAssembly(source, outFile, options) {
+  const words = [
+    ...[COMPILER, source, "--baseDir", ROOT, "--outFile", outFile],
+    ...["-O3", "--noAssert", "--runtime", "stub"],
+    ...["--importMemory", "--sharedMemory", "--initialMemory", "1"],
+    ...["--maximumMemory", String(MAX_PAGES), "--enable", "simd", "--enable", "threads"],
+    ...options,
+  ];
+  const child = spawn(process.execPath, words, { cwd: ROOT, stdio: "inherit" });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`kit: ${source} does not compile, see above.`);
+}

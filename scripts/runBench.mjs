@@ -1,8 +1,7 @@
 // Bundles `bench/` (Node 20 can't run TypeScript) and runs it, where everything is set up.
 import { readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { build } from "esbuild";
-import { RELAXED, compileAssembly } from "./assembly.mjs";
 import { ROOT, run } from "./setup.mjs";
 
 const outdir = join(ROOT, "node_modules", ".cache", "kit", "bench");
@@ -18,8 +17,4 @@ await build({
   target: "node20.19",
   packages: "external",
 });
-for (const [simd, options] of Object.entries({ plain: [], relaxed: RELAXED })) {
-  const file = join(relative(ROOT, outdir), "programs", `peak-${simd}.wasm`);
-  await compileAssembly("bench/assembly/peak.ts", file, options);
-}
 process.exitCode = run(process.execPath, join(outdir, "main.js"), ...process.argv.slice(2));

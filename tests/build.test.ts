@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { pageSize } from "../bench/rows/size.ts";
+import { pageSize } from "../bench/rows/pageSize.ts";
 import { CLI } from "./kit.ts";
 
 const ASSETS = new URL("../dist/page/assets/", import.meta.url);

@@ -2,7 +2,6 @@
 //   engine.js train <sizes>   tokens per second: a step, against its products alone
 //   engine.js memory <sizes>  bytes in the second and in the last fifth of the steps; wants node --expose-gc
 //   engine.js infer <sizes>   tokens per second: an answer, against the products of a token alone
-//   engine.js gemm <sizes>    operations per second: products of `length` cubed, against what registers allow
 // <sizes> is JSON, an `EngineSizes`. Prints JSON.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +28,7 @@ const directory = sizes.model === REAL_WEIGHTS ? REAL_WEIGHTS : undefined;
 const shape = directory === undefined ? shapeOf(sizes.model) : openCheckpoint(directory).shape;
 const tokens = rows * length;
 
-const MODES: Record<string, () => Promise<object>> = { train, memory, infer, gemm };
+const MODES: Record<string, () => Promise<object>> = { train, memory, infer };
 const work = MODES[mode ?? ""];
 if (!work) throw new Error(`There is no mode ${mode}.`);
 console.log(JSON.stringify(await work()));
@@ -121,32 +120,6 @@ function tokenProducts(): () => void {
       kernels.barrier();
     }
   };
-}
-
-/** GFLOP/s of each kind of product and of registers alone, the best of the runs in turn. */
-function gemm(): Promise<object> {
-  const { kernels, room, products, peak } = aloneKernels();
-  const w = { at: room, out: length, in: length };
-  const x = { at: room + length * length * 4, row: length };
-  const y = { at: x.at + length * length * 4, row: length };
-  const flops = 2 * length ** 3;
-  const kinds = {
-    // As long as a product, so that both meet as much of what else the machine does.
-    peak: () => peak(flops / 2),
-    nt: () => products.linear(length, x, w, y),
-    nn: () => products.linearBack(length, x, w, y),
-    tn: () => products.weightBack(length, x, x, { ...w, at: y.at }),
-  };
-  const best = { nt: 0, nn: 0, tn: 0, peak: 0 };
-  for (let run = 0; run < runs * steps; run++) {
-    for (const name of ["peak", "nt", "nn", "tn"] as const) {
-      const start = performance.now();
-      kinds[name]();
-      best[name] = Math.max(best[name], flops / (performance.now() - start) / 1e6);
-      kernels.barrier();
-    }
-  }
-  return Promise.resolve(best);
 }
 
 async function tokensPerSecond(step: () => unknown): Promise<number> {
