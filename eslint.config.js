@@ -12,10 +12,9 @@ const ARROWS = {
   engines: ["protocol", "disk"],
   http: ["protocol"],
   jobs: ["protocol", "disk"],
-  remote: ["protocol", "disk", "jobs"],
-  sdk: ["protocol", "engines", "jobs", "remote"],
-  server: ["protocol", "disk", "http", "jobs", "remote"],
-  cli: ["protocol", "disk", "http", "jobs", "remote", "sdk", "server"],
+  sdk: ["protocol", "engines", "jobs"],
+  server: ["protocol", "disk", "http", "jobs"],
+  cli: ["protocol", "disk", "http", "jobs", "sdk", "server"],
 };
 
 const HOUSE = Object.keys(ARROWS);
@@ -57,6 +56,11 @@ function oneWay(folder, rooms) {
 }
 
 const ROOMS = [
+  {
+    target: "./jobs/*.ts",
+    from: "./jobs/remote",
+    message: "Only remote/ knows who follows a job on other machines.",
+  },
   {
     // What users import calls the driver of a job, which knows their types alone.
     target: ["./sdk/job/**", "./sdk/validation/**"],

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
+import { tellServer } from "../jobs/remote/followerMessage.ts";
 import { isKitError, messageOf } from "../protocol/error.ts";
 import type { ErrorCode } from "../protocol/errorCode.ts";
 import { printableNote } from "../protocol/printable.ts";
-import { tellServer } from "../remote/tellServer.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { printError } from "./print.ts";
 

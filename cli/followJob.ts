@@ -1,5 +1,5 @@
+import { tellServer } from "../jobs/remote/followerMessage.ts";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
-import { tellServer } from "../remote/tellServer.ts";
 import { type DrivenTrainer, DRIVER } from "../sdk/trainer.ts";
 import { ensureBundle } from "./bundle.ts";
 import { exitOnSignals, printJob } from "./jobRun.ts";

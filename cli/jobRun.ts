@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
+import { tellServer } from "../jobs/remote/followerMessage.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
-import { tellServer } from "../remote/tellServer.ts";
 import { sourcePlace } from "../sdk/job/callerError.ts";
 import { type DrivenTrainer, DRIVER } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";

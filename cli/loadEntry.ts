@@ -1,6 +1,6 @@
+import { tellServer } from "../jobs/remote/followerMessage.ts";
 import { describeEarlyExit } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
-import { tellServer } from "../remote/tellServer.ts";
 import type { DrivenTrainer } from "../sdk/trainer.ts";
 import { describeError, onUncaught } from "./describeError.ts";
 import { reportError } from "./errors.ts";

@@ -34,7 +34,8 @@ const ENGINE = "engines/embedded/index.ts";
 it.each([
   ["server/new.ts", "../sdk/index.ts", "server/ may import only "],
   ["engines/new.ts", "../jobs/store.ts", "engines/ may import only "],
-  ["jobs/new.ts", "../remote/takeJob.ts", "jobs/ may import only "],
+  ["jobs/new.ts", "../server/server.ts", "jobs/ may import only "],
+  ["jobs/new.ts", "./remote/takeJob.ts", "Only remote/ knows"],
   ["jobs/new.ts", "kit", "Inside the house"],
   ["protocol/new.ts", "node:fs", RUNS_IN_BROWSER],
   ["src/new.ts", "path", RUNS_IN_BROWSER],

@@ -1,4 +1,4 @@
-import { assertRemote, assertReadable } from "../../remote/takeJob.ts";
+import { assertRemote, assertReadable } from "../../jobs/remote/takeJob.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { findJob, noJob } from "../findJob.ts";
 import { followJob } from "../followJob.ts";

@@ -3,6 +3,7 @@ import { isKept } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { type MeasuringEvent, keyOf } from "../../jobs/evaluations.ts";
 import { readLosses } from "../../jobs/losses.ts";
+import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
@@ -15,7 +16,6 @@ import {
 } from "../../protocol/event.ts";
 import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import type { JobHistory } from "../../remote/attach.ts";
 import { divergedError } from "../engine.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";

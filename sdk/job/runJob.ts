@@ -1,3 +1,4 @@
+import { lostContact, orCannotFollow } from "../../jobs/remote/lostContact.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { endedTooEarly } from "../../protocol/entry.ts";
@@ -5,7 +6,6 @@ import { KitError, isKitError, isOutOfReach } from "../../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
-import { lostContact, orCannotFollow } from "../../remote/lostContact.ts";
 import { listed } from "../artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { asError } from "./callerError.ts";

@@ -1,9 +1,9 @@
 import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import type { JobHistory } from "../../remote/attach.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import type { Observer } from "./observer.ts";
 import type { TrainFromOptions } from "./trainFrom.ts";

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { describeOwner } from "../../disk/owner.ts";
 import { RENEWAL_MS, leaseOwner, leasePath } from "../../jobs/lease.ts";
 import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
-import { takeJob } from "../../remote/takeJob.ts";
+import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { STARTED, createFarJob, moveToOtherContainer, placeJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 

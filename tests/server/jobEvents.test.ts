@@ -1,11 +1,11 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
-import { takeJob } from "../../remote/takeJob.ts";
 import {
   COMPLETED,
   STARTED,

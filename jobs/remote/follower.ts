@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { signalGroup } from "../disk/processGroup.ts";
-import type { ErrorCode } from "../protocol/errorCode.ts";
+import { signalGroup } from "../../disk/processGroup.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
 import { createRecorder } from "./recorder.ts";
 

@@ -1,21 +1,21 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
-import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
-import type { OwnedJob } from "../jobs/ownedJob.ts";
-import { jobsPath } from "../jobs/paths.ts";
-import { type RemoteLocationRecord, readRemoteLocation } from "../jobs/remoteLocation.ts";
-import type { ResumePoint } from "../jobs/resumePoint.ts";
-import { readWholeLog } from "../jobs/wholeLog.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import type { Engine, RemoteTraining } from "../protocol/engine.ts";
-import { asEngineEvent } from "../protocol/engineReport.ts";
-import { KitError } from "../protocol/error.ts";
-import { type PastEvent, EVALUATED, EVALUATING, isFinalEvent } from "../protocol/event.ts";
-import { EVENT_SCHEMAS } from "../protocol/eventSchemas.ts";
-import { isRecord } from "../protocol/isRecord.ts";
-import type { RemoteLocation } from "../protocol/remoteLocation.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { Engine, RemoteTraining } from "../../protocol/engine.ts";
+import { asEngineEvent } from "../../protocol/engineReport.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type PastEvent, EVALUATED, EVALUATING, isFinalEvent } from "../../protocol/event.ts";
+import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { refuseLinkedArtifacts } from "../artifactFiles.ts";
+import { readEngineName, readJobConfig } from "../jobFile.ts";
+import type { OwnedJob } from "../ownedJob.ts";
+import { jobsPath } from "../paths.ts";
+import { type RemoteLocationRecord, readRemoteLocation } from "../remoteLocation.ts";
+import type { ResumePoint } from "../resumePoint.ts";
+import { readWholeLog } from "../wholeLog.ts";
 import { damagedJob, takeJob } from "./takeJob.ts";
 
 /** What an earlier process has recorded of a job that goes on remotely. */

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Lock, takeLock } from "../disk/lock.ts";
-import type { Owner } from "../disk/owner.ts";
-import { isJobId } from "../jobs/id.ts";
-import { leaseOwner, readLease } from "../jobs/lease.ts";
-import { SILENCE_MS, isProvenAlive } from "../jobs/leaseWatch.ts";
-import { type OwnedJob, ownJob } from "../jobs/ownedJob.ts";
-import { jobsPath } from "../jobs/paths.ts";
-import { runsRemotely } from "../jobs/remoteLocation.ts";
-import { createJobStore } from "../jobs/store.ts";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { KitError, isKitError } from "../protocol/error.ts";
-import { isFinal } from "../protocol/job.ts";
+import { type Lock, takeLock } from "../../disk/lock.ts";
+import type { Owner } from "../../disk/owner.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { isFinal } from "../../protocol/job.ts";
+import { isJobId } from "../id.ts";
+import { leaseOwner, readLease } from "../lease.ts";
+import { SILENCE_MS, isProvenAlive } from "../leaseWatch.ts";
+import { type OwnedJob, ownJob } from "../ownedJob.ts";
+import { jobsPath } from "../paths.ts";
+import { runsRemotely } from "../remoteLocation.ts";
+import { createJobStore } from "../store.ts";
 
 const POLL_MS = 500;
 /** Longer than it takes to take a job. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { takeJob } from "../../remote/takeJob.ts";
-import { STARTED, createJob, leaveJob, placeJob } from "../jobs.ts";
-import { spawnModule } from "../process.ts";
-import { createProject } from "../project.ts";
+import { takeJob } from "../../../jobs/remote/takeJob.ts";
+import { STARTED, createJob, leaveJob, placeJob } from "../../jobs.ts";
+import { spawnModule } from "../../process.ts";
+import { createProject } from "../../project.ts";
 
 const PROCESSES = 4;
 const ROUNDS = 12;
@@ -11,7 +11,7 @@ test("of several processes that take a job at the same moment, one gets it", asy
   const project = createProject();
   const racers = Array.from({ length: PROCESSES }, () =>
     spawnModule(
-      `const { takeJob } = await dist("remote/takeJob.js");
+      `const { takeJob } = await dist("jobs/remote/takeJob.js");
        const { createInterface } = await import("node:readline");
        console.log("ready");
        for await (const line of createInterface(process.stdin)) {

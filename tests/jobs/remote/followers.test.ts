@@ -1,18 +1,18 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { RunLease } from "../../jobs/runLease.ts";
-import { createJobStore } from "../../jobs/store.ts";
-import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
-import { startFollower } from "../../remote/follower.ts";
-import { startKitUi } from "../e2e/kitUi.ts";
-import { createFarJob, createJob, placeJob } from "../jobs.ts";
-import { createTinyProject, remoteSource, runKit } from "../kit.ts";
-import { isRunning } from "../process.ts";
-import { createProject } from "../project.ts";
-import { openRemote } from "../remoteEngine.ts";
-import { attach, outputLog, pidIn, postTrain, recordPath } from "../server/standInRun.ts";
-import { readBody, standIn, startServer } from "../uiServer.ts";
+import { startFollower } from "../../../jobs/remote/follower.ts";
+import type { RunLease } from "../../../jobs/runLease.ts";
+import { createJobStore } from "../../../jobs/store.ts";
+import { RUN_HEADER, RUN_STATUS_HEADER } from "../../../protocol/http.ts";
+import { startKitUi } from "../../e2e/kitUi.ts";
+import { createFarJob, createJob, placeJob } from "../../jobs.ts";
+import { createTinyProject, remoteSource, runKit } from "../../kit.ts";
+import { isRunning } from "../../process.ts";
+import { createProject } from "../../project.ts";
+import { openRemote } from "../../remoteEngine.ts";
+import { attach, outputLog, pidIn, postTrain, recordPath } from "../../server/standInRun.ts";
+import { readBody, standIn, startServer } from "../../uiServer.ts";
 
 const LOOK = { lookMs: 50 };
 

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { formatCount } from "../protocol/format.ts";
+import { formatCount } from "../../protocol/format.ts";
 
 /** How much output from before `begin` is kept, in bytes. */
 const MOST_EARLY = 1_048_576;

@@ -1,5 +1,6 @@
-import type { ErrorCode } from "../protocol/errorCode.ts";
-import { isRecord } from "../protocol/isRecord.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { printableLines } from "../../protocol/printable.ts";
 
 /** What a `kit attach` subprocess reports over IPC to the `kit ui` that started it. */
 export interface FollowerMessage {
@@ -16,4 +17,14 @@ const KINDS: unknown[] = ["attached", "ended", "warning", "refused"];
 /** The project's own code may send other messages over the same channel. */
 export function isFollowerMessage(value: unknown): value is FollowerMessage {
   return isRecord(value) && KINDS.includes(value.kind) && typeof value.text === "string";
+}
+
+/**
+ * Reports the job's state to the `kit ui` that started this process, over a separate channel,
+ * since the project's code prints what it likes. Does nothing in a process of a terminal.
+ */
+export function tellServer({ text, ...message }: FollowerMessage): void {
+  // The kit ui may have ended meanwhile.
+  if (process.connected)
+    process.send?.({ ...message, text: printableLines(text) }, () => undefined);
 }
