@@ -1,5 +1,5 @@
 import { openCheckpoint } from "../engines/checkpoint/checkpoint.ts";
-import { createRandom } from "../engines/random.ts";
+import { createRandom } from "../engines/dataset/random.ts";
 import type { InferRequest } from "../protocol/infer.ts";
 
 /** The work of one process that answers: `programs/answer.ts`, `programs/llama.ts`. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
+import { createRandom } from "../engines/dataset/random.ts";
 import type * as module from "../engines/embedded/kernels/module.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type * as attention from "../engines/embedded/ops/attention.ts";
@@ -14,7 +15,6 @@ import { randomWeights } from "../engines/families/randomWeights.ts";
 import { type TensorSource, heldTensors } from "../engines/modelFiles/tensors.ts";
 import type { Weights } from "../engines/modelFiles/weights.ts";
 import { sft } from "../engines/objectives/sft.ts";
-import { createRandom } from "../engines/random.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";

@@ -1,13 +1,13 @@
-import * as checkFolder from "../engines/checkFolder.ts";
+import { createRandom } from "../engines/dataset/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
-import { createRandom } from "../engines/random.ts";
-import { diverged } from "../engines/training/diverged.ts";
 import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
 import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
-import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
+
+export { makeCheckFolder, removeCheckFolder } from "../engines/training/checkFolder.ts";
+export { diverged } from "../engines/training/diverged.ts";
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
@@ -48,7 +48,7 @@ export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
   options: FreezeJobOptions,
 ): Promise<Frozen<Config>> {
-  const { freezeDatasets } = await import("../engines/freezeDatasets.ts");
+  const { freezeDatasets } = await import("../engines/training/freezeDatasets.ts");
   return freezeDatasets(config, options);
 }
 
@@ -57,7 +57,7 @@ export async function heldOutQuestions(
   config: TrainConfig,
   choice: QuestionChoice,
 ): Promise<HeldOutQuestions> {
-  const { heldOutQuestions } = await import("../engines/heldOutQuestions.ts");
+  const { heldOutQuestions } = await import("../engines/training/heldOutQuestions.ts");
   return heldOutQuestions(config, choice);
 }
 
@@ -67,7 +67,7 @@ export async function learnedTokens(
   directory: string,
   model: string,
 ): Promise<number | undefined> {
-  const { learnedTokens } = await import("../engines/answerTokens.ts");
+  const { learnedTokens } = await import("../engines/training/learnedAnswers.ts");
   return learnedTokens({ ...(await frozenConfig(config, directory)), model }, {});
 }
 
@@ -76,7 +76,7 @@ export async function sharedSystem(
   config: JobConfig,
   directory: string,
 ): Promise<string | undefined> {
-  const { sharedSystem } = await import("../engines/sharedSystem.ts");
+  const { sharedSystem } = await import("../engines/training/learnedAnswers.ts");
   return sharedSystem(await frozenConfig(config, directory));
 }
 
@@ -86,13 +86,13 @@ export async function withStartingModel<T>(
   options: LoadOptions,
   use: (directory: string) => Promise<T>,
 ): Promise<T> {
-  const { withStartingModel } = await import("../engines/startingModel.ts");
+  const { withStartingModel } = await import("../engines/checkpoint/locateModel.ts");
   return withStartingModel(config, options, use);
 }
 
 /** The config with the datasets that a job has in its folder. */
 export async function frozenConfig(config: JobConfig, directory: string): Promise<JobConfig> {
-  const { frozenConfig } = await import("../engines/freezeDatasets.ts");
+  const { frozenConfig } = await import("../engines/training/freezeDatasets.ts");
   return frozenConfig(config, directory);
 }
 
@@ -104,17 +104,4 @@ export function createDefaultEngine(): Engine {
 /** Numbers from 0 to 1, the same for a seed; `stream` separates sequences that share it. */
 export function createUniform(seed: number, stream: string): () => number {
   return createRandom(seed, stream).uniform;
-}
-/** @param how what happened, after "The training diverged" */
-export function divergedError(how: string, learningRate: number): KitError {
-  return diverged(how, learningRate);
-}
-
-/** Makes a folder for what a check writes, and removes those that killed checks have left. */
-export function makeCheckFolder(): string {
-  return checkFolder.makeCheckFolder();
-}
-
-export function removeCheckFolder(directory: string): void {
-  checkFolder.removeCheckFolder(directory);
 }

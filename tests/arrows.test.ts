@@ -39,7 +39,6 @@ it.each([
   ["jobs/new.ts", "kit", "Inside the house"],
   ["protocol/new.ts", "node:fs", RUNS_IN_BROWSER],
   ["src/new.ts", "path", RUNS_IN_BROWSER],
-  ["engines/new.ts", "./embedded/index.ts", "may not import one of them"],
   ["engines/dataset/new.ts", "../embedded/index.ts", "may not import one of them"],
   ["engines/dataset/new.ts", "../embedded/kernels/assembly/tsconfig.json", "may not import one"],
   ["engines/tokens/new.ts", "../families/dimensions.ts", "The rooms before families/"],

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../disk/owner.ts";
-import { withDefaults } from "../engines/defaults.ts";
+import { withDefaults } from "../engines/training/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";

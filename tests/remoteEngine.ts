@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { withDefaults } from "../engines/defaults.ts";
+import { withDefaults } from "../engines/training/defaults.ts";
 import type { Engine, TrainOptions } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import type { EngineEvent } from "../protocol/event.ts";

@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { createRandom } from "../random.ts";
+import { createRandom } from "../dataset/random.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { createAnswerParts } from "./answerParts.ts";
 import { createAnswerText } from "./answerText.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../random.ts";
+import type { Random } from "../dataset/random.ts";
 import { type Masses, type NextToken, GROUPS } from "./nextToken.ts";
 
 export interface Sampling {

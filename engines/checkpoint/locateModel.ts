@@ -1,8 +1,13 @@
-import type { TrainOptions } from "../../protocol/engine.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LoadOptions, TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { type LocatedModel, resolveModel } from "../families/modelSource.ts";
+import { randomWeights } from "../families/randomWeights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { fetchBase } from "../lora/base.ts";
+import { saveModel } from "./checkpoint.ts";
 import { startedFrom } from "./trainerState.ts";
 
 type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;
@@ -24,4 +29,26 @@ export async function locateModel(
   const { fetchModel } = await import("../hub/fetchModel.ts");
   const found = await fetchModel({ ...source, revision }, options);
   return { kind: "checkpoint", name: source.name, ...found };
+}
+
+/**
+ * Lends the folder of the model that a training starts from: a temporary one for random weights.
+ * @throws KitError as of a model that cannot be downloaded
+ */
+export async function withStartingModel<T>(
+  { model, seed }: TrainConfig,
+  options: LoadOptions,
+  use: (directory: string) => Promise<T>,
+): Promise<T> {
+  const source = await locateModel(model, options);
+  if (source.kind === "checkpoint") return use(source.directory);
+  const folder = mkdtempSync(join(tmpdir(), "kit-start-"));
+  try {
+    const directory = join(folder, "model");
+    const { shape } = source;
+    saveModel(directory, randomWeights(shape, seed), { shape, promptStyle: "message" });
+    return await use(directory);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

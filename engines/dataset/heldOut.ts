@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { type Random, createRandom } from "../random.ts";
+import { type Random, createRandom } from "./random.ts";
 
 /**
  * The rows that are set aside to evaluate on: a share of all that the seed decides, at least one row

@@ -1,4 +1,5 @@
 import type { MessagePort, Worker } from "node:worker_threads";
+import { missingFile } from "../../disk/ownFile.ts";
 import { type RequestFault, KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
@@ -6,7 +7,6 @@ import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
-import { missingFile } from "../ownFile.ts";
 
 /** The input of a training thread. */
 export interface TrainJob {

@@ -1,11 +1,11 @@
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
-import { withDefaults } from "../defaults.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { PROJECTIONS } from "../families/projections.ts";
 import { assertTargets } from "../lora/adapter.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
+import { withDefaults } from "../training/defaults.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { createRandom } from "../dataset/random.ts";
 import type { Weights } from "../modelFiles/weights.ts";
-import { createRandom } from "../random.ts";
 import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import { EMBEDDING } from "./projections.ts";

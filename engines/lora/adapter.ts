@@ -1,10 +1,10 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { createRandom } from "../dataset/random.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
 import { modelMaps } from "../families/tensorShapes.ts";
 import type { Weights } from "../modelFiles/weights.ts";
-import { createRandom } from "../random.ts";
 
 /**
  * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do

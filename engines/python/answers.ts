@@ -1,6 +1,6 @@
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type Answerer, type Listener, createWarmModels } from "../warmModels.ts";
+import { type Answerer, type Listener, createWarmModels } from "../answers/warmModels.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";

@@ -1,7 +1,7 @@
 import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
-import { makeCheckFolder, removeCheckFolder } from "../checkFolder.ts";
+import { makeCheckFolder, removeCheckFolder } from "../training/checkFolder.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Python } from "./python.ts";

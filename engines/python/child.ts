@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
+import { ownFile } from "../../disk/ownFile.ts";
 import { KitError } from "../../protocol/error.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import { createLineSplitter } from "../lines.ts";
-import { ownFile } from "../ownFile.ts";
 import type { Interpreter } from "./interpreter.ts";
+import { createLineSplitter } from "./lines.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
 
 /** How long a process may take to end by itself, in ms. */

@@ -6,7 +6,7 @@ import { atFault } from "../answers/fault.ts";
 import type { Form } from "../answers/grammar/constraint.ts";
 import { writtenGrammar } from "../answers/grammar/writtenGrammar.ts";
 import { type ToolForm, SHOWN_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
-import type { Listener, Question } from "../warmModels.ts";
+import type { Listener, Question } from "../answers/warmModels.ts";
 import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 
 type Message<Type> = Extract<PythonMessage, { type: Type }>;

@@ -3,9 +3,9 @@ import { KitError } from "../../protocol/error.ts";
 import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
-import { withDefaults } from "../defaults.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { assertTargets } from "../lora/adapter.ts";
+import { withDefaults } from "../training/defaults.ts";
 
 /**
  * Checks everything but what only Python knows. Looks for no Python.

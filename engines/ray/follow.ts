@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { createLineSplitter } from "../lines.ts";
+import { createLineSplitter } from "../python/lines.ts";
 import { failureReason } from "./failureReason.ts";
 import { type JobLog, type RayMessage, assertMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ownFile } from "../../disk/ownFile.ts";
 import { KitError, readToResume } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import constants from "../constants.json" with { type: "json" };
-import { ownFile } from "../ownFile.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import { filesToUpload, orUnreadable } from "./filesToUpload.ts";

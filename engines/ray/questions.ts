@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
+import { type Answerer, type Listener, type Question, modelClosed } from "../answers/warmModels.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { createOpenAnswers } from "../python/openAnswers.ts";
-import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
 import { follow } from "./follow.ts";
 import { type Mailbox, openMailbox } from "./mailbox.ts";
 import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";

@@ -1,5 +1,5 @@
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
-import { createWarmModels } from "../warmModels.ts";
+import { createWarmModels } from "../answers/warmModels.ts";
 import type { Cluster } from "./cluster.ts";
 import { IDLE_SECONDS } from "./mailbox.ts";
 import type { AnsweringTask, Stored } from "./messages.ts";

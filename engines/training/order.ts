@@ -1,5 +1,5 @@
+import { createRandom } from "../dataset/random.ts";
 import type { Example, ExampleSet } from "../examples/examples.ts";
-import { createRandom } from "../random.ts";
 
 /**
  * Pass after pass over all examples, each in an order of its own that the seed decides. A batch may

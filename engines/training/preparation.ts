@@ -9,8 +9,8 @@ import { weightShapes } from "../families/tensorShapes.ts";
 import { adapterShapes } from "../lora/adapter.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
-import { stepCount } from "../schedule.ts";
 import type { Inspection } from "./inspection.ts";
+import { stepCount } from "./schedule.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type TrainingData, readTrainingData } from "./trainingData.ts";
 

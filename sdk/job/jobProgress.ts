@@ -16,7 +16,7 @@ import {
 } from "../../protocol/event.ts";
 import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { divergedError } from "../engine.ts";
+import { diverged } from "../engine.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
 import { createMissingFigure } from "./missingFigure.ts";
@@ -103,7 +103,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     if (began === undefined || ended === undefined) return undefined;
     const [last, first] = [ended, began].map((loss) => Number(loss.toPrecision(4)));
     const how = `: the loss ended at ${last}, more than ten times the ${first} where it began`;
-    return divergedError(how, config.learningRate);
+    return diverged(how, config.learningRate);
   }
 
   function keepEarlier(artifact: { step: number; path: string }): void {

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestOptions, afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freezeDatasets } from "../../engines/freezeDatasets.ts";
 import { objectiveOf } from "../../engines/objectives/objectives.ts";
+import { freezeDatasets } from "../../engines/training/freezeDatasets.ts";
 import type { DatasetCode, DatasetConfig } from "../../protocol/dataset.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { createConstraints, schemaForm } from "../../engines/answers/grammar/constraint.ts";
-import { createRandom } from "../../engines/random.ts";
+import { createRandom } from "../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../engines/tokens/byteTokenizer.ts";
 import type { AnswerSchema, InferRequest } from "../../protocol/infer.ts";
 import { asJsonSchema } from "../../sdk/validation/answerSchema.ts";

@@ -1,7 +1,7 @@
 import { ExactMatch, JSONDiff, Levenshtein } from "autoevals";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createRandom } from "../../engines/random.ts";
+import { createRandom } from "../../engines/dataset/random.ts";
 import type { Answered, Metrics } from "../../protocol/metric.ts";
 import { questionOf } from "../../sdk/metrics/ask.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Engine } from "kit";
-import { withDefaults } from "../../engines/defaults.ts";
+import { withDefaults } from "../../engines/training/defaults.ts";
 import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { EventData } from "../../protocol/event.ts";

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { stringifyJson } from "../../../protocol/json.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
-import { type Listener, createWarmModels } from "../../warmModels.ts";
+import { type Listener, createWarmModels } from "../../answers/warmModels.ts";
 import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
 import { createHelperTeams } from "./helperTeams.ts";
 

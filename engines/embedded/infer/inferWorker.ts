@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
-import type { Question as AnyQuestion } from "../../warmModels.ts";
+import type { Question as AnyQuestion } from "../../answers/warmModels.ts";
 import { type Answer, type Told, toFailure } from "../messages.ts";
 import { createBases } from "./bases.ts";
 import { startHelpers } from "./helpers.ts";

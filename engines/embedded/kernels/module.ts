@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { ownFile } from "../../ownFile.ts";
+import { ownFile } from "../../../disk/ownFile.ts";
 import { allocate, createArena } from "./arena.ts";
 import { hasDotProducts } from "./dots.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, WIDE_NAMES } from "./kernels.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { arch, platform, versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
-import { ownFile } from "../../ownFile.ts";
+import { ownFile } from "../../../disk/ownFile.ts";
 import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */

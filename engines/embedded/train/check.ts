@@ -1,8 +1,8 @@
 import type { CheckOptions } from "../../../protocol/engine.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
-import { makeCheckFolder, removeCheckFolder } from "../../checkFolder.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
+import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { checkTraining } from "./checkTraining.ts";
 import { assertConfigFits } from "./leastTraining.ts";

@@ -1,4 +1,4 @@
-"""The learning rate of each step, as engines/schedule.ts has it."""
+"""The learning rate of each step, as engines/training/schedule.ts has it."""
 
 import math
 from typing import Any

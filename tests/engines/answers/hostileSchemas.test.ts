@@ -7,7 +7,7 @@ import {
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
 import { schemaGrammar } from "../../../engines/answers/grammar/schemaGrammar.ts";
 import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
-import { createRandom } from "../../../engines/random.ts";
+import { createRandom } from "../../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
 import { type Tool, problemOfTools } from "../../../protocol/chat.ts";
 import { isKitError } from "../../../protocol/error.ts";

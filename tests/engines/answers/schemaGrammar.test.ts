@@ -8,7 +8,7 @@ import {
   schemaForm,
 } from "../../../engines/answers/grammar/constraint.ts";
 import { HONOURED } from "../../../engines/answers/grammar/schemaNode.ts";
-import { type Random, createRandom } from "../../../engines/random.ts";
+import { type Random, createRandom } from "../../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
 import { SPECIALS } from "../../../engines/tokens/byteTokens.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";

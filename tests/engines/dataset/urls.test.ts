@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createEmbeddedEngine } from "../../../engines/embedded/index.ts";
-import { frozenConfig, freezeDatasets } from "../../../engines/freezeDatasets.ts";
 import { createPythonEngine } from "../../../engines/python/index.ts";
 import { createRayEngine } from "../../../engines/ray/index.ts";
+import { frozenConfig, freezeDatasets } from "../../../engines/training/freezeDatasets.ts";
 import { CONFIG } from "../../jobs.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from "vitest";
 import { schemaForm } from "../../../engines/answers/grammar/constraint.ts";
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
 import { writtenGrammar } from "../../../engines/answers/grammar/writtenGrammar.ts";
-import { createRandom } from "../../../engines/random.ts";
+import { createRandom } from "../../../engines/dataset/random.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { WholeFloat } from "../../../protocol/json.ts";
 import { createScratch } from "../scratch.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createRandom } from "../../../../engines/dataset/random.ts";
 import { createPagePool } from "../../../../engines/embedded/infer/pagePool.ts";
-import { createRandom } from "../../../../engines/random.ts";
 
 const PAGE = 16;
 const tokensOf = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { type Sampling, sample } from "../../../../engines/answers/sampler.ts";
+import { type Random, createRandom } from "../../../../engines/dataset/random.ts";
 import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
-import { type Random, createRandom } from "../../../../engines/random.ts";
 import { builtModule } from "../built.ts";
 import { arena, module } from "../kernels/arena.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRandom } from "../../../../engines/random.ts";
+import { createRandom } from "../../../../engines/dataset/random.ts";
 import { type Call, type Team, THREADS, bytesOf, difference, numbers, team } from "./team.ts";
 
 const PANEL = 8;

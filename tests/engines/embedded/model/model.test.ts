@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { createRandom } from "../../../../engines/dataset/random.ts";
 import type { Recompute } from "../../../../engines/embedded/model/graph.ts";
 import type { Sequence } from "../../../../engines/examples/examples.ts";
 import type { Dimensions } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { type Weights, widen } from "../../../../engines/modelFiles/weights.ts";
-import { createRandom } from "../../../../engines/random.ts";
 import { difference } from "../kernels/team.ts";
 import { type Sizes, learnerOf, logitsOf } from "../learner.ts";
 import { referenceLogits } from "../llama.ts";

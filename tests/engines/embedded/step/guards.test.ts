@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createRandom } from "../../../../engines/dataset/random.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import { planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
@@ -7,7 +8,6 @@ import type * as learning from "../../../../engines/embedded/step/learner.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
-import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { initialOf, inviting, ofSequences, planOf, readingBy } from "../learner.ts";

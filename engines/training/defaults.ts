@@ -1,4 +1,4 @@
-import type { AskedObjective } from "../protocol/objective.ts";
+import type { AskedObjective } from "../../protocol/objective.ts";
 import {
   type AskedConfig,
   type AskedLora,
@@ -7,14 +7,14 @@ import {
   type TrainConfig,
   ALL_LINEAR,
   isPretrained,
-} from "../protocol/trainConfig.ts";
+} from "../../protocol/trainConfig.ts";
 import {
   type TrainingArguments,
   type TrainingKind,
   LENGTH_ARGUMENTS,
   TRAINING_ARGUMENTS,
   defaultsOf,
-} from "../protocol/trainerOptions.ts";
+} from "../../protocol/trainerOptions.ts";
 
 const MODEL = "kit/nano";
 

@@ -1,20 +1,20 @@
 import { copyFileSync, constants as fsConstants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import {
   type DatasetConfig,
   type FreezeJobOptions,
   type Frozen,
   datasetPaths,
   isRemote,
-} from "../protocol/dataset.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { isUrl } from "../protocol/url.ts";
-import { type FileDataset, freezeDataset } from "./dataset/freeze.ts";
-import { inPlaces } from "./dataset/places.ts";
-import { nameOf } from "./dataset/rows.ts";
-import { objectiveOf } from "./objectives/objectives.ts";
+} from "../../protocol/dataset.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
+import { type FileDataset, freezeDataset } from "../dataset/freeze.ts";
+import { inPlaces } from "../dataset/places.ts";
+import { nameOf } from "../dataset/rows.ts";
+import { objectiveOf } from "../objectives/objectives.ts";
 
 /** The files in which a job keeps the rows of its datasets. */
 const FROZEN = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
@@ -101,7 +101,7 @@ async function located(
   const { type, path, name = "", config, split, revision, ...how } = dataset;
   const here = isRemote(dataset) ? datasetPaths(path).filter((one) => !isUrl(one)) : path;
   if (type !== "hub") return { ...how, type, path: here };
-  const { fetchDataset } = await import("./hub/fetchDataset.ts");
+  const { fetchDataset } = await import("../hub/fetchDataset.ts");
   const found = await fetchDataset({ name, config, split, revision }, options);
   return { ...how, type: found.type, path: found.paths };
 }

@@ -1,6 +1,6 @@
-import type { EngineModel } from "../protocol/engine.ts";
-import { KitError } from "../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../protocol/infer.ts";
+import type { EngineModel } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 
 /** A message to an answerer, which answers each but `cancel` under its `id`. */
 export type Question<Source> =

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readRecord } from "../disk/json.ts";
-import { type Owner, describeOwner, ownerState } from "../disk/owner.ts";
+import { readRecord } from "../../disk/json.ts";
+import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 
 const PREFIX = "kit-check-";
 const OWNER = "owner.json";

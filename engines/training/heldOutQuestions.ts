@@ -1,16 +1,16 @@
-import type { DatasetRow } from "../protocol/dataset.ts";
-import type { LoadOptions } from "../protocol/engine.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
-import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
-import { type TrainConfig, isPretrained } from "../protocol/trainConfig.ts";
-import { answeredRows, enoughTokens, readerOf } from "./answerTokens.ts";
-import { locateModel } from "./checkpoint/locateModel.ts";
-import { chosenRows, heldOutRows } from "./dataset/heldOut.ts";
-import { rowLimit } from "./dataset/rowLimit.ts";
-import { objectiveOf } from "./objectives/objectives.ts";
-import { createRandom } from "./random.ts";
-import { findStartingPoint } from "./training/startingPoint.ts";
-import { readDataset } from "./training/tokenizedDataset.ts";
+import type { DatasetRow } from "../../protocol/dataset.ts";
+import type { LoadOptions } from "../../protocol/engine.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import type { HeldOutQuestions, QuestionChoice } from "../../protocol/metric.ts";
+import { type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
+import { locateModel } from "../checkpoint/locateModel.ts";
+import { chosenRows, heldOutRows } from "../dataset/heldOut.ts";
+import { createRandom } from "../dataset/random.ts";
+import { rowLimit } from "../dataset/rowLimit.ts";
+import { objectiveOf } from "../objectives/objectives.ts";
+import { answeredRows, enoughTokens, readerOf } from "./learnedAnswers.ts";
+import { findStartingPoint } from "./startingPoint.ts";
+import { readDataset } from "./tokenizedDataset.ts";
 
 /**
  * Chooses held-out rows by the seed: of `evalDataset`, or of what `evalSplit` sets aside.

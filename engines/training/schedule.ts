@@ -1,5 +1,5 @@
-import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
-import constants from "./constants.json" with { type: "json" };
+import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
+import constants from "../constants.json" with { type: "json" };
 
 type Length = Pick<
   TrainConfig,

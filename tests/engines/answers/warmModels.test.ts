@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Listener, type Question, createWarmModels } from "../../engines/warmModels.ts";
+import {
+  type Listener,
+  type Question,
+  createWarmModels,
+} from "../../../engines/answers/warmModels.ts";
 
 // tests/engines/contract.ts asks a real thread and a real process.
 

@@ -1,9 +1,9 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createLineSplitter } from "../../engines/lines.ts";
-import { startChild } from "../../engines/python/child.ts";
-import { scratchDirectory } from "./embedded/scratch.ts";
+import { startChild } from "../../../engines/python/child.ts";
+import { createLineSplitter } from "../../../engines/python/lines.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
 
 function linesOf(chunks: string[], most?: number): string[] {
   const split = createLineSplitter(most);

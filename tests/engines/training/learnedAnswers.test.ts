@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { learnedTokens } from "../../engines/answerTokens.ts";
-import { findStartingPoint } from "../../engines/training/startingPoint.ts";
-import { readDataset } from "../../engines/training/tokenizedDataset.ts";
-import { CONFIG } from "../jobs.ts";
-import { createProject } from "../project.ts";
-import { saveToolModel } from "../toolModel.ts";
+import { learnedTokens } from "../../../engines/training/learnedAnswers.ts";
+import { findStartingPoint } from "../../../engines/training/startingPoint.ts";
+import { readDataset } from "../../../engines/training/tokenizedDataset.ts";
+import { CONFIG } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+import { saveToolModel } from "../../toolModel.ts";
 
 const question = { role: "user", content: "Where is order 12?" };
 const tool = { type: "function", function: { name: "find", parameters: { type: "object" } } };

@@ -1,15 +1,15 @@
-import { isLearned } from "../protocol/chat.ts";
-import type { DatasetPath, DatasetRow } from "../protocol/dataset.ts";
-import type { LoadOptions } from "../protocol/engine.ts";
-import { stringifyJson } from "../protocol/json.ts";
-import type { HeldOutQuestions } from "../protocol/metric.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { locateModel } from "./checkpoint/locateModel.ts";
-import { type Row, ROW_FORM } from "./dataset/row.ts";
-import { readRows } from "./dataset/rows.ts";
-import { objectiveOf } from "./objectives/objectives.ts";
-import type { Span } from "./tokens/tokenizer.ts";
-import { findStartingPoint } from "./training/startingPoint.ts";
+import { isLearned } from "../../protocol/chat.ts";
+import type { DatasetPath, DatasetRow } from "../../protocol/dataset.ts";
+import type { LoadOptions } from "../../protocol/engine.ts";
+import { stringifyJson } from "../../protocol/json.ts";
+import type { HeldOutQuestions } from "../../protocol/metric.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { locateModel } from "../checkpoint/locateModel.ts";
+import { type Row, ROW_FORM } from "../dataset/row.ts";
+import { readRows } from "../dataset/rows.ts";
+import { objectiveOf } from "../objectives/objectives.ts";
+import type { Span } from "../tokens/tokenizer.ts";
+import { findStartingPoint } from "./startingPoint.ts";
 
 /** A model that has not learned to stop rambles on. Its answers need not be read to their end. */
 const MARGIN = 1.25;
@@ -97,4 +97,14 @@ export function* answeredRows(
     const answered = isTaken(number++) && form.rightAnswerOf(row);
     if (answered) yield answered;
   }
+}
+
+/** The system message that all rows of a job begin with; undefined without one. */
+export function sharedSystem(config: TrainConfig): string | undefined {
+  let shared: string | undefined;
+  for (const row of answeredRows(config, config.dataset.path)) {
+    const [first] = "messages" in row ? (row as Extract<Row, { messages: unknown }>).messages : [];
+    if (first?.role !== "system" || first.content !== (shared ??= first.content)) return undefined;
+  }
+  return shared;
 }

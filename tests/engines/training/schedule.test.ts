@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { learningRate, stepCount } from "../../engines/schedule.ts";
+import { learningRate, stepCount } from "../../../engines/training/schedule.ts";
 
 const CONFIG = { learningRate: 1, warmupSteps: 10, lrSchedulerType: "cosine" } as const;
 
