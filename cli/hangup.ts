@@ -19,6 +19,8 @@ const npmShell =
     ? process.ppid
     : undefined;
 
+const ENDING_SIGNALS: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
 /** Ignores SIGHUP in a process that reads from no terminal and writes to a file, as under `nohup`. */
 export function keepHangupIgnored(): void {
   if (!wasHangupIgnored()) return;
@@ -26,13 +28,17 @@ export function keepHangupIgnored(): void {
   process.on("SIGHUP", () => undefined);
 }
 
+/** The signals that ask this process to end, without those that it ignores. */
+export function endingSignals(signals = ENDING_SIGNALS): NodeJS.Signals[] {
+  return signals.filter((signal) => !(process.env[VARIABLE] === IGNORED && signal === "SIGHUP"));
+}
+
 /** Calls back on each signal that asks this process to end, unless the process ignores it. */
 export function onEndingSignal(
   handle: (signal: NodeJS.Signals) => void,
-  signals: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"],
+  signals: NodeJS.Signals[] = ENDING_SIGNALS,
 ): { stop: () => void } {
-  const isHangupIgnored = process.env[VARIABLE] === IGNORED;
-  const heard = signals.filter((signal) => !(isHangupIgnored && signal === "SIGHUP"));
+  const heard = endingSignals(signals);
   const end = (signal: NodeJS.Signals) => {
     clearInterval(timer);
     handle(signal);

@@ -5,6 +5,7 @@ import type { DrivenTrainer } from "../sdk/trainer.ts";
 import { describeError, onUncaught } from "./describeError.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
+import { freeSignalsInLoops } from "./freeSignals.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 import { missingTrainer } from "./missingTrainer.ts";
 import { printError } from "./print.ts";
@@ -28,6 +29,7 @@ export async function loadEntry(
     const exports = await loadProject(bundle, entry);
     const trainer = exposedTrainer(exports);
     if (!trainer) throw new KitError("NO_TRAINER", missingTrainer(exports, entry));
+    freeSignalsInLoops();
     return trainer as DrivenTrainer;
   } finally {
     process.off("exit", explain);

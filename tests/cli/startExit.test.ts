@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { ENDLESS, createTinyProject, openGate, runKit, startKit, tinySource } from "../kit.ts";
 
 function jobsOf(project: string) {
   return createJobStore(project).list();
@@ -45,6 +45,46 @@ describe("kit start exits", () => {
     expect(await ended).toEqual({ code: null, stdout: "loading\n", stderr: "" });
     // As a shell reports it: 128 + 2.
     expect(child.signalCode).toBe("SIGINT");
+  });
+
+  it("on signals while functions of the project are in a loop, which it names", async () => {
+    const loop = (options: string, signal: NodeJS.Signals) => ({ options, signal });
+    const loops = [
+      loop(`dataset: async function* () { for (;;); },`, "SIGINT"),
+      loop(`dataset: { type: "jsonl", path: "data.jsonl", map() { for (;;); } },`, "SIGTERM"),
+      loop(
+        `callbacks: { onStarted() { for (;;) /^(a+)+$/.test("a".repeat(40) + "b"); } },`,
+        "SIGHUP",
+      ),
+    ];
+    await Promise.all(
+      loops.map(async ({ options, signal }) => {
+        const before = `process.on("${signal}", () => console.log("heard"));`;
+        const project = createTinyProject(tinySource({ options, before }));
+        const { child, printed, ended } = startKit(project, ["start"]);
+        await printed(
+          /^kit: src\/kit\/index\.ts:\d+:\d+ has been running for 10 s without a pause; Ctrl-C ends it at once\.$/m,
+        );
+        child.kill(signal);
+        expect((await ended).stdout).not.toContain("heard");
+        expect(child.signalCode).toBe(signal);
+        expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+      }),
+    );
+  });
+
+  it("hears signals again once a loop of the project has ended", async () => {
+    const options = `${ENDLESS} callbacks: { onStarted() { while (!existsSync("open")); } },`;
+    const project = createTinyProject(
+      tinySource({ options, before: `import { existsSync } from "node:fs";` }),
+    );
+    const { child, printed, ended } = startKit(project, ["start"]);
+    await printed(/without a pause/);
+    openGate(project);
+    await printed(/step +1\//);
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130 });
+    expect(jobsOf(project)).toMatchObject([{ status: "cancelled" }]);
   });
 
   it("with 130 when it is interrupted twice, onCancelled called once", async () => {
