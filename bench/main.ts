@@ -1,5 +1,5 @@
 // `npm run bench`: measures Kit against what the machine allows, and prints a table.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { closeBrowser } from "./browser.ts";
@@ -51,7 +51,11 @@ const report = [
   formatTable(outcomes),
 ].join("\n\n");
 console.log(report);
-if (values.write) writeFileSync(join(ROOT, "bench", "RESULTS.md"), `# Results\n\n${report}\n`);
+if (values.write) {
+  const path = join(ROOT, "bench", "RESULTS.md");
+  const [, models = ""] = readFileSync(path, "utf8").split(/^(?=## Models$)/m);
+  writeFileSync(path, `# Results\n\n${report}\n\n${models}`);
+}
 // Exits even if a failed row has left a handle open.
 process.exit(outcomes.some(({ error }) => error !== undefined) ? 1 : 0);
 
