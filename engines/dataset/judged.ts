@@ -2,7 +2,7 @@ import type { Message, TemplateInput } from "../../protocol/chat.ts";
 import { WholeFloat } from "../../protocol/json.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import type { RowWatch } from "./rowForm.ts";
+import { type RowWatch, withKwargs } from "./rowForm.ts";
 import {
   OTHER_NAMES,
   answerIn,
@@ -14,7 +14,6 @@ import {
   withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
-import { withKwargs } from "./templateKwargs.ts";
 
 /** A question, an answer to it, and whether that is good, whichever form the line has. */
 export interface Judged extends TemplateInput {

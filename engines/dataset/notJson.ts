@@ -1,4 +1,5 @@
 import type { KitError } from "../../protocol/error.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { type JsonProblem, placeIn, problemOfJson } from "../../protocol/jsonProblem.ts";
 import { invalid } from "./tables/tableRow.ts";
 
@@ -37,7 +38,7 @@ export function fileNotJson(
 }
 
 /** What is wrong with a text in a row that is not JSON, as `lineNotJson`: the end of a sentence, and what to do. */
-export function textNotJson(cause: unknown, text: string, expected: string): string {
+function textNotJson(cause: unknown, text: string, expected: string): string {
   const { offset, problem } = problemOf(cause, text, expected);
   const { line, column } = placeIn(text, offset);
   const place = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
@@ -52,4 +53,18 @@ function problemOf(cause: unknown, text: string, expected: string): JsonProblem 
   const { offset, problem } = problemOfJson(text);
   const begins = text.slice(0, offset).trim() === "";
   return { offset, problem: begins ? `${problem} Write ${expected}.` : problem };
+}
+
+/**
+ * A list in a table that has only text is JSON.
+ * @throws KitError `DATASET_INVALID`
+ */
+export function fromJson(value: unknown, where: string, column: string, expected: string): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return parseJson(value);
+  } catch (cause) {
+    const problem = textNotJson(cause, value, `${expected} as JSON`);
+    throw invalid(where, `column ${JSON.stringify(column)} is ${problem}`, cause);
+  }
 }

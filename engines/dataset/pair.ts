@@ -4,6 +4,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { isWhole, sharedLength, splitAt } from "./question.ts";
+import { withKwargs } from "./rowForm.ts";
 import {
   type RowObject,
   OTHER_NAMES,
@@ -16,7 +17,6 @@ import {
   withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
-import { withKwargs } from "./templateKwargs.ts";
 
 /** A question and two answers to it, whichever form the line has. */
 export interface Pair extends TemplateInput {

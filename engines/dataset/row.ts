@@ -1,9 +1,10 @@
 import { type Message, type TemplateInput, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
+import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
-import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { ANSWERS } from "./records/fields.ts";
+import { type RowWatch, withKwargs } from "./rowForm.ts";
 import {
   type RowObject,
   OTHER_NAMES,
@@ -15,7 +16,6 @@ import {
   questionIn,
   withSystemOf,
 } from "./rowObject.ts";
-import { withKwargs } from "./templateKwargs.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -24,7 +24,7 @@ export type Row =
   | { text: string };
 
 /** The forms of a line, for error messages. */
-export const EXPECTED_ROW =
+const EXPECTED_ROW =
   'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
@@ -119,3 +119,33 @@ export const ROW_FORM = withKwargs<Row>({
   rightAnswerOf: (row) => row,
   isText: (row) => "text" in row,
 });
+
+/**
+ * Counts the rows from which a model learns to say nothing. A single one may be meant, but not all.
+ * @param expected the forms of a line, for the error
+ */
+function watchEmptyAnswers<Row extends object>(
+  isEmpty: (row: Row) => boolean,
+  expected: string,
+): RowWatch<Row> {
+  let rows = 0;
+  let empty = 0;
+  let first = "";
+  return {
+    see(row, where) {
+      rows++;
+      if (isEmpty(row) && ++empty === 1) first = where;
+    },
+    tell(name, note) {
+      if (empty === 0) return;
+      if (empty === rows) {
+        throw new KitError(
+          "DATASET_INVALID",
+          `Every row of ${name} has an empty answer or text. Write ${expected} on each line.`,
+        );
+      }
+      const of = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;
+      note(`warning: an empty answer or text in ${of}\n  the first is ${first}`);
+    },
+  };
+}

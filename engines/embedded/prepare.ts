@@ -1,6 +1,6 @@
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import { refuseUrls } from "../dataset/files.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
-import { refuseUrls } from "../dataset/urls.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { PROJECTIONS } from "../families/projections.ts";
 import { assertTargets } from "../lora/adapter.ts";

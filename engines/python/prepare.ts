@@ -1,8 +1,8 @@
 import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
+import { refuseUrls } from "../dataset/files.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
-import { refuseUrls } from "../dataset/urls.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { assertTargets } from "../lora/adapter.ts";
 import { withDefaults } from "../training/defaults.ts";

@@ -3,11 +3,11 @@ import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { keepLeftOut } from "../dataset/leftOut.ts";
+import { keepLeftOut } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
-import type { Hello, SkippedRows, PythonJob, PythonMessage } from "./messages.ts";
+import type { Hello, PythonJob, PythonMessage, SkippedRows } from "./messages.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 

@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
-import { checkUrls } from "../dataset/urls.ts";
+import { checkUrls } from "../dataset/files.ts";
 import { prepareAnywhere } from "../python/prepare.ts";
 import { type Cluster, namedAddress } from "./cluster.ts";
 

@@ -1,8 +1,7 @@
+import { fromJson } from "../notJson.ts";
 import type { RecordForm, RowColumns } from "./fields.ts";
-import { fromJson } from "./fromJson.ts";
-import { CONTENTS, geminiTurns } from "./gemini.ts";
 import { besideIn, besideOf, fieldsIn } from "./parts.ts";
-import { checkMessages, messagesOf } from "./turns.ts";
+import { CONTENTS, checkMessages, geminiTurns, messagesOf } from "./turns.ts";
 
 /** Conversations of ShareGPT and of those who followed it. */
 const CONVERSATIONS = ["conversations", "conversation"];

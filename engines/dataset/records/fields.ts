@@ -49,6 +49,10 @@ export interface RecordForm {
   rowOf(record: Record<string, unknown>, where: string): Record<string, unknown>;
 }
 
+/** What follows a question in Alpaca's and Dolly's columns, and the turns before it. */
+export const CONTEXTS = ["input", "context"];
+export const HISTORY = "history";
+
 export function named(columns: Columns): [field: Field, column: string][] {
   return FIELDS.flatMap((field) => {
     const column = columns[field];

@@ -1,11 +1,8 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../../protocol/system.ts";
-import type { Field } from "./fields.ts";
-import { fromJson } from "./fromJson.ts";
-import { INSTRUCTIONS, instructionOf } from "./gemini.ts";
-import { MAY_BELONG } from "./questions.ts";
-import { toolsOf } from "./tools.ts";
-import { messagesOf, withTypes } from "./turns.ts";
+import { fromJson } from "../notJson.ts";
+import { type Field, CONTEXTS, HISTORY } from "./fields.ts";
+import { INSTRUCTIONS, instructionOf, messagesOf, withTypes } from "./turns.ts";
 
 /** Beside a question, in whichever form. */
 const BESIDE = ["tools", "chat_template_kwargs", ...SYSTEM_KEYS, ...INSTRUCTIONS];
@@ -17,8 +14,9 @@ export function besideOf(names: readonly string[]): string[] {
   return BESIDE.filter((name) => names.includes(name));
 }
 
+/** What belongs to a question, and would be lost with another form. */
 export function lostOf(names: readonly string[], reads: readonly string[]): string[] {
-  return MAY_BELONG.filter((name) => names.includes(name) && !reads.includes(name));
+  return [...CONTEXTS, HISTORY].filter((name) => names.includes(name) && !reads.includes(name));
 }
 
 /** Tools and the system's text as rows of Kit have them. */
@@ -80,3 +78,24 @@ function isJsonList(value: unknown): boolean {
 }
 
 const MESSAGES_TEXT = /^\s*\[\s*\{\s*(["'])(?:role|from|content|value)\1\s*:/;
+
+/**
+ * A row's tools as OpenAI describes them: from JSON text, and where a tool lacks its
+ * `{"type":"function"}` around it.
+ * @returns undefined without any
+ * @throws KitError `DATASET_INVALID` for a text that is not JSON
+ */
+function toolsOf(value: unknown, where: string, column: string): unknown {
+  if (typeof value === "string" && value.trim() === "") return undefined;
+  const read = (one: unknown) => fromJson(one, where, column, "a list of tools");
+  const tools = read(value);
+  return Array.isArray(tools) ? tools.map((tool) => wrapped(read(tool))) : tools;
+}
+
+function wrapped(tool: unknown): unknown {
+  if (!isRecord(tool)) return tool;
+  const { type, ...rest } = tool;
+  if (type !== undefined && type !== null && type !== "function") return tool;
+  if (isRecord(rest["function"])) return type === "function" ? tool : { type: "function", ...rest };
+  return typeof rest["name"] === "string" ? { type: "function", function: rest } : tool;
+}

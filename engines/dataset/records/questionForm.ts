@@ -1,12 +1,7 @@
-import { type RecordForm, type RowColumns, counted } from "./fields.ts";
+import { fromJson } from "../notJson.ts";
+import { invalid } from "../tables/tableRow.ts";
+import { type RecordForm, type RowColumns, CONTEXTS, HISTORY, counted } from "./fields.ts";
 import { besideIn, besideOf, fieldsIn, lostOf } from "./parts.ts";
-import {
-  type QuestionColumns,
-  isAlpaca,
-  questionColumns,
-  questionOf,
-  textOf,
-} from "./questions.ts";
 
 /** A question that is text, by the names of public data. */
 export function questionForm(
@@ -49,4 +44,71 @@ function questionRow(
   const completion = textOf(record[answer], where, answer);
   if (earlier.length === 0) return { prompt, completion };
   return { messages: [...asked, { role: "assistant", content: completion }] };
+}
+
+/** Columns that public data and trainers have questions and answers in. */
+const QUESTIONS = ["instruction", "question", "query", "prompt", "input"];
+const ANSWERS = ["output", "response", "answer", "completion"];
+const INSTRUCTION = "instruction";
+
+/** The columns of a question that is text, and of its answer if they have one. */
+interface QuestionColumns {
+  question: string;
+  /** What follows the question. */
+  contexts: readonly string[];
+  history: string | undefined;
+  answer: string | undefined;
+}
+
+/** Undefined where none or several may be the question. */
+function questionColumns(names: readonly string[]): QuestionColumns | undefined {
+  const isThere = (name: string) => names.includes(name);
+  const hasInstruction = isThere(INSTRUCTION);
+  const contexts = hasInstruction ? CONTEXTS.filter(isThere) : [];
+  const questions = QUESTIONS.filter((name) => isThere(name) && !contexts.includes(name));
+  const answers = ANSWERS.filter(isThere);
+  const [question] = questions;
+  if (question === undefined || questions.length > 1 || answers.length > 1) return undefined;
+  const history = isThere(HISTORY) ? HISTORY : undefined;
+  return { question, contexts, history, answer: answers[0] };
+}
+
+/** Whether the columns are Alpaca's. */
+function isAlpaca({ question, answer }: QuestionColumns): boolean {
+  return question === INSTRUCTION && answer === "output";
+}
+
+/**
+ * A question with what follows it, and the turns before it.
+ * @throws KitError `DATASET_INVALID`
+ */
+function questionOf(
+  record: Record<string, unknown>,
+  { question, contexts, history }: QuestionColumns,
+  where: string,
+): { prompt: string; earlier: object[] } {
+  const parts = [question, ...contexts].map((name) => textOf(record[name] ?? "", where, name));
+  const prompt = parts.filter((part) => part.trim() !== "").join("\n\n");
+  return { prompt, earlier: history === undefined ? [] : earlierTurns(record[history], where) };
+}
+
+/** @throws KitError `DATASET_INVALID` */
+function textOf(value: unknown, where: string, name: string): string {
+  if (typeof value === "string") return value;
+  throw invalid(where, `column ${JSON.stringify(name)} is not text. Write a string in it.`);
+}
+
+/** Pairs of a question and its answer, each learned as LLaMA-Factory does. */
+function earlierTurns(value: unknown, where: string): object[] {
+  const isNone = value === undefined || value === null || value === "";
+  const pairs = isNone ? [] : fromJson(value, where, HISTORY, "a list of [question, answer]");
+  const isPair = (pair: unknown): pair is [string, string] =>
+    Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string");
+  if (!Array.isArray(pairs) || !pairs.every(isPair)) {
+    throw invalid(where, `column "${HISTORY}" is not a list of [question, answer]. Write one.`);
+  }
+  return pairs.flatMap(([question, answer]) => [
+    { role: "user", content: question },
+    { role: "assistant", content: answer },
+  ]);
 }

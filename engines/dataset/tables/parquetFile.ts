@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { AsyncBuffer } from "hyparquet";
+import { type KitError, isKitError, messageOf } from "../../../protocol/error.ts";
 import { openDataFile, readable } from "../dataFile.ts";
 import { HEAD_BYTES } from "../fileKind.ts";
+import { invalid } from "./tableRow.ts";
 
 /** A file whose parts the library reads as it needs them. */
 export interface ParquetFile extends AsyncBuffer {
@@ -46,4 +48,21 @@ export function openParquet(path: string): ParquetFile {
     closeSync(file);
     throw error;
   }
+}
+
+/** @throws KitError `DATASET_INVALID` for whatever the library throws */
+export async function sound<T>(path: string, read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (isKitError(cause)) throw cause;
+    throw damaged(path, cause);
+  }
+}
+
+export function damaged(path: string, cause: unknown): KitError {
+  // What the library trips over says nothing to people.
+  const isSlip = cause instanceof TypeError || cause instanceof RangeError;
+  const why = isSlip ? "its content contradicts itself" : messageOf(cause);
+  return invalid(path, `damaged, or not Parquet (${why}). Save it again.`, cause);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keepLeftOut } from "../../../engines/dataset/leftOut.ts";
+import { keepLeftOut } from "../../../engines/dataset/rowLimit.ts";
 
 const NANO = { layers: 2, heads: 4, width: 64, context: 256 };
 const FOUND = { rows: 9, leftOut: 11, needed: 600, maxLength: undefined, context: 256 };
