@@ -2,7 +2,7 @@ import type { ErrorCode } from "./errorCode.ts";
 
 /** What of a request an error is about. */
 export interface RequestFault {
-  /** The option of `infer`, such as `schema` or `tools[1]`. */
+  /** The option of `infer`, such as `schema` or `tools[1].function.parameters`. */
   option: string;
   /** Whether it is longer than the model's context. */
   isTooLong?: boolean;

@@ -59,8 +59,8 @@ export type InferRequest = (
    */
   chatTemplateKwargs?: TemplateKwargs;
   /**
-   * Leaves out what the model's chat template does not write of messages, such as a system message, as a training
-   * does. Default: false, it is refused.
+   * Leaves out what the model's chat template does not write of messages, such as a system message, or does not
+   * read of `chatTemplateKwargs`, as a training does. Default: false, it is refused.
    */
   lenient?: boolean;
   /** Aborting it rejects the answer with its reason. Default: none. */

@@ -4,12 +4,21 @@ import type { InferRequest } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
-/** @throws KitError `REQUEST_INVALID` for a part of a message that the chat template would leave out without a word */
+/** @throws KitError `REQUEST_INVALID` for what the chat template would leave out without a word: a part of a message, a variable */
 export function refuseUnwritten(
-  { messages = [], lenient }: InferRequest,
-  { isUnwritten }: Pick<Tokenizer, "isUnwritten">,
+  { messages = [], chatTemplateKwargs = {}, lenient }: InferRequest,
+  { isUnwritten, readsVariable }: Pick<Tokenizer, "isUnwritten" | "readsVariable">,
 ): void {
-  for (const [at, message] of lenient ? [] : messages.entries()) {
+  if (lenient) return;
+  for (const [name, value] of Object.entries(chatTemplateKwargs)) {
+    if (asksNothing(value) || readsVariable(name)) continue;
+    throw new KitError(
+      "REQUEST_INVALID",
+      `The model's chat template does not read ${JSON.stringify(name)}. Leave it out, or use a model whose template does.`,
+      { fault: { option: `chatTemplateKwargs.${name}` } },
+    );
+  }
+  for (const [at, message] of messages.entries()) {
     const part = partsOf(asMessage(message), at).find(isUnwritten);
     if (part === undefined) continue;
     const option = `messages[${at}]`;
@@ -19,4 +28,10 @@ export function refuseUnwritten(
       { fault: { option } },
     );
   }
+}
+
+/** Whether a variable's value changes nothing where the template has none, such as `enable_thinking: false`. */
+function asksNothing(value: unknown): boolean {
+  if (typeof value === "object") return Object.keys(value ?? {}).length === 0;
+  return !value || value === "none";
 }

@@ -162,8 +162,9 @@ export function chatTemplates(files: TextFiles): { usual?: string; withTools?: s
 
 /** The template of each conversation. */
 function oneOf(usual: Render, withTools: Render): Render {
-  const render: Render = (conversation, opens) =>
-    (conversation.tools ? withTools : usual)(conversation, opens);
+  const write = (...asked: Parameters<Render>) => (asked[0].tools ? withTools : usual)(...asked);
+  const reads = (variable: string) => usual.reads(variable) || withTools.reads(variable);
+  const render: Render = Object.assign(write, { reads });
   if (!usual.at && !withTools.at) return render;
   const at = (date: Date) => oneOf(usual.at?.(date) ?? usual, withTools.at?.(date) ?? withTools);
   return Object.assign(render, { at });

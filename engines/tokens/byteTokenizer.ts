@@ -28,6 +28,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   callsText: () => undefined,
   markup: plainMarkup(NAMES.map(specialText)),
   isUnwritten: isReasoning,
+  readsVariable: () => false,
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,

@@ -12,6 +12,8 @@ export interface Render {
   (conversation: Conversation, opens?: boolean): string;
   /** The same at another time than that of each rendering; undefined for a template that writes no date. */
   at?: (date: Date) => Render;
+  /** Whether its source has the name of a variable. */
+  reads: (variable: string) => boolean;
 }
 
 /**
@@ -26,11 +28,12 @@ export function createRender(
 ): Render {
   const template = parsed(source, path);
   const knows = (name: string) => source.includes(name);
+  const reads = (name: string) => source.split(/\W+/).includes(name);
   // As DeepSeek's.
   const takesText = knows("arguments is string") || JOINED_ARGUMENTS.test(source);
   const adapted = (message: Message) => adapt(message, knows, takesText);
   const at = (date: Date | undefined): Render =>
-    Object.assign(rendering(date), knows("strftime_now") && { at });
+    Object.assign(rendering(date), { reads }, knows("strftime_now") && { at });
   return at(undefined);
 
   function rendering(date: Date | undefined) {

@@ -177,6 +177,7 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
       limited(request, () => promptTokens(request, style, begun)),
     ...{ bytesOf, dropsSpace, callsText, markup },
     isUnwritten: createUnwritten(render),
+    readsVariable: (name) => render?.reads(name) ?? false,
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

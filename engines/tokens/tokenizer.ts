@@ -48,6 +48,8 @@ export interface Tokenizer {
   markup: Markup;
   /** Whether the chat template leaves a part of messages out without a word. */
   isUnwritten: (part: Part) => boolean;
+  /** Whether the chat template reads a variable. */
+  readsVariable: (name: string) => boolean;
   /** The text of tokens with the specials, for people. */
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */

@@ -86,8 +86,7 @@ export async function askRows(
       return known;
     }
     try {
-      const lenient = request.messages && { lenient: true };
-      const answer = await model.infer({ ...request, ...lenient, signal });
+      const answer = await model.infer({ ...request, lenient: true, signal });
       kept?.keep(request, answer);
       return answer.text;
     } catch (error) {

@@ -154,9 +154,15 @@ const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
 /** @param names of the request's fields, by the options of `infer` */
 function wrongRequest({ message, fault }: KitError, names: Asked["names"] = {}): ApiError {
-  const [option = "", ...place] = fault?.option.split(/(?=\[)/) ?? [];
-  return new ApiError(400, message, {
-    ...(fault && { param: [names[option] ?? option, ...place].join("") }),
+  const { option = "" } = fault ?? {};
+  const begins = (name: string) => /^$|^[.[]/.test(option.slice(name.length));
+  const known = Object.keys(names).filter((name) => option.startsWith(name) && begins(name));
+  const [name = ""] = known.toSorted((a, b) => b.length - a.length);
+  const field = names[name] ?? "";
+  // A sentence may begin with the place.
+  const said = message.startsWith(`${name}: `) ? field + message.slice(name.length) : message;
+  return new ApiError(400, said, {
+    ...(fault && { param: field + option.slice(name.length) }),
     ...(fault?.isTooLong && { code: "context_length_exceeded" }),
   });
 }

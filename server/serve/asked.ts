@@ -31,6 +31,7 @@ export function deliveryOf(body: Body): Omit<Asked, "requests" | "names"> {
   if (options && !isStreamed) {
     throw invalid("stream_options", "Send stream_options only with stream: true.");
   }
+  if (options) refuseUnsupported(options, "stream_options.");
   const includesUsage =
     options !== undefined && booleanOf(options, "include_usage", "stream_options.");
   return { model, isStreamed, includesUsage };

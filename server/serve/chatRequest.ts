@@ -1,21 +1,25 @@
 import {
   type ChatMessage,
   type TemplateKwargs,
-  type Tool,
-  asTools,
-  problemOfKwargs,
-  problemOfMessage,
-  problemOfTools,
+  faultOfKwargs,
+  faultOfMessage,
 } from "../../protocol/chat.ts";
-import type { InferRequest, ToolChoice } from "../../protocol/infer.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
+import { callsOf } from "./calls.ts";
 import { type Body, type NumberRange, booleanOf, fieldOf, numberOf } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
 const KWARGS = "chat_template_kwargs";
+const EFFORT = "reasoning_effort";
+/** The fields by the options of `infer`. */
+const NAMES = {
+  ...{ toolChoice: "tool_choice", chatTemplateKwargs: KWARGS },
+  [`chatTemplateKwargs.${EFFORT}`]: EFFORT,
+};
 const MOST_TOP = 20;
 const TOP: NumberRange = {
   expected: `a whole number from 0 to ${MOST_TOP}`,
@@ -28,11 +32,10 @@ const TOP: NumberRange = {
  */
 export function chatRequest(body: Body): Asked {
   const delivery = deliveryOf(body);
-  const tools = toolsOf(body);
-  const toolChoice = toolChoiceOf(body, tools);
+  const { tools, toolChoice, ...calls } = callsOf(body);
   const { form, names } = heldAnswer(body);
   if (form && (toolChoice === "required" || typeof toolChoice === "object")) {
-    const [field = ""] = Object.values(names);
+    const [field = ""] = Object.values(names)[0]?.split(".") ?? [];
     throw invalid("tool_choice", `Send ${field} or a tool_choice that needs a call, not both.`);
   }
   const request: InferRequest = {
@@ -43,7 +46,7 @@ export function chatRequest(body: Body): Asked {
     ...form,
     ...defined({ logprobs: logprobsOf(body), chatTemplateKwargs: kwargsOf(body) }),
   };
-  return { ...delivery, names: { ...names, toolChoice: "tool_choice" }, requests: [request] };
+  return { ...delivery, names: { ...NAMES, ...names, ...calls.names }, requests: [request] };
 }
 
 function messagesOf(body: Body): ChatMessage[] {
@@ -52,43 +55,27 @@ function messagesOf(body: Body): ChatMessage[] {
     throw invalid("messages", "messages must be a list of at least one message.");
   }
   for (const [at, message] of messages.entries()) {
-    const problem = problemOfMessage(message);
-    if (problem !== undefined) throw invalid(`messages[${at}]`, `messages[${at}] ${problem}.`);
+    const [problem, path] = faultOfMessage(message) ?? [];
+    if (problem !== undefined) {
+      throw invalid(`messages[${at}]${path}`, `messages[${at}] ${problem}.`);
+    }
   }
   return messages as ChatMessage[];
 }
 
 function kwargsOf(body: Body): TemplateKwargs | undefined {
   const kwargs = fieldOf(body, KWARGS);
-  const problem = problemOfKwargs(kwargs);
-  if (problem !== undefined) throw invalid(KWARGS, `${KWARGS} ${problem}.`);
-  return kwargs as TemplateKwargs | undefined;
-}
-
-function toolsOf(body: Body): readonly Tool[] | undefined {
-  const tools = fieldOf(body, "tools");
-  const problem = problemOfTools({ tools });
-  if (problem !== undefined) {
-    const isWrong = (tool: unknown) => problemOfTools({ tools: [tool] }) !== undefined;
-    const at = Array.isArray(tools) ? `[${tools.findIndex(isWrong)}]` : "";
-    throw invalid(`tools${at}`, `${problem}. Send OpenAI's form of a tool.`);
+  const [problem, path] = faultOfKwargs(kwargs) ?? [];
+  if (problem !== undefined) throw invalid(KWARGS + path, `${KWARGS} ${problem}.`);
+  const effort = fieldOf(body, EFFORT);
+  if (effort === undefined) return kwargs as TemplateKwargs | undefined;
+  if (typeof effort !== "string") throw invalid(EFFORT, `${EFFORT} must be a string.`);
+  if (isRecord(kwargs) && Object.hasOwn(kwargs, EFFORT)) {
+    throw invalid(EFFORT, `Send ${EFFORT} or ${KWARGS}.${EFFORT}, not both.`);
   }
-  return asTools(tools);
-}
-
-function toolChoiceOf(body: Body, tools: readonly Tool[] | undefined): ToolChoice | undefined {
-  const choice = fieldOf(body, "tool_choice");
-  if (choice === undefined || choice === "auto" || choice === "none") return tools && choice;
-  if (choice === "required" && tools) return choice;
-  const { type, function: named } = isRecord(choice) ? choice : {};
-  const name = type === "function" && isRecord(named) ? named["name"] : undefined;
-  if (typeof name === "string" && tools?.some((tool) => tool.function.name === name)) {
-    return { name };
-  }
-  throw invalid(
-    "tool_choice",
-    'tool_choice must be "auto", "none" or, beside tools, "required" or {"type":"function","function":{"name":"…"}} with the name of one of them.',
-  );
+  // What Qwen's templates call it.
+  const thinking = effort === "none" && { enable_thinking: false };
+  return { [EFFORT]: effort, ...thinking, ...(kwargs as TemplateKwargs | undefined) };
 }
 
 /** Default: true, as OpenAI's. */

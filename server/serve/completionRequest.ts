@@ -1,11 +1,18 @@
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
-import { type Body, type NumberRange, fieldOf, numberOf } from "./fields.ts";
+import { type Body, type NumberRange, fieldOf, notSupported, numberOf, pathIn } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
 const MOST_TOP = 5;
 const MOST_PROMPTS = 1000;
+/** OpenAI's default. */
+const MAX_TOKENS = 16;
+/** Fields of chat completions alone. */
+const CHAT_FIELDS = [
+  ...["messages", "tools", "tool_choice", "top_logprobs"],
+  ...["reasoning_effort", "chat_template_kwargs"],
+];
 const TOP: NumberRange = {
   expected: `a whole number from 0 to ${MOST_TOP}`,
   holds: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_TOP,
@@ -17,10 +24,12 @@ const TOP: NumberRange = {
  */
 export function completionRequest(body: Body): Asked {
   const delivery = deliveryOf(body);
+  const foreign = CHAT_FIELDS.find((field) => fieldOf(body, field) !== undefined);
+  if (foreign !== undefined) throw notSupported(foreign, "Send it to /v1/chat/completions.");
   const { form, names } = heldAnswer(body);
   const logprobs = numberOf(body, "logprobs", TOP);
   const requests = promptsOf(body).map((prompt) => ({
-    ...{ prompt, raw: true, ...samplingOf(body) },
+    ...{ prompt, raw: true, maxTokens: MAX_TOKENS, ...samplingOf(body) },
     ...{ ...form, ...defined({ logprobs }) },
   }));
   return { ...delivery, names, requests };
@@ -29,10 +38,11 @@ export function completionRequest(body: Body): Asked {
 function promptsOf(body: Body): string[] {
   const given = fieldOf(body, "prompt");
   const prompts: unknown[] = Array.isArray(given) ? given : [given];
-  const isRight = prompts.length > 0 && prompts.length <= MOST_PROMPTS;
-  if (isRight && prompts.every((one) => typeof one === "string")) return prompts;
+  const isText = (one: unknown) => typeof one === "string";
+  const isList = prompts.length > 0 && prompts.length <= MOST_PROMPTS;
+  if (isList && prompts.every(isText)) return prompts;
   throw invalid(
-    "prompt",
+    pathIn("prompt", given, isText),
     `prompt must be a string, or a list of 1 to ${MOST_PROMPTS} strings. Send texts, not tokens.`,
   );
 }

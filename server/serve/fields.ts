@@ -16,6 +16,12 @@ export function booleanOf(body: Body, name: string, parent = ""): boolean {
   throw invalid(parent + name, `${parent}${name} must be true or false.`);
 }
 
+/** A field, or which of its list's elements is the first wrong. */
+export function pathIn(field: string, value: unknown, isRight: (one: unknown) => boolean): string {
+  const at = Array.isArray(value) ? value.findIndex((one) => !isRight(one)) : -1;
+  return at === -1 ? field : `${field}[${at}]`;
+}
+
 export interface NumberRange {
   /** Completes "must be". */
   expected: string;

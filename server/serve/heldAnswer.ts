@@ -2,14 +2,17 @@ import type { JsonSchema } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { invalid } from "./apiError.ts";
-import { type Body, booleanOf, fieldOf, notSupported, recordOf } from "./fields.ts";
+import { type Body, booleanOf, fieldOf, pathIn, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 /** What an answer is held to. */
 type Form = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
 
+/** A form, and the path of the field that says it. */
+type Held = readonly [form: Form, path: string];
+
 /** @returns undefined where it may be any text */
-type Read = (body: Body, field: string, parent?: string) => Form | undefined;
+type Read = (body: Body, field: string, parent?: string) => Held | undefined;
 
 /** Fields that say what an answer is to be: OpenAI's, and those of vLLM, llama.cpp, Ollama and SGLang. */
 const FIELDS: Record<string, Read> = {
@@ -18,7 +21,8 @@ const FIELDS: Record<string, Read> = {
   ...{ guided_json: schemaIn, json_schema: schemaIn },
   ...{ guided_choice: choicesIn, guided_regex: patternIn, regex: patternIn },
   guided_json_object: objectIn,
-  format: (body, field) => (fieldOf(body, field) === "json" ? OBJECT : schemaIn(body, field)),
+  format: (body, field) =>
+    fieldOf(body, field) === "json" ? [OBJECT, field] : schemaIn(body, field),
 };
 /** Those of vLLM's `structured_outputs`. */
 const OUTPUTS: Record<string, Read> = {
@@ -39,19 +43,19 @@ export function heldAnswer(body: Body): { form: Form | undefined; names: Record<
     throw invalid(second.field, `Send ${first.field} or ${second.field}, not both.`);
   }
   if (!first) return { form: undefined, names: {} };
-  const names = Object.keys(first.form).map((option) => [option, first.field] as const);
-  return { form: first.form, names: Object.fromEntries(names) };
+  const [form, path] = first.held;
+  return { form, names: Object.fromEntries(Object.keys(form).map((option) => [option, path])) };
 }
 
 function formsIn(body: Body, fields: Record<string, Read>, parent = "") {
   return Object.entries(fields).flatMap(([field, read]) => {
     const value = fieldOf(body, field);
-    const form = value === undefined || value === "" ? undefined : read(body, field, parent);
-    return form ? [{ field: parent + field, form }] : [];
+    const held = value === undefined || value === "" ? undefined : read(body, field, parent);
+    return held ? [{ field: parent + field, held }] : [];
   });
 }
 
-function formatIn(body: Body, field: string): Form | undefined {
+function formatIn(body: Body, field: string): Held | undefined {
   const format = recordOf(body, field) ?? {};
   const type = fieldOf(format, "type");
   if (type === "text") return undefined;
@@ -62,37 +66,43 @@ function formatIn(body: Body, field: string): Form | undefined {
       `${field}.`,
     );
   if (type !== "json_object" && type !== "json_schema") {
-    throw notSupported(field, "Send its type as text, json_object, json_schema or regex.");
+    throw invalid(
+      `${field}.type`,
+      `${field}.type must be text, json_object, json_schema or regex.`,
+    );
   }
   const described = recordOf(format, "json_schema", `${field}.`);
   // llama.cpp and SGLang have it beside the type, TGI as the value.
-  const schema = [described?.["schema"], format["schema"], format["value"]].find(
-    (one) => one !== undefined && one !== null,
-  );
-  if (isSchema(schema)) return { schema };
-  if (type === "json_object" && schema === undefined) return OBJECT;
+  const sent = {
+    "json_schema.schema": fieldOf(described ?? {}, "schema"),
+    ...{ schema: fieldOf(format, "schema"), value: fieldOf(format, "value") },
+  };
+  const found = Object.entries(sent).find(([, schema]) => schema !== undefined);
+  if (!found && type === "json_object") return [OBJECT, field];
+  const [path, schema] = found ?? [described ? "json_schema.schema" : "json_schema"];
+  if (isSchema(schema)) return [{ schema }, `${field}.${path}`];
   throw invalid(
-    field,
+    `${field}.${path}`,
     'response_format has no JSON Schema. Send it as {"type":"json_schema","json_schema":{"name":"…","schema":{…}}}.',
   );
 }
 
-function outputsIn(body: Body, field: string): Form | undefined {
+function outputsIn(body: Body, field: string): Held | undefined {
   const outputs = recordOf(body, field) ?? {};
   refuseUnsupported(outputs, `${field}.`);
   const [first, second] = formsIn(outputs, OUTPUTS, `${field}.`);
   if (second) throw invalid(second.field, `Send one form alone in ${field}.`);
-  return first?.form;
+  return first?.held;
 }
 
-function objectIn(body: Body, field: string, parent?: string): Form | undefined {
-  return booleanOf(body, field, parent) ? OBJECT : undefined;
+function objectIn(body: Body, field: string, parent = ""): Held | undefined {
+  return booleanOf(body, field, parent) ? [OBJECT, parent + field] : undefined;
 }
 
-function schemaIn(body: Body, field: string, parent = ""): Form {
+function schemaIn(body: Body, field: string, parent = ""): Held {
   const value = fieldOf(body, field);
   const schema = typeof value === "string" ? parsed(value) : value;
-  if (isSchema(schema)) return { schema };
+  if (isSchema(schema)) return [{ schema }, parent + field];
   throw invalid(parent + field, `${parent}${field} must be a JSON Schema, or its text.`);
 }
 
@@ -104,21 +114,23 @@ function parsed(text: string): unknown {
   }
 }
 
-function choicesIn(body: Body, field: string, parent = ""): Form {
+function choicesIn(body: Body, field: string, parent = ""): Held {
   const value = fieldOf(body, field);
   const choices: unknown[] = Array.isArray(value) ? value : [];
-  const isRight = choices.every((one) => typeof one === "string" && one !== "");
+  const isRight = (one: unknown) => typeof one === "string" && one !== "";
   const isList = choices.length > 0 && choices.length <= MOST_CHOICES;
-  if (isRight && isList) return { choices: [...new Set(choices as string[])] };
+  if (isList && choices.every(isRight)) {
+    return [{ choices: [...new Set(choices as string[])] }, parent + field];
+  }
   throw invalid(
-    parent + field,
+    pathIn(parent + field, value, isRight),
     `${parent}${field} must be a list of 1 to ${MOST_CHOICES} texts that are not empty.`,
   );
 }
 
-function patternIn(body: Body, field: string, parent = ""): Form {
+function patternIn(body: Body, field: string, parent = ""): Held {
   const pattern = fieldOf(body, field);
-  if (typeof pattern === "string") return { pattern };
+  if (typeof pattern === "string") return [{ pattern }, parent + field];
   throw invalid(parent + field, `${parent}${field} must be a regular expression.`);
 }
 

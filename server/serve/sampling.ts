@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
 import { invalid } from "./apiError.ts";
-import { type Body, type NumberRange, fieldOf, numberOf } from "./fields.ts";
+import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 
 /** OpenAI's greatest. */
 const MOST_TEMPERATURE = 2;
@@ -50,7 +50,7 @@ function stopOf(body: Body): readonly string[] | undefined {
   const all: unknown[] = Array.isArray(stop) ? stop : [stop];
   if (all.length > MOST_STOPS || !all.every(isStop)) {
     throw invalid(
-      "stop",
+      pathIn("stop", stop, isStop),
       `stop must be a string of 1 to ${LONGEST_STOP} characters, or a list of at most ${MOST_STOPS}.`,
     );
   }

@@ -22,6 +22,8 @@ const NEUTRAL: Record<string, readonly unknown[]> = {
   ...{ max_new_tokens: [], n_predict: [-1], num_predict: [-1], random_seed: [] },
   ...{ enable_thinking: [], think: [], thinking: [], options: [], extra_body: [] },
   ...{ grammar: [], guided_grammar: [], ebnf: [], structural_tag: [] },
+  ...{ verbosity: ["medium"], moderation: [], web_search_options: [], documents: [] },
+  ...{ continuous_usage_stats: [false], return_token_ids: [false] },
   ...{ guided_whitespace_pattern: [], whitespace_pattern: [], disable_any_whitespace: [false] },
 };
 
@@ -32,6 +34,9 @@ const ADVICE: Record<string, string> = {
   n: "Send one request for each answer.",
   echo: "Send false, and add the prompt to the answer yourself.",
   audio: "Send none: answers are texts.",
+  ...{ verbosity: "Ask for it in a message.", moderation: "Moderate the answer yourself." },
+  web_search_options: "Search yourself, and send what you found in a message.",
+  documents: 'Send chat_template_kwargs, such as {"documents":[…]}.',
   ...{ functions: "Send tools and tool_choice instead.", function_call: "Send tool_choice." },
   ...{ stop_token_ids: "Send their texts as stop.", stop_regex: "Send texts as stop." },
   ...{ max_new_tokens: "Send max_tokens.", n_predict: "Send max_tokens." },
@@ -50,13 +55,15 @@ const ADVICE: Record<string, string> = {
 export function refuseUnsupported(body: Body, parent = ""): void {
   for (const [name, neutral] of Object.entries(NEUTRAL)) {
     const value = fieldOf(body, name);
-    if (isEmpty(value) || neutral.some((one) => isDeepStrictEqual(one, value))) continue;
+    if (isEmpty(name, value) || neutral.some((one) => isDeepStrictEqual(one, value))) continue;
     const other = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;
     throw notSupported(parent + name, ADVICE[name] ?? `Leave it out${other}.`);
   }
 }
 
-function isEmpty(value: unknown): boolean {
+function isEmpty(name: string, value: unknown): boolean {
   if (value === undefined || value === "") return true;
+  // Even empty ones ask for a search.
+  if (name === "web_search_options") return false;
   return typeof value === "object" && Object.keys(value as object).length === 0;
 }

@@ -44,7 +44,7 @@ function argumentsGrammar(of: Expressions, parameters: unknown, at: number): Exp
   try {
     return schemaGrammar(of, objectOf(parameters), option);
   } catch (error) {
-    throw atFault(error, { option }, `${option}: `);
+    throw atFault(error, { option: `${option}.function.parameters` }, `${option}: `);
   }
 }
 

@@ -29,7 +29,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
         request.get("chatTemplateKwargs"),
     )
     if not request.get("lenient"):
-        refuse_unwritten(conversation.messages, tokenizer)
+        refuse_unwritten(conversation.messages, conversation.kwargs or {}, tokenizer)
     if tokenizer.chat_template is None:
         if conversation.tools:
             raise without_tools()

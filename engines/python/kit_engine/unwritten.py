@@ -1,5 +1,6 @@
 """Parts of messages that a chat template leaves out, as engines/tokens/unwritten.ts tells them."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,8 +54,17 @@ def parts_at(turn: int, message: Message) -> Iterable[str]:
         yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
 
 
-def refuse_unwritten(messages: list[Message], tokenizer: Any) -> None:
-    """:raises KitError: for a part of a question that the template would leave out"""
+def refuse_unwritten(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
+    """:raises KitError: for a part of a question or a variable that the template would leave out"""
+    read = re.findall(r"\w+", str(tokenizer.chat_template or ""))
+    for name, value in kwargs.items():
+        if value and value != "none" and name not in read:
+            raise KitError(
+                "REQUEST_INVALID",
+                f'The model\'s chat template does not read "{name}". Leave it out, or use a model '
+                "whose template does.",
+                {"option": f"chatTemplateKwargs.{name}"},
+            )
     is_unwritten: Unwritten | None = getattr(tokenizer, "kit_unwritten", None)
     if is_unwritten is None:
         is_unwritten = tokenizer.kit_unwritten = Unwritten(tokenizer)

@@ -14,10 +14,11 @@ function encode(text: string) {
   }));
 }
 
-function render({ messages }: Conversation, opens = false): string {
+function write({ messages }: Conversation, opens = false): string {
   const turns = messages.map(({ role, content }) => `${role}:${content}.`);
   return turns.join("") + (opens ? "assistant:" : "");
 }
+const render = Object.assign(write, { reads: () => false });
 
 /** Which tokens of the only sequence are learned. */
 function learned(messages: Message[]): boolean[] {

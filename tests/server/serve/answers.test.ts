@@ -99,10 +99,10 @@ test("a stream is chunks of one id: the role, each piece, the reason of its end,
 
 test("a stream's usage comes in a last chunk without choices, if it was asked for", async () => {
   const { post } = await serve(told(RESULT));
-  for (const path of ["chat/completions", "completions"]) {
-    const asked = { ...chat("1"), prompt: "1", stream: true };
-    const options = { stream_options: { include_usage: true } };
-    const response = await post(path, { ...asked, ...options });
+  const asked = { "chat/completions": chat("1"), completions: { model: "latest", prompt: "1" } };
+  for (const [path, body] of Object.entries(asked)) {
+    const options = { stream: true, stream_options: { include_usage: true } };
+    const response = await post(path, { ...body, ...options });
     const events = eventsIn(await response.text()) as { usage?: object; choices: object[] }[];
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     expect(events.at(-2)).toMatchObject({ choices: [], usage });
@@ -221,10 +221,12 @@ test.each([
     { option: "messages", isTooLong: true },
     { param: "messages", code: "context_length_exceeded" },
   ],
-  [{ option: "schema" }, { param: "structured_outputs", code: null }],
-  [{ option: "toolChoice" }, { param: "tool_choice", code: null }],
-  [{ option: "tools[1]" }, { param: "tools[1]", code: null }],
-  [undefined, { param: null, code: null }],
+  [{ option: "schema" }, { param: "structured_outputs.json" }],
+  [{ option: "toolChoice" }, { param: "tool_choice" }],
+  [{ option: "tools[1].function.parameters" }, { param: "tools[1].function.parameters" }],
+  [{ option: "chatTemplateKwargs.mood" }, { param: "chat_template_kwargs.mood" }],
+  [{ option: "chatTemplateKwargs.reasoning_effort" }, { param: "reasoning_effort" }],
+  [undefined, { param: null }],
 ] as const)(
   "what the model refuses of a request is the caller's error, with the field's own name: %j",
   async (fault, details) => {
@@ -237,13 +239,26 @@ test.each([
       const response = await post("chat/completions", chat("1", more));
       expect(response.status).toBe(400);
       expect(await apiErrorOf(response)).toEqual({
-        ...{ type: "invalid_request_error", ...details },
+        ...{ type: "invalid_request_error", code: null, ...details },
         message,
       });
     }
     expect(errors).toEqual([]);
   },
 );
+
+test("an error about one of the allowed tools has the place that it has in the request", async () => {
+  const message = 'tools[0]: The "parameters" are wrong.';
+  const fault = { option: "tools[0].function.parameters" };
+  const model = standIn(() => Promise.reject(new KitError("REQUEST_INVALID", message, { fault })));
+  const { post } = await serve(model);
+  const tools = ["a", "b"].map((name) => ({ type: "function", function: { name } }));
+  const tool_choice = { type: "allowed_tools", mode: "auto", tools: tools.slice(1) };
+  const response = await post("chat/completions", chat("1", { tools, tool_choice }));
+  expect(await apiErrorOf(response)).toMatchObject({
+    ...{ message: message.replace("0", "1"), param: "tools[1].function.parameters" },
+  });
+});
 
 test("no prompt of a list is answered where one cannot be, which the error names", async () => {
   const message = "Write a prompt.";

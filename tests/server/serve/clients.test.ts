@@ -130,10 +130,13 @@ describe("the openai package, with nothing changed but baseURL", () => {
     const kwargs = (enable_thinking: boolean) => ({ chat_template_kwargs: { enable_thinking } });
     expect(await tokensOf(kwargs(true))).toBe(plain);
     expect(await tokensOf(kwargs(false))).toBeGreaterThan(plain);
+    expect(await tokensOf({ reasoning_effort: "none" })).toBeGreaterThan(plain);
     for (const [more, param] of [
       [{ top_k: 40 }, "top_k"],
       [{ guided_regex: "(?=a)" }, "guided_regex"],
-      [{ structured_outputs: { json: { not: {} } } }, "structured_outputs"],
+      [{ structured_outputs: { json: { not: {} } } }, "structured_outputs.json"],
+      [{ reasoning_effort: "low" }, "reasoning_effort"],
+      [{ chat_template_kwargs: { mood: "calm" } }, "chat_template_kwargs.mood"],
       [{ messages: [{ role: "system", content: "Be short." }, ...ask("7")] }, "messages[0]"],
     ] as const) {
       const error = await create(more).catch((caught: unknown) => caught);

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type ApiError } from "../../../server/serve/apiError.ts";
 import { chatRequest } from "../../../server/serve/chatRequest.ts";
@@ -8,7 +9,10 @@ const tools = [{ type: "function", function: { name: "look", parameters: { type:
 const chat = (more: object = {}) => chatRequest({ model: "m", messages, ...more });
 const plain = (more: object = {}) => completionRequest({ model: "m", prompt: "1", ...more });
 
-const NAMES = { toolChoice: "tool_choice" };
+const NAMES = {
+  ...{ toolChoice: "tool_choice", chatTemplateKwargs: "chat_template_kwargs" },
+  "chatTemplateKwargs.reasoning_effort": "reasoning_effort",
+};
 
 /** The field that a request is refused for, and the sentence. */
 function refusal(read: () => unknown): [string | undefined, string] {
@@ -81,7 +85,7 @@ describe("a chat completion's request", () => {
     [{ regex: "a+", response_format: { type: "text" } }, { pattern: "a+" }],
   ])("takes the answer's form from the fields of every server: %j", (more, form) => {
     expect(chat(more).requests[0]).toEqual({ messages, ...form });
-    expect(plain(more).requests[0]).toEqual({ prompt: "1", raw: true, ...form });
+    expect(plain(more).requests[0]).toEqual({ prompt: "1", raw: true, maxTokens: 16, ...form });
   });
 
   it("passes variables of the chat template on", () => {
@@ -89,6 +93,35 @@ describe("a chat completion's request", () => {
     expect(chat({ chat_template_kwargs }).requests[0]).toEqual({
       ...{ messages, chatTemplateKwargs: chat_template_kwargs },
     });
+  });
+
+  it.each([
+    ["low", { reasoning_effort: "low" }],
+    ["none", { reasoning_effort: "none", enable_thinking: false }],
+    [null, undefined],
+  ])("passes the effort of reasoning on to the chat template: %j", (reasoning_effort, kwargs) => {
+    expect(chat({ reasoning_effort }).requests[0]?.chatTemplateKwargs).toEqual(kwargs);
+  });
+
+  it.each([
+    [{ mode: "any", tools }, "mode"],
+    [{ mode: "auto" }, "tools"],
+    [{ mode: "auto", tools: [...tools, { name: "find" }] }, "tools[1]"],
+  ])("names what is wrong with the allowed tools: %j", (allowed_tools, path) => {
+    const tool_choice = { type: "allowed_tools", allowed_tools };
+    const [param, sentence] = refusal(() => chat({ tools, tool_choice }));
+    expect(param).toBe(`tool_choice.allowed_tools.${path}`);
+    expect(sentence).toContain(" must be ");
+  });
+
+  const [look, find] = ["look", "find"].map((name) => ({ type: "function", function: { name } }));
+  it.each([
+    { type: "allowed_tools", allowed_tools: { mode: "required", tools: [find] } },
+    { type: "allowed_tools", mode: "required", tools: [{ type: "function", name: "find" }] },
+  ])("shows the model the allowed tools alone: %j", (tool_choice) => {
+    const { requests, names } = chat({ tools: [look, find], tool_choice });
+    expect(requests[0]).toMatchObject({ tools: [find], toolChoice: "required" });
+    expect(names["tools[0]"]).toBe("tools[1]");
   });
 
   it("draws anew each time when it asks for chance without a seed", () => {
@@ -108,7 +141,14 @@ describe("a chat completion's request", () => {
       ...{ stop_token_ids: [], ignore_eos: false, min_tokens: 0, skip_special_tokens: true },
       ...{ guided_json: null, grammar: "", format: "", structured_outputs: null, n_predict: -1 },
       ...{ guided_json_object: false, raw: false, min_length: 0, bad_words_ids: [], lora: [] },
-      ...{ add_generation_prompt: true, chat_template: null, extra_body: {}, echo: false },
+      ...{
+        verbosity: "medium",
+        documents: [],
+        add_generation_prompt: true,
+        chat_template: null,
+        extra_body: {},
+        echo: false,
+      },
     };
     expect(chat(neutral).requests[0]).toEqual({ messages });
   });
@@ -136,10 +176,14 @@ describe("a chat completion's request", () => {
     [{ messages: "1" }, "messages", /^messages must be a list/],
     [
       { messages: [{ role: "me", content: "" }] },
-      "messages[0]",
+      "messages[0].role",
       /^messages\[0\] has the role "me"/,
     ],
-    [{ messages: [{ role: "user", content: image }] }, "messages[0]", /parts of type "text" alone/],
+    [
+      { messages: [{ role: "user", content: image }] },
+      "messages[0].content[0].type",
+      /parts of type "text" alone/,
+    ],
     [{ temperature: -1 }, "temperature", /^temperature must be a number from 0 to 2\.$/],
     [{ temperature: 1e308 }, "temperature", /from 0 to 2/],
     [{ temperature: "1" }, "temperature", /from 0 to 2/],
@@ -159,7 +203,7 @@ describe("a chat completion's request", () => {
     [{ logit_bias: { 7: 1 } }, "logit_bias", /not supported/],
     [{ stop: "" }, "stop", /of 1 to 1000 characters/],
     [{ stop: "a".repeat(1001) }, "stop", /of 1 to 1000 characters/],
-    [{ stop: [1] }, "stop", /^stop must be a string/],
+    [{ stop: ["a", 1] }, "stop[1]", /^stop must be a string/],
     [{ stop: Array.from({ length: 17 }, String) }, "stop", /at most 16/],
     [{ stream: 1 }, "stream", /^stream must be true or false\.$/],
     [{ stream_options: {} }, "stream_options", /only with stream: true/],
@@ -173,15 +217,56 @@ describe("a chat completion's request", () => {
     [{ top_logprobs: 2 }, "top_logprobs", /only with logprobs: true/],
     [{ logprobs: true, top_logprobs: 21 }, "top_logprobs", /whole number from 0 to 20/],
     [{ tools: {} }, "tools", /^"tools" is not a list\. Send OpenAI's form of a tool\.$/],
-    [{ tools: [...tools, { type: "web_search" }] }, "tools[1]", /tools\[1\] is not /],
+    [{ tools: [...tools, { type: "web_search" }] }, "tools[1].type", /tools\[1\] is not /],
     [{ tool_choice: "required" }, "tool_choice", /beside tools/],
     [
       { tools, tool_choice: { type: "function", function: { name: "find" } } },
-      "tool_choice",
+      "tool_choice.function.name",
       /the name of one of them/,
     ],
     [{ tools, tool_choice: { name: "look" } }, "tool_choice", /must be/],
     [{ parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
+    [
+      {
+        messages: [
+          { role: "assistant", tool_calls: [{ function: { name: "a", arguments: "{" } }] },
+        ],
+      },
+      "messages[0].tool_calls[0].function.arguments",
+      /not valid JSON/,
+    ],
+    [
+      { messages: [{ role: "assistant", tool_calls: [{ function: {} }] }] },
+      "messages[0].tool_calls[0].function.name",
+      /has a call that is not/,
+    ],
+    [{ messages: [{ role: "user" }] }, "messages[0].content", /needs a "role"/],
+    [
+      { tools: [{ type: "function", function: {} }] },
+      "tools[0].function.name",
+      /tools\[0\] is not/,
+    ],
+    [
+      { tools: [{ type: "function", function: { name: "a", parameters: [] } }] },
+      "tools[0].function.parameters",
+      /tools\[0\] is not/,
+    ],
+    [
+      { response_format: { type: "json_schema", json_schema: [] } },
+      "response_format.json_schema",
+      /must be an object/,
+    ],
+    [
+      { stream: true, stream_options: { continuous_usage_stats: true } },
+      "stream_options.continuous_usage_stats",
+      /or send false\.$/,
+    ],
+    [{ reasoning_effort: 1 }, "reasoning_effort", /must be a string/],
+    [
+      { reasoning_effort: "low", chat_template_kwargs: { reasoning_effort: "low" } },
+      "reasoning_effort",
+      /not both/,
+    ],
     [{ functions: [{}] }, "functions", /Send tools and tool_choice instead/],
     [{ function_call: "auto" }, "function_call", /Send tool_choice/],
     [{ modalities: ["text", "audio"] }, "modalities", /not supported/],
@@ -189,19 +274,23 @@ describe("a chat completion's request", () => {
     [{ response_format: "json" }, "response_format", /must be an object/],
     [
       { response_format: { type: "xml" } },
-      "response_format",
+      "response_format.type",
       /text, json_object, json_schema or regex/,
     ],
-    [{ response_format: {} }, "response_format", /text, json_object, json_schema or regex/],
-    [{ response_format: { type: "json_schema" } }, "response_format", /has no JSON Schema/],
+    [{ response_format: {} }, "response_format.type", /text, json_object, json_schema or regex/],
+    [
+      { response_format: { type: "json_schema" } },
+      "response_format.json_schema",
+      /has no JSON Schema/,
+    ],
     [
       { response_format: { type: "json_schema", json_schema: { type: "object" } } },
-      "response_format",
+      "response_format.json_schema.schema",
       /^response_format has no JSON Schema\. Send it as \{"type":"json_schema","json_schema":\{"name":"…","schema":/,
     ],
     [
       { response_format: { type: "json_object", schema: "{}" } },
-      "response_format",
+      "response_format.schema",
       /no JSON Schema/,
     ],
     [{ response_format: { type: "regex" } }, "response_format.pattern", /regular expression/],
@@ -212,7 +301,7 @@ describe("a chat completion's request", () => {
     ],
     [{ guided_json: "{" }, "guided_json", /^guided_json must be a JSON Schema, or its text\.$/],
     [{ guided_choice: [] }, "guided_choice", /a list of 1 to 1000 texts that are not empty/],
-    [{ guided_choice: ["a", 1] }, "guided_choice", /a list of 1 to 1000 texts/],
+    [{ guided_choice: ["a", 1] }, "guided_choice[1]", /a list of 1 to 1000 texts/],
     [{ guided_regex: 7 }, "guided_regex", /must be a regular expression/],
     [{ regex: "a", guided_json: {} }, "regex", /^Send guided_json or regex, not both\.$/],
     [{ structured_outputs: { json: 1 } }, "structured_outputs.json", /must be a JSON Schema/],
@@ -233,13 +322,13 @@ describe("a chat completion's request", () => {
     [{ guided_grammar: "root" }, "guided_grammar", /Send the form as response_format/],
     [
       { chat_template_kwargs: { documents: ["a"] } },
-      "chat_template_kwargs",
+      "chat_template_kwargs.documents",
       /"documents" that are not a list of/,
     ],
     [{ chat_template_kwargs: [] }, "chat_template_kwargs", /must be an object, such as/],
     [
       { chat_template_kwargs: { add_generation_prompt: false } },
-      "chat_template_kwargs",
+      "chat_template_kwargs.add_generation_prompt",
       /^chat_template_kwargs has "add_generation_prompt", which is no variable of a chat template\.$/,
     ],
     [{ top_k: 40 }, "top_k", /^top_k is not supported\. Leave it out, or send -1\.$/],
@@ -293,8 +382,8 @@ describe("a plain completion's request", () => {
       requests: [{ prompt: "1", raw: true, logprobs: 3, maxTokens: 2 }],
     });
     expect(plain({ prompt: ["a", "b"] }).requests).toEqual([
-      { prompt: "a", raw: true },
-      { prompt: "b", raw: true },
+      { prompt: "a", raw: true, maxTokens: 16 },
+      { prompt: "b", raw: true, maxTokens: 16 },
     ]);
     const drawn = plain({ prompt: ["a", "a"], temperature: 1 }).requests;
     expect(drawn[0]?.seed).not.toBe(drawn[1]?.seed);
@@ -308,13 +397,58 @@ describe("a plain completion's request", () => {
     [{ logprobs: true }, "logprobs", /from 0 to 5/],
     [{ prompt: [] }, "prompt", /a list of 1 to 1000 strings/],
     [{ prompt: Array.from({ length: 1001 }, String) }, "prompt", /a list of 1 to 1000 strings/],
-    [{ prompt: [1, 2] }, "prompt", /Send texts, not tokens\.$/],
-    [{ prompt: [["a"]] }, "prompt", /must be a string/],
+    [{ prompt: ["a", 2] }, "prompt[1]", /Send texts, not tokens\.$/],
+    [{ prompt: [["a"]] }, "prompt[0]", /must be a string/],
     [{ prompt: undefined }, "prompt", /must be a string/],
     [{ n: 3 }, "n", /not supported/],
+    [{ tools }, "tools", /^tools is not supported\. Send it to \/v1\/chat\/completions\.$/],
   ])("is refused with the field's name: %j", (more, param, message) => {
     const [found, sentence] = refusal(() => plain(more));
     expect(found).toBe(param);
     expect(sentence).toMatch(message);
   });
+});
+
+describe("what the openai package sends", () => {
+  const READ = [
+    ...["messages", "model", "logprobs", "max_completion_tokens", "max_tokens", "prompt", "seed"],
+    ...["parallel_tool_calls", "reasoning_effort", "response_format", "stop", "stream", "tools"],
+    ...["stream_options", "temperature", "tool_choice", "top_logprobs", "top_p"],
+  ];
+  /** They are for OpenAI's books, its speed and its price, and change no answer. */
+  const IGNORED = [
+    ...["metadata", "prediction", "prompt_cache_key", "prompt_cache_options", "store", "user"],
+    ...["prompt_cache_retention", "safety_identifier", "service_tier"],
+  ];
+  const REFUSED = {
+    ...{ audio: { voice: "a" }, frequency_penalty: 1, function_call: "auto", functions: [{}] },
+    ...{ logit_bias: { 7: 1 }, modalities: ["audio"], moderation: { model: "a" }, n: 2 },
+    ...{ presence_penalty: 1, verbosity: "low", web_search_options: {} },
+    ...{ best_of: 2, echo: true, suffix: "a" },
+  };
+
+  it("is read, ignored or refused, field by field", () => {
+    const fieldsIn = (file: string, name: string) => {
+      const source = readFileSync(`node_modules/openai/resources/${file}.d.ts`, "utf8");
+      const [, body = ""] = source.split(`interface ${name} {`);
+      const [fields = ""] = body.split("\n}");
+      return [...fields.matchAll(/^    (\w+)\??:/gm)].map(([, field]) => field!);
+    };
+    const sent = new Set([
+      ...fieldsIn("chat/completions/completions", "ChatCompletionCreateParamsBase"),
+      ...fieldsIn("completions", "CompletionCreateParamsBase"),
+    ]);
+    expect([...sent].sort()).toEqual([...READ, ...IGNORED, ...Object.keys(REFUSED)].sort());
+  });
+
+  it.each(Object.entries(REFUSED))(
+    "is refused where it would change the answer: %s",
+    (name, value) => {
+      for (const read of [chat, plain]) {
+        const [param, sentence] = refusal(() => read({ [name]: value }));
+        expect(param).toBe(name);
+        expect(sentence).toContain(`${name} is not supported.`);
+      }
+    },
+  );
 });

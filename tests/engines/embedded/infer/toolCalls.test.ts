@@ -118,7 +118,7 @@ test("an error of a tool says which one", async () => {
       const error = await model
         .infer({ ...ASKED, tools, toolChoice })
         .catch((caught: unknown) => caught);
-      expect(error).toMatchObject({ fault: { option: "tools[1]" } });
+      expect(error).toMatchObject({ fault: { option: "tools[1].function.parameters" } });
       expect((error as Error).message).toMatch(message);
     }
     const found = await model.infer({ ...ASKED, tools, toolChoice: { name: "find_book" } });

@@ -1,0 +1,73 @@
+import { type Tool, asTools, faultOfTools } from "../../protocol/chat.ts";
+import type { ToolChoice } from "../../protocol/infer.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { invalid } from "./apiError.ts";
+import { type Body, fieldOf } from "./fields.ts";
+
+/** What an answer may call. */
+interface Calls {
+  tools?: readonly Tool[] | undefined;
+  toolChoice?: ToolChoice | undefined;
+  /** The fields of the request by the options of `infer`, where both differ. */
+  names?: Record<string, string>;
+}
+
+/** @throws ApiError 400 naming the field that is wrong */
+export function callsOf(body: Body): Calls {
+  const tools = toolsOf(body);
+  const choice = fieldOf(body, "tool_choice");
+  if (choice === undefined || choice === "auto" || choice === "none") {
+    return { tools, toolChoice: tools && choice };
+  }
+  if (choice === "required" && tools) return { tools, toolChoice: choice };
+  if (isRecord(choice) && choice["type"] === "allowed_tools") return allowed(choice, tools);
+  const name = isRecord(choice) && choice["type"] === "function" ? nameIn(choice) : undefined;
+  if (name !== undefined && indexOf(name, tools) >= 0) return { tools, toolChoice: { name } };
+  throw invalid(
+    name === undefined ? "tool_choice" : "tool_choice.function.name",
+    'tool_choice must be "auto", "none" or, beside tools, "required" or {"type":"function","function":{"name":"…"}} with the name of one of them.',
+  );
+}
+
+function toolsOf(body: Body): readonly Tool[] | undefined {
+  const tools = fieldOf(body, "tools");
+  const fault = faultOfTools({ tools });
+  if (fault) throw invalid(fault[1], `${fault[0]}. Send OpenAI's form of a tool.`);
+  return asTools(tools);
+}
+
+/** Those of `allowed_tools`, alone: a model calls no tool that it does not see. */
+function allowed(choice: Body, tools: readonly Tool[] | undefined): Calls {
+  const nested = fieldOf(choice, "allowed_tools");
+  const place = nested === undefined ? "tool_choice" : "tool_choice.allowed_tools";
+  const { mode, tools: listed } = isRecord(nested) ? nested : choice;
+  if (mode !== "auto" && mode !== "required") {
+    throw invalid(`${place}.mode`, `${place}.mode must be "auto" or "required".`);
+  }
+  const given: unknown[] = Array.isArray(listed) ? listed : [];
+  const kept = given.map((one) => indexOf(nameIn(one), tools));
+  if (!tools || kept.length === 0 || kept.includes(-1)) {
+    const wrong = kept.indexOf(-1);
+    throw invalid(
+      `${place}.tools${wrong === -1 ? "" : `[${wrong}]`}`,
+      `${place}.tools must be a list of {"type":"function","function":{"name":"…"}} with names of tools.`,
+    );
+  }
+  const all = tools.flatMap((tool, at) => (kept.includes(at) ? [{ tool, at }] : []));
+  const names = all.map(({ at }, i) => [`tools[${i}]`, `tools[${at}]`] as const);
+  return {
+    ...{ tools: all.map(({ tool }) => tool), toolChoice: mode },
+    names: Object.fromEntries(names),
+  };
+}
+
+/** OpenAI's Responses have it beside the type. */
+function nameIn(one: unknown): string | undefined {
+  if (!isRecord(one)) return undefined;
+  const { name } = isRecord(one["function"]) ? one["function"] : one;
+  return typeof name === "string" ? name : undefined;
+}
+
+function indexOf(name: string | undefined, tools: readonly Tool[] = []): number {
+  return tools.findIndex((tool) => tool.function.name === name);
+}
