@@ -9,6 +9,11 @@ import {
   storedRecordPath,
 } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { isArtifact } from "../protocol/engineReport.ts";
+import type { Artifact } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
+import { findNewest } from "./log/read.ts";
+import { logPath } from "./paths.ts";
 
 /** Whether an artifact's files are only where its record says. */
 export function isRemoteArtifact(artifact: string): boolean {
@@ -59,4 +64,14 @@ export function checkpointSteps(artifacts: string): number[] {
   if (!existsSync(artifacts)) return [];
   const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);
   return [...new Set(steps)].toSorted((a, b) => a - b);
+}
+
+/** The artifact that is a completed job's result; undefined for any other job. */
+export function readResult(directory: string): Artifact | undefined {
+  const end = findNewest(logPath(directory), (record) =>
+    record.event === "training.completed" ? record : undefined,
+  )?.found;
+  const { artifacts } = isRecord(end?.data) ? end.data : {};
+  const last: unknown = Array.isArray(artifacts) ? artifacts.at(-1) : undefined;
+  return isArtifact(last) ? last : undefined;
 }

@@ -3,10 +3,10 @@ import type { Job } from "../protocol/job.ts";
 import { createJobFiles } from "./jobFile.ts";
 import { leasePath } from "./lease.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
-import { createLogEnds } from "./logEnd.ts";
+import { type Newest, findNewest } from "./log/read.ts";
 import { logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
-import { type DerivedStatus, liveStatus } from "./status.ts";
+import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
 
 /** A job as it stands: the list's entry and, for a failed job, the sentence that says why. */
 export interface JobState {
@@ -24,6 +24,12 @@ export interface Proof {
 interface ProvenStatus extends DerivedStatus {
   /** Undefined while the status can change by itself, as a silent owner's job can heal. */
   proof?: Proof;
+}
+
+/** The end of a job's log, with how the job ended. */
+interface LogEnd extends Omit<Newest<DerivedStatus>, "stamp"> {
+  /** Empty for a missing log, undefined for an unreadable one. */
+  stamp: string | undefined;
 }
 
 export interface ReadJob extends JobState {
@@ -45,16 +51,29 @@ export interface JobReader {
 /** @param root the folder of all jobs */
 export function createJobReader(root: string, leases: LeaseWatch): JobReader {
   const files = createJobFiles();
-  const logEnds = createLogEnds();
+  /** The ends of unfinished jobs' logs, by path. */
+  const ends = new Map<string, Newest<DerivedStatus>>();
+
+  /** Rereads a log only when it has changed. */
+  function endOf(path: string): LogEnd {
+    const known = ends.get(path);
+    if (known && known.stamp === stampAt(path)) return known;
+    const end = findNewest(path, finalStatus);
+    // Only a log that isn't there stays the same as long as its stamp does.
+    if (!end) return { hasRecords: false, stamp: statsOf(path) ? undefined : "" };
+    // Also one without a record, so that a large one is not read each time.
+    if (!end.found) ends.set(path, end);
+    return end;
+  }
 
   function statusOf(id: string, directory: string): ProvenStatus {
     const path = logPath(directory);
-    let end = logEnds.read(path);
-    if (!end.final) {
+    let end = endOf(path);
+    if (!end.found) {
       const owner = leases.check(id, directory);
       // The owner may have written its last event and exited between the two reads.
-      if (owner.lease !== "held") end = logEnds.read(path);
-      if (!end.final) {
+      if (owner.lease !== "held") end = endOf(path);
+      if (!end.found) {
         const isAway = owner.lease !== "held" && runsRemotely(directory);
         const heard = isAway ? statsOf(path)?.mtime : undefined;
         const status = liveStatus(end.hasRecords || owner.hasTurn, owner.lease, heard);
@@ -62,8 +81,8 @@ export function createJobReader(root: string, leases: LeaseWatch): JobReader {
       }
     }
     leases.forget(id);
-    logEnds.forget(path);
-    return { ...end.final, proof: end.stamp === undefined ? undefined : { log: end.stamp } };
+    ends.delete(path);
+    return { ...end.found, proof: end.stamp === undefined ? undefined : { log: end.stamp } };
   }
 
   return {
@@ -87,7 +106,7 @@ export function createJobReader(root: string, leases: LeaseWatch): JobReader {
       const directory = `${root}/${id}`;
       leases.forget(id);
       files.forget(directory);
-      logEnds.forget(logPath(directory));
+      ends.delete(logPath(directory));
     },
   };
 }

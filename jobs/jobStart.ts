@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../protocol/isRecord.ts";
 import { readJobConfig } from "./jobFile.ts";
-import { readFirstRecord } from "./logHead.ts";
+import { findFirst } from "./log/read.ts";
 import { logPath } from "./paths.ts";
 
 /** A job's start, as the Kit version that ran it wrote it; empty for what is missing. */
@@ -12,7 +12,7 @@ export interface JobStart {
 }
 
 export function readJobStart(directory: string): JobStart {
-  const { data } = readFirstRecord(logPath(directory), "training.started") ?? {};
+  const { data } = findFirst(logPath(directory), "training.started") ?? {};
   const started = isRecord(data) ? data : {};
   return { config: readJobConfig(directory) ?? {}, started };
 }

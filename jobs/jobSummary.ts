@@ -8,8 +8,8 @@ import {
   numbersIn,
 } from "../protocol/progress.ts";
 import { readJobStart, resumedFrom } from "./jobStart.ts";
+import { readLog } from "./log/read.ts";
 import { jobsPath } from "./paths.ts";
-import { readWholeLog } from "./wholeLog.ts";
 
 /** A figure's last value, and its best with the step where it was first reached. */
 export interface LossSummary {
@@ -51,7 +51,7 @@ export function summarizeJob(project: string, job: Job): JobSummary {
   const { rows, evalRows } = numbersIn(start.started);
   let progress: Progress = NO_PROGRESS;
   let [loss, evalLoss]: (LossSummary | undefined)[] = [];
-  for (const { event, data, time = "" } of readWholeLog(directory)) {
+  for (const { event, data, time = "" } of readLog(directory)) {
     progress = advance(progress, { event, data, at: Date.parse(time) });
     if (event !== "training.log") continue;
     const found = numbersIn(data);

@@ -12,7 +12,7 @@ import { watchCancelRequest } from "./cancelRequest.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type JobLease, type Lease, holdLease } from "./lease.ts";
-import { type LogWriter, openLog } from "./log.ts";
+import { type LogWriter, openLog } from "./log/write.ts";
 import { jobsPath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, writeRemoteLocation } from "./remoteLocation.ts";
 

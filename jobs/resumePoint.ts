@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import { type Job, isFinal } from "../protocol/job.ts";
 import { checkpointSteps, refuseLinkedArtifacts } from "./artifactFiles.ts";
-import { hasBegun, readJobStart, resumedFrom } from "./jobStart.ts";
+import { type JobStart, hasBegun, readJobStart, resumedFrom } from "./jobStart.ts";
 import { leaseOwner } from "./lease.ts";
 import { isProvenAlive } from "./leaseWatch.ts";
+import { readLog } from "./log/read.ts";
 import { jobsPath } from "./paths.ts";
-import { savedSteps } from "./savedSteps.ts";
 import { createJobStore } from "./store.ts";
 
 /** A checkpoint of a job that did not end. */
@@ -30,7 +31,8 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
   for (const job of createJobStore(project).list()) {
     if (job.name !== name || !isFinal(job.status)) continue;
     const directory = join(jobsPath(project), job.id);
-    const from = resumedFrom(readJobStart(directory));
+    const start = readJobStart(directory);
+    const from = resumedFrom(start);
     if (job.status === "completed" || ended.has(job.id)) {
       if (from) ended.add(from.id);
       continue;
@@ -39,7 +41,7 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
     // Of a job that went on from another, an earlier one is that job's best, which was copied.
     const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
     if (own.length === 0) continue;
-    const found = own.filter(savedSteps(directory)).map((step) => {
+    const found = own.filter(savedSteps(directory, start)).map((step) => {
       const checkpoint = join(artifacts, checkpointFolder(step));
       return { jobId: job.id, directory, step, checkpoint };
     });
@@ -48,6 +50,22 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
     return found.toReversed();
   }
   return [];
+}
+
+/**
+ * Returns a test for steps whose checkpoint the job can have saved: those in its log, and later ones, because
+ * the job may have died between saving and logging.
+ */
+function savedSteps(directory: string, { started }: JobStart): (step: number) => boolean {
+  const max = typeof started.maxSteps === "number" ? started.maxSteps : Infinity;
+  const logged = new Set<unknown>();
+  let newest = 0;
+  for (const { event, data } of readLog(directory)) {
+    if (event !== "checkpoint.saved" || !isRecord(data)) continue;
+    logged.add(data["step"]);
+    newest = Math.max(newest, Number(data["step"]));
+  }
+  return (step) => logged.has(step) || (step > newest && step <= max);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import { type LeaseState, SILENCE_MS } from "./leaseWatch.ts";
-import type { LogRecord } from "./log.ts";
+import type { LogRecord } from "./log/lines.ts";
 
 export const OWNER_GONE =
   "The training process died (killed, or out of memory?). To go on from its last checkpoint, if it saved one, run npx kit start --resume.";
@@ -12,13 +12,12 @@ export interface DerivedStatus extends Pick<Job, "status" | "lastHeardAt"> {
   error?: string;
 }
 
-/** The status by the log's last final event; undefined while it has none. */
-export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
-  const last = records.filter(isFinalEvent).at(-1);
-  if (!last) return undefined;
-  const status = FINAL_STATUS[last.event];
-  if (last.event !== "training.failed") return { status };
-  return { status, error: (last.data as { error?: string } | undefined)?.error };
+/** The status by a final event; undefined for any other. */
+export function finalStatus(record: LogRecord): DerivedStatus | undefined {
+  if (!isFinalEvent(record)) return undefined;
+  const status = FINAL_STATUS[record.event];
+  if (record.event !== "training.failed") return { status };
+  return { status, error: (record.data as { error?: string } | undefined)?.error };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type FollowOptions, tailFile } from "../disk/follow.ts";
-import { type PlacedRecord, createLineCutter, recordsIn } from "../jobs/log.ts";
+import { type PlacedRecord, createLineCutter, recordsIn } from "../jobs/log/lines.ts";
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
 export async function* followLog(
@@ -9,7 +9,7 @@ export async function* followLog(
   const cut = createLineCutter(options.from);
   for await (const chunk of tailFile(path, options)) {
     const lines = cut(chunk);
-    const records = lines ? recordsIn(lines) : [];
+    const records = lines ? [...recordsIn(lines)] : [];
     if (records.length > 0) yield records;
   }
 }

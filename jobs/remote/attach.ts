@@ -11,11 +11,11 @@ import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { refuseLinkedArtifacts } from "../artifactFiles.ts";
 import { readEngineName, readJobConfig } from "../jobFile.ts";
+import { readLog } from "../log/read.ts";
 import type { OwnedJob } from "../ownedJob.ts";
 import { jobsPath } from "../paths.ts";
 import { type RemoteLocationRecord, readRemoteLocation } from "../remoteLocation.ts";
 import type { ResumePoint } from "../resumePoint.ts";
-import { readWholeLog } from "../wholeLog.ts";
 import { damagedJob, takeJob } from "./takeJob.ts";
 
 /** What an earlier process has recorded of a job that goes on remotely. */
@@ -82,7 +82,7 @@ export function historyOf(directory: string): JobHistory {
 
 /** Of the engine, each as it reported it; an event has one record. */
 function eventsOf(directory: string): PastEvent[] {
-  const records = [...readWholeLog(directory)].filter(
+  const records = [...readLog(directory)].filter(
     (record) => record.event !== EVALUATING && !isFinalEvent(record),
   );
   return records.map(({ event, data, time = "" }) => {

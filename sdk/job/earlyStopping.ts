@@ -1,4 +1,4 @@
-import type { MeasuringEvent } from "../../jobs/evaluations.ts";
+import type { MeasuringEvent } from "../../jobs/figures.ts";
 import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";

@@ -1,9 +1,13 @@
 import { basename, dirname, join } from "node:path";
-import { checkpointSteps, isKept, refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
+import {
+  checkpointSteps,
+  isKept,
+  readResult,
+  refuseLinkedArtifacts,
+} from "../../jobs/artifactFiles.ts";
 import { isJobDirectory } from "../../jobs/jobFile.ts";
 import { createJobReader } from "../../jobs/jobReader.ts";
 import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
-import { readResult } from "../../jobs/result.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isFinal } from "../../protocol/job.ts";

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { copyArtifact } from "../../jobs/copyArtifact.ts";
-import { type MeasuringEvent, readEvaluations } from "../../jobs/evaluations.ts";
+import { type MeasuringEvent, readEvaluations } from "../../jobs/figures.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";

@@ -1,8 +1,7 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import { type MeasuringEvent, keyOf } from "../../jobs/evaluations.ts";
-import { readLosses } from "../../jobs/losses.ts";
+import { type MeasuringEvent, keyOf, readLosses } from "../../jobs/figures.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
@@ -84,7 +83,10 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
     const { started, evaluations } = inherit(from, config, data, note);
     step = from.step;
-    losses = [...readLosses(from.directory, from.jobId, from.step)].reduce(addLoss, NO_LOSSES);
+    losses = [...readLosses(dirname(from.directory), from.jobId, from.step)].reduce(
+      addLoss,
+      NO_LOSSES,
+    );
     const known = new Set(evaluations.map(keyOf));
     const since = measuredSince.filter(
       (event) => event.data.step <= from.step && !known.has(keyOf(event)),

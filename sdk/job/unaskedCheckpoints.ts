@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import { readEvaluations } from "../../jobs/evaluations.ts";
+import { readEvaluations } from "../../jobs/figures.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { EVALUATED } from "../../protocol/event.ts";

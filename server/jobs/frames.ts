@@ -1,4 +1,4 @@
-import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
+import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log/lines.ts";
 import { PAGE_EVENTS, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
@@ -22,7 +22,7 @@ const timed: Made = new WeakMap();
 /** As {@link framesOf}, but once for each buffer. */
 export function sharedFrames(lines: LogLines, withTimes: boolean): FramePart | undefined {
   const made = withTimes ? timed : plain;
-  if (!made.has(lines.bytes)) made.set(lines.bytes, framesOf(recordsIn(lines), withTimes));
+  if (!made.has(lines.bytes)) made.set(lines.bytes, framesOf([...recordsIn(lines)], withTimes));
   return made.get(lines.bytes);
 }
 

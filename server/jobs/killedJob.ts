@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Owner, ownerState } from "../../disk/owner.ts";
 import { leaseOwner } from "../../jobs/lease.ts";
-import { openLog } from "../../jobs/log.ts";
-import { readLogTail } from "../../jobs/logTail.ts";
+import { findNewest } from "../../jobs/log/read.ts";
+import { openLog } from "../../jobs/log/write.ts";
 import { runsRemotely } from "../../jobs/remoteLocation.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -48,6 +48,7 @@ function cancel(path: string): void {
 }
 
 function lastStep(path: string): number {
-  const steps = readLogTail(path).map(({ data }) => (isRecord(data) ? data.step : undefined));
-  return steps.findLast((step) => typeof step === "number") ?? 0;
+  const stepOf = (data: unknown) =>
+    isRecord(data) && typeof data.step === "number" ? data.step : undefined;
+  return findNewest(path, ({ data }) => stepOf(data))?.found ?? 0;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readLogTail } from "../../jobs/logTail.ts";
+import { readLog } from "../../jobs/log/read.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
 import { processesIn, signalAll } from "../process.ts";
@@ -25,8 +25,8 @@ function createEndlessProject(source: string): string {
 function jobIn(project: string) {
   const store = createJobStore(project);
   const [job] = store.list();
-  const tail = job ? readLogTail(store.logPath(job.id)) : [];
-  const steps = tail.map(({ data }) => (data as { step?: number }).step ?? 0);
+  const records = job ? [...readLog(dirname(store.logPath(job.id)))] : [];
+  const steps = records.map(({ data }) => (data as { step?: number }).step ?? 0);
   return { status: job?.status, step: Math.max(0, ...steps) };
 }
 

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { readLog } from "../../jobs/log/read.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { readWholeLog } from "../../jobs/wholeLog.ts";
 import { emptyDisk, fillDisk, makeReadOnly, mountDisk } from "../disk.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { ENDLESS, createTinyProject, remoteSource, runKit, startKit, tinySource } from "../kit.ts";
@@ -93,7 +93,7 @@ test("a disk that becomes full lets a job elsewhere go on, whose events come onc
   far.train(200);
   harm.also((await runKit(project, ["attach", id])).code, 0);
   harm.also(jobs.get(id)?.job.status, "completed");
-  const logs = [...readWholeLog(dirname(jobs.logPath(id)))].filter(
+  const logs = [...readLog(dirname(jobs.logPath(id)))].filter(
     ({ event }) => event === "training.log",
   );
   const steps = logs.map(({ data }) => (data as { step: number }).step);

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readLog } from "../../jobs/log/read.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { readWholeLog } from "../../jobs/wholeLog.ts";
 import { emptyDisk, fillDisk, mountDisk } from "../disk.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { sayTo, startServe, streamFrom } from "../serveCommand.ts";
@@ -91,7 +91,7 @@ test("a training beside it changes no answer, and no loss of the training", asyn
   const logOf = () => {
     const store = createJobStore(project);
     const [job] = store.list();
-    const losses = [...readWholeLog(join(project, ".kit/jobs", job?.id ?? ""))]
+    const losses = [...readLog(join(project, ".kit/jobs", job?.id ?? ""))]
       .filter(({ event }) => event === "training.log")
       .map(({ data }) => (data as { loss: number }).loss);
     return { status: job?.status, losses };

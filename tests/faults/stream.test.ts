@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, onTestFinished, test } from "vitest";
-import { isRecordBoundary } from "../../jobs/logTail.ts";
+import { isRecordBoundary } from "../../jobs/log/read.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
 import { COMPLETED, CONFIG, STARTED, createJob, logOf, logged } from "../jobs.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LogRecord } from "../../jobs/log.ts";
+import type { LogRecord } from "../../jobs/log/lines.ts";
 import { OWNER_GONE, OWNER_SILENT, finalStatus, liveStatus } from "../../jobs/status.ts";
 
 function record(event: string, data: unknown = {}): LogRecord {
@@ -7,15 +7,14 @@ function record(event: string, data: unknown = {}): LogRecord {
 }
 
 test("a job without a last event is unfinished, whatever else its log holds", () => {
-  expect(finalStatus([])).toBeUndefined();
-  const events = ["training.started", "training.log", "checkpoint.saved", "end", "toString"];
-  expect(finalStatus(events.map((event) => record(event)))).toBeUndefined();
+  for (const event of ["training.started", "training.log", "checkpoint.saved", "end", "toString"])
+    expect(finalStatus(record(event))).toBeUndefined();
 });
 
 test.each([null, undefined, {}, 7, { error: "No rows." }])(
   "a failed job is failed, whatever its last event says of why: %j",
   (data) => {
-    expect(finalStatus([record("training.failed", data)])?.status).toBe("failed");
+    expect(finalStatus(record("training.failed", data))?.status).toBe("failed");
   },
 );
 

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createLineCutter } from "../../jobs/log.ts";
+import { createLineCutter } from "../../jobs/log/lines.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { STARTED, appendRaw, createJob, logOf } from "../jobs.ts";
 import { createProject } from "../project.ts";

@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOwner } from "../../disk/owner.ts";
-import { openLog } from "../../jobs/log.ts";
+import { openLog } from "../../jobs/log/write.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { HISTORY, THINNED } from "../../protocol/http.ts";

@@ -1,14 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type PlacedRecord, openLog } from "../../jobs/log.ts";
-import { isRecordBoundary, readLogTail } from "../../jobs/logTail.ts";
-import { followLog } from "../followLog.ts";
-import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
-import { disableWatch } from "../noWatch.ts";
-import { spawnModule } from "../process.ts";
-import { createProject } from "../project.ts";
+import type { PlacedRecord } from "../../../jobs/log/lines.ts";
+import { findNewest, isRecordBoundary, readLog } from "../../../jobs/log/read.ts";
+import { openLog } from "../../../jobs/log/write.ts";
+import { followLog } from "../../followLog.ts";
+import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged, recordEnds } from "../../jobs.ts";
+import { disableWatch } from "../../noWatch.ts";
+import { spawnModule } from "../../process.ts";
+import { createProject } from "../../project.ts";
 
 function logFile(): string {
   return join(createProject(), "events.ndjson");
@@ -27,6 +28,13 @@ async function readAll(path: string, from = 0): Promise<PlacedRecord[]> {
 
 async function readSteps(path: string, from = 0): Promise<unknown[]> {
   return (await readAll(path, from)).map(({ record }) => (record.data as { step: number }).step);
+}
+
+/** The events at a log's end, newest first. */
+function newestOf(path: string): string[] {
+  const events: string[] = [];
+  findNewest(path, ({ event }) => void events.push(event));
+  return events;
 }
 
 test("each event is one line of JSON with its name, time and data", () => {
@@ -100,7 +108,7 @@ test("a closed log takes no event, and closing it again does nothing", () => {
 test("an event that is written in part is an error, and the next is on a line of its own", async () => {
   const path = logFile();
   const writer = spawnModule(
-    `const { openLog } = await dist("jobs/log.js");
+    `const { openLog } = await dist("jobs/log/write.js");
      const log = openLog(process.argv[1]);
      const append = (step, text) => log.append({ event: "training.log", data: { step, text } });
      append(1, "");
@@ -131,7 +139,7 @@ test("invalid lines are skipped", async () => {
   const good = JSON.stringify({ event: "training.log", time: "t", data: { step: 1 } });
   writeFileSync(path, [...junk, good, ...junk, good, ""].join("\n"));
   expect(await readSteps(path)).toEqual([1, 1]);
-  expect(readLogTail(path)).toHaveLength(2);
+  expect(newestOf(path)).toHaveLength(2);
 });
 
 test("a record's offset is after its newline, and reading resumes there", async () => {
@@ -242,17 +250,17 @@ test("a follower ends when it is aborted, while it waits for more", async () => 
   expect((await batches.next()).done).toBe(true);
 });
 
-test("the tail of a short log is all of it, without the line that is being written", () => {
+test("a short log is searched from its end, without the line that is being written", () => {
   const path = logFile();
   const log = openLog(path);
   log.append(STARTED);
   log.append(COMPLETED);
   log.close();
   appendFileSync(path, '{"event":"training.failed","time":"t","data":{}}');
-  expect(readLogTail(path).map(({ event }) => event)).toEqual([STARTED.event, COMPLETED.event]);
+  expect(newestOf(path)).toEqual([COMPLETED.event, STARTED.event]);
 });
 
-test("the tail of a long log holds its last event, however long a line is", () => {
+test("the last event of a long log is found, however long a line is", () => {
   const path = logFile();
   const log = openLog(path);
   log.append(STARTED);
@@ -260,12 +268,11 @@ test("the tail of a long log holds its last event, however long a line is", () =
   // Older versions of Kit wrote such lines.
   const failed = { event: "training.failed", data: { error: "é".repeat(500_000) } };
   appendFileSync(path, `${JSON.stringify(failed)}\n`);
-  expect(readLogTail(path).at(-1)?.event).toBe("training.failed");
+  expect(newestOf(path)[0]).toBe("training.failed");
 });
 
-test("a log that is missing, or no file, has no tail", () => {
-  expect(readLogTail(logFile())).toEqual([]);
-  expect(readLogTail(createProject())).toEqual([]);
+test("a log that is missing, or no file, has no end", () => {
+  for (const path of [logFile(), createProject()]) expect(findNewest(path, String)).toBeUndefined();
 });
 
 test("reading can begin at the start and after each newline, and nowhere else", () => {
@@ -291,8 +298,48 @@ test("a record that is too long is refused, and the log goes on", () => {
   );
   log.append(COMPLETED);
   log.close();
-  expect(readLogTail(path).map(({ event }) => event)).toEqual([
-    "training.started",
-    "training.completed",
-  ]);
+  expect(newestOf(path)).toEqual(["training.completed", "training.started"]);
+});
+
+test("a search from the end meets each record once, of lines that its reads cut and of those alone", () => {
+  const path = logFile();
+  const log = openLog(path);
+  const texts = [10, 20_000, 10, 60_000, 30, 20, 50_000, 40_000, 10];
+  texts.forEach((length, n) =>
+    log.append({ event: "training.failed", data: { error: `${n} ${"é".repeat(length / 2)}` } }),
+  );
+  log.close();
+  const seen: number[] = [];
+  findNewest(path, ({ data }) => void seen.push(parseInt((data as { error: string }).error)));
+  expect(seen).toEqual([...texts.keys()].toReversed());
+});
+
+test("a log longer than Node reads at once is read to its end", () => {
+  const job = createJob(createProject(), "long", [STARTED, logged(1)]);
+  // A hole in the file, which is no record and takes no room.
+  truncateSync(logOf(job), statSync(logOf(job)).size + 2 ** 31);
+  appendRaw(job, "\n");
+  job.append(logged(2));
+  const events = [...readLog(job.directory)].map(({ event }) => event);
+  expect(events).toEqual(["training.started", "training.log", "training.log"]);
+});
+
+test("a log that can't be opened is an error, and not a log without records", async () => {
+  const { directory } = createJob(createProject(), "some", [STARTED, logged(1)]);
+  const reader = spawnModule(
+    `const { openSync } = await import("node:fs");
+     const { readLog } = await dist("jobs/log/read.js");
+     try { for (;;) openSync("/dev/null"); } catch {}
+     try { console.log([...readLog(process.argv[1])].length); }
+     catch ({ code, message }) { console.log(code, message); }`,
+    [directory],
+    "ulimit -n 64",
+  );
+  expect(await reader.line()).toMatch(
+    /^CANNOT_READ Cannot read \S+events\.ndjson: EMFILE: .*\. Make it readable\.$/,
+  );
+});
+
+test("a job without a log has no records", () => {
+  expect([...readLog(createProject())]).toEqual([]);
 });

@@ -1,14 +1,14 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import type { FollowOptions } from "../disk/follow.ts";
-import { openPlainIfThere } from "../disk/sharedTail.ts";
-import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
-import { bestOf } from "../protocol/evaluation.ts";
-import { EVALUATING } from "../protocol/event.ts";
-import { EVENT_LOG_LINES } from "../protocol/http.ts";
-import { isRecord } from "../protocol/isRecord.ts";
-import { FIRST_LOSSES } from "../protocol/lossEnds.ts";
-import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./log.ts";
+import type { FollowOptions } from "../../disk/follow.ts";
+import { openPlainIfThere } from "../../disk/sharedTail.ts";
+import { type LossPoint, pixelEnds, thin } from "../../protocol/curve.ts";
+import { bestOf } from "../../protocol/evaluation.ts";
+import { EVALUATING } from "../../protocol/event.ts";
+import { EVENT_LOG_LINES } from "../../protocol/http.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
+import { type PlacedRecord, createLineCutter, recordsIn } from "./lines.ts";
 
 /** How much is parsed at once, before other work gets its turn. */
 const CHUNK_BYTES = 256 * 1024;
@@ -108,12 +108,12 @@ async function* recordsOf(
     if (bytesRead === 0) return;
     position += bytesRead;
     const lines = cut(chunk.subarray(0, bytesRead));
-    if (lines) yield recordsIn(lines);
+    if (lines) yield [...recordsIn(lines)];
   }
 }
 
 function readRecord(file: FileHandle, { from, offset }: Place): PlacedRecord[] {
   const line = Buffer.allocUnsafe(offset - from);
   const length = readSync(file.fd, line, 0, line.length, from);
-  return recordsFrom(from, line.subarray(0, length));
+  return [...recordsIn({ bytes: line.subarray(0, length), offset: from })];
 }

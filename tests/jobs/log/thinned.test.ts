@@ -1,12 +1,13 @@
 import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type PlacedRecord, openLog } from "../../jobs/log.ts";
-import { readThinnedLog } from "../../jobs/thinnedLog.ts";
-import { lossPath } from "../../src/job/lossPath.ts";
-import { createRandom } from "../faults/random.ts";
-import { STARTED, logged, recordEnds } from "../jobs.ts";
-import { createProject } from "../project.ts";
+import type { PlacedRecord } from "../../../jobs/log/lines.ts";
+import { readThinnedLog } from "../../../jobs/log/thinned.ts";
+import { openLog } from "../../../jobs/log/write.ts";
+import { lossPath } from "../../../src/job/lossPath.ts";
+import { createRandom } from "../../faults/random.ts";
+import { STARTED, logged, recordEnds } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
 
 type Data = { step?: unknown; loss?: unknown };
 

@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import * as v from "valibot";
+import { type JobEvent, EVALUATED } from "../protocol/event.ts";
+import { EVENT_SCHEMAS } from "../protocol/eventSchemas.ts";
+import { isJobId } from "./id.ts";
+import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./jobStart.ts";
+import { readLog } from "./log/read.ts";
+
+/** The events that say how good a model is. */
+export type MeasuringEvent = JobEvent<"training.log" | typeof EVALUATED>;
+
+/**
+ * The losses that a job has logged up to a step, oldest first: its own after those of the job that it
+ * went on from.
+ * @param root the folder of all jobs
+ */
+export function* readLosses(root: string, id: string, upTo: number): Generator<number> {
+  for (const { event, data } of readFigures(root, id, upTo)) {
+    if (event === "training.log" && typeof data.loss === "number") yield data.loss;
+  }
+}
+
+/**
+ * A job's evaluations up to a step, in their order, as the logs have them: its own after those of the
+ * job that it went on from, if they were on the same rows.
+ * @param root the folder of all jobs
+ */
+export function readEvaluations(root: string, id: string, upTo: number): MeasuringEvent[] {
+  const known = new Map<string, MeasuringEvent>();
+  for (const figure of readFigures(root, id, upTo, haveSameHeldOut)) {
+    const { event, data } = figure;
+    if (event === "training.log" && typeof data.evalLoss !== "number") continue;
+    // A job that goes on from another records what is known of the start again.
+    if (!known.has(keyOf(figure))) known.set(keyOf(figure), figure);
+  }
+  return [...known.values()];
+}
+
+/** Of equal keys, one says what the other does. */
+export function keyOf({ event, data }: MeasuringEvent): string {
+  return `${event} ${data.step}`;
+}
+
+/** @param isKept whether what the job before measured is this job's, too */
+function* readFigures(
+  root: string,
+  id: string,
+  upTo: number,
+  isKept: (job: JobStart, before: JobStart) => boolean = () => true,
+): Generator<MeasuringEvent> {
+  if (!isJobId(id)) return;
+  const start = readJobStart(join(root, id));
+  const from = resumedFrom(start);
+  // An id that is not older would lead in a circle.
+  if (
+    from &&
+    from.id < id &&
+    isJobId(from.id) &&
+    isKept(start, readJobStart(join(root, from.id)))
+  ) {
+    yield* readFigures(root, from.id, Math.min(from.step, upTo), isKept);
+  }
+  for (const { event, data } of readLog(join(root, id))) {
+    const isLog = event === "training.log" && v.is(EVENT_SCHEMAS[event], data);
+    if (isLog && data.step <= upTo) yield { event, data };
+    const isEvaluated = event === EVALUATED && v.is(EVENT_SCHEMAS[event], data);
+    if (isEvaluated && data.step <= upTo) yield { event, data };
+  }
+}

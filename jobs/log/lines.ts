@@ -1,0 +1,89 @@
+import { NEWLINE } from "../../disk/newline.ts";
+import { parseRecord } from "../../protocol/isRecord.ts";
+
+/** A record's maximum size: one write, one read. */
+export const MAX_RECORD_BYTES = 64 * 1024;
+/** No version of Kit writes longer lines; they are skipped unread. */
+export const MAX_LINE_BYTES = 4 * 1024 * 1024;
+
+/** One event as a line of the log. */
+export interface LogRecord {
+  event: string;
+  /** ISO 8601, UTC. */
+  time: string | undefined;
+  data: unknown;
+}
+
+/** A record and its place in the log, in bytes. */
+export interface PlacedRecord {
+  record: LogRecord;
+  /** Offset of its first byte. */
+  from: number;
+  /** After its newline, where reading can resume. */
+  offset: number;
+}
+
+/** Whole lines of a log. */
+export interface LogLines {
+  /** One buffer for all followers of a newly written part. */
+  bytes: Buffer;
+  /** Byte offset of the first. */
+  offset: number;
+}
+
+/**
+ * Cuts a log's chunks, read from a byte offset on, into whole lines. Skips a line of several chunks
+ * that is longer than {@link MAX_LINE_BYTES}. Keeps no reference to a chunk.
+ */
+export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefined {
+  let offset = from;
+  /** The start of a line, and how long it is. */
+  let rest: Buffer[] = [];
+  let length = 0;
+  let isSkipping = false;
+
+  function skip(chunk: Buffer): Buffer {
+    const newline = chunk.indexOf(NEWLINE);
+    const skipped = newline === -1 ? chunk.length : newline + 1;
+    isSkipping = newline === -1;
+    offset += skipped;
+    return chunk.subarray(skipped);
+  }
+
+  return (next) => {
+    const chunk = isSkipping ? skip(next) : next;
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    const isWhole = end === chunk.length;
+    let lines: LogLines | undefined;
+    if (end > 0) {
+      const whole = isWhole ? chunk : chunk.subarray(0, end);
+      lines = { bytes: length > 0 ? Buffer.concat([...rest, whole]) : whole, offset };
+      offset += lines.bytes.length;
+      [rest, length] = [[], 0];
+    }
+    if (isWhole) return lines;
+    rest.push(Buffer.from(chunk.subarray(end)));
+    length += chunk.length - end;
+    if (length > MAX_LINE_BYTES) {
+      isSkipping = true;
+      offset += length;
+      [rest, length] = [[], 0];
+    }
+    return lines;
+  };
+}
+
+/** Skips lines that are not records, and an unfinished last one. */
+export function* recordsIn({ bytes, offset }: LogLines): Generator<PlacedRecord> {
+  for (let start = 0, end; (end = bytes.indexOf(NEWLINE, start) + 1) > 0; start = end) {
+    const record = parseLine(bytes.toString("utf8", start, end - 1));
+    if (record) yield { record, from: offset + start, offset: offset + end };
+  }
+}
+
+/** Undefined for a torn or foreign line. */
+export function parseLine(line: string): LogRecord | undefined {
+  const { event, time, data } = parseRecord(line);
+  if (typeof event !== "string") return undefined;
+  return { event, time: typeof time === "string" ? time : undefined, data };
+}

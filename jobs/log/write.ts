@@ -1,0 +1,68 @@
+import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
+import { APPEND_ITSELF, openPlain } from "../../disk/file.ts";
+import { NEWLINE } from "../../disk/newline.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { JobEvent } from "../../protocol/event.ts";
+import { type LogRecord, MAX_RECORD_BYTES } from "./lines.ts";
+
+export interface LogWriter {
+  /**
+   * On return the event is in the file. Non-finite numbers become null.
+   * @throws KitError `CANNOT_WRITE` for one that is too long, when only a part of it is there, or the
+   * file was deleted
+   */
+  append: (event: JobEvent) => void;
+  /** Idempotent. */
+  close: () => void;
+}
+
+/** Opens a log for its only writer. A newline ends a torn last line before the first event. */
+export function openLog(path: string): LogWriter {
+  const file = openPlain(path, APPEND_ITSELF);
+  let isTorn = endsTorn(file);
+  let isOpen = true;
+  return {
+    append({ event, data }) {
+      const record: LogRecord = { event, time: new Date().toISOString(), data };
+      // A closed descriptor's number may by now be another file's.
+      if (!isOpen)
+        throw new KitError(
+          "LOG_CLOSED",
+          `The log ${path} is closed: its job has ended. Start another.`,
+        );
+      if (fstatSync(file).nlink === 0) {
+        // A write would still succeed, but nobody could read it.
+        throw new KitError(
+          "CANNOT_WRITE",
+          `${path} was deleted while its job went on. Start it again.`,
+        );
+      }
+      const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
+      if (line.length > MAX_RECORD_BYTES) {
+        throw new KitError(
+          "CANNOT_WRITE",
+          `Cannot write ${path}: a record of ${event} would take ${Math.ceil(line.length / 1024)} KiB, and takes ${MAX_RECORD_BYTES / 1024} at most. Have the engine report less.`,
+        );
+      }
+      isTorn = writeSync(file, line) < line.length;
+      if (isTorn) {
+        throw new KitError(
+          "CANNOT_WRITE",
+          `Cannot write ${path}: the disk is full. Free disk space.`,
+        );
+      }
+    },
+    close() {
+      if (isOpen) closeSync(file);
+      isOpen = false;
+    },
+  };
+}
+
+function endsTorn(file: number): boolean {
+  const { size } = fstatSync(file);
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  readSync(file, last, 0, 1, size - 1);
+  return last[0] !== NEWLINE;
+}
