@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { QuantizedType } from "../../protocol/quantizedType.ts";
+import { type QuantizedType, QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { configShape } from "../families/config.ts";
+import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { weightCounts } from "../families/tensorShapes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufWeights } from "../gguf/ggufWeights.ts";
@@ -11,7 +12,6 @@ import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
-import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
 import { biasesOf } from "./savedModel.ts";
 import { promptStyleOf, openTokenizer } from "./savedTokenizer.ts";
@@ -51,8 +51,7 @@ export function openGguf(path: string) {
 /** The quantized type that most of a file is in, if it is one. @throws KitError as `openGguf` */
 export function quantizedTypeOf(path: string): QuantizedType | undefined {
   const id = readHeader(path).values.get(KEYS.fileType);
-  const types: QuantizedType[] = ["q8_0", "q4_0"];
-  return types.find((type) => NUMBER_TYPES[type].fileType === id);
+  return QUANTIZED_TYPES.find((type) => FILE_TYPES[type] === id);
 }
 
 function readHeader(path: string): ParsedHeader {

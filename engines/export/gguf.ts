@@ -7,6 +7,7 @@ import {
   tokenizerSettings,
 } from "../checkpoint/savedTokenizer.ts";
 import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
+import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufBlocks } from "../gguf/header.ts";
 import {
@@ -20,7 +21,6 @@ import {
 import { shapeMetadata } from "../gguf/shapeMetadata.ts";
 import { type Vocabulary, openVocabulary } from "../gguf/vocabulary.ts";
 import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
-import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { templateDateIn } from "../tokens/templateDate.ts";
 import type { ExportFormat } from "./format.ts";
 import { writeAdapter } from "./ggufAdapter.ts";
@@ -48,7 +48,7 @@ export const gguf: ExportFormat = {
       [KEYS.kind]: string("model"),
       "general.name": string(options.name),
       ...shapeMetadata(architecture, d),
-      [KEYS.fileType]: uint32(NUMBER_TYPES[type ?? "f32"].fileType),
+      [KEYS.fileType]: uint32(FILE_TYPES[type ?? "f32"]),
       "general.quantization_version": uint32(QUANTIZATION_VERSION),
       ...vocabulary.metadata,
       ...fileMetadata(texts),

@@ -1,5 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
+import { isQuantizedType } from "../../protocol/quantizedType.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
+import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { architectureOf, reorderedRows } from "../gguf/architecture.ts";
 import { type WrittenTensor, ggufBlocks } from "../gguf/header.ts";
 import { KEYS, QUANTIZATION_VERSION, float32, string, uint32 } from "../gguf/metadata.ts";
@@ -8,7 +10,7 @@ import { ggufName } from "../gguf/tensorNames.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findAdapter } from "../lora/base.ts";
 import { fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
-import { NUMBER_TYPES, encodeNumbers } from "../modelFiles/numberTypes.ts";
+import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
 import { columnsOf, readAll } from "../modelFiles/tensors.ts";
 import { widen } from "../modelFiles/weights.ts";
 import type { FormatOptions } from "./format.ts";
@@ -32,7 +34,7 @@ export async function writeAdapter(
       `${checkpoint} is a whole model, not an adapter. Export it without --adapter.`,
     );
   }
-  if (type === "q8_0" || type === "q4_0") {
+  if (isQuantizedType(type)) {
     throw new KitError(
       "CONFIG_INVALID",
       "An adapter is not quantized. Use --type f32, f16 or bf16.",
@@ -54,7 +56,7 @@ export async function writeAdapter(
       const unit = reorderedRows(architecture, from, d);
       const scaled = data.map((value) => value * factor);
       const ordered = unit === 1 ? scaled : interleaved(scaled, unit, columnsOf(shape));
-      const bytes = encodeNumbers(type, ordered);
+      const bytes = NUMBER_TYPES[type].encode(ordered);
       if (bytes) return [bytes];
       throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
     }
@@ -67,7 +69,7 @@ export async function writeAdapter(
     "general.name": string(name),
     "adapter.type": string("lora"),
     "adapter.lora.alpha": float32(alpha),
-    [KEYS.fileType]: uint32(NUMBER_TYPES[type].fileType),
+    [KEYS.fileType]: uint32(FILE_TYPES[type]),
     "general.quantization_version": uint32(QUANTIZATION_VERSION),
   };
   return writeBlocks(path, ggufBlocks(metadata, tensors), pause);

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import type { Dimensions } from "../families/dimensions.ts";
-import { EMBEDDING, HEAD } from "../families/projections.ts";
+import { matrixType } from "../families/matrixTypes.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
 import { type Architecture, normOffset, reorderedRows } from "../gguf/architecture.ts";
@@ -9,7 +9,7 @@ import type { WrittenTensor } from "../gguf/header.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
 import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
 import { notFinite } from "../lora/merged.ts";
-import { NUMBER_TYPES, encodeNumbers, isNumberType } from "../modelFiles/numberTypes.ts";
+import { type NumberTypeName, NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
 import { type FileTensor, columnsOf, otherType, parts } from "../modelFiles/tensors.ts";
 import { widened } from "../modelFiles/weights.ts";
 import type { SourceFile } from "./source.ts";
@@ -31,7 +31,7 @@ export function ggufTensors(
     const { path, shape } = tensor;
     const name = nameOf(stored);
     if (!isNumberType(tensor.type)) throw otherType(path, name, tensor.type);
-    const to = typeOf(name, shape, type ?? tensor.type);
+    const to = typeOf(name, shape, tensor.type);
     const [unit, offset] = [reorderedRows(architecture, name, d), normOffset(architecture, name)];
     const columns = shape.length > 1 ? columnsOf(shape) : 1;
 
@@ -39,12 +39,17 @@ export function ggufTensors(
       for (const rows of parts(weights, stored, { unit })) {
         const moved = offset === 0 ? rows : widened(rows).map((value) => value + offset);
         const ordered = unit === 1 ? moved : interleaved(moved, unit, columns);
-        const bytes = encodeNumbers(to, ordered);
+        const bytes = NUMBER_TYPES[to].encode(ordered);
         if (!bytes) throw to === tensor.type ? notFinite(stored, path) : tooLarge(name, to);
         yield bytes;
       }
     }
     return { name: ggufName(name, architecture.modules), type: to, shape, blocks };
+  }
+
+  function typeOf(name: string, [, columns]: readonly number[], own: NumberTypeName) {
+    if (columns === undefined) return "f32";
+    return type === undefined ? own : matrixType(type, name, columns);
   }
 
   // Other tensors of a model, such as masks, are not needed.
@@ -56,14 +61,7 @@ export function ggufTensors(
   return [...ropeFactors(d), ...wanted];
 }
 
-/** llama.cpp's own choice: float16 for rows that are not whole blocks, a finer type for the embedding. */
-function typeOf(name: string, [, columns]: readonly number[], wanted: GgufType): GgufType {
-  if (columns === undefined) return "f32";
-  if (columns % NUMBER_TYPES[wanted].block !== 0) return "f16";
-  return wanted === "q4_0" && (name === EMBEDDING || name === HEAD) ? "q8_0" : wanted;
-}
-
-function tooLarge(name: string, type: GgufType): KitError {
+function tooLarge(name: string, type: NumberTypeName): KitError {
   return new KitError(
     "CONFIG_INVALID",
     `${name} has numbers that are too large for ${type}. Use --type bf16 or f32.`,

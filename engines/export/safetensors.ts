@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
-import { encodeNumbers, isNumberType } from "../modelFiles/numberTypes.ts";
+import { NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
 import { readWhole, useFile } from "../modelFiles/plainFile.ts";
 import { parts } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
@@ -31,7 +31,7 @@ function* blocksOf({ path, start, tensors, weights }: SourceFile): Iterable<Uint
       continue;
     }
     for (const rows of parts(weights, name)) {
-      const block = isNumberType(type) && encodeNumbers(type, rows);
+      const block = isNumberType(type) && NUMBER_TYPES[type].encode(rows);
       if (!block) throw notFinite(name, path);
       yield block;
     }

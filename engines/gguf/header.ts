@@ -1,6 +1,5 @@
-import type { GgufType } from "../../protocol/exportFormat.ts";
 import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
-import { NUMBER_TYPES, typeBytes } from "../modelFiles/numberTypes.ts";
+import { type NumberTypeName, NUMBER_TYPES, typeBytes } from "../modelFiles/numberTypes.ts";
 import { sizeOf } from "../modelFiles/tensors.ts";
 import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
 
@@ -22,7 +21,7 @@ const LENGTH_BYTES = 8;
 /** A tensor to be written. */
 export interface NamedTensor {
   name: string;
-  type: GgufType;
+  type: NumberTypeName;
   /** As a checkpoint has it, [out, in]. */
   shape: readonly number[];
 }

@@ -3,40 +3,44 @@ const FRACTION = 0x03ff;
 /** From the exponent's bias of float16, 15, to that of float32, 127. */
 const REBIAS = (127 - 15) << 23;
 const LEAST_SUBNORMAL = 2 ** -24;
-
-/** The numbers of IEEE 754 half precision that have these bits; all fit float32. */
-export function fromFloat16(halves: Uint16Array): Float32Array<ArrayBuffer> {
-  const floats = new Float32Array(halves.length);
-  const bits = new Uint32Array(floats.buffer);
-  for (let i = 0; i < halves.length; i++) {
-    const half = halves[i]!;
-    const sign = half & 0x8000;
-    const exponent = half & EXPONENT;
-    if (exponent === 0) floats[i] = (sign ? -1 : 1) * (half & FRACTION) * LEAST_SUBNORMAL;
-    else if (exponent === EXPONENT) floats[i] = half & FRACTION ? NaN : sign ? -Infinity : Infinity;
-    else bits[i] = (sign << 16) | (((half & 0x7fff) << 13) + REBIAS);
-  }
-  return floats;
-}
-
 /** Numbers from here on round to infinity. */
 const OVERFLOW = 65_520;
 const LEAST_NORMAL = 2 ** -14;
 
-/** The bits of half precision, each rounded to the nearest, and between two to the even one. */
+/** A number of float32 and its bits. */
+const float = new Float32Array(1);
+const bits = new Uint32Array(float.buffer);
+
+/** The number of IEEE 754 half precision that has these bits; all fit float32. */
+export function fromHalf(half: number): number {
+  const sign = half & 0x8000;
+  const exponent = half & EXPONENT;
+  if (exponent === 0) return (sign ? -1 : 1) * (half & FRACTION) * LEAST_SUBNORMAL;
+  if (exponent === EXPONENT) return half & FRACTION ? NaN : sign ? -Infinity : Infinity;
+  bits[0] = (sign << 16) | (((half & 0x7fff) << 13) + REBIAS);
+  return float[0]!;
+}
+
+/** The bits of half precision of a float32, rounded to the nearest, and between two to the even one. */
+export function toHalf(number: number): number {
+  float[0] = number;
+  const size = Math.abs(number);
+  const sign = (bits[0]! >>> 16) & 0x8000;
+  if (size >= OVERFLOW) return sign | EXPONENT;
+  if (size < LEAST_NORMAL) return sign | toEven(size / LEAST_SUBNORMAL);
+  const shifted = (bits[0]! & 0x7fff_ffff) - REBIAS;
+  return sign | ((shifted + 0xfff + ((shifted >>> 13) & 1)) >>> 13);
+}
+
+export function fromFloat16(halves: Uint16Array): Float32Array<ArrayBuffer> {
+  const floats = new Float32Array(halves.length);
+  for (let i = 0; i < halves.length; i++) floats[i] = fromHalf(halves[i]!);
+  return floats;
+}
+
 export function toFloat16(floats: Float32Array): Uint16Array<ArrayBuffer> {
-  const bits = new Uint32Array(floats.buffer, floats.byteOffset, floats.length);
   const halves = new Uint16Array(floats.length);
-  for (let i = 0; i < halves.length; i++) {
-    const size = Math.abs(floats[i]!);
-    const sign = (bits[i]! >>> 16) & 0x8000;
-    if (size >= OVERFLOW) halves[i] = sign | EXPONENT;
-    else if (size < LEAST_NORMAL) halves[i] = sign | toEven(size / LEAST_SUBNORMAL);
-    else {
-      const shifted = (bits[i]! & 0x7fff_ffff) - REBIAS;
-      halves[i] = sign | ((shifted + 0xfff + ((shifted >>> 13) & 1)) >>> 13);
-    }
-  }
+  for (let i = 0; i < halves.length; i++) halves[i] = toHalf(floats[i]!);
   return halves;
 }
 

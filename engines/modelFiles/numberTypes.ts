@@ -1,97 +1,94 @@
-import type { GgufType } from "../../protocol/exportFormat.ts";
+import { type BlockType, dequantize, hasFiniteScales, quantize } from "./blocks/blockType.ts";
+import { q4_0 } from "./blocks/q4_0.ts";
+import { q8_0 } from "./blocks/q8_0.ts";
 import { fromFloat16, toFloat16 } from "./float16.ts";
-import { BLOCK, BLOCK_BYTES, dequantize, quantize } from "./quantizedBlocks.ts";
 import { type Numbers, toBfloat16, widened } from "./weights.ts";
 
 /** How numbers of a type lie in a file. */
 interface NumberType {
+  /** ggml's number of the type. */
+  id: number;
   /** Numbers of a block; rows are whole blocks. */
   block: number;
   /** Of a block. */
   bytes: number;
-  /** ggml's number of the type. */
-  id: number;
-  /** llama.cpp's number of a file that is mostly of it: `general.file_type`. */
-  fileType: number;
+  /** The bytes of finite numbers; undefined when the type has no room for one of them. */
+  encode: (numbers: Numbers) => Uint8Array | undefined;
+  /** The inverse, in float32; those of bfloat16 stay as they are. */
+  decode: (bytes: Uint8Array) => Numbers;
 }
+
+/** Types whose numbers share scales in blocks. */
+export const BLOCK_TYPES = { q8_0, q4_0 };
+
+export type BlockTypeName = keyof typeof BLOCK_TYPES;
 
 /** The types that Kit writes and reads; safetensors has those whose blocks are single numbers. */
 export const NUMBER_TYPES = {
-  f32: { id: 0, block: 1, bytes: 4, fileType: 0 },
-  f16: { id: 1, block: 1, bytes: 2, fileType: 1 },
-  q4_0: { id: 2, block: BLOCK, bytes: BLOCK_BYTES.q4_0, fileType: 2 },
-  q8_0: { id: 8, block: BLOCK, bytes: BLOCK_BYTES.q8_0, fileType: 7 },
-  bf16: { id: 30, block: 1, bytes: 2, fileType: 32 },
-} as const satisfies Record<GgufType, NumberType>;
+  f32: {
+    ...{ id: 0, block: 1, bytes: 4 },
+    encode: (numbers) => bytesOf(widened(numbers)),
+    decode: ({ buffer, byteOffset, length }) => new Float32Array(buffer, byteOffset, length / 4),
+  },
+  f16: {
+    ...{ id: 1, block: 1, bytes: 2 },
+    encode: (numbers) => finiteHalves(toFloat16(widened(numbers)), 0x7c00),
+    decode: (bytes) => fromFloat16(halvesIn(bytes)),
+  },
+  bf16: {
+    ...{ id: 30, block: 1, bytes: 2 },
+    encode: (numbers) =>
+      numbers instanceof Float32Array
+        ? finiteHalves(toBfloat16(numbers), 0x7f80)
+        : bytesOf(numbers),
+    decode: halvesIn,
+  },
+  q8_0: blocksOf(q8_0),
+  q4_0: blocksOf(q4_0),
+} as const satisfies Record<BlockTypeName, NumberType> & Record<string, NumberType>;
 
-export function isNumberType(type: string): type is GgufType {
+export type NumberTypeName = keyof typeof NUMBER_TYPES;
+
+export function isNumberType(type: string): type is NumberTypeName {
   return Object.hasOwn(NUMBER_TYPES, type);
 }
 
+export function isBlockType(type: string): type is BlockTypeName {
+  return Object.hasOwn(BLOCK_TYPES, type);
+}
+
 /** @param id ggml's number */
-export function typeOfId(id: number): GgufType | undefined {
+export function typeOfId(id: number): NumberTypeName | undefined {
   return Object.keys(NUMBER_TYPES)
     .filter(isNumberType)
     .find((type) => NUMBER_TYPES[type].id === id);
 }
 
 /** Bytes of so many numbers: whole blocks. */
-export function typeBytes(type: GgufType, count: number): number {
+export function typeBytes(type: NumberTypeName, count: number): number {
   const { block, bytes } = NUMBER_TYPES[type];
   return (count / block) * bytes;
 }
 
-/** Infinity in float16, and in bfloat16. */
-const INFINITE = { half: 0x7c00, bfloat: 0x7f80 };
-
-/**
- * The bytes of finite numbers in a type.
- * @returns undefined when the type has no room for one of them
- */
-export function encodeNumbers(type: GgufType, numbers: Numbers): Uint8Array | undefined {
-  switch (type) {
-    case "f32":
-      return bytesOf(widened(numbers));
-    case "f16":
-      return halves(toFloat16(widened(numbers)), INFINITE.half);
-    case "bf16":
-      return numbers instanceof Float32Array
-        ? halves(toBfloat16(numbers), INFINITE.bfloat)
-        : bytesOf(numbers);
-    case "q8_0":
-    case "q4_0": {
+function blocksOf(type: BlockType): NumberType {
+  return {
+    ...type,
+    encode(numbers) {
       const blocks = quantize(type, widened(numbers));
       return hasFiniteScales(type, blocks) ? blocks : undefined;
-    }
-  }
+    },
+    decode: (bytes) => dequantize(type, bytes),
+  };
 }
 
-function halves(bits: Uint16Array, infinite: number): Uint8Array | undefined {
+function halvesIn({ buffer, byteOffset, length }: Uint8Array): Uint16Array {
+  return new Uint16Array(buffer, byteOffset, length / 2);
+}
+
+/** @param infinite the bits of infinity */
+function finiteHalves(bits: Uint16Array, infinite: number): Uint8Array | undefined {
   for (let i = 0; i < bits.length; i++) if ((bits[i]! & infinite) === infinite) return undefined;
   return bytesOf(bits);
-}
-
-function hasFiniteScales(type: "q8_0" | "q4_0", blocks: Uint8Array): boolean {
-  const { bytes } = NUMBER_TYPES[type];
-  const top = INFINITE.half >> 8;
-  for (let at = 1; at < blocks.length; at += bytes) if ((blocks[at]! & top) === top) return false;
-  return true;
-}
-
-/** The inverse, in float32; those of bfloat16 stay as they are. */
-export function decodeNumbers(type: GgufType, bytes: Uint8Array): Numbers {
-  const { buffer, byteOffset, length } = bytes;
-  switch (type) {
-    case "f32":
-      return new Float32Array(buffer, byteOffset, length / 4);
-    case "f16":
-      return fromFloat16(new Uint16Array(buffer, byteOffset, length / 2));
-    case "bf16":
-      return new Uint16Array(buffer, byteOffset, length / 2);
-    case "q8_0":
-    case "q4_0":
-      return dequantize(type, bytes);
-  }
 }
 
 /** In the machine's order, which is the files'. */

@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { decodeNumbers, isNumberType } from "./numberTypes.ts";
+import { NUMBER_TYPES, isNumberType } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
@@ -86,7 +86,7 @@ export function fileTensors(
     const read = bytesIn(room, (to - from) * rowBytes);
     const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
     if (!isWhole) throw invalid("is cut off at");
-    const numbers = decodeNumbers(type, read);
+    const numbers = NUMBER_TYPES[type].decode(read);
     if (!areFinite(numbers)) throw invalid("has non-finite numbers in");
     return numbers;
   }
@@ -107,7 +107,7 @@ export function heldTensors(weights: StoredWeights): TensorSource {
     const held = weights[name]!.data.subarray(from * columns, to * columns);
     const bytes = bytesIn(room, held.byteLength);
     bytes.set(new Uint8Array(held.buffer, held.byteOffset, held.byteLength));
-    return decodeNumbers(type === "bf16" ? "bf16" : "f32", bytes);
+    return NUMBER_TYPES[type === "bf16" ? "bf16" : "f32"].decode(bytes);
   }
   return { tensors, rows };
 }

@@ -24,37 +24,31 @@ export interface WideKernels {
     d: Address,
     alpha: number,
   ) => void;
-  wideOneQ8: OneRowSums;
-  wideOneQ4: OneRowSums;
-  wideFourQ8: FourRowsSums;
-  wideFourQ4: FourRowsSums;
+  wideOne: (
+    type: number,
+    blocks: number,
+    w: Address,
+    apart: number,
+    x: Address,
+    settings: Address,
+    y: Address,
+    constants: Address,
+  ) => void;
+  wideFour: (
+    type: number,
+    blocks: number,
+    w: Address,
+    x: Address,
+    settings: Address,
+    y: Address,
+    constants: Address,
+  ) => void;
 }
-
-type OneRowSums = (
-  blocks: number,
-  w: Address,
-  apart: number,
-  x: Address,
-  settings: Address,
-  y: Address,
-  constants: Address,
-) => void;
-
-type FourRowsSums = (
-  blocks: number,
-  w: Address,
-  x: Address,
-  settings: Address,
-  y: Address,
-  constants: Address,
-) => void;
 
 export const WIDE_NAMES = [
   "wideTile",
-  "wideOneQ8",
-  "wideOneQ4",
-  "wideFourQ8",
-  "wideFourQ4",
+  "wideOne",
+  "wideFour",
 ] as const satisfies (keyof WideKernels)[];
 
 /** Bytes of the blocks that the kernels want: `CONTROL_BYTES` and `OWN_BYTES` there. */

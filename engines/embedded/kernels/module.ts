@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ownFile } from "../../../disk/ownFile.ts";
+import type { BlockType } from "../../modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
 import { allocate, createArena } from "./arena.ts";
 import { hasDotProducts } from "./dots.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, WIDE_NAMES } from "./kernels.ts";
@@ -81,13 +83,15 @@ function testProduct(module: KernelModule): string {
   return Buffer.from(memory.buffer, c, rows * columns * 4).toString("hex");
 }
 
-/** Whether products of both quantized types have the same bits. */
+/** Whether products of all quantized types have the same bits. */
 function hasSameSums(one: KernelModule, other: KernelModule): boolean {
-  return [true, false].every((isQ4) => testQuantized(one, isQ4) === testQuantized(other, isQ4));
+  return Object.values(BLOCK_TYPES).every(
+    (type) => testQuantized(one, type) === testQuantized(other, type),
+  );
 }
 
 /** Returns the bits of a quantized product of numbers of all sizes, over four rows and a row alone, four groups and one. */
-function testQuantized(module: KernelModule, isQ4: boolean): string {
+function testQuantized(module: KernelModule, { id }: BlockType): string {
   const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
   const [control, own] = [arena.bytes("work", CONTROL_BYTES), arena.bytes("work", OWN_BYTES)];
@@ -103,8 +107,8 @@ function testQuantized(module: KernelModule, isQ4: boolean): string {
   const stored = new Float32Array(memory.buffer, weights, out * width);
   stored.forEach((_, i) => (stored[i] = Math.sin(i * i)));
   kernels.join(1, control, own);
-  kernels.quantizeWeights(isQ4, 0, out, width, weights, false, w);
-  kernels.quantizeInput(isQ4, rows, width, x, width, input);
-  kernels.quantizedProduct(isQ4, rows, out, width, w, input, y, out, 0, 4);
+  kernels.quantizeWeights(id, 0, out, width, weights, false, w);
+  kernels.quantizeInput(id, rows, width, x, width, input);
+  kernels.quantizedProduct(id, rows, out, width, w, input, y, out, 0, 4);
   return Buffer.from(memory.buffer, y, rows * out * 4).toString("hex");
 }

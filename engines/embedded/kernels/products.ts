@@ -1,4 +1,4 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import type { BlockTypeName } from "../../modelFiles/numberTypes.ts";
 import { type Address, MOST_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
 import { createQuantizedProducts } from "./quantized.ts";
 import type { Thread } from "./team.ts";
@@ -11,7 +11,7 @@ export interface Matrix {
   /** Whether its numbers are bfloat16, as in the file. */
   isBf16?: boolean;
   /** If its numbers are quantized: then it lies as `assembly/quantizedBlock.ts` says. */
-  quantized?: QuantizedType | undefined;
+  quantized?: BlockTypeName | undefined;
 }
 
 /** Rows of a panel, in which an answering model's matrices lie (`assembly/panels.ts`). */

@@ -1,6 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
-import { BLOCK } from "../../modelFiles/quantizedBlocks.ts";
+import { type BlockTypeName, BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
 import type { Numbers } from "../../modelFiles/weights.ts";
 import type { Address, Kernels } from "./kernels.ts";
 import type { Rows } from "./products.ts";
@@ -8,7 +7,7 @@ import type { Thread } from "./team.ts";
 
 /** A matrix of quantized weights [out, in], as `assembly/quantizedBlock.ts` has it. */
 export interface QuantizedMatrix {
-  type: QuantizedType;
+  type: BlockTypeName;
   at: Address;
   out: number;
   in: number;
@@ -22,8 +21,8 @@ export interface QuantizedRows {
 
 /** Rows of weights whose numbers lie side by side. */
 export const GROUP = 8;
-/** Bytes of a block of a group: a scale of two bytes for each row, then its numbers. */
-const BLOCK_BYTES = { q8_0: GROUP * 34, q4_0: GROUP * 18 };
+/** Numbers of x that share a scale. */
+const BLOCK = 32;
 /** Bytes of a number of x, and those for each of its blocks. */
 const INPUT_BYTES = 2;
 const INPUT_SCALE_BYTES = 8;
@@ -42,14 +41,10 @@ function groupShare(out: number, threads: number): number {
   return Math.min(even, MOST_GROUPS);
 }
 
-/** Whether rows of so many columns are whole blocks; others keep their type. */
-export function isQuantizable(width: number): boolean {
-  return width % BLOCK === 0;
-}
-
 /** Bytes of a matrix [out, in] in memory: those of GGUF's blocks, with `out` rounded up to a multiple of 8. */
-export function quantizedBytes(type: QuantizedType, out: number, inner: number): number {
-  return Math.ceil(out / GROUP) * (inner / BLOCK) * BLOCK_BYTES[type];
+export function quantizedBytes(type: BlockTypeName, out: number, inner: number): number {
+  const { block, bytes } = BLOCK_TYPES[type];
+  return Math.ceil(out / GROUP) * GROUP * (inner / block) * bytes;
 }
 
 /** Bytes that `quantizeInput` writes for rows of either type, at most. */
@@ -68,23 +63,33 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
    * written x. One result serves all matrices that x is multiplied by.
    * @param to `quantizedInputBytes`, which no product may be reading any more
    */
-  function quantize(type: QuantizedType, rows: number, width: number, x: Rows, to: Address) {
+  function quantize(type: BlockTypeName, rows: number, width: number, x: Rows, to: Address) {
     barrier();
-    quantizeInput(type === "q4_0", rows, width, x.at, x.row, to);
+    quantizeInput(BLOCK_TYPES[type].id, rows, width, x.at, x.row, to);
     return { at: to, rows };
   }
 
   /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` lies as y does; 0 is none. */
   function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, added: Address = 0): void {
     barrier();
-    const isQ4 = w.type === "q4_0";
     const share = groupShare(w.out, count());
-    quantizedProduct(isQ4, x.rows, w.out, w.in, w.at, x.at, y.at, y.row, added, share);
+    quantizedProduct(
+      BLOCK_TYPES[w.type].id,
+      x.rows,
+      w.out,
+      w.in,
+      w.at,
+      x.at,
+      y.at,
+      y.row,
+      added,
+      share,
+    );
   }
 
   /** y [rows, in] = the table's rows that `ids` names, without a barrier. */
   function embed(rows: number, ids: Address, table: QuantizedMatrix, y: Address): void {
-    embedQuantized(table.type === "q4_0", rows, table.in, ids, table.at, y);
+    embedQuantized(BLOCK_TYPES[table.type].id, rows, table.in, ids, table.at, y);
   }
 
   return { quantize, linear, embed };
@@ -113,6 +118,7 @@ export function createQuantizedWriter(
   first = 0,
 ): TakeRows {
   return (numbers) => {
+    const { id } = BLOCK_TYPES[type];
     const isBf16 = numbers instanceof Uint16Array;
     const place = isBf16
       ? new Uint16Array(buffer, staging.at, staging.bytes >>> 1)
@@ -122,14 +128,14 @@ export function createQuantizedWriter(
     for (let r = 0; r < rows; r += most) {
       const count = Math.min(most, rows - r);
       place.set(numbers.subarray(r * inner, (r + count) * inner));
-      const fits = quantizeWeights(type === "q4_0", first, count, inner, staging.at, isBf16, at);
+      const fits = quantizeWeights(id, first, count, inner, staging.at, isBf16, at);
       if (!fits) throw tooGreat(type);
       first += count;
     }
   };
 }
 
-function tooGreat(type: QuantizedType): KitError {
+function tooGreat(type: BlockTypeName): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
     `Some weights are too great for ${type}, or not finite. Load the model without quantize.`,

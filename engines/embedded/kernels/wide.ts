@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { arch, platform, versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { ownFile } from "../../../disk/ownFile.ts";
+import { BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
 import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
@@ -52,14 +53,13 @@ function hasWideVectors(): boolean {
 /** Multiplies zeros until V8 has made its best code, which all instances of the module share. */
 function optimize(module: WebAssembly.Module): void {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
-  const { wideTile, wideOneQ8, wideOneQ4, wideFourQ8, wideFourQ4 } = instantiateWide(
-    module,
-    memory,
-  );
+  const { wideTile, wideOne, wideFour } = instantiateWide(module, memory);
   for (let call = 0; call < CALLS; call++) wideTile(MOST_DEPTH, 0, 0, 4, 0, 0, 0, 64, 0, 1);
   for (let call = 0; call < SUM_CALLS; call++) {
-    for (const one of [wideOneQ8, wideOneQ4]) one(SUM_BLOCKS, 0, 0, 0, 0, SUM_AT, 0);
-    for (const four of [wideFourQ8, wideFourQ4]) four(SUM_BLOCKS, 0, 0, 0, SUM_AT, 0);
+    for (const { id } of Object.values(BLOCK_TYPES)) {
+      wideOne(id, SUM_BLOCKS, 0, 0, 0, 0, SUM_AT, 0);
+      wideFour(id, SUM_BLOCKS, 0, 0, 0, SUM_AT, 0);
+    }
   }
 }
 

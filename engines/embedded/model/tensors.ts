@@ -1,7 +1,7 @@
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { EMBEDDING, HEAD } from "../../families/projections.ts";
-import { bytesOf } from "../../modelFiles/numberTypes.ts";
+import { matrixType } from "../../families/matrixTypes.ts";
+import { type BlockTypeName, bytesOf, isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type TensorSource, parts } from "../../modelFiles/tensors.ts";
 import { type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
@@ -11,7 +11,6 @@ import {
   type QuantizedMatrix,
   type TakeRows,
   GROUP,
-  isQuantizable,
   quantizedBytes,
 } from "../kernels/quantized.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
@@ -124,21 +123,19 @@ export function createTensors(
     return matrix;
   }
 
-  /** The embedding and the head keep 8 bits where others have 4, as in GGUF. */
-  function quantizedType(
-    tensors: Record<string, number>,
-    inner: number,
-  ): QuantizedType | undefined {
+  /** As in GGUF; rows that are not whole blocks, or groups, keep their type. */
+  function quantizedType(tensors: Record<string, number>, inner: number) {
+    const [name = "", ...others] = Object.keys(tensors);
     const isWhole = Object.values(tensors).every((rows) => rows % GROUP === 0);
-    const isAlone = Object.keys(tensors).length === 1;
-    if (!quantize || !isQuantizable(inner) || !(isWhole || isAlone)) return undefined;
-    return EMBEDDING in tensors || HEAD in tensors ? "q8_0" : quantize;
+    if (!quantize || !(isWhole || others.length === 0)) return undefined;
+    const type = matrixType(quantize, name, inner);
+    return isBlockType(type) ? type : undefined;
   }
 
   function quantizedMatrix(
     tensors: Record<string, number>,
     inner: number,
-    type: QuantizedType,
+    type: BlockTypeName,
   ): MatrixWeight {
     const out = sumOf(Object.values(tensors));
     const at = arena.bytes("weights", quantizedBytes(type, out, inner));

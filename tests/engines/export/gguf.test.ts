@@ -13,8 +13,9 @@ import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensi
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
+import { dequantize, quantize } from "../../../engines/modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../../engines/modelFiles/numberTypes.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
-import { dequantize, quantize } from "../../../engines/modelFiles/quantizedBlocks.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { type StoredWeights, widened } from "../../../engines/modelFiles/weights.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -81,8 +82,8 @@ test("bfloat16 stays as it is, vectors are float32, and other types are as gguf-
   expect(types["token_embd.weight"]).toBe("q8_0");
   expect(types["blk.0.attn_q.weight"]).toBe("q4_0");
   const name = "model.layers.0.self_attn.q_proj.weight";
-  const blocks = quantize("q4_0", widened(read(model)[name]!.data));
-  expect(read(small.path)[name]!.data).toEqual(dequantize("q4_0", blocks));
+  const blocks = quantize(BLOCK_TYPES.q4_0, widened(read(model)[name]!.data));
+  expect(read(small.path)[name]!.data).toEqual(dequantize(BLOCK_TYPES.q4_0, blocks));
 });
 
 test("rows that are no whole blocks of a quantized type stay float16", async () => {

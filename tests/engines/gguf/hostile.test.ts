@@ -113,7 +113,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "a type that Kit does not read": [
     Buffer.concat([start(1n, 0n), tensor("a", [256n, 2n], 12, 0n), ROOM]),
-    /has a in ggml's type 12, and Kit reads f32, f16, q4_0, q8_0, bf16\. Use a file/,
+    /has a in ggml's type 12, and Kit reads f32, f16, bf16, q8_0, q4_0\. Use a file/,
   ],
   "a tensor outside": [
     Buffer.concat([start(1n, 0n), tensor("a", [32n], 0, 2n ** 40n), ROOM]),

@@ -1,6 +1,6 @@
 import { packColumns, packRows } from "./pack";
 import { packGroups, packGroupsBack } from "./packQuantized";
-import { GROUP, groupBytes } from "./quantizedBlock";
+import { GROUP, Q8_0, groupBytes } from "./quantizedBlock";
 import { begin, claim, barrier, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
@@ -72,7 +72,7 @@ export function setB(from: usize, row: i32, column: i32, isBf16: bool): void {
 /** Names B, from weights W [out, width] in q8_0 (quantizedBlock.ts): Wᵀ, or W itself if `isBack`. */
 export function setQuantizedB(from: usize, width: i32, isBack: bool): void {
   b = from;
-  bGroup = groupBytes(false, width);
+  bGroup = groupBytes(Q8_0, width);
   bIsBack = isBack;
 }
 

@@ -3,6 +3,21 @@
 // q8_0: 16 × [8 rows][2 columns] of int8; q4_0: 4 × [8 rows][4 bytes], byte j of 8 columns with column j in
 // its lower half and column j + 4 in its upper one, each 8 more than it counts.
 
+/** The types, by ggml's numbers. */
+// @ts-ignore: decorator
+@inline
+export const Q4_0: i32 = 2;
+// @ts-ignore: decorator
+@inline
+export const Q8_0: i32 = 8;
+
+/** Whether a type's numbers have four bits. */
+// @ts-ignore: decorator
+@inline
+export function isNibbles(type: i32): bool {
+  return type == Q4_0;
+}
+
 /** Columns that share a scale. */
 // @ts-ignore: decorator
 @inline
@@ -19,15 +34,15 @@ export const SCALES: usize = 16;
 /** Bytes of a group's block. */
 // @ts-ignore: decorator
 @inline
-export function blockBytes(isQ4: bool): usize {
-  return isQ4 ? 144 : 272;
+export function blockBytes(type: i32): usize {
+  return isNibbles(type) ? 144 : 272;
 }
 
 /** Bytes of rows of `width` columns, in whole groups. */
 // @ts-ignore: decorator
 @inline
-export function groupBytes(isQ4: bool, width: i32): usize {
-  return <usize>(width / BLOCK) * blockBytes(isQ4);
+export function groupBytes(type: i32, width: i32): usize {
+  return <usize>(width / BLOCK) * blockBytes(type);
 }
 
 /** From float16's exponent to that of a scale without a sign, and from there to float32's. */
@@ -44,29 +59,29 @@ export const TO_FLOAT: u32 = 102 << 23;
  */
 // @ts-ignore: decorator
 @inline
-export function scales(isQ4: bool, words: v128, constants: usize): v128 {
+export function scales(type: i32, words: v128, constants: usize): v128 {
   const bits = i32x4.shl(words, 13);
-  if (!isQ4) return i32x4.add(bits, v128.load32_splat(constants));
+  if (type == Q8_0) return i32x4.add(bits, v128.load32_splat(constants));
   return f32x4.mul(v128.and(bits, v128.load32_splat(constants, 4)), v128.load32_splat(constants, 8));
 }
 
 /** The scales of a group's first four rows in a block. */
 // @ts-ignore: decorator
 @inline
-export function low(isQ4: bool, block: usize, constants: usize): v128 {
-  return scales(isQ4, isQ4 ? v128.load_ext<i16>(block) : v128.load_ext<u16>(block), constants);
+export function low(type: i32, block: usize, constants: usize): v128 {
+  return scales(type, type == Q4_0 ? v128.load_ext<i16>(block) : v128.load_ext<u16>(block), constants);
 }
 
 /** Those of its last four rows. */
 // @ts-ignore: decorator
 @inline
-export function high(isQ4: bool, block: usize, constants: usize): v128 {
-  return scales(isQ4, isQ4 ? v128.load_ext<i16>(block, 8) : v128.load_ext<u16>(block, 8), constants);
+export function high(type: i32, block: usize, constants: usize): v128 {
+  return scales(type, type == Q4_0 ? v128.load_ext<i16>(block, 8) : v128.load_ext<u16>(block, 8), constants);
 }
 
 /** A scale in float16 becomes as it is stored. */
-export function stored(isQ4: bool, half: u32): u32 {
-  if (isQ4 || half == 0) return half;
+export function stored(type: i32, half: u32): u32 {
+  if (type == Q4_0 || half == 0) return half;
   if (half >= 0x400) return half + FROM_HALF;
   return (reinterpret<u32>(<f32>half * reinterpret<f32>(0x33800000)) - TO_FLOAT) >> 13;
 }

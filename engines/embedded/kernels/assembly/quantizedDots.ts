@@ -1,5 +1,5 @@
 // The sums of quantizedSums.ts by relaxed dot products of four int8 by four numbers of 7 bits, with the same bits.
-import { BLOCK, high, low } from "./quantizedBlock";
+import { BLOCK, Q4_0, Q8_0, SCALES, blockBytes, high, isNibbles, low } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
 /** Adds products of four numbers. The second operand is 0 to 127: V8 on x64 reads it without a sign. */
@@ -24,8 +24,8 @@ function lastRows(a: v128, b: v128): v128 {
 
 // @ts-ignore: decorator
 @inline
-function settle(isQ4: bool, block: usize, scale: v128, a: v128, b: v128, y: usize): void {
-  const s = f32x4.mul(low(isQ4, block, CONSTANTS), scale), t = f32x4.mul(high(isQ4, block, CONSTANTS), scale);
+function settle(type: i32, block: usize, scale: v128, a: v128, b: v128, y: usize): void {
+  const s = f32x4.mul(low(type, block, CONSTANTS), scale), t = f32x4.mul(high(type, block, CONSTANTS), scale);
   v128.store(y, f32x4.add(v128.load(y), f32x4.mul(f32x4.convert_i32x4_s(a), s)));
   v128.store(y, f32x4.add(v128.load(y, 16), f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
 }
@@ -37,118 +37,100 @@ function upper(sums: v128, weights: v128): v128 {
   return i32x4.shl(i32x4.sub(sums, i32x4.shl(weights, 6)), 7);
 }
 
-/** A group of q8_0 by one row of x. @param y [8] */
-export function oneDotsQ8(blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  const zero = f32x4.splat(0), ones = i8x16.splat(1);
-  memory.fill(y, 0, 32);
-  for (; blocks > 0; blocks--) {
-    // Upper digits, lower digits, and the weights alone.
-    let a = zero, b = zero, c = zero, d = zero, e = zero, f = zero;
-    for (const end = x + BLOCK; x < end; x += 4) {
-      let s = v128.load(w, 16), t = v128.load(w, 32);
-      const u = firstRows(s, t), v = lastRows(s, t);
-      s = v128.load32_splat(x); a = dot(u, s, a); b = dot(v, s, b);
-      t = v128.load32_splat(x, 32); c = dot(u, t, c); d = dot(v, t, d);
-      e = dot(u, ones, e); f = dot(v, ones, f);
-      w += 32;
-    }
-    a = i32x4.add(upper(a, e), c);
-    b = i32x4.add(upper(b, f), d);
-    settle(false, w - 256, v128.load32_splat(settings), a, b, y);
-    w += 16;
-    x += BLOCK;
-    settings += 8;
-  }
-}
-
-/** A group of q8_0 by four rows of x. @param y [row][8] */
-export function fourDotsQ8(blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  const zero = f32x4.splat(0), ones = i8x16.splat(1);
-  memory.fill(y, 0, 128);
-  for (; blocks > 0; blocks--) {
-    let a = zero, b = zero, c = zero, d = zero, e = zero, f = zero, g = zero, h = zero, i = zero, j = zero;
-    // The upper digits first, then the lower ones, so that all sums find room in registers.
-    for (const end = x + 4 * BLOCK; x < end; x += 16) {
-      let s = v128.load(w, 16), t = v128.load(w, 32);
-      const u = firstRows(s, t), v = lastRows(s, t);
-      i = dot(u, ones, i); j = dot(v, ones, j);
-      s = v128.load32_splat(x); a = dot(u, s, a); b = dot(v, s, b);
-      t = v128.load32_splat(x, 4); c = dot(u, t, c); d = dot(v, t, d);
-      s = v128.load32_splat(x, 8); e = dot(u, s, e); f = dot(v, s, f);
-      t = v128.load32_splat(x, 12); g = dot(u, t, g); h = dot(v, t, h);
-      w += 32;
-    }
-    a = upper(a, i); c = upper(c, i); e = upper(e, i); g = upper(g, i);
-    b = upper(b, j); d = upper(d, j); f = upper(f, j); h = upper(h, j);
-    w -= 256;
-    for (const end = x + 4 * BLOCK; x < end; x += 16) {
-      let s = v128.load(w, 16), t = v128.load(w, 32);
-      const u = firstRows(s, t), v = lastRows(s, t);
-      s = v128.load32_splat(x); a = dot(u, s, a); b = dot(v, s, b);
-      t = v128.load32_splat(x, 4); c = dot(u, t, c); d = dot(v, t, d);
-      s = v128.load32_splat(x, 8); e = dot(u, s, e); f = dot(v, s, f);
-      t = v128.load32_splat(x, 12); g = dot(u, t, g); h = dot(v, t, h);
-      w += 32;
-    }
-    settleFour(false, w - 256, settings, a, b, c, d, e, f, g, h, y);
-    w += 16;
-    settings += 32;
-  }
-}
-
+/** `oneDots` of a type: of bytes, upper digits, lower digits, and the weights alone. */
 // @ts-ignore: decorator
 @inline
-function settleFour(
-  isQ4: bool, block: usize, settings: usize,
-  a: v128, b: v128, c: v128, d: v128, e: v128, f: v128, g: v128, h: v128, y: usize,
-): void {
-  settle(isQ4, block, v128.load32_splat(settings), a, b, y);
-  settle(isQ4, block, v128.load32_splat(settings, 4), c, d, y + 32);
-  settle(isQ4, block, v128.load32_splat(settings, 8), e, f, y + 64);
-  settle(isQ4, block, v128.load32_splat(settings, 12), g, h, y + 96);
-}
-
-/** A group of q4_0 by one row of x, which is the signed operand. @param y [8] */
-export function oneDotsQ4(blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  const low = i8x16.splat(15);
+function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+  const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 32);
   for (; blocks > 0; blocks--) {
-    let a = v128.load32_splat(settings, 4), b = a;
-    for (const end = x + BLOCK; x < end; x += 8) {
-      const s = v128.load(w, 16), t = v128.load(w, 32), u = v128.load32_splat(x), v = v128.load32_splat(x, 4);
-      a = dot(v, i8x16.shr_u(s, 4), dot(u, v128.and(s, low), a));
-      b = dot(v, i8x16.shr_u(t, 4), dot(u, v128.and(t, low), b));
-      w += 32;
+    let a = isNibbles(type) ? v128.load32_splat(settings, 4) : zero, b = a, c = zero, d = zero, e = zero, f = zero;
+    w += SCALES;
+    for (const end = x + BLOCK; x < end; w += 32) {
+      const s = v128.load(w), t = v128.load(w, 16);
+      if (isNibbles(type)) {
+        // x is the signed operand.
+        const u = v128.load32_splat(x), v = v128.load32_splat(x, 4);
+        a = dot(v, i8x16.shr_u(s, 4), dot(u, v128.and(s, mask), a));
+        b = dot(v, i8x16.shr_u(t, 4), dot(u, v128.and(t, mask), b));
+        x += 8;
+      } else {
+        const u = firstRows(s, t), v = lastRows(s, t), p = v128.load32_splat(x), q = v128.load32_splat(x, 32);
+        a = dot(u, p, a); b = dot(v, p, b);
+        c = dot(u, q, c); d = dot(v, q, d);
+        e = dot(u, ones, e); f = dot(v, ones, f);
+        x += 4;
+      }
     }
-    settle(true, w - 128, v128.load32_splat(settings), a, b, y);
-    w += 16;
+    if (!isNibbles(type)) {
+      a = i32x4.add(upper(a, e), c);
+      b = i32x4.add(upper(b, f), d);
+      x += BLOCK;
+    }
+    settle(type, w - blockBytes(type), v128.load32_splat(settings), a, b, y);
     settings += 8;
   }
 }
 
-/** A group of q4_0 by four rows of x. @param y [row][8] */
-export function fourDotsQ4(blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  const low = i8x16.splat(15);
+/** `fourDots` of a type: of bytes, the upper digits first, then the lower ones, so that all sums find room in registers. */
+// @ts-ignore: decorator
+@inline
+function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+  const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 128);
   for (; blocks > 0; blocks--) {
-    let a = v128.load32_splat(settings, 16), c = v128.load32_splat(settings, 20);
-    let e = v128.load32_splat(settings, 24), g = v128.load32_splat(settings, 28);
-    let b = a, d = c, f = e, h = g;
-    for (const end = x + 4 * BLOCK; x < end; x += 32) {
-      let u = v128.load(w, 16), v = v128.load(w, 32), s = v128.and(u, low), t = v128.and(v, low);
-      let p = v128.load32_splat(x); a = dot(p, s, a); b = dot(p, t, b);
-      p = v128.load32_splat(x, 4); c = dot(p, s, c); d = dot(p, t, d);
-      p = v128.load32_splat(x, 8); e = dot(p, s, e); f = dot(p, t, f);
-      p = v128.load32_splat(x, 12); g = dot(p, s, g); h = dot(p, t, h);
-      s = i8x16.shr_u(u, 4); t = i8x16.shr_u(v, 4);
-      p = v128.load32_splat(x, 16); a = dot(p, s, a); b = dot(p, t, b);
-      p = v128.load32_splat(x, 20); c = dot(p, s, c); d = dot(p, t, d);
-      p = v128.load32_splat(x, 24); e = dot(p, s, e); f = dot(p, t, f);
-      p = v128.load32_splat(x, 28); g = dot(p, s, g); h = dot(p, t, h);
-      w += 32;
+    let a = zero, c = zero, e = zero, g = zero, i = zero, j = zero;
+    if (isNibbles(type)) {
+      a = v128.load32_splat(settings, 16); c = v128.load32_splat(settings, 20);
+      e = v128.load32_splat(settings, 24); g = v128.load32_splat(settings, 28);
     }
-    settleFour(true, w - 128, settings, a, b, c, d, e, f, g, h, y);
-    w += 16;
+    let b = a, d = c, f = e, h = g;
+    w += SCALES;
+    for (let digits = isNibbles(type) ? 1 : 2; digits > 0; digits--) {
+      for (const end = x + 4 * BLOCK; x < end; w += 32) {
+        let s = v128.load(w), t = v128.load(w, 16), p = v128.load32_splat(x);
+        if (isNibbles(type)) {
+          const u = v128.and(s, mask), v = v128.and(t, mask);
+          a = dot(p, u, a); b = dot(p, v, b); p = v128.load32_splat(x, 4); c = dot(p, u, c); d = dot(p, v, d);
+          p = v128.load32_splat(x, 8); e = dot(p, u, e); f = dot(p, v, f);
+          p = v128.load32_splat(x, 12); g = dot(p, u, g); h = dot(p, v, h);
+          s = i8x16.shr_u(s, 4); t = i8x16.shr_u(t, 4); p = v128.load32_splat(x, 16);
+          a = dot(p, s, a); b = dot(p, t, b); p = v128.load32_splat(x, 20); c = dot(p, s, c); d = dot(p, t, d);
+          p = v128.load32_splat(x, 24); e = dot(p, s, e); f = dot(p, t, f);
+          p = v128.load32_splat(x, 28); g = dot(p, s, g); h = dot(p, t, h);
+          x += 32;
+        } else {
+          const u = firstRows(s, t), v = lastRows(s, t);
+          if (digits == 2) { i = dot(u, ones, i); j = dot(v, ones, j); }
+          a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 4); c = dot(u, p, c); d = dot(v, p, d);
+          p = v128.load32_splat(x, 8); e = dot(u, p, e); f = dot(v, p, f);
+          p = v128.load32_splat(x, 12); g = dot(u, p, g); h = dot(v, p, h);
+          x += 16;
+        }
+      }
+      if (digits == 2) {
+        a = upper(a, i); c = upper(c, i); e = upper(e, i); g = upper(g, i);
+        b = upper(b, j); d = upper(d, j); f = upper(f, j); h = upper(h, j);
+        w += SCALES - blockBytes(type);
+      }
+    }
+    const block = w - blockBytes(type);
+    settle(type, block, v128.load32_splat(settings), a, b, y);
+    settle(type, block, v128.load32_splat(settings, 4), c, d, y + 32);
+    settle(type, block, v128.load32_splat(settings, 8), e, f, y + 64);
+    settle(type, block, v128.load32_splat(settings, 12), g, h, y + 96);
     settings += 32;
   }
+}
+
+/** A group by one row of x. @param y [8] */
+export function oneDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+  if (type == Q4_0) oneOf(Q4_0, blocks, w, x, settings, y);
+  else oneOf(Q8_0, blocks, w, x, settings, y);
+}
+
+/** A group by four rows of x. @param y [row][8] */
+export function fourDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+  if (type == Q4_0) fourOf(Q4_0, blocks, w, x, settings, y);
+  else fourOf(Q8_0, blocks, w, x, settings, y);
 }

@@ -1,6 +1,6 @@
 import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
-import { BLOCK, greatestSize } from "./quantizedBlock";
+import { BLOCK, greatestSize, isNibbles } from "./quantizedBlock";
 
 /** Rows of x whose words lie side by side, to be multiplied by the same weights; the last three or fewer lie alone. */
 // @ts-ignore: decorator
@@ -12,18 +12,18 @@ const MOST_Q4: f32 = 127;
 const LEAST_NORMAL: f32 = 1.1754943508222875e-38;
 
 /** Whether relaxed dot products multiply, whose second operand has 7 bits, without a sign. */
-let dotsQ8: bool = false, dotsQ4: bool = false;
+let dotsBytes: bool = false, dotsNibbles: bool = false;
 
 /** Takes relaxed dot products from now on, for q4_0 and, if wanted, for q8_0. */
-export function useDots(alsoQ8: bool): void {
-  dotsQ4 = ASC_FEATURE_RELAXED_SIMD;
-  dotsQ8 = ASC_FEATURE_RELAXED_SIMD && alsoQ8;
+export function useDots(alsoBytes: bool): void {
+  dotsNibbles = ASC_FEATURE_RELAXED_SIMD;
+  dotsBytes = ASC_FEATURE_RELAXED_SIMD && alsoBytes;
 }
 
 // @ts-ignore: decorator
 @inline
-export function usesDots(isQ4: bool): bool {
-  return ASC_FEATURE_RELAXED_SIMD && (isQ4 ? dotsQ4 : dotsQ8);
+export function usesDots(type: i32): bool {
+  return ASC_FEATURE_RELAXED_SIMD && (isNibbles(type) ? dotsNibbles : dotsBytes);
 }
 
 /** Factors of four pairs of numbers: 256, 16, 1, 256. A weight of q4_0 is read where it lies in its word of 16 bits. */
@@ -37,7 +37,7 @@ const DIGITS = memory.data<i16>([8192, 127]);
  * @param to 2·rows·width bytes of numbers, then 8 bytes for each block of each row: its scale and, for q4_0,
  * what its sum of products begins with. Word i of four rows lie side by side, then their words i + 1
  */
-export function quantizeInput(isQ4: bool, rows: i32, width: i32, x: usize, xRow: i32, to: usize): void {
+export function quantizeInput(type: i32, rows: i32, width: i32, x: usize, xRow: i32, to: usize): void {
   const counter = begin(), settings = scalesOf(to, rows, width);
   for (let r = claim(counter) * FOUR; r < rows; r = claim(counter) * FOUR) {
     const count = min(FOUR, rows - r), beside = count == FOUR;
@@ -45,7 +45,7 @@ export function quantizeInput(isQ4: bool, rows: i32, width: i32, x: usize, xRow:
       // Beside others, a row begins one word after the row before.
       const first = beside ? r : r + i, offset: usize = beside ? 4 * <usize>i : 0;
       const words = inputRow(to, width, first) + offset, scales = scalesRow(settings, width, first) + offset;
-      line(isQ4, width, at(x, (r + i) * xRow), words, scales, beside ? FOUR : 1);
+      line(type, width, at(x, (r + i) * xRow), words, scales, beside ? FOUR : 1);
     }
   }
 }
@@ -71,19 +71,19 @@ export function scalesRow(scales: usize, width: i32, row: i32): usize {
 }
 
 /** A row, its words `beside` words apart. */
-function line(isQ4: bool, width: i32, x: usize, words: usize, scales: usize, beside: i32): void {
-  const apart: usize = 4 * beside;
+function line(type: i32, width: i32, x: usize, words: usize, scales: usize, beside: i32): void {
+  const apart: usize = 4 * beside, nibbles = isNibbles(type);
   for (let k = 0; k < width; k += BLOCK) {
     let sizes = i32x4.splat(0);
     for (let i: usize = 0; i < 4 * BLOCK; i += 16) sizes = i32x4.max_s(sizes, f32x4.abs(v128.load(x + i)));
-    const scale = greatestSize(sizes) / (isQ4 ? MOST_Q4 : MOST_Q8);
+    const scale = greatestSize(sizes) / (nibbles ? MOST_Q4 : MOST_Q8);
     // Below, 1 / scale may be infinite; what is not a number stays so by its scale.
     const inverse = f32x4.splat(scale >= LEAST_NORMAL ? 1 / scale : 0);
     store<f32>(scales, scale);
-    const sum = isQ4 ? putQ4(x, inverse, words, apart) : putQ8(x, inverse, words, apart);
-    if (isQ4) store<i32>(scales + apart, -8 * (usesDots(true) ? sum : sum << 8));
+    const sum = nibbles ? putQ4(x, inverse, words, apart) : putQ8(x, inverse, words, apart);
+    if (nibbles) store<i32>(scales + apart, -8 * (dotsNibbles ? sum : sum << 8));
     scales += 2 * apart;
-    words += (isQ4 && usesDots(true) ? 8 : 16) * apart;
+    words += (nibbles && dotsNibbles ? 8 : 16) * apart;
     x += 4 * BLOCK;
   }
 }
@@ -103,7 +103,7 @@ function eight(x: usize, inverse: v128): v128 {
 function putQ8(x: usize, inverse: v128, to: usize, apart: usize): i32 {
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const n = eight(x, inverse);
-    if (usesDots(false)) {
+    if (dotsBytes) {
       const v = i16x8.add(n, v128.load16_splat(DIGITS)), low = v128.and(v, v128.load16_splat(DIGITS, 2));
       const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + 8 * apart;
       v128.store32_lane(to, digits, 0); v128.store32_lane(to + apart, digits, 1);
@@ -129,7 +129,7 @@ function putQ4(x: usize, inverse: v128, to: usize, apart: usize): i32 {
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const n = eight(x, inverse);
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(n));
-    if (usesDots(true)) {
+    if (dotsNibbles) {
       const bytes = i8x16.narrow_i16x8_s(n, n);
       v128.store32_lane(to, bytes, 0); v128.store32_lane(to + apart, bytes, 1);
       to += 2 * apart;

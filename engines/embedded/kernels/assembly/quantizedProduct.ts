@@ -3,8 +3,8 @@ import { at } from "./vector";
 import { BLOCK, GROUP, groupBytes } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 import { FOUR, inputRow, scalesOf, scalesRow, usesDots } from "./quantizedInput";
-import { fourQ4, fourQ8, oneQ4, oneQ8 } from "./quantizedSums";
-import { fourDotsQ4, fourDotsQ8, oneDotsQ4, oneDotsQ8 } from "./quantizedDots";
+import { four, one } from "./quantizedSums";
+import { fourDots, oneDots } from "./quantizedDots";
 
 /** Whether the sums are taken on vectors of 256 bits. */
 let wide: bool = false;
@@ -15,21 +15,15 @@ export function widenSums(): void {
 }
 
 // @ts-ignore: decorator
-@external("env", "wideOneQ8")
-declare function wideOneQ8(
-  blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
+@external("env", "wideOne")
+declare function wideOne(
+  type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void;
 // @ts-ignore: decorator
-@external("env", "wideOneQ4")
-declare function wideOneQ4(
-  blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
+@external("env", "wideFour")
+declare function wideFour(
+  type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void;
-// @ts-ignore: decorator
-@external("env", "wideFourQ8")
-declare function wideFourQ8(blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize): void;
-// @ts-ignore: decorator
-@external("env", "wideFourQ4")
-declare function wideFourQ4(blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize): void;
 
 /** Groups that one row multiplies side by side. */
 const STREAMS: i32 = 4;
@@ -44,17 +38,17 @@ const STREAMS: i32 = 4;
  * @param share groups of eight rows of W that a thread claims at a time
  */
 export function quantizedProduct(
-  isQ4: bool, rows: i32, out: i32, width: i32, w: usize, x: usize, y: usize, yRow: i32, added: usize,
+  type: i32, rows: i32, out: i32, width: i32, w: usize, x: usize, y: usize, yRow: i32, added: usize,
   share: i32,
 ): void {
-  const counter = begin(), groups = (out + GROUP - 1) / GROUP, bytes = groupBytes(isQ4, width);
+  const counter = begin(), groups = (out + GROUP - 1) / GROUP, bytes = groupBytes(type, width);
   const settings = scalesOf(x, rows, width), blocks = width / BLOCK, fours = rows & ~(FOUR - 1);
   for (let g = claim(counter) * share; g < groups; g = claim(counter) * share) {
     const end = min(g + share, groups);
     for (let i = g; i < end && fours > 0; i++) {
       const from = w + <usize>i * bytes;
       for (let r = 0; r < fours; r += FOUR) {
-        fourRows(isQ4, blocks, from, inputRow(x, width, r), scalesRow(settings, width, r));
+        fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(settings, width, r));
         for (let s = 0; s < FOUR; s++) put(own + 32 * <usize>s, i * GROUP, out, (r + s) * yRow, y, added);
       }
     }
@@ -62,11 +56,11 @@ export function quantizedProduct(
       const input = inputRow(x, width, r), scales = scalesRow(settings, width, r);
       const apart = (end - g) / STREAMS;
       for (let i = g; i < g + apart; i++) {
-        oneRow(isQ4, blocks, w + <usize>i * bytes, <usize>apart * bytes, input, scales);
+        oneRow(type, blocks, w + <usize>i * bytes, <usize>apart * bytes, input, scales);
         for (let s = 0; s < STREAMS; s++) put(own + 32 * <usize>s, (i + s * apart) * GROUP, out, r * yRow, y, added);
       }
       for (let i = g + STREAMS * apart; i < end; i++) {
-        oneRow(isQ4, blocks, w + <usize>i * bytes, 0, input, scales);
+        oneRow(type, blocks, w + <usize>i * bytes, 0, input, scales);
         put(own, i * GROUP, out, r * yRow, y, added);
       }
     }
@@ -93,30 +87,19 @@ function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usiz
 /** Four groups by one row of x, or one if `apart` is 0; the sums go to `own`, [group][8]. */
 // @ts-ignore: decorator
 @inline
-function oneRow(isQ4: bool, blocks: i32, w: usize, apart: usize, x: usize, settings: usize): void {
-  if (usesDots(isQ4)) {
+function oneRow(type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize): void {
+  if (usesDots(type)) {
     const count: usize = apart ? 4 : 1;
-    for (let s: usize = 0; s < count; s++) {
-      if (isQ4) oneDotsQ4(blocks, w + s * apart, x, settings, own + 32 * s);
-      else oneDotsQ8(blocks, w + s * apart, x, settings, own + 32 * s);
-    }
-  } else if (ASC_FEATURE_RELAXED_SIMD && wide) {
-    if (isQ4) wideOneQ4(blocks, w, apart, x, settings, own, CONSTANTS);
-    else wideOneQ8(blocks, w, apart, x, settings, own, CONSTANTS);
-  } else if (isQ4) oneQ4(blocks, w, apart, x, settings, own, CONSTANTS);
-  else oneQ8(blocks, w, apart, x, settings, own, CONSTANTS);
+    for (let s: usize = 0; s < count; s++) oneDots(type, blocks, w + s * apart, x, settings, own + 32 * s);
+  } else if (ASC_FEATURE_RELAXED_SIMD && wide) wideOne(type, blocks, w, apart, x, settings, own, CONSTANTS);
+  else one(type, blocks, w, apart, x, settings, own, CONSTANTS);
 }
 
 /** A group by four rows of x; the sums go to `own`, [row][8]. */
 // @ts-ignore: decorator
 @inline
-function fourRows(isQ4: bool, blocks: i32, w: usize, x: usize, settings: usize): void {
-  if (usesDots(isQ4)) {
-    if (isQ4) fourDotsQ4(blocks, w, x, settings, own);
-    else fourDotsQ8(blocks, w, x, settings, own);
-  } else if (ASC_FEATURE_RELAXED_SIMD && wide) {
-    if (isQ4) wideFourQ4(blocks, w, x, settings, own, CONSTANTS);
-    else wideFourQ8(blocks, w, x, settings, own, CONSTANTS);
-  } else if (isQ4) fourQ4(blocks, w, x, settings, own, CONSTANTS);
-  else fourQ8(blocks, w, x, settings, own, CONSTANTS);
+function fourRows(type: i32, blocks: i32, w: usize, x: usize, settings: usize): void {
+  if (usesDots(type)) fourDots(type, blocks, w, x, settings, own);
+  else if (ASC_FEATURE_RELAXED_SIMD && wide) wideFour(type, blocks, w, x, settings, own, CONSTANTS);
+  else four(type, blocks, w, x, settings, own, CONSTANTS);
 }

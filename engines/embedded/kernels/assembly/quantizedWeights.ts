@@ -1,6 +1,6 @@
 import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
-import { BLOCK, blockBytes, GROUP, greatestSize, groupBytes, SCALES, scales, stored, toHalf } from "./quantizedBlock";
+import { BLOCK, Q4_0, Q8_0, blockBytes, GROUP, greatestSize, groupBytes, SCALES, scales, stored, toHalf } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
 /** Rows of a table that a thread claims at a time. */
@@ -13,18 +13,18 @@ const ROWS: i32 = 16;
  * @returns whether every scale is a finite float16
  */
 export function quantizeWeights(
-  isQ4: bool, first: i32, rows: i32, width: i32, from: usize, isBf16: bool, w: usize,
+  type: i32, first: i32, rows: i32, width: i32, from: usize, isBf16: bool, w: usize,
 ): bool {
   const bytes = BLOCK * (isBf16 ? 2 : 4);
   let fits = true;
   for (let r = first; r < first + rows; r++) {
-    let block = w + <usize>(r / GROUP) * groupBytes(isQ4, width);
+    let block = w + <usize>(r / GROUP) * groupBytes(type, width);
     for (let k = 0; k < width; k += BLOCK) {
-      const half = isQ4 ? putQ4(from, isBf16, block, r % GROUP) : putQ8(from, isBf16, block, r % GROUP);
-      store<u16>(block + 2 * <usize>(r % GROUP), <u16>stored(isQ4, half));
+      const half = type == Q4_0 ? putQ4(from, isBf16, block, r % GROUP) : putQ8(from, isBf16, block, r % GROUP);
+      store<u16>(block + 2 * <usize>(r % GROUP), <u16>stored(type, half));
       if ((half & 0x7c00) == 0x7c00) fits = false;
       from += bytes;
-      block += blockBytes(isQ4);
+      block += blockBytes(type);
     }
   }
   return fits;
@@ -102,14 +102,14 @@ function first(from: usize, isBf16: bool, size: f32): f32 {
  * @param ids [rows], int32
  * @param table [vocabulary, width], quantized
  */
-export function embedQuantized(isQ4: bool, rows: i32, width: i32, ids: usize, table: usize, y: usize): void {
+export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, table: usize, y: usize): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const id = load<i32>(at(ids, r)), group = table + <usize>(id / GROUP) * groupBytes(isQ4, width);
+      const id = load<i32>(at(ids, r)), group = table + <usize>(id / GROUP) * groupBytes(type, width);
       for (let k = 0; k < width; k += BLOCK) {
-        const block = group + <usize>(k / BLOCK) * blockBytes(isQ4), to = at(y, r * width + k);
-        if (isQ4) widenQ4(block, id % GROUP, to);
+        const block = group + <usize>(k / BLOCK) * blockBytes(type), to = at(y, r * width + k);
+        if (type == Q4_0) widenQ4(block, id % GROUP, to);
         else widenQ8(block, id % GROUP, to);
       }
     }
@@ -119,15 +119,15 @@ export function embedQuantized(isQ4: bool, rows: i32, width: i32, ids: usize, ta
 /** The scale of one row of a group. */
 // @ts-ignore: decorator
 @inline
-function scaleOf(isQ4: bool, block: usize, lane: i32): f32 {
-  const from = block + 2 * <usize>lane, word = isQ4 ? <i32>load<i16>(from) : <i32>load<u16>(from);
-  return f32x4.extract_lane(scales(isQ4, i32x4.splat(word), CONSTANTS), 0);
+function scaleOf(type: i32, block: usize, lane: i32): f32 {
+  const from = block + 2 * <usize>lane, word = type == Q4_0 ? <i32>load<i16>(from) : <i32>load<u16>(from);
+  return f32x4.extract_lane(scales(type, i32x4.splat(word), CONSTANTS), 0);
 }
 
 // @ts-ignore: decorator
 @inline
 function widenQ8(block: usize, lane: i32, y: usize): void {
-  const scale = scaleOf(false, block, lane);
+  const scale = scaleOf(Q8_0, block, lane);
   const from = block + SCALES + 2 * <usize>lane;
   for (let i = 0; i < BLOCK; i++) {
     store<f32>(at(y, i), <f32>load<i8>(from + <usize>(i >> 1) * 16 + (i & 1)) * scale);
@@ -137,7 +137,7 @@ function widenQ8(block: usize, lane: i32, y: usize): void {
 // @ts-ignore: decorator
 @inline
 function widenQ4(block: usize, lane: i32, y: usize): void {
-  const scale = scaleOf(true, block, lane);
+  const scale = scaleOf(Q4_0, block, lane);
   const from = block + SCALES + 4 * <usize>lane;
   for (let i = 0; i < BLOCK; i++) {
     const byte = <i32>load<u8>(from + <usize>(i >> 3) * 32 + (i & 3));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type * as quantizing from "../../../../engines/embedded/kernels/quantized.ts";
-import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../../engines/modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../../../engines/modelFiles/numberTypes.ts";
 import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
 import { builtModule } from "../built.ts";
 import { module as compiled } from "./arena.ts";
@@ -57,12 +58,12 @@ function place(t: Team, shape: Shape, { w, x, added }: Operands) {
   const from = apart(x, xRow, width);
   const y = apart(added ?? new Float32Array(rows * out), yRow, out);
   const input = t.bytes(quantizedInputBytes(rows, width));
-  const isQ4 = Number(type === "q4_0");
+  const { id } = BLOCK_TYPES[type];
   const calls: Call[] = [
-    ["quantizeInput", isQ4, rows, width, from.at, xRow, input],
+    ["quantizeInput", id, rows, width, from.at, xRow, input],
     ["barrier"],
     [
-      ...(["quantizedProduct", isQ4, rows, out, width, matrix.at, input, y.at, yRow] as const),
+      ...(["quantizedProduct", id, rows, out, width, matrix.at, input, y.at, yRow] as const),
       ...[added ? y.at : 0, 1 + (out % 9)],
     ],
     ["barrier"],
@@ -174,12 +175,12 @@ test.each(TYPES)("rows of a quantized table of %s are GGUF's numbers, on any thr
   new Int32Array(t.memory.buffer, place.at, ids.length).set(ids);
   const table = write(t, type, width, w);
   const y = t.floats(new Float32Array(ids.length * width));
-  const found = dequantize(type, quantize(type, w));
+  const found = dequantize(BLOCK_TYPES[type], quantize(BLOCK_TYPES[type], w));
   const expected = ids.flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]);
   for (const threads of THREADS) {
     y.view.fill(NaN);
-    const isQ4 = Number(type === "q4_0");
-    t.run(threads, [["embedQuantized", isQ4, ids.length, width, place.at, table.at, y.at]]);
+    const { id } = BLOCK_TYPES[type];
+    t.run(threads, [["embedQuantized", id, ids.length, width, place.at, table.at, y.at]]);
     // A scale of 0 has no sign that counts.
     expect([...y.view].map((value) => value + 0)).toEqual(expected.map((value) => value + 0));
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type * as quantizing from "../../../../engines/embedded/kernels/quantized.ts";
-import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../../engines/modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../../../engines/modelFiles/numberTypes.ts";
 import { builtModule } from "../built.ts";
 import { module } from "./arena.ts";
 import { type Call, type Team, bytesOf, numbers, team, THREADS } from "./team.ts";
@@ -31,7 +32,7 @@ function place(t: Team, { rows, out, width }: (typeof SIZES)[number], seed: numb
   } as const;
   const staging = { at: t.bytes(width * 4), bytes: width * 4 };
   createQuantizedWriter(t.kernels, t.memory, matrix, staging)(w);
-  const plain = t.floats(dequantize("q8_0", quantize("q8_0", w)));
+  const plain = t.floats(dequantize(BLOCK_TYPES.q8_0, quantize(BLOCK_TYPES.q8_0, w)));
   const [x, dy] = [t.floats(numbers(rows * width, 2)), t.floats(numbers(rows * out, 3))];
   const [y, dx] = [
     t.floats(new Float32Array(rows * out)),

@@ -1,4 +1,5 @@
-import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../../engines/modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../../../engines/modelFiles/numberTypes.ts";
 import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
 
 export const BLOCK = 32;
@@ -16,13 +17,13 @@ export interface Shape {
 
 /** A weight's block: its numbers, as integers, and its scale. */
 function blockOf(type: QuantizedType, weights: Float32Array) {
-  const bytes = quantize(type, weights);
+  const bytes = quantize(BLOCK_TYPES[type], weights);
   // The scale of a block whose numbers are 1.
   const ones = bytes.slice();
   ones.fill(type === "q8_0" ? 1 : 0x99, 2);
-  const [scale = NaN] = dequantize(type, ones);
+  const [scale = NaN] = dequantize(BLOCK_TYPES[type], ones);
   bytes.set([0, 0x3c]);
-  return { scale, numbers: dequantize(type, bytes) };
+  return { scale, numbers: dequantize(BLOCK_TYPES[type], bytes) };
 }
 
 /** Numbers of x in integers of `most` at most, and their scale. */

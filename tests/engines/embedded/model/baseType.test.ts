@@ -4,7 +4,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../../engines/modelFiles/blocks/blockType.ts";
+import { BLOCK_TYPES } from "../../../../engines/modelFiles/numberTypes.ts";
 import { type Weights, widen } from "../../../../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { createEmbeddedEngine } from "../built.ts";
@@ -34,7 +35,8 @@ function dequantized(): Weights {
     const isMatrix = tensor.shape.length === 2 && (tensor.shape[1] ?? 0) % 32 === 0;
     // Side by side they are 88 rows, of which the second 44 begin within a group.
     const isKept = /gate_proj|up_proj/.test(name);
-    if (isMatrix && !isKept) tensor.data = dequantize("q8_0", quantize("q8_0", tensor.data));
+    if (isMatrix && !isKept)
+      tensor.data = dequantize(BLOCK_TYPES.q8_0, quantize(BLOCK_TYPES.q8_0, tensor.data));
   }
   return wide;
 }

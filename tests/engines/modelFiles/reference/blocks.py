@@ -1,4 +1,4 @@
-"""Makes quantizedBlocks.json: awkward numbers, and what gguf-py quantizes and dequantizes them to.
+"""Makes blocks.json: awkward numbers, and what gguf-py quantizes and dequantizes them to.
 
 Needs the package gguf (0.19.0 made the file).
 """
