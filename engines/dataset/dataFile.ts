@@ -75,8 +75,9 @@ function adviceForFolder(folder: string): string | undefined {
 }
 
 /**
- * What to write in place of a path where there is no file, as a sentence: a file beside it, or below a
- * folder beside its own, whose name is close. Undefined where none is.
+ * What to write in place of a path where there is no file, as a sentence: one of its name in a folder
+ * beside it, or one beside it or below a folder beside its own whose name is close. Undefined where there
+ * is none.
  */
 function adviceForMissing(path: string): string | undefined {
   const folder = dirname(path);
@@ -93,6 +94,11 @@ function meantIn(folder: string, name: string): string | undefined {
   try {
     const names = readdirSync(folder);
     if (names.includes(name)) return name;
+    const below = names
+      .filter((inner) => !/^(\.|node_modules$)/.test(inner))
+      .map((inner) => join(inner, name));
+    const found = below.find((file) => existsSync(join(folder, file)));
+    if (found !== undefined) return found;
     // The ending is not what makes two names alike.
     const stems = names.map(stemOf);
     const stem = /"(.+)"/.exec(didYouMean(stemOf(name), stems))?.[1];

@@ -20,9 +20,10 @@ import {
 import { writerOf } from "./parquetValue.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
-const GIBIBYTE = 2 ** 30;
-/** Above 1 GiB. */
-const MOST_EXPANSION = 1_000;
+/** What any file's texts may take: a small one must not fill the disk before it is refused. */
+const MIN_TEXT_BYTES = 2 ** 26;
+/** Above that. */
+const MAX_EXPANSION = 1_000;
 
 /**
  * Reads the rows of a Parquet file, with one row group at a time in memory.
@@ -79,13 +80,13 @@ export async function parquetColumns(path: string): Promise<string[]> {
 
 /** Texts that occur often take a few bits each in the file, and their whole length in a job's folder. */
 function createTextLimit(path: string, bytes: number): (length: number) => void {
-  let left = GIBIBYTE + MOST_EXPANSION * bytes;
+  let left = MIN_TEXT_BYTES + MAX_EXPANSION * bytes;
   return (length) => {
     left -= length;
     if (left >= 0) return;
     throw invalid(
       path,
-      `its texts take more than ${formatCount(MOST_EXPANSION)} times the file. Leave out rows that occur again and again.`,
+      `its texts take more than ${formatCount(MAX_EXPANSION)} times the file. Leave out rows that occur again and again.`,
     );
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readTable } from "../../../../engines/dataset/tables/tables.ts";
@@ -195,9 +195,16 @@ it("metadata, a row group or values that would take too much memory are refused"
 });
 
 it("a text that a small file has again and again does not fill the disk", async () => {
-  expect(await refusal(fixture("again.parquet"))).toBe(
+  const file = fixture("again.parquet");
+  expect(await refusal(file)).toBe(
     "DATASET_INVALID again.parquet: its texts take more than 1,000 times the file. Leave out rows that occur again and again.",
   );
+  let bytes = 0;
+  const reading = async () => {
+    for await (const { value } of readTable("parquet", file)) bytes += String(value.text).length;
+  };
+  await expect(reading()).rejects.toThrow();
+  expect(bytes).toBeLessThan(2 ** 26 + 1_000 * statSync(file).size);
 });
 
 it("a file that cannot be read says why, as JSONL does", async () => {
