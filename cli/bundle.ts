@@ -12,6 +12,7 @@ import {
 } from "../disk/file.ts";
 import { OTHERS_READ } from "../disk/modes.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { didYouMean } from "../protocol/didYouMean.ts";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { refuseAliases } from "./aliases.ts";
@@ -117,9 +118,14 @@ function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",
     setup(build) {
-      build.onResolve({ filter: /^kit(\/(engines|metrics))?$/ }, ({ path: name }) => {
+      build.onResolve({ filter: /^kit(\/.*)?$/ }, ({ path: name }) => {
         const found = installedKit(entryPath);
         if (found === "another package") throw wrongKit(project);
+        const names = Object.keys(PACKAGE.exports);
+        if (!names.includes(name)) {
+          const text = `There is no "${name}".${didYouMean(name, names)} Kit has ${names.join(", ")}.`;
+          return { errors: [{ text }] };
+        }
         const own = PACKAGE.exports[name as keyof typeof PACKAGE.exports];
         return { path: found === "kit" ? name : pathToFileURL(own).href, external: true };
       });

@@ -1,6 +1,10 @@
 import { join } from "node:path";
+import { didYouMean } from "../protocol/didYouMean.ts";
 import { isKitError } from "../protocol/error.ts";
+import * as engines from "../sdk/engines.ts";
+import * as kit from "../sdk/index.ts";
 import { asError, withPlace } from "../sdk/job/callerError.ts";
+import * as metrics from "../sdk/metrics.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 
@@ -18,7 +22,15 @@ export function describeError(error: unknown): string {
   }
   const required = /^Dynamic require of "(.+)" is not supported/.exec(error.message)?.[1];
   if (required !== undefined) return withPlace(describeRequire(required), error);
-  const message = error.message.replace(/'file:[^']*sdk\/(index|engines|metrics)\.js'/, "'kit'");
+  const message = error.message.replace(
+    /'(file:[^']*sdk\/(?:index|engines|metrics)\.js)'/,
+    (_, file: string) => `'${partOf(file)}'`,
+  );
+  const [, part = "", name = ""] =
+    /module '(.+)' does not provide an export named '(.+)'/.exec(message) ?? [];
+  const names = EXPORTS[part];
+  if (names)
+    return `There is no ${name} in ${part}.${didYouMean(name, names)} It has ${names.join(", ")}.`;
   return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
@@ -29,13 +41,24 @@ const REQUIRED: Record<string, string> = {
   "kit/metrics": "{ exactMatch }",
 };
 
+const EXPORTS: Record<string, string[]> = {
+  kit: Object.keys(kit),
+  "kit/engines": Object.keys(engines),
+  "kit/metrics": Object.keys(metrics),
+};
+
 /** The bundle is an ES module, which has no `require`. */
 function describeRequire(required: string): string {
-  const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(required) ?? [];
-  const name = own ? `kit/${own}`.replace("/index", "") : required;
+  const name = partOf(required);
   const names = REQUIRED[name];
   const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
   return `require("${name}") does not work here, as a project is built as an ES module. Write ${written} instead.`;
+}
+
+/** What a project imports of Kit, by its name or by the file that a bundle has for it. */
+function partOf(imported: string): string {
+  const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(imported) ?? [];
+  return own ? `kit/${own}`.replace("/index", "") : imported;
 }
 
 /** From Node, or from Yarn's Plug'n'Play, which has its own properties. */

@@ -20,6 +20,7 @@ const COMMAND_WORDS: Record<string, readonly string[]> = {
 /** The commands that read the trainer. */
 const READ_TRAINER = new Set(["build", "check", "start", "ui"]);
 const COMMANDER_MEANT = /\n\(Did you mean [^\n]*\?\)/;
+const COMMANDER_MEANT_ONE = /\(Did you mean (\S+)\?\)/;
 
 /**
  * What Commander says of wrong words, with what they would be here.
@@ -41,7 +42,9 @@ export function withFieldWords(text: string, commands: readonly string[], args: 
 
 function withCommand(text: string, word: string, commands: readonly string[]): string {
   const exact = wordOf(word, COMMAND_WORDS);
-  if (exact === undefined && COMMANDER_MEANT.test(text)) return text;
+  if (exact === undefined && COMMANDER_MEANT.test(text)) {
+    return text.replace(COMMANDER_MEANT_ONE, "(Did you mean npx kit $1?)");
+  }
   const words = [...commands, ...Object.values(COMMAND_WORDS).flat()];
   const meant = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
   const command = exact ?? (commands.includes(meant) ? meant : wordOf(meant, COMMAND_WORDS));

@@ -7,6 +7,11 @@ export function missingTrainer(exports: Record<string, unknown>, entry: string):
   if (values.some(isTrainer)) {
     return `${entry} exports a trainer without createKit. Write export default createKit({ trainer }).`;
   }
+  const uncalled = Object.entries(exports).find(([, value]) => typeof value === "function");
+  if (uncalled) {
+    const [name, { name: own }] = uncalled as [string, () => unknown];
+    return `${entry} exports the function ${name === "default" ? own : name}, which nothing calls. Write export default createKit({ trainer: createTrainer({ … }) }).`;
+  }
   if (values.length === 0) {
     return `${entry} exports nothing. Write export default createKit({ trainer }).`;
   }

@@ -3,8 +3,11 @@ import { formatCount, formatCounted } from "../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
 
 /** Too few rows to learn a task from, below this. */
-const FEW = 5;
-const MANY_PASSES = 20;
+const FEW = 100;
+const MANY_PASSES = 100;
+/** Nobody means these few. */
+const HANDFUL = 5;
+const MANY_PASSES_OF_HANDFUL = 20;
 
 /** Warnings about sizes that do not fit each other, known once the rows are counted. */
 export function trainingWarnings(
@@ -19,15 +22,14 @@ export function trainingWarnings(
       `  lower it to reach the learning rate of ${learningRate}`,
     );
   }
-  if (rows < FEW && epochs > MANY_PASSES) {
+  if (rows < FEW && epochs > (rows < HANDFUL ? MANY_PASSES_OF_HANDFUL : MANY_PASSES)) {
     const [there, them] =
       rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
     const times = formatCount(Math.round(epochs));
     warnings.push(
       `warning: there ${there}, and the training repeats ${them} ${times} times, which teaches the model nothing else`,
-      "  add rows: a task takes a hundred or more",
+      "  add rows: a task takes a hundred or more; or train for fewer steps",
     );
-    return warnings;
   }
   // By the passes, not by the rows: a long text is several pieces.
   if (epochs > steps) {

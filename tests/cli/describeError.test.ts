@@ -21,7 +21,15 @@ test.each([
   ],
   [
     `import { nope } from "kit"; nope();`,
-    "SyntaxError: The requested module 'kit' does not provide an export named 'nope'",
+    "There is no nope in kit. It has KitError, createKit, createTrainer, loadModel.",
+  ],
+  [
+    `import { exactmatch } from "kit/metrics"; exactmatch();`,
+    'There is no exactmatch in kit/metrics. Did you mean "exactMatch"? It has exactMatch, jsonFields, labels, validJson.',
+  ],
+  [
+    `import { exactMatch } from "kit/metric"; exactMatch();`,
+    'src/kit/index.ts:1:28: There is no "kit/metric". Did you mean "kit/metrics"? Kit has kit, kit/engines, kit/metrics.',
   ],
   [
     `Promise.reject(new Error("later")); await new Promise(() => setTimeout(() => {}, 60_000));`,

@@ -79,7 +79,7 @@ describe("words of other tools are told in Kit's", () => {
     [["trian"], "Did you mean npx kit start?"],
     [["fine-tune"], "Did you mean npx kit start?"],
     [["run", "--epochs", "3"], "Did you mean npx kit start?"],
-    [["strat"], "Did you mean start?"],
+    [["strat"], "Did you mean npx kit start?"],
     [["chat", "latest"], "Did you mean npx kit infer?"],
     [["genrate"], "Did you mean npx kit infer?"],
     [["evaluate"], "Did you mean npx kit eval?"],

@@ -244,15 +244,21 @@ step 1/4 `);
   });
 
   it.each([
-    [1, "is a single row, and the training repeats it 60 times"],
-    [2, "are only 2 rows, and the training repeats them 30 times"],
-  ])("warns of %i rows once, and not of batchSize", async (rows, there) => {
+    [1, "is a single row, and the training repeats it 60 times", { batchSize: 3, maxSteps: 20 }],
+    [2, "are only 2 rows, and the training repeats them 30 times", { batchSize: 3, maxSteps: 20 }],
+    [
+      8,
+      "are only 8 rows, and the training repeats them 125 times",
+      { batchSize: 100, maxSteps: 10 },
+    ],
+  ])("warns of %i rows that are repeated, and of batchSize", async (rows, there, sizes) => {
     const data = Array.from({ length: rows }, (_, n) => `{"text":"${n}"}`).join("\n");
-    const options = "batchSize: 3, maxSteps: 20,";
+    const options = `...${JSON.stringify(sizes)},`;
     const project = createTinyProject(tinySource({ options }), { "data.jsonl": data });
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout.match(/^warning: .*\n.*/gm)).toEqual([
-      `warning: there ${there}, which teaches the model nothing else\n  add rows: a task takes a hundred or more`,
+      `warning: there ${there}, which teaches the model nothing else\n  add rows: a task takes a hundred or more; or train for fewer steps`,
+      `warning: a step takes ${sizes.batchSize} rows, more than there are, and repeats some\n  lower batchSize, or add rows`,
     ]);
   });
 

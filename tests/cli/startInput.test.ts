@@ -52,6 +52,11 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
       `${kit}export default createKit({});`,
       /^No trainer in src\/kit\/index\.ts yet\. Add createTrainer\(\.\.\.\) and pass it to createKit\.$/,
     ],
+    [
+      "a function that is not called",
+      `import { createTrainer } from "kit";\nexport default createTrainer;`,
+      /^src\/kit\/index\.ts exports the function createTrainer, which nothing calls\. Write export default createKit/,
+    ],
     ["no createKit", `export default 1;`, /^No trainer in src\/kit\/index\.ts yet\./],
     [
       "a trainer that is exported by itself",
@@ -154,6 +159,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     ["data/train.json", "train.jsonl"],
     ["data/train", "train.jsonl"],
     ["date/train.jsonl", "data/train.jsonl"],
+    ["train.jsonl", "data/train.jsonl"],
     ["data/heldout.jsonl", undefined],
     ["data/q.jsonl", undefined],
   ])("a path that is not there names the one that was meant: %s", async (path, meant) => {
