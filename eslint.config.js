@@ -10,11 +10,10 @@ const ARROWS = {
   disk: ["protocol"],
   src: ["protocol"],
   engines: ["protocol", "disk"],
-  http: ["protocol"],
   jobs: ["protocol", "disk"],
   sdk: ["protocol", "engines", "jobs"],
-  server: ["protocol", "disk", "http", "jobs"],
-  cli: ["protocol", "disk", "http", "jobs", "sdk", "server"],
+  server: ["protocol", "disk", "jobs"],
+  cli: ["protocol", "disk", "jobs", "sdk", "server"],
 };
 
 const HOUSE = Object.keys(ARROWS);
@@ -56,6 +55,11 @@ function oneWay(folder, rooms) {
 }
 
 const ROOMS = [
+  {
+    target: "./server/http/**",
+    from: ["./{disk,jobs}/**", "./server/*.ts", "./server/!(http)/**"],
+    message: "http/ knows nothing of what is served.",
+  },
   {
     target: "./jobs/*.ts",
     from: "./jobs/remote",

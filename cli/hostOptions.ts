@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { parseHost } from "../http/guard/host.ts";
+import { parseHost } from "../server/http/guard/host.ts";
 import { KitError } from "../protocol/error.ts";
 
 /**

@@ -21,7 +21,7 @@ const PARTS = {
   },
   node: {
     sources: [
-      ...["protocol", "disk", "http", "jobs", "engines", "sdk", "server", "cli"],
+      ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
       ...["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "package-lock.json"],
     ],
     commands: (outDir) => [

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { extname, join, sep } from "node:path";
-import type { Files } from "../http/router.ts";
 import { KitError } from "../protocol/error.ts";
+import type { Files } from "./http/router.ts";
 
 const TYPES: Record<string, string> = {
   ".html": "text/html; charset=utf-8",

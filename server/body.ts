@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendError } from "../http/respond.ts";
+import { sendError } from "./http/respond.ts";
 
 /** No route reads a body. This much is accepted, for clients that send an empty object. */
 const MOST_BYTES = 64 * 1024;

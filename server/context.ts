@@ -1,6 +1,6 @@
-import type { StreamLimit } from "../http/limits.ts";
-import type { Route as HttpRoute } from "../http/router.ts";
 import type { JobStore } from "../jobs/store.ts";
+import type { StreamLimit } from "./http/limits.ts";
+import type { Route as HttpRoute } from "./http/router.ts";
 import type { ManifestReader } from "./manifestReader.ts";
 import type { Runner } from "./run/runner.ts";
 

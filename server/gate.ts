@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Guard, refuse } from "../http/guard/guard.ts";
-import { sendText } from "../http/respond.ts";
-import { targetOf } from "../http/target.ts";
+import { type Guard, refuse } from "./http/guard/guard.ts";
+import { sendText } from "./http/respond.ts";
+import { targetOf } from "./http/target.ts";
 import type { TokenGate } from "./token.ts";
 
 const NO_TOKEN =

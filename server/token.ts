@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { parseHost } from "../http/guard/host.ts";
-import { createLateRefusal, isSameSecret } from "../http/guard/secret.ts";
-import { targetOf } from "../http/target.ts";
+import { parseHost } from "./http/guard/host.ts";
+import { createLateRefusal, isSameSecret } from "./http/guard/secret.ts";
+import { targetOf } from "./http/target.ts";
 
 const TOKEN_BYTES = 24;
 

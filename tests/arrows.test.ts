@@ -36,6 +36,8 @@ it.each([
   ["engines/new.ts", "../jobs/store.ts", "engines/ may import only "],
   ["jobs/new.ts", "../server/server.ts", "jobs/ may import only "],
   ["jobs/new.ts", "./remote/takeJob.ts", "Only remote/ knows"],
+  ["server/http/new.ts", "../serve/server.ts", "http/ knows nothing"],
+  ["server/http/new.ts", "../../jobs/store.ts", "http/ knows nothing"],
   ["jobs/new.ts", "kit", "Inside the house"],
   ["protocol/new.ts", "node:fs", RUNS_IN_BROWSER],
   ["src/new.ts", "path", RUNS_IN_BROWSER],

@@ -59,7 +59,7 @@ function createClone(): string {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
   for (const name of [
-    ...["protocol", "disk", "http", "jobs", "engines/python", "engines/ray", "server"],
+    ...["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"],
   ]) {
     mkdirSync(join(clone, name), { recursive: true });
   }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { sendError, sendJson } from "../../http/respond.ts";
 import { type JobsResponse, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Route } from "../context.ts";
+import { sendError, sendJson } from "../http/respond.ts";
 
 interface JobsAnswer {
   tag: string;

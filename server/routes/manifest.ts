@@ -1,6 +1,6 @@
-import { closeSignal, sendError, sendJson } from "../../http/respond.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { Route } from "../context.ts";
+import { closeSignal, sendError, sendJson } from "../http/respond.ts";
 
 /** `GET /api/manifest`: builds the project and answers with what it exposes. */
 export const getManifest: Route = async ({ manifests }, { response }) => {

@@ -1,6 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { closeSignal, sendError, writeChunk } from "../../http/respond.ts";
-import { byteOffset, targetOf } from "../../http/target.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import {
@@ -11,6 +9,8 @@ import {
   RUN_STATUS_HEADER,
 } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
+import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
+import { byteOffset, targetOf } from "../http/target.ts";
 import { lossOf } from "../jobs/killedJob.ts";
 import type { Run } from "../run/runner.ts";
 

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { closeSignal, endSilenceLimit, sendJson } from "../../http/respond.ts";
-import type { Exchange } from "../../http/router.ts";
-import { targetOf } from "../../http/target.ts";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
+import { closeSignal, endSilenceLimit, sendJson } from "../http/respond.ts";
+import type { Exchange } from "../http/router.ts";
+import { targetOf } from "../http/target.ts";
 import { type AnswerForm, createHead, tokensOf } from "./answerForm.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
 import type { Asked } from "./asked.ts";

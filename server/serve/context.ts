@@ -1,5 +1,5 @@
-import type { BodyReader } from "../../http/body.ts";
-import type { Route as HttpRoute } from "../../http/router.ts";
+import type { BodyReader } from "../http/body.ts";
+import type { Route as HttpRoute } from "../http/router.ts";
 import type { Places } from "./places.ts";
 import type { RequestRecord } from "./requestLog.ts";
 import type { Shelf } from "./shelf.ts";

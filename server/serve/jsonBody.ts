@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type BodyReader } from "../../http/body.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { parseJson } from "../../protocol/json.ts";
+import { type BodyReader } from "../http/body.ts";
 import { ApiError } from "./apiError.ts";
 import type { Body } from "./fields.ts";
 

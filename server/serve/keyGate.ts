@@ -1,7 +1,7 @@
-import type { Guard } from "../../http/guard/guard.ts";
-import { createLateRefusal, isSameSecret } from "../../http/guard/secret.ts";
-import type { ConnectionLimit } from "../../http/limits.ts";
-import { targetOf } from "../../http/target.ts";
+import type { Guard } from "../http/guard/guard.ts";
+import { createLateRefusal, isSameSecret } from "../http/guard/secret.ts";
+import type { ConnectionLimit } from "../http/limits.ts";
+import { targetOf } from "../http/target.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
 
 /** Health checks need no key, and learn only whether the server answers. */

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { createBodyReader } from "../../http/body.ts";
-import { type Limits } from "../../http/limits.ts";
-import { listen } from "../../http/listen.ts";
-import { createRouter } from "../../http/router.ts";
-import { createHttpServer } from "../../http/server.ts";
-import { targetOf } from "../../http/target.ts";
+import { createBodyReader } from "../http/body.ts";
+import { type Limits } from "../http/limits.ts";
+import { listen } from "../http/listen.ts";
+import { createRouter } from "../http/router.ts";
+import { createHttpServer } from "../http/server.ts";
+import { targetOf } from "../http/target.ts";
 import { closing } from "./answer.ts";
 import { ApiError, SITE, sendApiError } from "./apiError.ts";
 import type { ServeContext } from "./context.ts";

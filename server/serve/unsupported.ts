@@ -34,8 +34,11 @@ const ADVICE: Record<string, string> = {
   n: "Send one request for each answer.",
   echo: "Send false, and add the prompt to the answer yourself.",
   audio: "Send none: answers are texts.",
-  ...{ verbosity: "Ask for it in a message.", moderation: "Moderate the answer yourself." },
-  web_search_options: "Search yourself, and send what you found in a message.",
+  ...{
+    verbosity: "Send the wish in a message.",
+    moderation: "Send the answer to a moderation of your own.",
+  },
+  web_search_options: "Send what a search of your own found in a message.",
   documents: 'Send chat_template_kwargs, such as {"documents":[…]}.',
   ...{ functions: "Send tools and tool_choice instead.", function_call: "Send tool_choice." },
   ...{ stop_token_ids: "Send their texts as stop.", stop_regex: "Send texts as stop." },

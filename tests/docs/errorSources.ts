@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const FOLDERS = ["protocol", "disk", "http", "jobs", "engines", "sdk", "server", "cli", "src"];
+const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 const CLASSES = new Set(["KitError"]);
 /** The texts of `kit --help` and of errors in its use, and what events are. */
 const USAGE = /\/(cli\/(kit|command)|protocol\/eventSchemas)\.ts/;

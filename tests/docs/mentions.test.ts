@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ROOT, codeIn } from "./snippets.ts";
 
 const FOLDERS = [
-  ...["protocol", "disk", "http", "jobs", "engines", "sdk", "server", "cli", "src"],
+  ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"],
   ...["tests", "bench", "scripts", "templates", "docs"],
 ];
 /** A path from the clone's root. `src/kit/` is a user's project. */

@@ -1,4 +1,4 @@
-import { sendJson } from "../../../http/respond.ts";
+import { sendJson } from "../../http/respond.ts";
 import type { ServeRoute } from "../context.ts";
 
 /** `GET /health`: 200 while it takes requests. */

@@ -1,4 +1,4 @@
-import { sendJson } from "../../../http/respond.ts";
+import { sendJson } from "../../http/respond.ts";
 import { ApiError, sendApiError } from "../apiError.ts";
 import type { ServeRoute } from "../context.ts";
 import type { ServedModel } from "../shelf.ts";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { openRaw, statusesIn } from "../rawHttp.ts";
-import { askRaw, startServer } from "../uiServer.ts";
+import { openRaw, statusesIn } from "../../rawHttp.ts";
+import { askRaw, startServer } from "../../uiServer.ts";
 
 /** Sends these bytes as they are. Returns the status of the answer and its text. */
 async function send(port: number, bytes: string): Promise<{ status: number; text: string }> {

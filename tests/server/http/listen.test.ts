@@ -3,11 +3,11 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listen } from "../../http/listen.ts";
-import { DEFAULT_PORT } from "../../protocol/address.ts";
-import { createJob } from "../jobs.ts";
-import { createProject } from "../project.ts";
-import { startServer } from "../uiServer.ts";
+import { DEFAULT_PORT } from "../../../protocol/address.ts";
+import { listen } from "../../../server/http/listen.ts";
+import { createJob } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+import { startServer } from "../../uiServer.ts";
 
 /** Takes a port that was free; there are some after it. */
 async function takePort(host = "127.0.0.1"): Promise<number> {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { ErrorResponse } from "../protocol/http.ts";
+import type { ErrorResponse } from "../../protocol/http.ts";
 import type { Site } from "./site.ts";
 
 /** How long a client may be silent before the system asks whether it is still there. */

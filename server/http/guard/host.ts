@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
-import { isLocalhost, isLoopback } from "../../protocol/address.ts";
+import { isLocalhost, isLoopback } from "../../../protocol/address.ts";
 
 /** A parsed `Host` header. The name is lower-case, an IPv6 address without its brackets. */
 export interface Host {

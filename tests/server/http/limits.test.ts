@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { takeLock } from "../../disk/lock.ts";
-import { LIMITS } from "../../http/limits.ts";
-import { COMPLETED, STARTED, createJob } from "../jobs.ts";
-import { createProject } from "../project.ts";
-import { asBytes, askAlone, openRaw, statusesIn } from "../rawHttp.ts";
-import { openGate, readBody, standIn, startServer } from "../uiServer.ts";
+import { takeLock } from "../../../disk/lock.ts";
+import { LIMITS } from "../../../server/http/limits.ts";
+import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+import { asBytes, askAlone, openRaw, statusesIn } from "../../rawHttp.ts";
+import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
 
 /** A run that prints much at once and goes on until a gate is opened. */
 const LOUD = `writeSync(1, "x".repeat(20_000_000) + "\\n"); await gate("end");`;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createJob } from "../jobs.ts";
-import { createProject } from "../project.ts";
-import { asBytes, openRaw, statusesIn } from "../rawHttp.ts";
-import { startServer } from "../uiServer.ts";
+import { createJob } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+import { asBytes, openRaw, statusesIn } from "../../rawHttp.ts";
+import { startServer } from "../../uiServer.ts";
 
 test("requests on one connection are answered in turn", async () => {
   const { port } = await startServer();

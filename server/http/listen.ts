@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
-import { DEFAULT_PORT, LAST_PORT, isLocalhost } from "../protocol/address.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
+import { DEFAULT_PORT, LAST_PORT, isLocalhost } from "../../protocol/address.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** How many ports after the default are tried. */
 const PORTS_TRIED = 100;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { sendErrorPage } from "../../http/respond.ts";
+import { sendErrorPage } from "../../../server/http/respond.ts";
 
 test("an error's page shows the error as text, whatever is in it", async () => {
   const server = createServer((_, response) => sendErrorPage(response, 403, `<b>&amp;"</b>`));

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
-import { messageOf } from "../protocol/error.ts";
+import { messageOf } from "../../protocol/error.ts";
 import { answerClientErrors } from "./clientErrors.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
