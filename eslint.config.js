@@ -71,7 +71,7 @@ const ROOMS = [
     from: [
       "./sdk/index.ts",
       "./sdk/kit.ts",
-      "./sdk/loadModel.ts",
+      "./sdk/models/load.ts",
       "./sdk/engines.ts",
       "./sdk/trainer.ts",
     ],

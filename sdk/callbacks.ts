@@ -1,6 +1,6 @@
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import type { Job } from "../protocol/job.ts";
-import type { Artifact } from "./artifact.ts";
+import type { Artifact } from "./models/artifact.ts";
 
 /**
  * Asks the checkpoint that was saved, which its first request loads. Rejects with the reason if

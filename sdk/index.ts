@@ -1,4 +1,4 @@
-export type { Artifact, ArtifactFetchOptions } from "./artifact.ts";
+export type { Artifact, ArtifactFetchOptions } from "./models/artifact.ts";
 export type {
   CheckpointContext,
   EvaluatedContext,
@@ -7,7 +7,7 @@ export type {
   TrainerCallbacks,
 } from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
-export { type LoadModelOptions, loadModel } from "./loadModel.ts";
+export { type LoadModelOptions, loadModel } from "./models/load.ts";
 export type { LoraOptions, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
 export type {

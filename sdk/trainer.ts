@@ -1,9 +1,9 @@
 import { jobCancelled } from "../jobs/cancelRequest.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import type { Artifact } from "./artifact.ts";
 import { type Beginning, type StartedJob, attachJob, beginJob } from "./job/begin.ts";
 import { type Observer, toEach } from "./job/observer.ts";
+import type { Artifact } from "./models/artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { assertRemote, assertReadable } from "../../jobs/remote/takeJob.ts";
+import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { findJob, noJob } from "../findJob.ts";
 import { followJob } from "../followJob.ts";
+import { modelProject } from "../modelProject.ts";
 import { enterProject } from "../project.ts";
 
 /**
@@ -22,7 +23,7 @@ export const command = createCommand("attach")
     const job = findJob(project, named);
     if (!job) {
       assertReadable(project, named);
-      throw noJob(project, named, "job");
+      throw noJob(modelProject(project), named, "job");
     }
     assertRemote(project, job.id);
     process.exit(await followJob(project, job.id));

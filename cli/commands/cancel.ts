@@ -6,10 +6,11 @@ import { type JobStore, createJobStore } from "../../jobs/store.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
+import { LATEST, findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { LATEST, findJob, noJob } from "../findJob.ts";
 import { followJob } from "../followJob.ts";
+import { modelProject } from "../modelProject.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -35,7 +36,7 @@ export const command = createCommand("cancel")
   .action(async (named, options) => {
     const project = enterProject(options.project);
     const job = newestUnfinished(project, named) ?? findJob(project, named);
-    if (!job) throw noJob(project, named, "job");
+    if (!job) throw noJob(modelProject(project), named, "job");
     const { id, name, status } = job;
     if (isFinal(status)) throw ended(`Job ${id} has already ended`, status);
     print(`cancelling job ${id} ${printable(name)}`);

@@ -3,6 +3,8 @@ import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { lowerIsBetter } from "../../sdk/job/evaluation.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
+import { configOf } from "../../sdk/models/open.ts";
+import { type ModelReference, BASE, baseOf, findReference } from "../../sdk/models/reference.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import { createCommand, examples, parseCount, projectOption } from "../command.ts";
 import { describeError, onUncaught } from "../describeError.ts";
@@ -10,15 +12,14 @@ import { reportError } from "../errors.ts";
 import { answersOfBoth, askModel } from "../eval/askModel.ts";
 import { type Figures, missedOf, parseBound, refuseUnknown } from "../eval/bounds.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
-import { type EvaluatedModel, baseOf, findEvaluated } from "../eval/evaluatedModel.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { newRowFile } from "../eval/wrongRows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { openJsonOutput } from "../jsonOutput.ts";
+import { modelProject } from "../modelProject.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { BASE, configOf } from "../startingModel.ts";
 
 /** Rows that are asked, unless the user says how many. */
 const ROWS_ASKED = 100;
@@ -100,21 +101,22 @@ async function evaluate(
 ): Promise<boolean> {
   const { against, metric = [], min = {}, max = {}, wrong, json } = options;
   const wrongFile = wrong === undefined ? undefined : newRowFile(wrong);
-  const project = enterProject(options.project);
+  const directory = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
-  const model = findEvaluated(project, named, onNote);
+  const project = modelProject(directory, onNote);
+  const model = findReference(project, named);
   const other = otherOf(model, against);
   const job = model.job ?? other?.job;
-  const config = job?.config ?? configOf("kit/nano");
+  const config = job?.config ?? configOf({ name: "kit/nano", job: undefined });
   const printJson = json && openJsonOutput();
-  const metrics = await projectMetrics(project, metric, onNote);
+  const metrics = await projectMetrics(directory, metric, onNote);
   onLoaded();
   refuseUnknown({ min, max }, metrics);
   const { rows, of, unasked, ...limits } = await evaluatedRows({
     ...{ job, config, data: options.data, onNote },
     most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
-  const asking = { project, rows, ...limits, config, signal, onNote };
+  const asking = { project, rows, ...limits, config, signal };
   const others = other && (await askModel(other, asking));
   const own = await askModel(model, asking);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
@@ -140,9 +142,8 @@ async function evaluate(
   }
   return missed.length > 0;
 
-  function otherOf({ job: own }: EvaluatedModel, name: string | undefined) {
-    if (name === BASE || (name === undefined && own && named !== BASE))
-      return baseOf(project, own, onNote);
-    return name === undefined ? undefined : findEvaluated(project, name, onNote);
+  function otherOf(own: ModelReference, name: string | undefined) {
+    if (name === BASE || (name === undefined && own.job && named !== BASE)) return baseOf(own);
+    return name === undefined ? undefined : findReference(project, name);
   }
 }

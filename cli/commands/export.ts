@@ -1,21 +1,19 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
-import { createJobFiles, readJobConfig } from "../../jobs/jobFile.ts";
+import { createJobFiles } from "../../jobs/jobFile.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { exportModel, sharedSystem } from "../../sdk/engine.ts";
-import { type Fetching, downloadArtifact } from "../../sdk/job/downloadArtifact.ts";
-import { findArtifact } from "../../sdk/job/findArtifact.ts";
+import { type Fetching, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
+import { engineOf } from "../../sdk/models/open.ts";
+import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
 import { showPath } from "../bundle.ts";
 import { Option, createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
-import { findEngine } from "../infer/findEngine.ts";
-import { findModel } from "../infer/findModel.ts";
-import { kitCommand } from "../kitCommand.ts";
+import { modelProject } from "../modelProject.ts";
 import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { pathFrom, shellWord } from "../shell.ts";
@@ -53,7 +51,9 @@ export const command = createCommand("export")
     assertGguf(format, { type, adapter });
     const project = enterProject(options.project);
     const onNote = (text: string) => print(printableNote(text));
-    const directory = findModel(project, named, onNote);
+    const models = modelProject(project, onNote);
+    const model = findSaved(models, named);
+    const { directory } = model;
     const checkpoint = findArtifact(directory);
     const name = nameOf(directory) + (adapter ? "-lora" : "");
     const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
@@ -63,18 +63,18 @@ export const command = createCommand("export")
     const ending = onEndingSignal(() => abort.abort());
     try {
       if (isRemoteArtifact(checkpoint)) {
-        engine = (await findEngine(project, directory)) ?? {};
+        engine = (await engineOf(models, model)) ?? {};
         await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
       }
       print(`exporting ${showPath(project, checkpoint)}`);
       const { path, bytes } = await exportModel(checkpoint, target, {
         ...{ format, name, signal, onNote },
-        ...(format === "gguf" && { system: await systemOf(directory) }),
+        ...(format === "gguf" && { system: await systemOf(model) }),
         ...(type && { type }),
         ...(adapter && { adapterOnly: true }),
       });
       const size = `exported to ${showPath(project, path)}, ${formatCount(bytes / 1e6)} MB`;
-      const trial = kitCommand(project, `infer ${asked(path)}`);
+      const trial = models.kit(`infer ${asked(path)}`);
       print(adapter ? size : `${size}; try it: ${trial}`);
       if (format === "gguf") for (const line of usesOf(asked(path), name, adapter)) print(line);
     } catch (error) {
@@ -107,10 +107,9 @@ function usesOf(path: string, name: string, isAdapter = false): string[] {
 }
 
 /** That of a job's rows, for the Modelfile. */
-async function systemOf(directory: string): Promise<string | undefined> {
-  const config = readJobConfig(directory) as unknown as JobConfig | undefined;
+async function systemOf({ job }: SavedModel): Promise<string | undefined> {
   try {
-    return config && (await sharedSystem(config, directory));
+    return job && (await sharedSystem(job.config, job.directory));
   } catch {
     // Its rows are not here any more, or never were.
     return undefined;

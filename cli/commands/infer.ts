@@ -3,6 +3,8 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { engineOf, openModel } from "../../sdk/models/open.ts";
+import { findReference } from "../../sdk/models/reference.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import {
   Option,
@@ -19,11 +21,9 @@ import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
-import { findEngine } from "../infer/findEngine.ts";
-import { findModel } from "../infer/findModel.ts";
 import { isTyped } from "../infer/lines.ts";
-import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
+import { modelProject } from "../modelProject.ts";
 import { print, printError, printPart } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -32,7 +32,10 @@ import { enterProject } from "../project.ts";
  * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
 export const command = createCommand("infer")
-  .argument("<model>", 'a job id or its prefix, "latest", a checkpoint folder or a .gguf file')
+  .argument(
+    "<model>",
+    'a job id or its prefix, "latest", "base", a checkpoint folder, a .gguf file, or org/name',
+  )
   .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
   .option("--jsonl", "read dataset rows; print each with its answer")
   .option(
@@ -75,18 +78,19 @@ export const command = createCommand("infer")
       );
     }
     const { chatTemplateKwargs, ...given } = options;
-    const project = enterProject(folder);
+    // stdout has the answers alone.
+    const onNote = (text: string) => printError(printableNote(text));
+    const project = modelProject(enterProject(folder), onNote);
     process.stdout.on("error", (error: NodeJS.ErrnoException) => {
       // Nobody reads the other answers, as behind `head`, or they are lost.
       process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
     });
-    // stdout has the answers alone.
-    const onNote = (text: string) => printError(printableNote(text));
-    const directory = findModel(project, named, onNote);
-    const engine = await findEngine(project, directory);
+    const reference = findReference(project, named);
+    const engine = await engineOf(project, reference);
     const signal = engine?.remote && abortedBySignal();
     const ask = async (model: LoadedModel) => {
-      const limit = given.maxTokens === undefined ? await answerLimit(directory) : undefined;
+      const limit =
+        given.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
       const noteCut = createCutNote(limit);
       const asked = (request: InferRequest): InferRequest => ({
@@ -118,11 +122,8 @@ export const command = createCommand("infer")
       // An engine of the project's answers one after another.
       return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
     };
-    const loading = loadAnswering(project, directory, {
-      ...(engine && { engine }),
-      ...(signal && { signal }),
-      ...(quantize && { quantize }),
-      onNote,
+    const loading = openModel(project, reference, {
+      ...{ engine, ...(signal && { signal }), ...(quantize && { quantize }) },
     });
     try {
       process.exitCode = await useModel(loading, ask, signal);

@@ -4,9 +4,10 @@ import { createJobStore } from "../../jobs/store.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Job, JOB_STATUSES, lastHeard } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
+import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { findJob, noJob } from "../findJob.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
+import { modelProject } from "../modelProject.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -44,7 +45,7 @@ export const command = createCommand("jobs")
 function summaries(project: string, named: readonly string[]) {
   const [one, other, ...more] = named.map((name) => {
     const job = findJob(project, name);
-    if (!job) throw noJob(project, name, "job");
+    if (!job) throw noJob(modelProject(project), name, "job");
     return summarizeJob(project, job);
   });
   if (one && other && more.length === 0) return [one, other] as const;

@@ -16,6 +16,7 @@ import {
 } from "../command.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { hostnameOf, nameToAllow, originToAllow } from "../hostOptions.ts";
+import { modelProject } from "../modelProject.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
@@ -31,7 +32,7 @@ const LOOPBACK = "127.0.0.1";
 export const command = createCommand("serve")
   .argument(
     "[model...]",
-    'job ids or their prefixes, "latest", "base", model folders, or names of the Hugging Face hub (default: the newest completed job)',
+    'job ids or their prefixes, "latest", "base", model folders, or names of the Hugging Face hub (default: latest)',
   )
   .option("-p, --port <n>", "port, or 0 for any free one", parsePort, SERVE_PORT)
   .option(
@@ -69,7 +70,7 @@ export const command = createCommand("serve")
   .addHelpText(
     "after",
     examples({
-      "kit serve": "answer with the newest completed job, at http://localhost:4748/v1",
+      "kit serve": "answer with the newest job's model, at http://localhost:4748/v1",
       "kit serve --quantize q8_0": "faster, in less memory",
       "kit serve --host 0.0.0.0 --key-file key.txt": "let other machines in that have the key",
       "kit serve --allowed-origin https://app.example": "let that site's pages ask from browsers",
@@ -116,20 +117,13 @@ export const command = createCommand("serve")
       there.hostname = address;
       say("listening", { url: there.href }, `           ${there.href}  from other machines`);
     }
-    const source = {
-      ...{ project, onNote },
-      engine: engineName && (await import("../../sdk/engines.ts")).llama(),
-      options: { signal: loading.signal, ...(quantize && { quantize }) },
-    };
+    const engine = engineName && (await import("../../sdk/engines.ts")).llama();
     try {
       following = await fillShelf(shelf, {
-        ...{ source, named, follows: options.follow, onError },
-        onFollow: ({ served, job }) =>
-          say(
-            "following",
-            { model: served.id },
-            `kit serve  now answers with ${served.id}  ${printable(job?.name ?? "")}`,
-          ),
+        ...{ project: modelProject(project, onNote), named, follows: options.follow, onError },
+        options: { engine, signal: loading.signal, ...(quantize && { quantize }) },
+        onFollow: (model, name) =>
+          say("following", { model }, `kit serve  now answers with ${model}  ${printable(name)}`),
       });
     } catch (error) {
       if (isEnding) return;

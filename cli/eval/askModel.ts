@@ -6,28 +6,29 @@ import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
 import { createAskingProgress } from "../../sdk/metrics/askingProgress.ts";
-import type { EvaluatedModel } from "./evaluatedModel.ts";
+import { useModel } from "../../sdk/models/open.ts";
+import type { ModelProject, ModelReference } from "../../sdk/models/reference.ts";
 
 /** Between two notes where nobody watches. */
 const NOTE_MS = 10_000;
 
 interface Asking extends Pick<HeldOutQuestions, "rows" | "endOf"> {
-  project: string;
+  project: ModelProject;
   /** Of an answer, unless the config has it. */
   maxTokens: number;
   config: JobConfig;
   signal: AbortSignal;
-  onNote: (text: string) => void;
 }
 
 /** Asks a model for what it was not asked before; loads it only then. */
 export function askModel(
-  model: EvaluatedModel,
-  { project, rows, endOf, config, signal, onNote, ...enough }: Asking,
+  model: ModelReference,
+  { project, rows, endOf, config, signal, ...enough }: Asking,
 ): Promise<Answered[]> {
   const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
-  return model.open(signal, async (load, identity) => {
-    const kept = openAnswers(project, identity, (text) => onNote(`warning: ${text}`));
+  const { onNote } = project;
+  return useModel(project, model, signal, async (load, identity) => {
+    const kept = openAnswers(project.directory, identity, (text) => onNote(`warning: ${text}`));
     const progress = createProgress(model.name, rows.length, onNote);
     const infer = async (request: InferRequest) => (await load()).infer(request);
     try {

@@ -1,8 +1,7 @@
 import { basename, dirname } from "node:path";
-import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
-import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { learnedTokens } from "../../sdk/engine.ts";
-import { findArtifact } from "../../sdk/job/findArtifact.ts";
+import { findArtifact } from "../../sdk/models/artifact.ts";
+import { type ModelProject, type ModelReference, jobAt } from "../../sdk/models/reference.ts";
 
 /** A model that has not learned to stop rambles on to the end of its context, for minutes. */
 const MAX_TOKENS = 512;
@@ -15,16 +14,23 @@ export interface AnswerLimit {
   reason?: string;
 }
 
-/** What a job's answers need, by its folder or a checkpoint's in it, else the same for every model. */
-export async function answerLimit(directory: string): Promise<AnswerLimit> {
-  const job = [directory, dirname(dirname(directory))].find(isJobDirectory);
-  const config = readJobConfig(job ?? "");
-  if (!job || !config) return { tokens: MAX_TOKENS };
+/** What a job's answers need, also those of a checkpoint in its folder; else the same for every model. */
+export async function answerLimit(
+  project: ModelProject,
+  reference: ModelReference,
+): Promise<AnswerLimit> {
+  const { kind } = reference;
+  const job =
+    reference.job ??
+    (kind === "saved" ? jobAt(project, dirname(dirname(reference.directory))) : undefined);
+  if (!job) return { tokens: MAX_TOKENS };
+  const { directory, config } = job;
   try {
-    const asJob = config as unknown as JobConfig;
-    const tokens = await learnedTokens(asJob, job, findArtifact(directory));
+    const model = findArtifact(kind === "saved" ? reference.directory : directory);
+    const tokens = await learnedTokens(config, directory, model);
     if (tokens === undefined) return { tokens: MAX_TOKENS };
-    return { tokens, reason: `a quarter more than the longest that job ${basename(job)} learned` };
+    const reason = `a quarter more than the longest that job ${basename(directory)} learned`;
+    return { tokens, reason };
   } catch {
     // Its rows are not here any more, or never were.
     return { tokens: MAX_TOKENS };

@@ -1,59 +1,103 @@
-import type { Shelf } from "../../server/serve/shelf.ts";
-import { LATEST } from "../findJob.ts";
-import { BASE } from "../startingModel.ts";
+import { basename } from "node:path";
+import type { Engine, LoadOptions } from "../../protocol/engine.ts";
+import { printable } from "../../protocol/printable.ts";
+import { engineOf, openModel } from "../../sdk/models/open.ts";
+import {
+  type ModelProject,
+  type ModelReference,
+  BASE,
+  LATEST,
+  baseOf,
+  findReference,
+} from "../../sdk/models/reference.ts";
+import type { ServedModel, Shelf } from "../../server/serve/shelf.ts";
+import { AT_ONCE } from "../infer/answerLines.ts";
 import { followNewest } from "./followNewest.ts";
-import { type ModelSource, type NamedModel, findNamed, jobModel } from "./namedModels.ts";
 
 interface FillOptions {
-  source: ModelSource;
-  /** As the user named them. An empty list means the newest completed job. */
+  project: ModelProject;
+  /** As the user named them. An empty list means the latest. */
   named: readonly string[];
-  /** Whether a job that completes later takes the place of the newest. */
+  /** `engine`: for all models. Default: the one that trained each. */
+  options: Omit<LoadOptions, "onNote"> & { engine: Engine | undefined };
+  /** Whether a job that completes later takes the place of the latest. */
   follows: boolean;
-  onFollow: (model: NamedModel) => void;
+  /** Takes its id and its name. */
+  onFollow: (id: string, name: string) => void;
   onError: (error: unknown) => void;
 }
 
 /**
  * Loads the named models.
  * @returns ends the following, if there is any
- * @throws KitError as `findNamed` and of models that cannot be loaded
+ * @throws KitError as `findReference` and of models that cannot be loaded
  */
-export async function fillShelf(shelf: Shelf, options: FillOptions): Promise<{ stop: () => void }> {
-  const { source, onFollow, onError } = options;
-  const words = options.named.length > 0 ? [...new Set(options.named)] : [LATEST];
-  const all = new Map<string, { model: NamedModel; isFollowed: boolean }>();
+export async function fillShelf(shelf: Shelf, fill: FillOptions): Promise<{ stop: () => void }> {
+  const { project, onFollow, onError } = fill;
+  const words = fill.named.length > 0 ? [...new Set(fill.named)] : [LATEST];
+  const all = new Map<string, { model: Served; isFollowed: boolean }>();
   for (const word of words) {
-    const model = await findNamed(source, word);
-    const isFollowed = options.follows && word === LATEST;
+    const model = await serve(fill, findReference(project, word));
+    if (word === LATEST) noteUnfinished(fill, model);
+    const isFollowed = fill.follows && word === LATEST;
     // The same job may be named twice.
-    const known = all.get(model.served.id);
-    all.set(model.served.id, { model, isFollowed: isFollowed || known?.isFollowed === true });
+    const known = all.get(model.id);
+    all.set(model.id, { model, isFollowed: isFollowed || known?.isFollowed === true });
   }
   // The newer job takes a shared name.
-  const inOrder = [...all.values()].toSorted(
-    ({ model: a }, { model: b }) => a.served.created - b.served.created,
-  );
-  for (const { model } of inOrder) await put(shelf, model);
-  const followed = inOrder.find(({ isFollowed }) => isFollowed)?.model;
-  if (!followed?.job) return { stop: () => undefined };
-  let current = followed;
+  const inOrder = [...all.values()].toSorted(({ model: a }, { model: b }) => a.created - b.created);
+  for (const { model } of inOrder) await put(shelf, fill, model);
+  const from = inOrder.find(({ isFollowed }) => isFollowed)?.model.reference.job?.listed;
+  if (!from) return { stop: () => undefined };
+  let current = from.id;
   return followNewest({
-    ...{ project: source.project, from: followed.job.id, onError },
-    async onNewer(job) {
-      const next = await jobModel(source, job);
-      await put(shelf, next);
-      shelf.retire(current.served.id);
-      current = next;
-      onFollow(next);
+    ...{ project: project.directory, from, onError },
+    async onNewer({ id, name }) {
+      await put(shelf, fill, await serve(fill, findReference(project, id)));
+      if (id !== current) shelf.retire(current);
+      current = id;
+      onFollow(id, name);
     },
   });
 }
 
-/** Serves a model under its names; a job's also as `latest`, and its base. */
-async function put(shelf: Shelf, { served, names, job, base }: NamedModel): Promise<void> {
+type Served = ServedModel & { reference: ModelReference };
+
+async function serve(
+  { project, options }: FillOptions,
+  reference: ModelReference,
+): Promise<Served> {
+  const { name, job } = reference;
+  const trained = options.engine ? undefined : await engineOf(project, reference);
+  const engine = trained ?? options.engine;
+  const saved = job?.listed?.id ?? basename(reference.kind === "saved" ? reference.directory : "");
+  return {
+    ...{ reference, id: reference.kind === "saved" ? saved : name },
+    created: Math.floor(Date.parse(job?.listed?.createdAt ?? new Date().toISOString()) / 1000),
+    // An engine of the project's answers one after another.
+    atOnce: trained ? 1 : AT_ONCE,
+    open: () => openModel(project, reference, { ...options, engine }),
+  };
+}
+
+/** Serves a model under its names; a job's also as `latest`, and the base of its adapter. */
+async function put(shelf: Shelf, fill: FillOptions, served: Served): Promise<void> {
+  const { id, reference } = served;
+  const { kind, job } = reference;
+  if (kind === "start" || !job?.listed) return shelf.put(served, [id]);
+  const { name } = job.listed;
   // Never hidden by a job's name.
-  const own = names.filter((name) => name === served.id || ![LATEST, BASE].includes(name));
-  await shelf.put(served, [...new Set(own), ...(job ? [LATEST] : [])]);
-  if (base) shelf.putUnopened(base, [BASE]);
+  const own = [LATEST, BASE].includes(name) ? [id] : [id, name];
+  await shelf.put(served, [...new Set(own), LATEST]);
+  if (job.config.lora) shelf.putUnopened(await serve(fill, baseOf(reference)), [BASE]);
+}
+
+/** Says that a checkpoint answers, in the place of a result. */
+function noteUnfinished({ project, follows }: FillOptions, { reference }: Served): void {
+  const { id, name, status } = reference.job?.listed ?? {};
+  if (status === undefined || status === "completed") return;
+  const until = follows && status === "running" ? " until it completes" : "";
+  project.onNote(
+    `job ${id} ${printable(name ?? "")} is ${status}, not completed: its newest checkpoint answers${until}`,
+  );
 }

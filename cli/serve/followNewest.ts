@@ -8,26 +8,27 @@ const LOOK_MS = 2_000;
 
 export interface FollowOptions {
   project: string;
-  /** The id of the job that is served. */
-  from: string;
-  /** Serves a newer completed job instead. No other one is offered meanwhile. */
+  /** The job that is served: itself offered if it completes later. */
+  from: Pick<Job, "id" | "status">;
+  /** Serves a completed job instead. No other one is offered meanwhile. */
   onNewer: (job: Job) => Promise<void>;
   /** Called with the reason when that fails or the jobs cannot be read. */
   onError: (error: unknown) => void;
 }
 
-/** Offers each newer job once it completes. */
+/** Offers the served job and each newer one once it completes. */
 export function followNewest({ project, from, onNewer, onError }: FollowOptions) {
   const root = jobsPath(project);
   const jobs = createJobStore(project);
   /** A job that cannot be served is offered once. */
-  let last = from;
+  let last = from.id;
+  let isWhole = from.status === "completed";
   let isBusy = false;
   let isStopped = false;
 
   function newer(): Job | undefined {
     for (const id of readJobIds(root)) {
-      if (id <= last) return undefined;
+      if (id < last || (id === last && isWhole)) return undefined;
       const job = jobs.get(id)?.job;
       if (job?.status === "completed") return job;
     }
@@ -41,6 +42,7 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
       const job = newer();
       if (job) {
         last = job.id;
+        isWhole = true;
         await onNewer(job);
       }
     } catch (error) {

@@ -11,7 +11,7 @@ import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../eng
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
-import { withModel } from "./closeModel.ts";
+import { withModel } from "../models/engineModel.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 

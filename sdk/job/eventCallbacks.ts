@@ -1,7 +1,7 @@
 import type { EngineEvent, Measured } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
-import type { Artifact } from "../artifact.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
+import type { Artifact } from "../models/artifact.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 
 interface RunningJob {

@@ -6,7 +6,7 @@ import { KitError, isKitError, isOutOfReach } from "../../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
-import { listed } from "../artifact.ts";
+import { listed } from "../models/artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { asError } from "./callerError.ts";
 import { createCheckpoints } from "./checkpoints.ts";

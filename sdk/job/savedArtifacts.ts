@@ -6,7 +6,7 @@ import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { type Artifact, type ArtifactsOf, locateArtifact } from "../artifact.ts";
+import { type Artifact, type ArtifactsOf, locateArtifact } from "../models/artifact.ts";
 import { bestMeasure, createCriterion } from "./criterion.ts";
 
 /** The artifacts that a job has saved and not removed since. */

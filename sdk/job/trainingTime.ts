@@ -5,7 +5,7 @@ import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { heldOutQuestions, withStartingModel } from "../engine.ts";
 import { AT_ONCE, askRows, questionOf } from "../metrics/ask.ts";
-import { withModel } from "./closeModel.ts";
+import { withModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
 
 /** How long a training takes on this machine, in seconds. */

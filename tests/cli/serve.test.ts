@@ -271,12 +271,10 @@ describe("a kit serve that cannot start", () => {
     });
   });
 
-  it("names what to do without a completed job", async () => {
+  it("names what to do without a job", async () => {
     const { code, stderr } = await runKit(createTinyProject(), ["serve", "--port", "0"]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(
-      /^kit: No job in \S+ is completed\. Run npx kit start .*first, or name a model\.\n$/,
-    );
+    expect(stderr).toMatch(/^kit: There is no job in \S+ yet\. Run npx kit start .*first\.\n$/);
   });
 
   it("takes no other port than the one it was given", async () => {

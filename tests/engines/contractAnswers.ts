@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { EngineModel } from "../../protocol/engine.ts";
 import type { InferPiece, InferRequest } from "../../protocol/infer.ts";
-import { type GuardedModel, guardModel } from "../../sdk/job/guardModel.ts";
+import { type GuardedModel, guardModel } from "../../sdk/models/engineModel.ts";
 
 const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
 /** Drawn, so that it has many characters. */

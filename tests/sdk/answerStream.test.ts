@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { EngineModel } from "../../protocol/engine.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { guardModel } from "../../sdk/job/guardModel.ts";
+import { guardModel } from "../../sdk/models/engineModel.ts";
 
 const ANSWER: InferResult = { text: "abc", finishReason: "stop", promptTokens: 2, tokens: 3 };
 

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobEvent } from "../../protocol/event.ts";
-import { findArtifact } from "../../sdk/job/findArtifact.ts";
+import { findArtifact } from "../../sdk/models/artifact.ts";
 import { createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadedModel } from "../../protocol/engine.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { guardModel } from "../../sdk/job/guardModel.ts";
+import { guardModel } from "../../sdk/models/engineModel.ts";
 
 const ANSWER = { text: "yes", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import type { Engine, Trainer, TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
 import { stepOfEntry } from "../../protocol/artifactPath.ts";
-import { findArtifact } from "../../sdk/job/findArtifact.ts";
+import { findArtifact } from "../../sdk/models/artifact.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";

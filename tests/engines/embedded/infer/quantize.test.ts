@@ -5,7 +5,7 @@ import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { QUANTIZED_TYPES } from "../../../../protocol/quantizedType.ts";
-import { loadModel } from "../../../../sdk/loadModel.ts";
+import { loadModel } from "../../../../sdk/models/load.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { numbers } from "../kernels/team.ts";
 import { scratchDirectory } from "../scratch.ts";

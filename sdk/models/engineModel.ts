@@ -1,10 +1,12 @@
 import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { asInferPiece, asInferResult } from "../../protocol/engineReport.ts";
+import { messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import { atCaller } from "../job/callerError.ts";
+import { firstSignal } from "../job/firstSignal.ts";
+import { untilIdle } from "../job/untilIdle.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
-import { atCaller } from "./callerError.ts";
-import { firstSignal } from "./firstSignal.ts";
 
 /** A model for users, which also tells Kit an answer's parts. */
 export type GuardedModel = EngineModel & Pick<LoadedModel, "stream">;
@@ -51,4 +53,38 @@ export function guardModel(engine: string, model: EngineModel): GuardedModel {
     check: async (request: InferRequest) => model.check?.(await checkRequest(request)),
   };
   return { infer, stream, ...check, close: model.close };
+}
+
+/**
+ * Frees a model's memory. Its answers stand, so that it can't be closed is only told.
+ * @param engine its name, or whose it is
+ */
+export async function closeModel(
+  model: Pick<EngineModel, "close">,
+  engine: string,
+  onNote?: (text: string) => void,
+): Promise<void> {
+  try {
+    await untilIdle(model.close(), () => new Error("it never returned"));
+  } catch (error) {
+    onNote?.(`warning: the engine ${engine} failed to close a model: ${messageOf(error)}`);
+  }
+}
+
+/** Loads a model at its first question, and closes it. @param engine as of `closeModel` */
+export async function withModel<Model extends Pick<EngineModel, "close">, T>(
+  engine: string,
+  load: () => Promise<Model>,
+  use: (model: () => Promise<Model>) => Promise<T>,
+  onNote?: (text: string) => void,
+): Promise<T> {
+  let loading: Promise<Model> | undefined;
+  try {
+    return await use(() => (loading ??= load()));
+  } finally {
+    await loading?.then(
+      (model) => closeModel(model, engine, onNote),
+      () => undefined,
+    );
+  }
 }

@@ -1,14 +1,13 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
-import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
-import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
-import { KitError } from "../protocol/error.ts";
-import { QUANTIZED_TYPES } from "../protocol/quantizedType.ts";
-import { createDefaultEngine } from "./engine.ts";
-import { atCaller } from "./job/callerError.ts";
-import { remoteOf } from "./job/downloadArtifact.ts";
-import { findArtifact } from "./job/findArtifact.ts";
-import { type GuardedModel, guardModel } from "./job/guardModel.ts";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
+import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { createDefaultEngine } from "../engine.ts";
+import { atCaller } from "../job/callerError.ts";
+import { findArtifact, remoteOf } from "./artifact.ts";
+import { type GuardedModel, guardModel } from "./engineModel.ts";
 
 /** How to load a model. */
 export interface LoadModelOptions extends LoadOptions {

@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import {
+  checkpointSteps,
+  isKept,
+  isRemoteArtifact,
+  readResult,
+  refuseLinkedArtifacts,
+} from "../../jobs/artifactFiles.ts";
+import { isJobDirectory, readEngineName } from "../../jobs/jobFile.ts";
+import { createJobReader } from "../../jobs/jobReader.ts";
+import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { readRemoteLocation } from "../../jobs/remoteLocation.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { Engine, FetchOptions, RemoteTraining } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { EventData, Artifact as SavedArtifact } from "../../protocol/event.ts";
+import { isFinal } from "../../protocol/job.ts";
+
+/** A set of files that a job leaves, in Hugging Face's layout. */
+export interface Artifact extends SavedArtifact {
+  /** Absolute path of the files, for `loadModel`. */
+  directory: string;
+  /**
+   * Brings the files here if they are kept on a cluster, checked by their SHA-256. Resolves at once when
+   * they are here; several calls transfer them once.
+   * @param options `onProgress` takes the bytes so far and in all; without it, the run's output says how
+   * far it is. Aborting `signal` ends the transfer, and the next call goes on with the files that are whole
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when they are gone,
+   * `CHECKPOINT_UNWRITABLE`
+   * @example
+   * await artifact.fetch({ onProgress: ({ bytes, totalBytes }) => console.log(bytes, totalBytes) });
+   */
+  fetch: (options?: ArtifactFetchOptions) => Promise<void>;
+}
+
+/** How to follow a transfer, and end it. */
+export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
+
+/** What a job's artifacts have in common. */
+export interface ArtifactsOf {
+  /** Absolute path of the job's directory. */
+  directory: string;
+  engine: Fetching;
+  onNote: (text: string) => void;
+}
+
+export function locateArtifact(
+  artifact: SavedArtifact,
+  { directory: jobDirectory, engine, onNote }: ArtifactsOf,
+): Artifact {
+  const directory = join(jobDirectory, artifact.path);
+  return {
+    ...artifact,
+    directory,
+    fetch: (options) => downloadArtifact(engine, { onNote, ...options, directory }),
+  };
+}
+
+/** The most that a job's last record names. */
+const MOST_LISTED = 500;
+
+/** Artifacts as a job's last record has them: the same wherever the project lies, the newest and the best. */
+export function listed(
+  artifacts: readonly Artifact[],
+): Pick<EventData["training.completed"], "artifacts" | "omitted"> {
+  const first = artifacts.length - MOST_LISTED;
+  const named = artifacts.filter(({ best }, i) => best || i >= first);
+  const omitted = artifacts.length - named.length;
+  return {
+    artifacts: named.map(({ directory: _, fetch: __, ...artifact }) => artifact),
+    ...(omitted > 0 && { omitted }),
+  };
+}
+
+/**
+ * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a
+ * folder `artifacts` to the last in it. Any other directory stays as it is.
+ * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted; `LINK_IN_KIT`
+ */
+export function findArtifact(directory: string): string {
+  const isJob = isJobDirectory(directory);
+  if (!isJob && basename(directory) !== ARTIFACTS) return directory;
+  if (isJob) refuseLinkedArtifacts(directory);
+  const result = isJob ? readResult(directory) : undefined;
+  if (result) return existing(join(directory, result.path));
+  const parent = isJob ? join(directory, ARTIFACTS) : directory;
+  const last = checkpointSteps(parent).at(-1);
+  if (last !== undefined) return join(parent, checkpointFolder(last));
+  if (!isJob) return directory;
+  if (hasEnded(directory)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `The job in ${directory} ended before it saved a checkpoint. Train again, or load another job's.`,
+    );
+  }
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `The job in ${directory} has saved no checkpoint. Wait for its first, or load another job's.`,
+  );
+}
+
+function hasEnded(directory: string): boolean {
+  const reader = createJobReader(dirname(directory), createLeaseWatch());
+  const status = reader.read(basename(directory))?.job.status;
+  return status !== undefined && isFinal(status);
+}
+
+function existing(path: string): string {
+  if (isKept(path)) return path;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `The job's result ${path} was deleted. Load another checkpoint.`,
+  );
+}
+
+/** An engine, as far as an artifact's files need it. */
+export type Fetching = Pick<Engine, "remote">;
+
+/**
+ * Brings an artifact's files here from where the engine keeps them; does nothing when they are here.
+ * @throws KitError `CHECKPOINT_INVALID` when they are gone or the engine is another, and as
+ * `RemoteTraining.fetch`
+ */
+export async function downloadArtifact(engine: Fetching, options: FetchOptions): Promise<void> {
+  const { directory } = options;
+  if (existsSync(directory)) return;
+  if (!isRemoteArtifact(directory)) {
+    throw new KitError("CHECKPOINT_INVALID", `${directory} was deleted. Use another checkpoint.`);
+  }
+  await remoteOf(engine, directory).fetch(options);
+}
+
+/** @throws KitError `CHECKPOINT_INVALID` for an engine that cannot fetch an artifact's files */
+export function remoteOf({ remote }: Fetching, artifact: string): RemoteTraining {
+  if (remote) return remote;
+  const job = dirname(dirname(artifact));
+  const where = readRemoteLocation(job)?.where ?? "other machines";
+  const name = readEngineName(job) ?? "the one that trained it";
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `The files of ${artifact} are on ${where}, not here. To fetch them, set the engine of the project's trainer back to ${name}, or pass it to loadModel.`,
+  );
+}

@@ -1,0 +1,122 @@
+import { dirname } from "node:path";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
+import { readEngineName } from "../../jobs/jobFile.ts";
+import { identityOf, identityOfStart } from "../../jobs/keptAnswers.ts";
+import type { Engine, LoadOptions } from "../../protocol/engine.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { createDefaultEngine, withStartingModel } from "../engine.ts";
+import { checkOptions } from "../options.ts";
+import { findArtifact } from "./artifact.ts";
+import { type GuardedModel, withModel } from "./engineModel.ts";
+import { loadGuarded } from "./load.ts";
+import type { ModelProject, ModelReference, StartingModel } from "./reference.ts";
+
+interface OpenOptions extends Omit<LoadOptions, "onNote"> {
+  /** Default: the embedded one. */
+  engine?: Engine | undefined;
+}
+
+/** The engine that trained a model, if it is another than the default one and the project's trainer has it. */
+export async function engineOf(
+  project: ModelProject,
+  reference: ModelReference,
+): Promise<Engine | undefined> {
+  const name = readEngineName(trainedIn(reference));
+  if (name === undefined || name === createDefaultEngine().name) return undefined;
+  const engine = await project.engine();
+  return engine.name === name ? engine : undefined;
+}
+
+function trainedIn(reference: ModelReference): string {
+  if (reference.job || reference.kind === "start") return reference.job?.directory ?? "";
+  const { directory } = reference;
+  return isRemoteArtifact(directory) ? dirname(dirname(directory)) : directory;
+}
+
+/**
+ * Loads a model to answer. If its engine's Python is missing here, the embedded engine answers where it
+ * can read the model.
+ * @throws KitError as `loadModel`; what both engines lack, and what to do, if neither can
+ */
+export function openModel(
+  project: ModelProject,
+  reference: ModelReference,
+  options: OpenOptions,
+): Promise<GuardedModel> {
+  return withFolder(project, reference, options, (directory) =>
+    load(project, reference, directory, options),
+  );
+}
+
+/**
+ * Lends a model, which is loaded at the first question, by the engine that trained it.
+ * @param use `identity` changes with the model
+ */
+export function useModel<T>(
+  project: ModelProject,
+  reference: ModelReference,
+  signal: AbortSignal,
+  use: (model: () => Promise<GuardedModel>, identity: string) => Promise<T>,
+): Promise<T> {
+  return withFolder(project, reference, { signal }, (directory) => {
+    const isSaved = reference.kind === "saved";
+    const identity = isSaved
+      ? identityOf(directory)
+      : identityOfStart(configOf(reference), directory);
+    const open = async () =>
+      load(project, reference, directory, { engine: await engineOf(project, reference), signal });
+    return withModel(`of ${reference.name}`, open, (model) => use(model, identity), project.onNote);
+  });
+}
+
+/** Lends the folder of a model's files. */
+async function withFolder<T>(
+  { onNote }: ModelProject,
+  reference: ModelReference,
+  { signal }: OpenOptions,
+  use: (directory: string) => Promise<T>,
+): Promise<T> {
+  if (reference.kind === "saved") return use(findArtifact(reference.directory));
+  return withStartingModel(configOf(reference), { ...(signal && { signal }), onNote }, use);
+}
+
+/** What trains a job's model, or would train one of the hub. */
+export function configOf({ name, job }: Pick<StartingModel, "name" | "job">): JobConfig {
+  return job?.config ?? checkOptions({ name: "model", model: name, dataset: [] }).config;
+}
+
+async function load(
+  { kit, onNote }: ModelProject,
+  reference: ModelReference,
+  directory: string,
+  { engine, ...given }: OpenOptions,
+): Promise<GuardedModel> {
+  // As it was for its adapter.
+  const trained = reference.kind === "start" ? reference.job?.config.lora?.baseType : undefined;
+  const options = { ...(trained && { quantize: trained }), ...given, onNote };
+  if (!engine) return loadGuarded(directory, options);
+  try {
+    return await loadGuarded(directory, { engine, ...options });
+  } catch (error) {
+    if (!isKitError(error) || !NO_PYTHON.has(error.code)) throw error;
+    const install = kit("python install");
+    const model = await loadGuarded(directory, options).catch((here: unknown) => {
+      throw neither(error, install, here);
+    });
+    onNote(
+      `the embedded engine answers, because the Python that trained this is not here; to make one, run: ${install}`,
+    );
+    return model;
+  }
+}
+
+const NO_PYTHON = new Set(["PYTHON_NOT_FOUND", "PYTHON_UNFIT"]);
+
+function neither(python: KitError, install: string, here: unknown): KitError {
+  return new KitError(
+    python.code,
+    `Make a Python that can answer, with: ${install}. Without it: ${python.message} The embedded engine cannot answer, either: ${messageOf(here)}`,
+    { cause: here },
+  );
+}

@@ -1,0 +1,151 @@
+import { basename, join, resolve } from "node:path";
+import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
+import { assertReadableJobs, isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
+import { jobsPath } from "../../jobs/paths.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type Job, isFinal } from "../../protocol/job.ts";
+import { printable } from "../../protocol/printable.ts";
+import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+
+/** The word for the newest job; as a model's, for the newest that has saved something. */
+export const LATEST = "latest";
+/** The word for the model that the latest began with. */
+export const BASE = "base";
+
+/** The project whose models are named. */
+export interface ModelProject {
+  /** Absolute path. */
+  directory: string;
+  /** A command of `kit` as the user types it. */
+  kit: (words: string) => string;
+  /** The engine of the project's trainer. Runs the project's code. */
+  engine: () => Promise<Engine>;
+  onNote: (text: string) => void;
+}
+
+/** The job that a model comes from. */
+export interface ReferencedJob {
+  /** Absolute path. */
+  directory: string;
+  config: JobConfig;
+  /** Undefined for one of another project. */
+  listed: Job | undefined;
+}
+
+/** What a word names. */
+export type ModelReference = SavedModel | StartingModel;
+
+/** A job, a checkpoint's folder, or a `.gguf` file. */
+export interface SavedModel {
+  kind: "saved";
+  /** As the user named it. */
+  name: string;
+  /** Absolute path. */
+  directory: string;
+  job: ReferencedJob | undefined;
+}
+
+/** What a training starts from: the job's, or one of the hub. */
+export interface StartingModel {
+  kind: "start";
+  name: string;
+  job: ReferencedJob | undefined;
+}
+
+/**
+ * Finds what a word names: what `findSaved` finds, `base`, or a name of the hub.
+ * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`
+ */
+export function findReference(project: ModelProject, word: string): ModelReference {
+  if (word === BASE) return baseOf(findSaved(project, LATEST));
+  const isOfHub = word.includes("/") && !isModelPath(word);
+  if (!isOfHub || isKept(resolve(project.directory, word))) return findSaved(project, word);
+  return { kind: "start", name: word, job: undefined };
+}
+
+/** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
+export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
+  if (job) return { kind: "start", name: BASE, job };
+  throw new KitError(
+    "PROMPT_INVALID",
+    "Only a job has a base. Name the model to compare with by --against.",
+  );
+}
+
+/**
+ * Finds a model that is saved: by a job's id, the beginning of it or `latest`, or by its path.
+ * Notes which job is taken instead of the newest.
+ * @throws KitError `JOB_NOT_FOUND`
+ */
+export function findSaved(project: ModelProject, word: string): SavedModel {
+  const named = /[\\/]|^\.*$/.test(word) ? undefined : findJob(project.directory, word);
+  const job = named && word === LATEST ? newestSaved(project, named) : named;
+  const directory = job ? folderOf(project, job) : resolve(project.directory, word);
+  if (!job && !isKept(directory)) throw noJob(project, word, "job or folder");
+  return { kind: "saved", name: word, directory, job: jobAt(project, directory) };
+}
+
+/** The job in a folder. */
+export function jobAt(project: ModelProject, directory: string): ReferencedJob | undefined {
+  if (!isJobDirectory(directory)) return undefined;
+  const listed = createJobStore(project.directory).get(basename(directory))?.job;
+  return { directory, config: (readJobConfig(directory) ?? {}) as unknown as JobConfig, listed };
+}
+
+/** The newest job itself if none has saved anything. */
+function newestSaved(project: ModelProject, newest: Job): Job {
+  const saved = createJobStore(project.directory)
+    .list()
+    .find((job) => checkpointSteps(join(folderOf(project, job), ARTIFACTS)).length > 0);
+  if (!saved || saved.id === newest.id) return newest;
+  const yet = isFinal(newest.status) ? "" : " yet";
+  project.onNote(
+    `job ${newest.id} has saved nothing${yet}; taking job ${saved.id} ${printable(saved.name)}`,
+  );
+  return saved;
+}
+
+function folderOf({ directory }: ModelProject, { id }: Job): string {
+  return join(jobsPath(directory), id);
+}
+
+/**
+ * Finds a job by its id, the beginning of its id or `latest`.
+ * @throws KitError `JOB_NOT_FOUND` for more than one
+ */
+export function findJob(project: string, named: string): Job | undefined {
+  const jobs = createJobStore(project).list();
+  if (named === LATEST && jobs.length > 0) return jobs[0];
+  // Every id begins with an empty one.
+  const found = jobs.filter(({ id }) => named !== "" && id.startsWith(named));
+  if (found.length < 2) return found[0];
+  throw new KitError(
+    "JOB_NOT_FOUND",
+    `${named} matches ${found.length} jobs. Use a longer prefix, or "${LATEST}".`,
+  );
+}
+
+/**
+ * For a name that no job has.
+ * @throws KitError `CANNOT_READ` when there are only another user's
+ */
+export function noJob(
+  { directory, kit }: Pick<ModelProject, "directory" | "kit">,
+  named: string,
+  what: string,
+): KitError {
+  assertReadableJobs(directory);
+  if (named === LATEST) {
+    return new KitError(
+      "JOB_NOT_FOUND",
+      `There is no job in ${directory} yet. Run ${kit("start")} first.`,
+    );
+  }
+  return new KitError(
+    "JOB_NOT_FOUND",
+    `No ${what} named ${named || '""'} in ${directory}. Run ${kit("jobs")} to see the ids.`,
+  );
+}
