@@ -15,6 +15,6 @@ export const pageSize: Row = {
     const files = readdirSync(assets).filter((name) => /\.(js|css)$/.test(name));
     const bytes = files.map((name) => brotliCompressSync(readFileSync(join(assets, name))).length);
     const kilobytes = bytes.reduce((sum, length) => sum + length, 0) / KILO;
-    return Promise.resolve([{ ours: kilobytes, unit: "kB", goal: atMost(46) }]);
+    return Promise.resolve([{ ours: kilobytes, unit: "kB", goal: atMost(60) }]);
   },
 };

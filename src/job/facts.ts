@@ -11,11 +11,13 @@ const UNKNOWN = "–";
 /**
  * The same facts in the same places, from a job's first event to its last, then the metrics that its
  * logs have. Pure.
+ * @param sinceMs how long ago the last event came
  */
-export function factsOf(progress: Progress, status: JobStatus | undefined): Fact[] {
+export function factsOf(progress: Progress, status: JobStatus | undefined, sinceMs = 0): Fact[] {
   const { steps, startedAt, at, first, last, metrics = {}, asked = {}, asking } = progress;
-  const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
   const isOver = status !== undefined && isFinal(status);
+  const isKnown = startedAt !== undefined && at !== undefined;
+  const elapsed = isKnown ? (at - startedAt + (isOver ? 0 : sinceMs)) / 1000 : undefined;
   const left = isOver ? undefined : secondsLeft(first, last, steps);
   const best = say(progress.best?.evalLoss, formatNumber);
   const facts: Fact[] = [

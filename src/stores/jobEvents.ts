@@ -10,6 +10,9 @@ import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
 
+/** Elapsed time goes on between events, which may be half a minute apart while the model is asked. */
+const TICK_MS = 1_000;
+
 /** `paused`: a hidden tab closes its connection, because a browser allows few of them. */
 export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended";
 
@@ -43,8 +46,13 @@ function setup(id: string) {
   /** Whether the project lacks this job. */
   const missing = ref(false);
 
+  /** When the newest event came, and what time it is, both in ms by this page's clock. */
+  const heardAt = ref(0);
+  const now = ref(0);
+
   const pending: StreamEvent[] = [];
   const repaint = createRepaint(flush);
+  let ticking: ReturnType<typeof setInterval> | undefined;
   let stream: { close: () => void } | undefined;
   let stopPolling: (() => void) | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -52,7 +60,10 @@ function setup(id: string) {
 
   function flush(): void {
     repaint.cancel();
-    if (pending.length) view.value = advance(view.value, pending.splice(0));
+    if (!pending.length) return;
+    const { at } = view.value.progress;
+    view.value = advance(view.value, pending.splice(0));
+    if (view.value.progress.at !== at) heardAt.value = now.value = performance.now();
   }
 
   function happen(streamEvent: StreamEvent): void {
@@ -135,9 +146,14 @@ function setup(id: string) {
     if (!document.hidden && stopPolling) resume();
   }
 
+  function tick(): void {
+    if (connection.value === "open" && status.value === "running") now.value = performance.now();
+  }
+
   function open(): void {
     if (stream || stopPolling) return;
     document.addEventListener("visibilitychange", onVisibility);
+    ticking = setInterval(tick, TICK_MS);
     if (document.hidden) return pause();
     void asked.refresh();
     connect();
@@ -150,6 +166,7 @@ function setup(id: string) {
     stream?.close();
     repaint.cancel();
     clearTimeout(retry);
+    clearInterval(ticking);
   });
 
   return {
@@ -162,7 +179,7 @@ function setup(id: string) {
     points: computed(() => view.value.points),
     logged: computed(() => view.value.logged),
     artifacts: computed(() => view.value.progress.artifacts),
-    facts: computed(() => factsOf(view.value.progress, status.value)),
+    facts: computed(() => factsOf(view.value.progress, status.value, now.value - heardAt.value)),
     advice: computed(() =>
       status.value === "completed" ? adviceOn(view.value.progress.lossEnds) : "",
     ),

@@ -112,6 +112,25 @@ describe("the job page", () => {
     expect(facts()).toEqual([...shown, "accuracy0.5"]);
   });
 
+  it("counts elapsed time on while no event comes, as when the model is asked, until the end", async () => {
+    const { page } = await visitJob();
+    const elapsed = () => page.findAll(".facts dd")[1]?.text();
+    const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
+    await send(
+      ["time", time(0)],
+      ["checkpoint.evaluating", { answered: 0, rows: 100 }, 10],
+      ["time", time(5)],
+      ["checkpoint.evaluating", { answered: 2, rows: 100 }, 20],
+    );
+    await vi.advanceTimersByTimeAsync(24_000);
+    expect(elapsed()).toBe("29s");
+    await send(["owner.back", "{}"]);
+    expect(elapsed()).toBe("29s");
+    await send(["time", time(31)], ["training.completed", { artifacts: [] }, 30]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(elapsed()).toBe("31s");
+  });
+
   it("writes a line for a checkpoint and leaves the chart as it is", async () => {
     const { page } = await visitJob();
     await send(["checkpoint.saved", '{"step":100}', 10]);
@@ -473,7 +492,8 @@ describe("going from job to job", () => {
     const { page } = await visitJob("a");
     backend.on("GET api/jobs/a", () => json({ error: "Busy." }, 503));
     await send(["end", ""]);
-    expect(vi.getTimerCount()).toBe(1);
+    // The next try, and the clock.
+    expect(vi.getTimerCount()).toBe(2);
     page.unmount();
     expect(vi.getTimerCount()).toBe(0);
   });
