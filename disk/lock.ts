@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { stampAt, statsOf, writeFileAtomically } from "./file.ts";
 import { readRecord } from "./json.ts";
-import { OWNER_ONLY, OWNER_ONLY_FOLDER } from "./modes.ts";
-import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
-import { RENEWAL_MS, createStillness } from "./stillness.ts";
+import { type LeaseRecord, watchLease } from "./lease.ts";
+import { OWNER_ONLY_FOLDER } from "./modes.ts";
+import { describeOwner } from "./owner.ts";
 
 /**
  * A holder that we can't check, in another container or torn, loses the lock after so much silence.
@@ -15,6 +15,7 @@ import { RENEWAL_MS, createStillness } from "./stillness.ts";
 export const LOCK_SILENCE_MS = 30_000;
 
 const POLL_MS = 100;
+const RENEWAL_MS = 2_000;
 
 export interface Lock {
   /** False once another process took it over, because this one was suspended for long. */
@@ -72,32 +73,21 @@ interface Dead {
 type Holder = "none" | "held" | "unsure" | Dead;
 
 function watchHolder(path: string): () => Holder {
-  const stillMsOf = createStillness();
-  let first: string | undefined;
+  const look = watchLease(ownerPath(path));
   return () => {
     const folder = statsOf(path);
     if (!folder?.isDirectory()) return "none";
-    // Before the owner, so that the stamp is never newer.
-    const stamp = stampAt(ownerPath(path));
-    const owner = readRecord(ownerPath(path)) as LockOwner | undefined;
-    const state = owner ? stateOf(owner) : "unknown";
-    const stillMs = stillMsOf(stamp);
-    first ??= stamp;
+    const { stamp, state, stillMs, hasStirred } = look();
     if (state === "gone" || (state === "unknown" && stillMs > LOCK_SILENCE_MS)) {
       return { aside: `${path}.dead-${folder.ino}-${Math.round(folder.mtimeMs)}`, stamp };
     }
-    return state === "alive" || stamp !== first ? "held" : "unsure";
+    return state === "alive" || hasStirred ? "held" : "unsure";
   };
 }
 
-interface LockOwner extends Owner {
+/** `owner.json` of a lock. */
+interface LockRecord extends LeaseRecord {
   token: string;
-  borrower?: Owner;
-}
-
-function stateOf({ borrower, ...holder }: LockOwner): OwnerState {
-  const state = ownerState(holder);
-  return state === "gone" && borrower ? ownerState(borrower) : state;
 }
 
 function tryLock(path: string, dead?: Dead): Lock | undefined {
@@ -105,8 +95,7 @@ function tryLock(path: string, dead?: Dead): Lock | undefined {
   const mine = `${path}.${token}`;
   mkdirSync(mine, OWNER_ONLY_FOLDER);
   try {
-    const owner = JSON.stringify({ ...describeOwner(), token });
-    writeFileSync(ownerPath(mine), owner, { mode: OWNER_ONLY });
+    writeRecord(mine, { owner: describeOwner(), token });
     if (dead && !moveDead(path, dead)) return undefined;
     if (moveFolder(mine, path)) return hold(path, token, dead);
     if (dead) remove(dead.aside);
@@ -142,8 +131,7 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
     isHeld,
     lendTo(pid) {
       const borrower = describeOwner(pid);
-      const owner: LockOwner = { ...describeOwner(), token, borrower };
-      if (isHeld()) writeFileAtomically(ownerPath(path), JSON.stringify(owner));
+      if (isHeld()) writeRecord(path, { owner: describeOwner(), token, borrower });
     },
     release() {
       clearInterval(renewal);
@@ -153,6 +141,10 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
       if (dead) remove(dead.aside);
     },
   };
+}
+
+function writeRecord(path: string, record: LockRecord): void {
+  writeFileAtomically(ownerPath(path), JSON.stringify(record));
 }
 
 function ownerPath(path: string): string {

@@ -1,10 +1,9 @@
 import { stampAt, statsOf } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { createJobFiles } from "./jobFile.ts";
-import { leasePath } from "./lease.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
 import { type Newest, findNewest } from "./log/read.ts";
-import { logPath } from "./paths.ts";
+import { leasePath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
 import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
 

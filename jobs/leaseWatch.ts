@@ -1,14 +1,17 @@
 import { isFolder, statsOf } from "../disk/file.ts";
-import { type Owner, ownerState } from "../disk/owner.ts";
-import { RENEWAL_MS, readLease } from "./lease.ts";
-import { logPath } from "./paths.ts";
+import { type LeaseRecord, type LeaseSight, RENEWAL_MS, watchLease } from "../disk/lease.ts";
+import { leasePath, logPath } from "./paths.ts";
 
 /** An owner that we can't see counts as dead when its lease and log stood still for this long. */
 export const SILENCE_MS = 60_000;
 /** An owner is gone when its lease is missing for this long: each renewal rewrites it. */
 export const MISSING_MS = 2 * RENEWAL_MS;
-/** Cap per gap between two checks; longer gaps mean the reader slept. */
-export const LONGEST_GAP_MS = 10_000;
+
+/** `lease.json` of a job. */
+export interface JobLease extends LeaseRecord {
+  /** Whether the job has claimed its turn to train. */
+  hasTurn?: boolean;
+}
 
 /** `silent`: out of our sight, and without a sign of life for {@link SILENCE_MS}. */
 export type LeaseState = "held" | "gone" | "silent";
@@ -32,22 +35,11 @@ export interface LeaseWatch {
 }
 
 interface Seen {
-  hasTurn: boolean;
-  /** The lease's holder, or its last one. */
-  owner?: Owner;
-  /** Undefined while the lease is missing. */
-  renewal?: number;
-  stamp?: string;
-  isReleased: boolean;
-  /** In bytes. A growing log is a sign of life, too. */
-  logSize?: number;
-  /** How long this reader has seen no change. */
-  stillMs: number;
-  /** The time of the last check. */
+  look: () => LeaseSight<JobLease>;
+  sight: OwnerSight;
+  /** The time of the last look. */
   at: number;
 }
-
-const UNSEEN: OwnerSight = { lease: "held", hasTurn: false };
 
 /**
  * Reads leases over time. A living owner holds its lease. Any other loses it when this reader, by
@@ -58,41 +50,21 @@ export function createLeaseWatch(
   freshMs = 0,
   now: () => number = () => performance.now(),
 ): LeaseWatch {
-  const seen = new Map<string, Seen & OwnerSight>();
+  const seen = new Map<string, Seen>();
   let isFrozen = false;
   let freshFrom = -Infinity;
-
-  function see(directory: string, last: Seen | undefined): Seen {
-    const at = now();
-    const found = readLease(directory);
-    // We learnt nothing, so this time doesn't count.
-    if (found === "unreadable" && last?.owner) return { ...last, at };
-    const { record, stamp } = found === "unreadable" ? {} : found;
-    const logSize = statsOf(logPath(directory))?.size;
-    const isStill = last?.renewal === record?.renewal && last?.logSize === logSize;
-    const isAlive = record !== undefined && isProvenAlive(record.owner);
-    const gapMs = last ? Math.min(at - last.at, LONGEST_GAP_MS) : 0;
-    return {
-      owner: record?.owner ?? last?.owner,
-      renewal: record?.renewal,
-      stamp,
-      logSize,
-      hasTurn: record?.hasTurn === true,
-      isReleased: record?.isReleased === true,
-      stillMs: last && isStill && !isAlive ? last.stillMs + gapMs : 0,
-      at,
-    };
-  }
-
   return {
     check(id, directory) {
       const last = seen.get(id);
-      if (isFrozen) return last ?? UNSEEN;
-      if (last && last.at > freshFrom && now() - last.at < freshMs) return last;
-      const sight = see(directory, last);
-      const known = { ...sight, proof: undefined, ...judge(sight, directory) };
-      seen.set(id, known);
-      return known;
+      if (isFrozen) return last?.sight ?? { lease: "held", hasTurn: false };
+      const at = now();
+      if (last && last.at > freshFrom && at - last.at < freshMs) return last.sight;
+      // A growing log is a sign of life, too.
+      const logSize = () => statsOf(logPath(directory))?.size;
+      const look = last?.look ?? watchLease(leasePath(directory), logSize, now);
+      const sight = judge(look(), directory);
+      seen.set(id, { look, sight, at });
+      return sight;
     },
     expire: () => void (freshFrom = now()),
     freeze: (isNow) => void (isFrozen = isNow),
@@ -100,18 +72,13 @@ export function createLeaseWatch(
   };
 }
 
-/** Without a start time, its pid may by now be another process's. */
-export function isProvenAlive(owner: Owner): boolean {
-  return owner.startTime !== undefined && ownerState(owner) === "alive";
-}
-
-function judge(seen: Seen, directory: string): Pick<OwnerSight, "lease" | "proof"> {
-  const { owner, renewal, stamp, isReleased, stillMs } = seen;
-  if (isReleased || (owner && ownerState(owner) === "gone")) {
-    return { lease: "gone", proof: stamp };
-  }
-  if (renewal !== undefined) return { lease: stillMs > SILENCE_MS ? "silent" : "held" };
-  if (stillMs <= MISSING_MS && isFolder(directory)) return { lease: "held" };
+function judge(seen: LeaseSight<JobLease>, directory: string): OwnerSight {
+  const { record, stamp, state, stillMs } = seen;
+  const hasTurn = record?.hasTurn === true;
+  const isGone = { lease: "gone", proof: stamp, hasTurn } as const;
+  if (record?.isReleased || state === "gone") return isGone;
+  if (record) return { lease: stillMs > SILENCE_MS ? "silent" : "held", hasTurn };
+  if (stillMs <= MISSING_MS && isFolder(directory)) return { lease: "held", hasTurn };
   // If the owner comes back after all, it writes the lease again, which changes the stamp.
-  return { lease: "gone", proof: stamp };
+  return isGone;
 }

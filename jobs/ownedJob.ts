@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../disk/file.ts";
+import { type Lease, holdLease } from "../disk/lease.ts";
 import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
 import { syncFile, syncFolder } from "../disk/sync.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
@@ -11,9 +12,9 @@ import type { JobConfig } from "../protocol/trainConfig.ts";
 import { watchCancelRequest } from "./cancelRequest.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
-import { type JobLease, type Lease, holdLease } from "./lease.ts";
+import type { JobLease } from "./leaseWatch.ts";
 import { type LogWriter, openLog } from "./log/write.ts";
-import { jobsPath, logPath } from "./paths.ts";
+import { jobsPath, leasePath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, writeRemoteLocation } from "./remoteLocation.ts";
 
 /** A job that this process owns: only it writes the log, and its lease shows that it is alive. */
@@ -85,7 +86,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
   let lease: Lease<Pick<JobLease, "hasTurn">>;
   try {
     const onTaken = () => taken.abort(jobTaken(job.id));
-    lease = holdLease(directory, { hasTurn: job.status === "running" }, onTaken);
+    lease = holdLease(leasePath(directory), { hasTurn: job.status === "running" }, onTaken);
   } catch (error) {
     log.close();
     throw error;

@@ -9,3 +9,8 @@ export function jobsPath(project: string): string {
 export function logPath(directory: string): string {
   return `${directory}/events.ndjson`;
 }
+
+/** The path of a job's or a run's lease, whether or not it exists. */
+export function leasePath(directory: string): string {
+  return join(directory, "lease.json");
+}

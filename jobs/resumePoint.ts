@@ -1,13 +1,13 @@
 import { join } from "node:path";
+import { leaseOwner } from "../disk/lease.ts";
+import { ownerState } from "../disk/owner.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { type Job, isFinal } from "../protocol/job.ts";
 import { checkpointSteps, refuseLinkedArtifacts } from "./artifactFiles.ts";
 import { type JobStart, hasBegun, readJobStart, resumedFrom } from "./jobStart.ts";
-import { leaseOwner } from "./lease.ts";
-import { isProvenAlive } from "./leaseWatch.ts";
 import { readLog } from "./log/read.ts";
-import { jobsPath } from "./paths.ts";
+import { jobsPath, leasePath } from "./paths.ts";
 import { createJobStore } from "./store.ts";
 
 /** A checkpoint of a job that did not end. */
@@ -82,8 +82,8 @@ export function findResuming(
     if (job.name !== name || job.id === own || isFinal(job.status)) return false;
     const directory = join(jobsPath(project), job.id);
     // An owner that we can't see may be gone, as that of a container that was stopped.
-    const owner = leaseOwner(directory);
-    if (!owner || !isProvenAlive(owner)) return false;
+    const owner = leaseOwner(leasePath(directory));
+    if (!owner || ownerState(owner) !== "alive") return false;
     const start = readJobStart(directory);
     if (hasBegun(start)) return resumedFrom(start)?.id === jobId;
     return start.config["resume"] === true;

@@ -1,11 +1,12 @@
 import { dirname, join } from "node:path";
 import { isFolder, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
+import { type LeaseRecord, holdLease } from "../disk/lease.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 import { type RunEnd, RUN_OUTPUT, isRunEnd } from "../protocol/http.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
-import { type LeaseRecord, holdLease, leasePath } from "./lease.ts";
+import { leasePath } from "./paths.ts";
 
 /** Passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
@@ -83,7 +84,7 @@ export function holdRun(project: string): HeldRun | undefined {
   delete process.env[RUN_VARIABLE];
   if (!text) return undefined;
   try {
-    const lease = holdLease(runDirectory(project), JSON.parse(text) as RunFields);
+    const lease = holdLease(leasePath(runDirectory(project)), JSON.parse(text) as RunFields);
     return {
       record(status, job) {
         try {

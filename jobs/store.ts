@@ -1,11 +1,13 @@
 import { isFolder } from "../disk/file.ts";
+import { leaseOwner } from "../disk/lease.ts";
+import type { Owner } from "../disk/owner.ts";
 import type { Job } from "../protocol/job.ts";
 import { isJobId } from "./id.ts";
 import { trainsRemotely } from "./jobFile.ts";
 import { type JobState, createJobReader } from "./jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
 import { createJobList } from "./list.ts";
-import { jobsPath, logPath } from "./paths.ts";
+import { jobsPath, leasePath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, runsRemotely, readRemoteLocation } from "./remoteLocation.ts";
 
 export interface JobStoreOptions {
@@ -28,6 +30,8 @@ export interface JobStore {
    * goes on `remote` if it was handed over.
    */
   leaseOf: (id: string) => LeaseState | "remote";
+  /** The process that owns the job, or owned it last. */
+  ownerOf: (id: string) => Owner | undefined;
   /** Whether other machines train the job, handed over to them yet or not. */
   trainsRemotely: (id: string) => boolean;
   /** Where the job runs, unless it is here or was not handed over yet. */
@@ -61,6 +65,7 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
       const { lease } = leases.check(id, directoryOf(id));
       return lease !== "held" && runsRemotely(directoryOf(id)) ? "remote" : lease;
     },
+    ownerOf: (id) => leaseOwner(leasePath(directoryOf(id))),
     trainsRemotely: (id) => trainsRemotely(directoryOf(id)),
     remoteLocationOf: (id) => readRemoteLocation(directoryOf(id)),
     expireOwners: leases.expire,

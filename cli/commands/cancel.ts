@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { requestCancel } from "../../jobs/cancelRequest.ts";
-import { leaseOwner } from "../../jobs/lease.ts";
 import { type JobStore, createJobStore } from "../../jobs/store.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
@@ -84,7 +83,7 @@ async function cancelRemote(project: string, id: string): Promise<void> {
 }
 
 function busy(jobs: JobStore, id: string): string {
-  const { pid = "?", host = "another machine" } = leaseOwner(dirname(jobs.logPath(id))) ?? {};
+  const { pid = "?", host = "another machine" } = jobs.ownerOf(id) ?? {};
   return `still waiting: process ${pid} on ${host} is busy. To end it by force, run there: kill -KILL ${pid}`;
 }
 

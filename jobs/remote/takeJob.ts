@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { leaseOwner, watchLease } from "../../disk/lease.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
 import type { Owner } from "../../disk/owner.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { isFinal } from "../../protocol/job.ts";
 import { isJobId } from "../id.ts";
-import { leaseOwner, readLease } from "../lease.ts";
-import { SILENCE_MS, isProvenAlive } from "../leaseWatch.ts";
+import { SILENCE_MS } from "../leaseWatch.ts";
 import { type OwnedJob, ownJob } from "../ownedJob.ts";
-import { jobsPath } from "../paths.ts";
+import { jobsPath, leasePath } from "../paths.ts";
 import { runsRemotely } from "../remoteLocation.ts";
 import { createJobStore } from "../store.ts";
 
@@ -40,7 +40,7 @@ export async function takeJob(
   try {
     lock = await takeLock(join(directory, "attach.lock"), LOCK_MS);
     const state = store.get(id);
-    if (!lock || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
+    if (!lock || store.leaseOf(id) === "held") throw followed(id, leaseOwner(leasePath(directory)));
     if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
     const { lastHeardAt: _, ...job } = state.job;
     return ownJob(directory, { ...job, status: "running" });
@@ -91,10 +91,10 @@ async function waitUntilLeft(
   id: string,
   { onNote, pause }: Required<TakeOptions>,
 ): Promise<void> {
-  const first = stampOf(directory);
+  const look = watchLease(leasePath(directory));
   for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
-    const owner = leaseOwner(directory);
-    if ((owner && isProvenAlive(owner)) || stampOf(directory) !== first) throw followed(id, owner);
+    const { record, state, hasStirred } = look();
+    if (state === "alive" || hasStirred) throw followed(id, record?.owner);
     if (isFirst) {
       onNote(
         `waiting up to ${SILENCE_MS / 1000} s for the previous follower, which is not on this machine`,
@@ -102,11 +102,6 @@ async function waitUntilLeft(
     }
     await pause(POLL_MS);
   }
-}
-
-function stampOf(directory: string): string {
-  const lease = readLease(directory);
-  return lease === "unreadable" ? "" : lease.stamp;
 }
 
 function followed(id: string, owner: Owner | undefined): KitError {

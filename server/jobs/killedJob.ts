@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Owner, ownerState } from "../../disk/owner.ts";
-import { leaseOwner } from "../../jobs/lease.ts";
 import { findNewest } from "../../jobs/log/read.ts";
 import { openLog } from "../../jobs/log/write.ts";
 import { runsRemotely } from "../../jobs/remoteLocation.ts";
@@ -35,7 +34,7 @@ function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
   // A failed job's log may lack an end: a lost owner fails it, too.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
   const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
-  return ids.filter((id) => isDeepStrictEqual(leaseOwner(dirname(jobs.logPath(id))), owner));
+  return ids.filter((id) => isDeepStrictEqual(jobs.ownerOf(id), owner));
 }
 
 function cancel(path: string): void {

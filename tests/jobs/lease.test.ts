@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { MAX_GAP_MS, RENEWAL_MS, holdLease } from "../../disk/lease.ts";
 import { describeOwner } from "../../disk/owner.ts";
-import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
-import { LONGEST_GAP_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 
@@ -25,7 +25,7 @@ function foreignLease() {
     /** Lets time pass for a reader that looks every now and then. */
     pass: (ms: number) => {
       const end = now + ms;
-      for (now += LONGEST_GAP_MS; now < end; now += LONGEST_GAP_MS) watch.check("id", directory);
+      for (now += MAX_GAP_MS; now < end; now += MAX_GAP_MS) watch.check("id", directory);
       now = end;
     },
     /** Lets time pass in which the reader itself stands still. */
@@ -98,7 +98,7 @@ test("a reader's first check gives an old lease 60 s", () => {
 test("a reader that was itself stopped does not count that time", () => {
   const { check, pass, stop, renew } = foreignLease();
   check();
-  pass(SILENCE_MS - LONGEST_GAP_MS - 1);
+  pass(SILENCE_MS - MAX_GAP_MS - 1);
   expect(check()).toBe("held");
   stop(1_000_000);
   expect(check()).toBe("held");
@@ -203,7 +203,7 @@ test("holding a lease renews it every few seconds, until it is released", () => 
   const renewal = () =>
     (JSON.parse(readFileSync(join(directory, "lease.json"), "utf8")) as { renewal: number })
       .renewal;
-  const lease = holdLease(directory, {});
+  const lease = holdLease(join(directory, "lease.json"), {});
   expect(renewal()).toBe(0);
   vi.advanceTimersByTime(3 * RENEWAL_MS);
   expect(renewal()).toBe(3);
@@ -217,7 +217,7 @@ test("a lease that cannot be renewed harms its holder in no way", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const directory = createProject();
-  const lease = holdLease(directory, {});
+  const lease = holdLease(join(directory, "lease.json"), {});
   rmSync(directory, { recursive: true });
   vi.advanceTimersByTime(RENEWAL_MS);
   lease.release();

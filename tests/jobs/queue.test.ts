@@ -1,7 +1,8 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { MAX_GAP_MS } from "../../disk/lease.ts";
+import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -96,9 +97,9 @@ test.each(["stopped", "in a folder that was renamed"])(
     onTestFinished(() => rmSync(project, { recursive: true, force: true }));
     await nextMillisecond();
     const { job, store, status } = enter(project, "next");
-    for (let passed = 0; passed < 10 * SILENCE_MS; passed += LONGEST_GAP_MS) {
+    for (let passed = 0; passed < 10 * SILENCE_MS; passed += MAX_GAP_MS) {
       store.list();
-      vi.advanceTimersByTime(LONGEST_GAP_MS);
+      vi.advanceTimersByTime(MAX_GAP_MS);
     }
     expect(store.get(id)).toEqual({ job: expect.objectContaining({ status: "running" }) });
     const waited: string[] = [];

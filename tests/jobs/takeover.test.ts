@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { RENEWAL_MS, leaseOwner } from "../../disk/lease.ts";
 import { describeOwner } from "../../disk/owner.ts";
-import { RENEWAL_MS, leaseOwner, leasePath } from "../../jobs/lease.ts";
 import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { leasePath } from "../../jobs/paths.ts";
 import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { STARTED, createFarJob, moveToOtherContainer, placeJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -33,7 +34,7 @@ test("a job whose follower's container gives no sign for 60 s is taken", async (
   onTestFinished(taken.close);
   expect(passedMs()).toBeGreaterThan(SILENCE_MS);
   expect(passedMs()).toBeLessThan(SILENCE_MS + RENEWAL_MS);
-  expect(leaseOwner(job.directory)?.pid).toBe(process.pid);
+  expect(leaseOwner(leasePath(job.directory))?.pid).toBe(process.pid);
   expect(taken.job.status).toBe("running");
   expect(notes).toEqual([
     "waiting up to 60 s for the previous follower, which is not on this machine",

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { MAX_GAP_MS } from "../../disk/lease.ts";
+import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -247,7 +248,7 @@ function setClock(ms: number): void {
 
 /** Lets leases stand still for over a minute while a server checks them now and then. */
 async function passMinute(url: string): Promise<void> {
-  for (let passed = 0; passed <= SILENCE_MS; passed += LONGEST_GAP_MS / 2) {
+  for (let passed = 0; passed <= SILENCE_MS; passed += MAX_GAP_MS / 2) {
     setClock(passed);
     await (await fetch(`${url}api/jobs`)).text();
   }

@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { leaseOwner } from "../../../jobs/lease.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import { cancelJobOf } from "../../../server/jobs/killedJob.ts";
 import { STARTED, createFarJob, createJob, leaveJob, placeJob } from "../../jobs.ts";
@@ -16,7 +15,7 @@ test("a killed owner's job is cancelled, but none elsewhere, whatever its placem
   placeJob(far);
   writeFileSync(join(far.directory, "placement.json"), "");
   for (const job of [here, far]) leaveJob(job);
-  cancelJobOf(leaseOwner(here.directory)!, createJobStore(project));
+  cancelJobOf(createJobStore(project).ownerOf(here.job.id)!, createJobStore(project));
   const jobs = createJobStore(project).list();
   expect(jobs.map(({ name, status }) => [name, status])).toEqual([
     ["far", "running"],

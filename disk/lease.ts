@@ -1,0 +1,183 @@
+import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
+import { isRecord } from "../protocol/isRecord.ts";
+import { WRITE_ITSELF, isMissing, openPlain, stampOf, writeFileAtomically } from "./file.ts";
+import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
+
+/** How often the holder of a job or a run renews its lease. */
+export const RENEWAL_MS = 5_000;
+/** The most that one gap between two looks adds to a silence: in a longer one, the reader may have slept. */
+export const MAX_GAP_MS = 2 * RENEWAL_MS;
+
+/** Says who holds a job, a run or a lock. */
+export interface LeaseRecord {
+  owner: Owner;
+  /**
+   * Rises with each renewal; a lock, which has none, renews its file's time. Readers compare it, never
+   * clocks of two machines.
+   */
+  renewal?: number;
+  /** The owner gave it up; its process may live on. */
+  isReleased?: boolean;
+  /** Holds it once the owner is gone. */
+  borrower?: Owner;
+}
+
+/** Shows that its owner is alive, for as long as it is held. */
+export interface Lease<T> {
+  /** Shows readers what changed at once, also after the release. */
+  update: (changed: Partial<T>) => void;
+  /** Stops renewing, and records that. Idempotent. */
+  release: () => void;
+}
+
+/**
+ * @param shown what readers find in the record besides
+ * @param onTaken called when another process takes the lease
+ */
+export function holdLease<T extends object>(
+  path: string,
+  shown: T,
+  onTaken: () => void = () => {},
+): Lease<T> {
+  const owner = describeOwner();
+  let renewal = -1;
+  let now = shown;
+  let isReleased = false;
+  const recordNow = () => ({ ...now, owner, renewal });
+  const renew = () => {
+    renewal++;
+    const record = { ...recordNow(), ...(isReleased && { isReleased }) };
+    writeFileAtomically(path, JSON.stringify(record));
+  };
+  renew();
+  const timer = setInterval(() => {
+    if (isTaken(path, owner)) {
+      isReleased = true;
+      clearInterval(timer);
+      return onTaken();
+    }
+    try {
+      renew();
+    } catch {
+      // A full disk or a deleted job. Readers then rightly see a lease that stands still.
+    }
+  }, RENEWAL_MS);
+  timer.unref();
+  return {
+    update(changed) {
+      now = { ...now, ...changed };
+      renew();
+    },
+    release() {
+      if (isReleased) return;
+      isReleased = true;
+      clearInterval(timer);
+      try {
+        markReleased(path, recordNow());
+      } catch {
+        // A deleted job or a read-only folder. Readers then check the process itself.
+      }
+    },
+  };
+}
+
+/** Whether another process took this lease. */
+function isTaken(path: string, owner: Owner): boolean {
+  const holder = leaseOwner(path);
+  return holder !== undefined && (holder.pid !== owner.pid || holder.startTime !== owner.startTime);
+}
+
+/**
+ * Writes in place, which works on a full disk. The new content is longer than the old, so it
+ * overwrites all of it.
+ */
+function markReleased(path: string, record: LeaseRecord): void {
+  const file = openPlain(path, WRITE_ITSELF);
+  try {
+    writeSync(file, JSON.stringify({ ...record, isReleased: true } satisfies LeaseRecord), 0);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The lease's holder, or its last one. */
+export function leaseOwner(path: string): Owner | undefined {
+  const found = readLease(path);
+  return found === "unreadable" ? undefined : found.record?.owner;
+}
+
+/** A lease and the file's stamp from before it was read. */
+interface StampedLease<T> {
+  /** Undefined when the file is missing, or is not a lease. */
+  record?: T | undefined;
+  /** Empty when the file is missing. */
+  stamp: string;
+}
+
+/** `unreadable`: for a reason that is not the lease's, such as too many open files. */
+export function readLease<T extends LeaseRecord>(path: string): StampedLease<T> | "unreadable" {
+  let file: number | undefined;
+  let stamp = "";
+  try {
+    file = openPlain(path);
+    stamp = stampOf(fstatSync(file));
+    return { record: asLease(JSON.parse(readFileSync(file, "utf8"))) as T | undefined, stamp };
+  } catch (error) {
+    const isDamaged = (error as NodeJS.ErrnoException).code === undefined;
+    return isDamaged || isMissing(error) ? { stamp } : "unreadable";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function asLease(value: unknown): object | undefined {
+  if (!isRecord(value)) return undefined;
+  // In a lock of an earlier Kit, the record is the owner.
+  const owner = "pid" in value ? value : value.owner;
+  return isRecord(owner) ? { ...value, owner } : undefined;
+}
+
+/** What a reader has seen of a lease until now. */
+export interface LeaseSight<T> extends StampedLease<T> {
+  /** Of the process that holds it, or held it last. */
+  state: OwnerState;
+  /** How long this reader, by its own clock, has seen no sign of life. */
+  stillMs: number;
+  /** Whether it has seen any. */
+  hasStirred: boolean;
+}
+
+/**
+ * Returns a look at a lease. A change since the last look is a sign of life, and so is a process that
+ * is proven to be alive.
+ * @param otherSign whose change is one, too
+ */
+export function watchLease<T extends LeaseRecord>(
+  path: string,
+  otherSign: () => unknown = () => "",
+  now: () => number = () => performance.now(),
+): () => LeaseSight<T> {
+  let last: (LeaseSight<T> & { sign: string; at: number }) | undefined;
+  let holder: LeaseRecord | undefined;
+  return () => {
+    const at = now();
+    const found = readLease<T>(path);
+    // We learnt nothing, so this time doesn't count.
+    const isBlind = found === "unreadable";
+    const { record, stamp } = isBlind ? (last ?? { record: undefined, stamp: "" }) : found;
+    const sign = isBlind ? (last?.sign ?? "") : [record?.renewal ?? stamp, otherSign()].join(" ");
+    holder = record ?? holder;
+    const state = holder ? stateOf(holder) : "unknown";
+    const hasStirred = last !== undefined && (last.hasStirred || sign !== last.sign);
+    const gapMs = last && !isBlind ? Math.min(at - last.at, MAX_GAP_MS) : 0;
+    const isStill = sign === last?.sign && state !== "alive";
+    const stillMs = isStill ? (last?.stillMs ?? 0) + gapMs : 0;
+    last = { record, stamp, sign, state, stillMs, hasStirred, at };
+    return last;
+  };
+}
+
+function stateOf({ owner, borrower }: LeaseRecord): OwnerState {
+  const state = ownerState(owner);
+  return state === "gone" && borrower ? ownerState(borrower) : state;
+}
