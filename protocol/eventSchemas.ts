@@ -1,5 +1,4 @@
-// What each event's data is: its type, the check of what an engine reports, and by `npm run openapi` its
-// schema and its row in the docs all come from here.
+// What each event's data is: its type and the check of what an engine reports.
 import * as v from "valibot";
 import { isArtifactPath } from "./artifactPath.ts";
 import { isRecord } from "./isRecord.ts";
@@ -17,14 +16,8 @@ const MOST_METRICS = 100;
 const MOST_FACTS = 100;
 const LONGEST_FACT = 200;
 
-const path = v.pipe(
-  v.custom<string>(isArtifactPath),
-  v.description("Relative to the job's folder, with forward slashes: `artifacts/step-100`."),
-);
-
-function described<const T extends v.GenericSchema>(schema: T, text: string) {
-  return v.optional(v.pipe(schema, v.description(text)));
-}
+/** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
+const path = v.custom<string>(isArtifactPath);
 
 const figureName = v.pipe(v.string(), v.regex(FIGURE_NAME));
 const figures = v.pipe(
@@ -40,111 +33,124 @@ export const ARTIFACT = v.object({
   step: count,
   /** All of a model, or an adapter that `lora` has trained, which needs its base. */
   kind: v.picklist(["model", "adapter"]),
-  /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
   path,
   /** Set where all are listed, for the one with the lowest `evalLoss`. */
-  best: described(v.boolean(), "It has the lowest `evalLoss` of those that are listed."),
+  best: v.optional(v.boolean()),
 });
 
 export const EVENT_SCHEMAS = {
   "training.started": v.object({
-    model: v.pipe(
-      v.string(),
-      v.description(
-        "A preset's name, `llama-<width>x<layers>`, a checkpoint's path or a hub's name.",
-      ),
-    ),
-    parameters: v.pipe(count, v.description("Trainable ones.")),
-    rows: v.pipe(count, v.description("Rows of the dataset with something to learn.")),
+    /** A preset's name, `llama-<width>x<layers>`, a checkpoint's path or a hub's name. */
+    model: v.string(),
+    /** Trainable ones. */
+    parameters: count,
+    /** Rows of the dataset with something to learn. */
+    rows: count,
     maxSteps: count,
-    evalRows: described(count, "Rows that are evaluated on, and not trained on."),
-    cut: described(count, "Rows longer than `maxLength`, which lost their end."),
-    leftOut: described(count, "Rows that are left out, because no answer fits."),
-    evalCut: described(count, "The same of the rows of `evalDataset`."),
+    /** Rows that are evaluated on, and not trained on. */
+    evalRows: v.optional(count),
+    /** Rows longer than `maxLength`, which lost their end. */
+    cut: v.optional(count),
+    /** Rows that are left out, because no answer fits. */
+    leftOut: v.optional(count),
+    /** The same of the rows of `evalDataset`. */
+    evalCut: v.optional(count),
     evalLeftOut: v.optional(count),
-    maxLength: described(count, "Longest row in tokens."),
-    keepLeftOut: described(
-      v.string(),
-      "The options that would keep every row, when more than a tenth is left out: `maxLength: 600`.",
-    ),
-    format: described(
-      v.string(),
-      "The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`.",
-    ),
-    tokens: described(count, "Tokens of one pass over the dataset, without padding."),
-    fingerprint: described(v.string(), "By its content: whether two jobs had the same dataset."),
-    evalFingerprint: described(v.string(), "The same of the rows that are evaluated on."),
-    resumedFrom: described(v.string(), "The id of the job that this one goes on from."),
-    resumedStep: described(count, "The step of its checkpoint."),
-    resumedBest: described(
-      evaluation,
-      "The best evaluation up to that step, if it was on the same held-out rows.",
-    ),
-    epochs: described(v.number(), "Passes over the dataset in all, a fraction."),
-    environment: described(
+    /** Longest row in tokens. */
+    maxLength: v.optional(count),
+    /**
+     * The options that would keep every row, when more than a tenth is left out: `maxLength: 600`.
+     */
+    keepLeftOut: v.optional(v.string()),
+    /** The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+    format: v.optional(v.string()),
+    /** Tokens of one pass over the dataset, without padding. */
+    tokens: v.optional(count),
+    /** By its content: whether two jobs had the same dataset. */
+    fingerprint: v.optional(v.string()),
+    /** The same of the rows that are evaluated on. */
+    evalFingerprint: v.optional(v.string()),
+    /** The id of the job that this one goes on from. */
+    resumedFrom: v.optional(v.string()),
+    /** The step of its checkpoint. */
+    resumedStep: v.optional(count),
+    /** The best evaluation up to that step, if it was on the same held-out rows. */
+    resumedBest: v.optional(evaluation),
+    /** Passes over the dataset in all, a fraction. */
+    epochs: v.optional(v.number()),
+    /**
+     * What trains, of `python()` and `ray()`: the device, a GPU's name, the numbers, and versions.
+     */
+    environment: v.optional(
       v.pipe(
         v.custom<Record<string, string>>(isRecord),
         v.record(v.string(), v.pipe(v.string(), v.maxLength(LONGEST_FACT))),
         v.maxEntries(MOST_FACTS),
       ),
-      "What trains, of `python()` and `ray()`: the device, a GPU's name, the numbers, and versions.",
     ),
   }),
   "training.log": v.object({
     step: count,
-    loss: described(
-      measured,
-      "Mean negative log likelihood of a learned token, in nats; null when it is not finite.",
-    ),
-    evalLoss: described(measured, "The same over all held-out rows after this step, if evaluated."),
+    /** Mean negative log likelihood of a learned token, in nats; null when it is not finite. */
+    loss: v.optional(measured),
+    /** The same over all held-out rows after this step, if evaluated. */
+    evalLoss: v.optional(measured),
     learningRate: v.optional(v.number()),
-    gradNorm: described(measured, "Global L2 norm of the gradient before clipping."),
-    epoch: described(v.number(), "Passes over the dataset so far, a fraction."),
-    tokensPerSecond: described(v.number(), "Since the previous log, without padding."),
-    metrics: described(
+    /** Global L2 norm of the gradient before clipping. */
+    gradNorm: v.optional(measured),
+    /** Passes over the dataset so far, a fraction. */
+    epoch: v.optional(v.number()),
+    /** Since the previous log, without padding. */
+    tokensPerSecond: v.optional(v.number()),
+    /**
+     * What the objective measures besides: means since the previous log, on held-out rows as
+     * `evalName`.
+     */
+    metrics: v.optional(
       v.pipe(
         v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),
         v.record(metricName, measured),
         v.maxEntries(MOST_METRICS),
       ),
-      "What the objective measures besides: means since the previous log, on held-out rows as `evalName`.",
     ),
   }),
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
   "checkpoint.evaluating": v.object({
     step: count,
-    answered: v.pipe(count, v.description("Held-out rows that the model has answered.")),
-    rows: v.pipe(count, v.description("All that it is asked.")),
-    secondsLeft: described(v.number(), "At the pace so far."),
+    /** Held-out rows that the model has answered. */
+    answered: count,
+    /** All that it is asked. */
+    rows: count,
+    /** At the pace so far. */
+    secondsLeft: v.optional(v.number()),
   }),
   "checkpoint.evaluated": v.object({
-    step: v.pipe(count, v.description("0 is the model before the training.")),
-    metrics: v.pipe(figures, v.description("By the names of the trainer's `evaluate.metrics`.")),
-    rows: v.pipe(count, v.description("Held-out rows that the model was asked.")),
-    seconds: v.pipe(v.number(), v.description("How long asking and scoring took.")),
-    lowerIsBetter: described(
-      v.array(figureName),
-      "The metrics of which a lower figure is better; of all others a higher one is.",
-    ),
+    /** 0 is the model before the training. */
+    step: count,
+    /** By the names of the trainer's `evaluate.metrics`. */
+    metrics: figures,
+    /** Held-out rows that the model was asked. */
+    rows: count,
+    /** How long asking and scoring took. */
+    seconds: v.number(),
+    /** The metrics of which a lower figure is better; of all others a higher one is. */
+    lowerIsBetter: v.optional(v.array(figureName)),
   }),
   "training.completed": v.object({
-    artifacts: v.pipe(
-      v.array(ARTIFACT),
-      v.description(
-        "Those that are kept, oldest first; the last is the result: with `loadBestModelAtEnd` the best.",
-      ),
-    ),
-    omitted: described(
-      count,
-      "How many older ones the list leaves out, so that a record is short.",
-    ),
-    stoppedAt: described(count, "The step at which `earlyStoppingPatience` ended the training."),
+    /**
+     * Those that are kept, oldest first; the last is the result: with `loadBestModelAtEnd` the
+     * best.
+     */
+    artifacts: v.array(ARTIFACT),
+    /** How many older ones the list leaves out, so that a record is short. */
+    omitted: v.optional(count),
+    /** The step at which `earlyStoppingPatience` ended the training. */
+    stoppedAt: v.optional(count),
   }),
-  "training.failed": v.pipe(
-    v.object({ error: v.pipe(v.string(), v.minLength(1)) }),
-    v.description(
-      "Without an `id` if the job's process could not write it itself, because it is gone or has stopped reporting.",
-    ),
-  ),
+  /**
+   * Without an `id` if the job's process could not write it itself, because it is gone or has
+   * stopped reporting.
+   */
+  "training.failed": v.object({ error: v.pipe(v.string(), v.minLength(1)) }),
   "training.cancelled": v.object({ step: count }),
 };
