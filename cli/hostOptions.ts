@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { parseHost } from "../server/http/guard/host.ts";
 import { KitError } from "../protocol/error.ts";
+import { parseHost } from "../server/http/guard/host.ts";
 
 /**
  * Writes an address as a URL does: 0 becomes 0.0.0.0.

@@ -4,7 +4,7 @@ import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { VERSION } from "../protocol/version.ts";
 import { examples } from "./command.ts";
 import { reportError } from "./errors.ts";
-import { EXIT_CODE } from "./exitCode.ts";
+import { EXIT_CODE, lastExitCode } from "./exitCode.ts";
 import { withFieldWords } from "./fieldWords.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { watchOutput } from "./lostOutput.ts";
@@ -124,6 +124,6 @@ try {
     // Commander has printed the error. It also throws for --help and --version.
     process.exitCode = error.exitCode === 0 ? EXIT_CODE.completed : EXIT_CODE.wrongUse;
   } else {
-    process.exitCode = reportError(error);
+    process.exitCode = lastExitCode(reportError(error));
   }
 }

@@ -15,7 +15,7 @@ import { comparisonLines } from "../eval/comparisonLines.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { newRowFile } from "../eval/wrongRows.ts";
-import { EXIT_CODE } from "../exitCode.ts";
+import { EXIT_CODE, lastExitCode } from "../exitCode.ts";
 import { openJsonOutput } from "../jsonOutput.ts";
 import { modelProject } from "../modelProject.ts";
 import { print, printError } from "../print.ts";
@@ -74,14 +74,14 @@ export const command = createCommand("eval")
     // Of the project's code, in the background.
     onUncaught((thrown) => {
       process.off("exit", explainEnd);
-      process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
+      process.exit(lastExitCode(reportError(new Error(describeError(thrown), { cause: thrown }))));
     });
     try {
       const onLoaded = () => process.once("exit", explainEnd);
       const isMissed = await evaluate(named, options, { signal, onLoaded });
       process.off("exit", explainEnd);
       // The project's code may have left something open.
-      process.exit(isMissed ? EXIT_CODE.failed : EXIT_CODE.completed);
+      process.exit(lastExitCode(isMissed ? EXIT_CODE.failed : EXIT_CODE.completed));
     } catch (error) {
       process.off("exit", explainEnd);
       if (!signal.aborted) throw error;
@@ -121,7 +121,7 @@ async function evaluate(
   const own = await askModel(model, asking);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
   const found = await compareAnswers(metrics, {
-    ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
+    ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal, onNote },
   });
   const missed = missedOf(found, { min, max });
   wrongFile?.write(found.wrong);

@@ -4,7 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { EXIT_CODE } from "../exitCode.ts";
+import { EXIT_CODE, lastExitCode } from "../exitCode.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { limitOutput } from "../outputLimit.ts";
@@ -41,7 +41,7 @@ export const command = createCommand("start")
     run.heedSignals();
     early.stop();
     // Exit even if the project's code has left something open.
-    process.exit(await run.exitCode());
+    process.exit(lastExitCode(await run.exitCode()));
   });
 
 /** A sentence that comes last before the training, or before the process ends without one. */

@@ -101,7 +101,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       kept: openAnswers(project, identity, tellOnce),
       onAnswer: progress.show,
     });
-    const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs });
+    const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs, onNote });
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {

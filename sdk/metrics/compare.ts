@@ -46,6 +46,8 @@ export interface Compared {
   lowerIsBetter?: readonly string[];
   seed: number;
   signal?: AbortSignal;
+  /** Takes lines for people: what is waited for. */
+  onNote?: (text: string) => void;
 }
 
 /** Fewer for a metric of all answers, which is computed anew each time. */
@@ -60,9 +62,9 @@ const MOST_PARTS = 50;
  * @throws KitError `METRIC_FAILED`; the signal's reason
  */
 export async function compareAnswers(metrics: Metrics, compared: Compared): Promise<Comparison> {
-  const { after, before, lowerIsBetter = [], seed, signal } = compared;
-  const now = await scoreAnswers(metrics, after, { signal });
-  const then = before && (await scoreAnswers(metrics, before, { signal }));
+  const { after, before, lowerIsBetter = [], seed, signal, onNote } = compared;
+  const now = await scoreAnswers(metrics, after, { signal, onNote });
+  const then = before && (await scoreAnswers(metrics, before, { signal, onNote }));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
     const uniform = createUniform(seed, name);
     if (!isOfOne(metric)) return figuresOfSet([name, metric], [after, before], uniform);

@@ -8,6 +8,8 @@ import { untilIdle } from "../job/untilIdle.ts";
 
 /** So that no sum and no difference of figures is infinite. */
 const LARGEST = 1e300;
+/** How often a metric that is waited for is named. */
+const NOTE_MS = 10_000;
 /** Characters of a question in an error. */
 const SHOWN_LENGTH = 60;
 
@@ -23,6 +25,8 @@ export interface ScoreOptions {
   signal?: AbortSignal | undefined;
   /** How long a metric may take for an answer. Default: an hour. */
   limitMs?: number | undefined;
+  /** Takes lines for people: which metric is waited for, and on which row. */
+  onNote?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -33,7 +37,7 @@ export interface ScoreOptions {
 export async function scoreAnswers(
   metrics: Metrics,
   answers: readonly Answered[],
-  { signal, limitMs }: ScoreOptions = {},
+  options: ScoreOptions = {},
 ): Promise<Scores> {
   const figures = new Map<string, number>();
   const each = answers.map((): Record<string, number | undefined> => ({}));
@@ -50,7 +54,7 @@ export async function scoreAnswers(
     }
     const scores: number[] = [];
     for (const [i, answered] of answers.entries()) {
-      const score = await scoreOf(name, metric, answered, { row: i + 1, signal, limitMs });
+      const score = await scoreOf(name, metric, answered, { row: i + 1, ...options });
       each[i]![name] = score;
       if (score !== undefined) scores.push(score);
     }
@@ -99,9 +103,11 @@ async function scoreOf(
   name: string,
   metric: ScoreAnswer,
   answered: Answered,
-  { row, signal, limitMs }: { row: number } & ScoreOptions,
+  { row, signal, limitMs, onNote }: { row: number } & ScoreOptions,
 ): Promise<number | undefined> {
   const of = shown(answered, row);
+  const waiting = setInterval(() => onNote?.(`waiting for the metric ${name} on ${of}`), NOTE_MS);
+  waiting.unref();
   const scored = (async (): Promise<unknown> => metric(answered))().catch((cause: unknown) => {
     throw threw(name, of, cause);
   });
@@ -110,7 +116,9 @@ async function scoreOf(
       `The metric ${name} never returned for ${of}. Look for a promise in it that does not settle.`,
     );
   const settled = untilIdle(scored, stuck, limitMs);
-  const result = await (signal ? orAborted(settled, signal) : settled);
+  const result = await (signal ? orAborted(settled, signal) : settled).finally(() =>
+    clearInterval(waiting),
+  );
   const value = isRecord(result) && "score" in result ? result.score : result;
   // As scorers of autoevals say that an answer has none.
   if (value === null) return undefined;

@@ -279,6 +279,14 @@ describe("kit eval", () => {
     },
   );
 
+  it("fails below --min, whatever code the project's own listeners set", async () => {
+    const { project } = await trainedProject();
+    writeMetric(project, "() => 0", `process.on("exit", () => (process.exitCode = 0));`);
+    const { code, stderr } = await runKit(project, ["eval", "latest", "--min", "accuracy=0.99"]);
+    expect(stderr).toMatch(/^missed: accuracy/m);
+    expect(code).toBe(1);
+  });
+
   it("keeps stdout for the JSON, whatever the project's code prints", async () => {
     const { project } = await trainedProject();
     writeMetric(
@@ -373,12 +381,14 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
     const edited = source.replace("metrics: {", `metrics: { stuck: ${stuck},`);
     writeFileSync(join(project, "src/kit/index.ts"), edited);
     const evaluating = startKit(project, ["eval", "latest"]);
-    await evaluating.printed(/judging/);
+    await evaluating.printed(/waiting/);
     evaluating.child.kill("SIGINT");
     expect(await evaluating.ended).toEqual({
       code: 130,
       stdout: "judging\n",
-      stderr: "interrupted; the answers so far are kept: the same command goes on from there\n",
+      stderr: `waiting for the metric stuck on row 1, "0"
+interrupted; the answers so far are kept: the same command goes on from there
+`,
     });
     expect(kept().join("").trim().split("\n")).toHaveLength(8);
     writeFileSync(join(project, "src/kit/index.ts"), edited.replace("setInterval", "String"));
