@@ -165,7 +165,9 @@ export function watchLease<T extends LeaseRecord>(
     // We learnt nothing, so this time doesn't count.
     const isBlind = found === "unreadable";
     const { record, stamp } = isBlind ? (last ?? { record: undefined, stamp: "" }) : found;
-    const sign = isBlind ? (last?.sign ?? "") : [record?.renewal ?? stamp, otherSign()].join(" ");
+    const sign = isBlind
+      ? (last?.sign ?? "")
+      : [record?.owner.pid, record?.renewal ?? stamp, otherSign()].join(" ");
     holder = record ?? holder;
     const state = holder ? stateOf(holder) : "unknown";
     const hasStirred = last !== undefined && (last.hasStirred || sign !== last.sign);

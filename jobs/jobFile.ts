@@ -21,27 +21,18 @@ export function writeJobFile(directory: string, file: JobFile & { config: JobCon
   writeFileAtomically(jobFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
-export interface JobFiles {
-  /** Undefined when the file is missing or invalid. Rereads an invalid file only when it changes. */
-  read: (directory: string) => JobFile | undefined;
-  forget: (directory: string) => void;
-}
-
-export function createJobFiles(): JobFiles {
-  /** The stamps of invalid files, by directory. */
-  const invalid = new Map<string, string>();
-  return {
-    read(directory) {
-      const path = jobFilePath(directory);
-      const known = invalid.get(directory);
-      if (known !== undefined && known === stampAt(path)) return undefined;
-      const { value, stamp } = readStampedJson(path) ?? {};
-      if (isJobFile(value)) return withTime(value, directory);
-      if (stamp !== undefined) invalid.set(directory, stamp);
-      return undefined;
-    },
-    forget: (directory) => void invalid.delete(directory),
-  };
+/**
+ * A job's `job.json`, and its stamp. No file when it is missing or invalid.
+ * @param invalid the stamp of an invalid one, which is not read again
+ */
+export function readJobFile(
+  directory: string,
+  invalid?: string,
+): { file?: JobFile; stamp?: string | undefined } {
+  const path = jobFilePath(directory);
+  if (invalid !== undefined && invalid === stampAt(path)) return { stamp: invalid };
+  const { value, stamp } = readStampedJson(path) ?? {};
+  return isJobFile(value) ? { file: withTime(value, directory), stamp } : { stamp };
 }
 
 /** @throws KitError `CANNOT_READ` for a `job.json` that this user may not read */
@@ -77,14 +68,12 @@ export function readEngineName(directory: string): string | undefined {
 
 /** Takes a missing time from the folder's name. */
 function withTime(file: JobFile, directory: string): JobFile {
-  if (isTime(file.createdAt)) return file;
+  // Which all browsers read alike.
+  const isTime =
+    /^\d{4}-\d\d-\d\dT/.test(file.createdAt) && !Number.isNaN(Date.parse(file.createdAt));
+  if (isTime) return file;
   const createdAt = timeOfJobId(basename(directory))?.toISOString() ?? file.createdAt;
   return { ...file, createdAt };
-}
-
-/** Whether it is an ISO 8601 time, which all browsers read alike. */
-export function isTime(text: string): boolean {
-  return /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 function isJobFile(value: unknown): value is JobFile {

@@ -12,8 +12,8 @@ import type { JobConfig } from "../protocol/trainConfig.ts";
 import { watchCancelRequest } from "./cancelRequest.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
-import type { JobLease } from "./leaseWatch.ts";
 import { type LogWriter, openLog } from "./log/write.ts";
+import type { JobLease } from "./ownerWatch.ts";
 import { jobsPath, leasePath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, writeRemoteLocation } from "./remoteLocation.ts";
 

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Job, isFinal } from "../protocol/job.ts";
+import { trainsRemotely } from "./jobFile.ts";
 import type { OwnedJob } from "./ownedJob.ts";
 import type { JobStore } from "./store.ts";
 
 const POLL_MS = 1_000;
 
-type Jobs = Pick<JobStore, "list" | "trainsRemotely">;
+type Jobs = Pick<JobStore, "list" | "directoryOf">;
 
 /**
  * Resolves when the job may train: one job of a project trains on this machine at a time, first come
@@ -54,7 +55,7 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
 function findBefore(store: Jobs, id: string): Job | undefined {
   const before = store
     .list()
-    .filter((other) => goesBefore(other, id) && !store.trainsRemotely(other.id));
+    .filter((other) => goesBefore(other, id) && !trainsRemotely(store.directoryOf(other.id)));
   return before.find(({ status }) => status === "running") ?? before.at(-1);
 }
 

@@ -1,7 +1,7 @@
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import { type LeaseState, SILENCE_MS } from "./leaseWatch.ts";
 import type { LogRecord } from "./log/lines.ts";
+import { type LeaseState, SILENCE_MS } from "./ownerWatch.ts";
 
 export const OWNER_GONE =
   "The training process died (killed, or out of memory?). To go on from its last checkpoint, if it saved one, run npx kit start --resume.";

@@ -1,14 +1,12 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { isFolder } from "../disk/file.ts";
-import { leaseOwner } from "../disk/lease.ts";
-import type { Owner } from "../disk/owner.ts";
 import type { Job } from "../protocol/job.ts";
-import { isJobId } from "./id.ts";
-import { trainsRemotely } from "./jobFile.ts";
-import { type JobState, createJobReader } from "./jobReader.ts";
-import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
-import { createJobList } from "./list.ts";
-import { jobsPath, leasePath, logPath } from "./paths.ts";
-import { type RemoteLocationRecord, runsRemotely, readRemoteLocation } from "./remoteLocation.ts";
+import { isJobId, readJobIds } from "./id.ts";
+import { type JobState, watchJob } from "./jobWatch.ts";
+import { type LeaseState, type OwnerSight, watchOwner } from "./ownerWatch.ts";
+import { jobsPath, logPath } from "./paths.ts";
+import { runsRemotely } from "./remoteLocation.ts";
 
 export interface JobStoreOptions {
   /** How long a check of an owner counts, in ms. Default 0: each check reads the lease. */
@@ -30,46 +28,98 @@ export interface JobStore {
    * goes on `remote` if it was handed over.
    */
   leaseOf: (id: string) => LeaseState | "remote";
-  /** The process that owns the job, or owned it last. */
-  ownerOf: (id: string) => Owner | undefined;
-  /** Whether other machines train the job, handed over to them yet or not. */
-  trainsRemotely: (id: string) => boolean;
-  /** Where the job runs, unless it is here or was not handed over yet. */
-  remoteLocationOf: (id: string) => RemoteLocationRecord | undefined;
   /** The next check of each owner reads its lease, whatever `ownersFreshMs` says. */
   expireOwners: () => void;
   /** While frozen, every owner counts as last seen. */
   freezeOwners: (isFrozen: boolean) => void;
-  /** Where the job's events are, whether or not it exists. */
+  /** Where the job is, whether or not it exists. */
+  directoryOf: (id: string) => string;
+  /** Where its events are. */
   logPath: (id: string) => string;
 }
 
 /** The jobs in `.kit/jobs` of a project. */
-export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptions = {}): JobStore {
+export function createJobStore(
+  project: string,
+  { ownersFreshMs = 0 }: JobStoreOptions = {},
+): JobStore {
   const root = jobsPath(project);
   const directoryOf = (id: string) => `${root}/${id}`;
-  const leases = createLeaseWatch(ownersFreshMs);
-  const reader = createJobReader(root, leases);
+  const watches = new Map<string, { read: ReturnType<typeof watchJob>; owner: () => OwnerSight }>();
+  let jobs: readonly Job[] = [];
+  let isFrozen = false;
+  let freshFrom = -Infinity;
+
+  /** Shares a look at an owner among all callers, for a while. */
+  function shared(look: () => OwnerSight): () => OwnerSight {
+    let seen: { sight: OwnerSight; at: number } | undefined;
+    return () => {
+      if (isFrozen) return seen?.sight ?? { lease: "held", hasTurn: false };
+      const at = performance.now();
+      const isFresh = seen && seen.at > freshFrom && at - seen.at < ownersFreshMs;
+      if (!seen || !isFresh) seen = { sight: look(), at };
+      return seen.sight;
+    };
+  }
+
+  function watchOf(id: string) {
+    let watch = watches.get(id);
+    if (!watch) {
+      const owner = shared(watchOwner(directoryOf(id)));
+      watch = { owner, read: watchJob(directoryOf(id), owner) };
+      watches.set(id, watch);
+    }
+    return watch;
+  }
+
+  function forgetAllBut(ids: readonly string[]): void {
+    const there = new Set(ids);
+    for (const id of watches.keys()) if (!there.has(id)) watches.delete(id);
+  }
+
   return {
-    list: createJobList(project, reader),
+    list() {
+      const ids = readJobIds(root);
+      if (watches.size > 0) forgetAllBut(ids);
+      const now = ids.flatMap((id) => watchOf(id).read()?.job ?? []);
+      const isSame = now.length === jobs.length && now.every((job, n) => job === jobs[n]);
+      if (!isSame) jobs = now;
+      return jobs;
+    },
     get(id) {
-      if (!isJobId(id) || !isFolder(root) || !isFolder(directoryOf(id))) return undefined;
-      const read = reader.read(id);
+      if (!isJobId(id) || !isFolder(root) || !isFolder(directoryOf(id))) {
+        watches.delete(id);
+        return undefined;
+      }
+      const read = watchOf(id).read();
       return read && { job: read.job, error: read.error };
     },
     hasEnded(id) {
-      const proof = reader.read(id)?.proof;
+      const proof = watchOf(id).read()?.proof;
       return proof !== undefined && proof.lease === undefined;
     },
     leaseOf(id) {
-      const { lease } = leases.check(id, directoryOf(id));
+      const { lease } = watchOf(id).owner();
       return lease !== "held" && runsRemotely(directoryOf(id)) ? "remote" : lease;
     },
-    ownerOf: (id) => leaseOwner(leasePath(directoryOf(id))),
-    trainsRemotely: (id) => trainsRemotely(directoryOf(id)),
-    remoteLocationOf: (id) => readRemoteLocation(directoryOf(id)),
-    expireOwners: leases.expire,
-    freezeOwners: leases.freeze,
+    expireOwners: () => void (freshFrom = performance.now()),
+    freezeOwners: (isNow) => void (isFrozen = isNow),
+    directoryOf,
     logPath: (id) => logPath(directoryOf(id)),
   };
+}
+
+/** Removes what killed trainings had written of their rows, which may be gigabytes. */
+export function removePartialRows(jobs: JobStore): void {
+  for (const { id, status } of jobs.list()) {
+    if (status !== "failed" || jobs.leaseOf(id) !== "gone") continue;
+    const directory = jobs.directoryOf(id);
+    try {
+      for (const name of readdirSync(directory)) {
+        if (name.endsWith(".jsonl.partial")) rmSync(join(directory, name), { force: true });
+      }
+    } catch {
+      // Another user's, or deleted.
+    }
+  }
 }

@@ -1,6 +1,7 @@
-import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { leaseOwner } from "../../disk/lease.ts";
 import { requestCancel } from "../../jobs/cancelRequest.ts";
+import { leasePath } from "../../jobs/paths.ts";
 import { type JobStore, createJobStore } from "../../jobs/store.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
@@ -62,7 +63,7 @@ async function cancel(project: string, { id }: Job): Promise<Job["status"] | und
     const status = jobs.get(id)?.job.status;
     if (!status || isFinal(status)) return status;
     if (jobs.leaseOf(id) === "remote") await cancelRemote(project, id);
-    else requestCancel(dirname(jobs.logPath(id)));
+    else requestCancel(jobs.directoryOf(id));
     if (performance.now() > patienceEnds) {
       patienceEnds = Infinity;
       printError(busy(jobs, id));
@@ -83,7 +84,7 @@ async function cancelRemote(project: string, id: string): Promise<void> {
 }
 
 function busy(jobs: JobStore, id: string): string {
-  const { pid = "?", host = "another machine" } = jobs.ownerOf(id) ?? {};
+  const { pid = "?", host = "another machine" } = leaseOwner(leasePath(jobs.directoryOf(id))) ?? {};
   return `still waiting: process ${pid} on ${host} is busy. To end it by force, run there: kill -KILL ${pid}`;
 }
 

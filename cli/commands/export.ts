@@ -1,6 +1,6 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
-import { createJobFiles } from "../../jobs/jobFile.ts";
+import { readJobFile } from "../../jobs/jobFile.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
@@ -118,7 +118,7 @@ async function systemOf({ job }: SavedModel): Promise<string | undefined> {
 
 /** That of the job, as far as a folder can have it; or that of the checkpoint's folder. */
 function nameOf(directory: string): string {
-  const name = createJobFiles().read(directory)?.name ?? "";
+  const name = readJobFile(directory).file?.name ?? "";
   const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
   return allowed || basename(directory);
 }

@@ -1,4 +1,5 @@
 import type { Job } from "../../protocol/job.ts";
+import { readRemoteLocation } from "../remoteLocation.ts";
 import { type JobStore, createJobStore } from "../store.ts";
 import { type Follower, type FollowerOutput, startFollower } from "./follower.ts";
 import type { FollowerMessage } from "./followerMessage.ts";
@@ -111,8 +112,8 @@ export function createFollowers(options: FollowersOptions): Followers {
 export function watchLeftJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");
   const followed = running.flatMap(({ id, lastHeardAt }) => {
-    const where = lastHeardAt === undefined ? jobs.remoteLocationOf(id)?.where : undefined;
-    return where === undefined ? [] : [{ id, where }];
+    const location = readRemoteLocation(jobs.directoryOf(id));
+    return location && lastHeardAt === undefined ? [{ id, where: location.where }] : [];
   });
   return () => {
     // Remembers no owner's state.

@@ -7,10 +7,10 @@ import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { isFinal } from "../../protocol/job.ts";
 import { isJobId } from "../id.ts";
-import { SILENCE_MS } from "../leaseWatch.ts";
 import { type OwnedJob, ownJob } from "../ownedJob.ts";
+import { SILENCE_MS } from "../ownerWatch.ts";
 import { jobsPath, leasePath } from "../paths.ts";
-import { runsRemotely } from "../remoteLocation.ts";
+import { readRemoteLocation, runsRemotely } from "../remoteLocation.ts";
 import { createJobStore } from "../store.ts";
 
 const POLL_MS = 500;
@@ -65,11 +65,11 @@ export function damagedJob(id: string): KitError {
 
 /** @throws KitError `JOB_ENDED`; `CANNOT_ATTACH` for one that runs here */
 export function assertRemote(project: string, id: string): void {
-  const store = createJobStore(project);
-  const status = store.get(id)?.job.status;
+  const { get, directoryOf } = createJobStore(project);
+  const status = get(id)?.job.status;
   if (!status || isFinal(status)) throw ended(id, status);
-  if (store.remoteLocationOf(id)) return;
-  if (runsRemotely(join(jobsPath(project), id))) {
+  if (readRemoteLocation(directoryOf(id))) return;
+  if (runsRemotely(directoryOf(id))) {
     throw new KitError(
       "CANNOT_ATTACH",
       `Restore the damaged placement.json of job ${id} (where, address, checkpoints) to follow it; it still runs remotely.`,

@@ -1,9 +1,8 @@
 import { readJobStart } from "../../jobs/jobStart.ts";
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
-import { removePartialRows } from "../../jobs/partialRows.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { attachable, historyOf } from "../../jobs/remote/attach.ts";
-import { createJobStore } from "../../jobs/store.ts";
+import { createJobStore, removePartialRows } from "../../jobs/store.ts";
 import { EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig } from "../engine.ts";

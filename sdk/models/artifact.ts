@@ -8,8 +8,7 @@ import {
   refuseLinkedArtifacts,
 } from "../../jobs/artifactFiles.ts";
 import { isJobDirectory, readEngineName } from "../../jobs/jobFile.ts";
-import { createJobReader } from "../../jobs/jobReader.ts";
-import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { watchJob } from "../../jobs/jobWatch.ts";
 import { readRemoteLocation } from "../../jobs/remoteLocation.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine, FetchOptions, RemoteTraining } from "../../protocol/engine.ts";
@@ -101,8 +100,7 @@ export function findArtifact(directory: string): string {
 }
 
 function hasEnded(directory: string): boolean {
-  const reader = createJobReader(dirname(directory), createLeaseWatch());
-  const status = reader.read(basename(directory))?.job.status;
+  const status = watchJob(directory)()?.job.status;
   return status !== undefined && isFinal(status);
 }
 

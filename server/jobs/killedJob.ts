@@ -1,8 +1,9 @@
-import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { leaseOwner } from "../../disk/lease.ts";
 import { type Owner, ownerState } from "../../disk/owner.ts";
 import { findNewest } from "../../jobs/log/read.ts";
 import { openLog } from "../../jobs/log/write.ts";
+import { leasePath } from "../../jobs/paths.ts";
 import { runsRemotely } from "../../jobs/remoteLocation.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -16,8 +17,9 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // Only a job's owner may write its log, as long as it lives.
   if (ownerState(owner) !== "gone") return;
   try {
-    const paths = unfinishedJobsOf(owner, jobs).map((id) => jobs.logPath(id));
-    for (const path of paths) if (!runsRemotely(dirname(path))) cancel(path);
+    for (const id of unfinishedJobsOf(owner, jobs)) {
+      if (!runsRemotely(jobs.directoryOf(id))) cancel(jobs.logPath(id));
+    }
   } catch {
     // Best effort; otherwise it shows as failed.
   }
@@ -34,7 +36,7 @@ function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
   // A failed job's log may lack an end: a lost owner fails it, too.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
   const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
-  return ids.filter((id) => isDeepStrictEqual(jobs.ownerOf(id), owner));
+  return ids.filter((id) => isDeepStrictEqual(leaseOwner(leasePath(jobs.directoryOf(id))), owner));
 }
 
 function cancel(path: string): void {

@@ -8,8 +8,8 @@ import {
   processExists,
 } from "../../disk/owner.ts";
 import { isGroupGone, signalGroup } from "../../disk/processGroup.ts";
-import type { LeaseWatch } from "../../jobs/leaseWatch.ts";
-import { environmentOfRun, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
+import type { OwnerSight } from "../../jobs/ownerWatch.ts";
+import { environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
 import { inColour } from "./colour.ts";
 
 /** How long the system may take to end a killed process. */
@@ -63,7 +63,7 @@ export async function spawnRun(
 }
 
 /** The last run, as its lease shows it. */
-export function recordedRun(project: string, leases: LeaseWatch): RunProcess | undefined {
+export function recordedRun(project: string, look: () => OwnerSight): RunProcess | undefined {
   const record = readRun(project);
   if (!record) return undefined;
   const { id, owner, server } = record;
@@ -71,7 +71,7 @@ export function recordedRun(project: string, leases: LeaseWatch): RunProcess | u
   return {
     id,
     owner,
-    hasEnded: () => !isLast() || leases.check(id, runDirectory(project)).lease !== "held",
+    hasEnded: () => !isLast() || look().lease !== "held",
     isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
     pidNotReused: () => pidNotReused(owner),
   };

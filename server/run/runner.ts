@@ -1,6 +1,6 @@
 import { isPlainFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
-import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { watchOwner } from "../../jobs/ownerWatch.ts";
 import { type RunLease, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
@@ -68,11 +68,11 @@ export function createRunner(options: RunnerOptions): Runner {
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
   const cut = new AbortController();
-  const leases = createLeaseWatch();
+  const owner = watchOwner(runDirectory(project));
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    const last = running ?? recordedRun(project, leases);
+    const last = running ?? recordedRun(project, owner);
     if (!last?.hasEnded()) running = last;
     return running ?? (last && goesOn(last.id) ? last : undefined);
   }
@@ -110,7 +110,7 @@ export function createRunner(options: RunnerOptions): Runner {
   function known(): Run | undefined {
     const current = inFlight();
     if (current) return asRun(current);
-    const ended = recordedRun(project, leases);
+    const ended = recordedRun(project, owner);
     return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
   }
 
@@ -137,7 +137,7 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     known,
     leftJob() {
-      const last = recordedRun(project, leases);
+      const last = recordedRun(project, owner);
       return last?.hasEnded() ? recordOf(last.id).job : undefined;
     },
     async close() {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MAX_GAP_MS, RENEWAL_MS, holdLease } from "../../disk/lease.ts";
 import { describeOwner } from "../../disk/owner.ts";
-import { MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { MISSING_MS, SILENCE_MS, watchOwner } from "../../jobs/ownerWatch.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 
@@ -16,16 +16,15 @@ function foreignLease() {
   const renew = () =>
     writeFileSync(join(directory, "lease.json"), JSON.stringify({ owner, renewal: renewal++ }));
   renew();
-  const watch = createLeaseWatch(0, () => now);
+  const look = watchOwner(directory, () => now);
   return {
     directory,
-    watch,
     renew,
-    check: () => watch.check("id", directory).lease,
+    check: () => look().lease,
     /** Lets time pass for a reader that looks every now and then. */
     pass: (ms: number) => {
       const end = now + ms;
-      for (now += MAX_GAP_MS; now < end; now += MAX_GAP_MS) watch.check("id", directory);
+      for (now += MAX_GAP_MS; now < end; now += MAX_GAP_MS) look();
       now = end;
     },
     /** Lets time pass in which the reader itself stands still. */
@@ -112,23 +111,15 @@ test("a reader that was itself stopped does not count that time", () => {
   expect(check()).toBe("silent");
 });
 
-test("a forgotten lease is checked again from the start", () => {
-  const { check, pass, watch } = foreignLease();
-  check();
-  pass(60_001);
-  watch.forget("id");
-  expect(check()).toBe("held");
-});
-
 test("an owner that is killed on this machine is gone at once", async () => {
   const directory = createProject();
   const sleeper = spawnProcess("sleep", ["60"]);
   const lease = { owner: describeOwner(sleeper.pid), renewal: 0 };
   writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
-  const watch = createLeaseWatch(0, () => 0);
-  expect(watch.check("id", directory).lease).toBe("held");
+  const watch = watchOwner(directory, () => 0);
+  expect(watch().lease).toBe("held");
   await sleeper.kill();
-  expect(watch.check("id", directory).lease).toBe("gone");
+  expect(watch().lease).toBe("gone");
 });
 
 const NO_LEASES = [undefined, "", "{", "null", "7", "{}"];
@@ -154,13 +145,13 @@ test("a lease that is missing for a moment is held, unless its owner is gone", a
   const directory = createProject();
   const path = join(directory, "lease.json");
   const sleeper = spawnProcess("sleep", ["60"]);
-  const watch = createLeaseWatch(0, () => 0);
+  const watch = watchOwner(directory, () => 0);
   writeFileSync(path, JSON.stringify({ owner: describeOwner(sleeper.pid), renewal: 0 }));
-  expect(watch.check("id", directory).lease).toBe("held");
+  expect(watch().lease).toBe("held");
   rmSync(path);
-  expect(watch.check("id", directory).lease).toBe("held");
+  expect(watch().lease).toBe("held");
   await sleeper.kill();
-  expect(watch.check("id", directory).lease).toBe("gone");
+  expect(watch().lease).toBe("gone");
 });
 
 test("a lease in a folder that was deleted is gone at once", () => {
@@ -178,12 +169,12 @@ test.each([{}, { pidNamespace: "pid:[1]" }])(
     writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
     const reader = spawnModule(
       `const { openSync } = await import("node:fs");
-     const { createLeaseWatch } = await dist("jobs/leaseWatch.js");
+     const { watchOwner } = await dist("jobs/ownerWatch.js");
      let now = 0;
-     const watch = createLeaseWatch(0, () => now);
+     const watch = watchOwner(process.argv[1], () => now);
      const states = [];
      const check = (count) => {
-       for (let n = 0; n < count; n++, now += 5_000) states.push(watch.check("id", process.argv[1]).lease);
+       for (let n = 0; n < count; n++, now += 5_000) states.push(watch().lease);
      };
      check(1);
      try { for (;;) openSync("/dev/null"); } catch (error) { states.push(error.code); }

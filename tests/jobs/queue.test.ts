@@ -2,8 +2,10 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MAX_GAP_MS } from "../../disk/lease.ts";
-import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { trainsRemotely } from "../../jobs/jobFile.ts";
+import { SILENCE_MS } from "../../jobs/ownerWatch.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
+import { readRemoteLocation } from "../../jobs/remoteLocation.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import {
@@ -38,9 +40,8 @@ test("the files of a job that an earlier Kit handed over still say so", () => {
   writeFileSync(join(directory, "job.json"), JSON.stringify(record));
   const location = { where: "a cluster", address: "http://far", checkpoints: "/runs" };
   writeFileSync(join(directory, "placement.json"), JSON.stringify(location));
-  const store = createJobStore(project);
-  expect(store.trainsRemotely(job.id)).toBe(true);
-  expect(store.remoteLocationOf(job.id)).toEqual(location);
+  expect(trainsRemotely(directory)).toBe(true);
+  expect(readRemoteLocation(directory)).toEqual(location);
 });
 
 /** A job, and how its owner waits for its turn and begins. */

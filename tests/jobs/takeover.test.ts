@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RENEWAL_MS, leaseOwner } from "../../disk/lease.ts";
 import { describeOwner } from "../../disk/owner.ts";
-import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { SILENCE_MS } from "../../jobs/ownerWatch.ts";
 import { leasePath } from "../../jobs/paths.ts";
 import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { STARTED, createFarJob, moveToOtherContainer, placeJob } from "../jobs.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MAX_GAP_MS } from "../../disk/lease.ts";
-import { SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { SILENCE_MS } from "../../jobs/ownerWatch.ts";
 import { takeJob } from "../../jobs/remote/takeJob.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { leaseOwner } from "../../../disk/lease.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import { cancelJobOf } from "../../../server/jobs/killedJob.ts";
 import { STARTED, createFarJob, createJob, leaveJob, placeJob } from "../../jobs.ts";
@@ -15,7 +16,7 @@ test("a killed owner's job is cancelled, but none elsewhere, whatever its placem
   placeJob(far);
   writeFileSync(join(far.directory, "placement.json"), "");
   for (const job of [here, far]) leaveJob(job);
-  cancelJobOf(createJobStore(project).ownerOf(here.job.id)!, createJobStore(project));
+  cancelJobOf(leaseOwner(join(here.directory, "lease.json"))!, createJobStore(project));
   const jobs = createJobStore(project).list();
   expect(jobs.map(({ name, status }) => [name, status])).toEqual([
     ["far", "running"],

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeOwner } from "../../../disk/owner.ts";
-import { SILENCE_MS } from "../../../jobs/leaseWatch.ts";
+import { SILENCE_MS } from "../../../jobs/ownerWatch.ts";
 import { type RunLease, readRun } from "../../../jobs/runLease.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { CLI } from "../../kit.ts";

@@ -1,7 +1,6 @@
-import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { createJobReader } from "../../jobs/jobReader.ts";
-import { type LeaseState, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { watchJob } from "../../jobs/jobWatch.ts";
+import type { LeaseState } from "../../jobs/ownerWatch.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -15,15 +14,13 @@ test.each<[LeaseState, JobEvent, string]>([
 ])(
   "an owner that is %s has its last word, though it said it after the log was read: %j",
   (lease, event, status) => {
-    const { job, directory, append } = createJob(createProject(), "job", [STARTED]);
-    const leases = createLeaseWatch();
-    const check = () => {
+    const { directory, append } = createJob(createProject(), "job", [STARTED]);
+    const read = watchJob(directory, () => {
       // Between the readings of the log and the lease.
       append(event);
       return { lease, hasTurn: true };
-    };
-    const reader = createJobReader(dirname(directory), { ...leases, check });
-    const state = reader.read(job.id);
+    });
+    const state = read();
     expect(state?.job.status).toBe(status);
     expect(state?.error).toBe(event === FAILED ? "No rows." : undefined);
   },

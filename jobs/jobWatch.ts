@@ -1,0 +1,104 @@
+import { basename } from "node:path";
+import { stampAt, statsOf } from "../disk/file.ts";
+import type { Job } from "../protocol/job.ts";
+import { readJobFile } from "./jobFile.ts";
+import { type Newest, findNewest } from "./log/read.ts";
+import { type OwnerSight, watchOwner } from "./ownerWatch.ts";
+import { leasePath, logPath } from "./paths.ts";
+import { runsRemotely } from "./remoteLocation.ts";
+import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
+
+/** A job as it stands: the list's entry and, for a failed job, the sentence that says why. */
+export interface JobState {
+  job: Job;
+  error?: string | undefined;
+}
+
+/** The stamps of the files that prove that a job has ended. Its status holds as long as they do. */
+interface Proof {
+  log: string;
+  /** Only where the log doesn't say how the job ended, but its lease proves that the owner is gone. */
+  lease?: string;
+}
+
+interface ReadJob extends JobState {
+  /** Undefined while the status can change by itself, as a silent owner's job can heal. */
+  proof?: Proof | undefined;
+}
+
+/** The end of a job's log, with how the job ended. */
+interface LogEnd extends Omit<Newest<DerivedStatus>, "stamp"> {
+  /** Empty for a missing log, undefined for an unreadable one. */
+  stamp: string | undefined;
+}
+
+/**
+ * Returns a reading of a job from its files, which remembers what cannot change: `job.json`, which is
+ * written once, and how the job ended. The job is the same object as long as its status is; undefined
+ * without a `job.json`.
+ */
+export function watchJob(
+  directory: string,
+  owner: () => OwnerSight = watchOwner(directory),
+): () => ReadJob | undefined {
+  const path = logPath(directory);
+  let last: ReadJob | undefined;
+  /** The stamp of an invalid `job.json`. */
+  let invalid: string | undefined;
+  /** Of an unfinished job's log. */
+  let lastEnd: LogEnd | undefined;
+
+  /** Rereads the log only when it has changed. */
+  function readEnd(): LogEnd {
+    if (lastEnd && lastEnd.stamp === stampAt(path)) return lastEnd;
+    lastEnd = findNewest(path, finalStatus);
+    // Only a log that isn't there stays the same as long as its stamp does.
+    return lastEnd ?? { hasRecords: false, stamp: statsOf(path) ? undefined : "" };
+  }
+
+  function readStatus(): DerivedStatus & Pick<ReadJob, "proof"> {
+    let end = readEnd();
+    if (!end.found) {
+      const { lease, hasTurn, proof } = owner();
+      // The owner may have written its last event and exited between the two reads.
+      if (lease !== "held") end = readEnd();
+      if (!end.found) {
+        const isAway = lease !== "held" && runsRemotely(directory);
+        const heard = isAway ? statsOf(path)?.mtime : undefined;
+        const isProven = !isAway && end.stamp !== undefined && proof !== undefined;
+        return {
+          ...liveStatus(end.hasRecords || hasTurn, lease, heard),
+          proof: isProven ? { log: end.stamp!, lease: proof } : undefined,
+        };
+      }
+    }
+    return { ...end.found, proof: end.stamp === undefined ? undefined : { log: end.stamp } };
+  }
+
+  /** Rereads an invalid file only when it changes. */
+  function readFile() {
+    const { file, stamp } = readJobFile(directory, invalid);
+    invalid = file ? undefined : stamp;
+    return file;
+  }
+
+  /** Whether the job's end is still proven. One that its log says is for good. */
+  function holds({ log, lease }: Proof): boolean {
+    if (lease === undefined) return true;
+    return log === stampAt(path) && lease === stampAt(leasePath(directory));
+  }
+
+  return () => {
+    if (last?.proof && holds(last.proof)) return last;
+    const known = last?.job;
+    const file = known ?? readFile();
+    if (!file) return undefined;
+    const { name, createdAt } = file;
+    const { status, lastHeardAt, error, proof } = readStatus();
+    const isSame = known?.status === status && known.lastHeardAt === lastHeardAt;
+    const heard = lastHeardAt !== undefined && { lastHeardAt };
+    const job = isSame ? known : { id: basename(directory), name, status, createdAt, ...heard };
+    last = { job, error, proof };
+    return last;
+  };
+}

@@ -1,0 +1,46 @@
+import { isFolder, statsOf } from "../disk/file.ts";
+import { type LeaseRecord, RENEWAL_MS, watchLease } from "../disk/lease.ts";
+import { leasePath, logPath } from "./paths.ts";
+
+/** An owner that we can't see counts as dead when its lease and log stood still for this long. */
+export const SILENCE_MS = 60_000;
+/** An owner is gone when its lease is missing for this long: each renewal rewrites it. */
+export const MISSING_MS = 2 * RENEWAL_MS;
+
+/** `lease.json` of a job. */
+export interface JobLease extends LeaseRecord {
+  /** Whether the job has claimed its turn to train. */
+  hasTurn?: boolean;
+}
+
+/** `silent`: out of our sight, and without a sign of life for {@link SILENCE_MS}. */
+export type LeaseState = "held" | "gone" | "silent";
+
+/** The state of the owner of a job or a run. */
+export interface OwnerSight {
+  lease: LeaseState;
+  /** The lease's stamp, empty for a missing lease. As long as it stays, the owner is gone. */
+  proof?: string;
+  /** Whether it has claimed the job's turn to train. */
+  hasTurn: boolean;
+}
+
+/**
+ * Returns a look at who owns a job or a run. A living owner holds its lease. Any other loses it when
+ * this reader, by its own clock, has seen no sign of life for long enough.
+ */
+export function watchOwner(directory: string, now?: () => number): () => OwnerSight {
+  // A growing log is a sign of life, too.
+  const logSize = () => statsOf(logPath(directory))?.size;
+  const look = watchLease<JobLease>(leasePath(directory), logSize, now);
+  return () => {
+    const { record, stamp, state, stillMs } = look();
+    const hasTurn = record?.hasTurn === true;
+    const isGone = { lease: "gone", proof: stamp, hasTurn } as const;
+    if (record?.isReleased || state === "gone") return isGone;
+    if (record) return { lease: stillMs > SILENCE_MS ? "silent" : "held", hasTurn };
+    if (stillMs <= MISSING_MS && isFolder(directory)) return { lease: "held", hasTurn };
+    // If the owner comes back after all, it writes the lease again, which changes the stamp.
+    return isGone;
+  };
+}
