@@ -85,7 +85,7 @@ export function createAnswers(generator: Generator) {
       return chosen;
     }
     const limit = Math.min(room, maxTokens ?? room);
-    const { constraint, calls, markers, fault } = formOf(request);
+    const { constraint, calls, markers, fault } = await formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
     const answering = createAnswering(opening, onPiece);
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);

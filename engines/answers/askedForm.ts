@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Tool } from "../../protocol/chat.ts";
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
@@ -54,14 +55,22 @@ export function askedForm(
 export function createAskedForms(tokenizer: Tokenizer) {
   let known: { found: ToolForm | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
   const toolForm = () => (known ??= { found: findToolForm(tokenizer) }).found;
 
+  /** A grammar takes up to a tenth of a second, so others take their steps between two. */
+  function begun(form: Form) {
+    const found = (constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []));
+    const made = turn.then(() => setImmediate()).then(() => found.begin(form));
+    turn = made.catch(() => {});
+    return made;
+  }
+
   /** @throws KitError `REQUEST_INVALID` for what no answer can be held to */
-  return function formOf(request: InferRequest) {
+  return async function formOf(request: InferRequest) {
     const { form, ...others } = askedForm(request, toolForm);
-    if (form) constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []);
     try {
-      return { ...others, constraint: form && constraints?.begin(form) };
+      return { ...others, constraint: form && (await begun(form)) };
     } catch (error) {
       throw atFault(error, others.fault);
     }

@@ -1,5 +1,5 @@
 import { containing } from "./containing.ts";
-import { type Expression, MOST_IN_A_ROW, tooLong } from "./expressions.ts";
+import type { Expression } from "./expressions.ts";
 import { listed } from "./members.ts";
 import {
   type Keywords,
@@ -11,6 +11,7 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { uniqueList } from "./uniqueList.ts";
+import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** A list: its places, then other items. */
 export function arrayGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
@@ -35,7 +36,7 @@ function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boole
   }));
   const { least, most } = countsOf(facts, "minItems", "maxItems");
   const length = Math.min(most, Math.max(0, ...groups.map(({ places }) => places.length)));
-  if (length > MOST_IN_A_ROW) throw tooLong();
+  if (length > MAX_IN_A_ROW) throw tooLarge();
   const schemas = Array.from({ length }, (_, i) =>
     groups.map(({ places: own, rest = true }) => (i < own.length ? own[i] : rest)),
   );

@@ -35,7 +35,7 @@ const MOST_MASKS = 256;
 /** Characters of a schema as JSON, at most. */
 const LONGEST = 262_144;
 /** Tokens' bytes that are looked at between two yields. */
-const SLICE = 512;
+const SLICE = 128;
 /** Tokens of a word of bits. */
 const BITS = 32;
 

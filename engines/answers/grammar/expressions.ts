@@ -1,5 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
+import { createTextSearch } from "./textSearch.ts";
 import type { UniqueList } from "./uniqueList.ts";
+import { DEEPEST, createWork, tooLarge } from "./work.ts";
 
 /**
  * A set of texts, as bytes. Equal ones are one object, so that what is found of one is found once.
@@ -15,22 +17,36 @@ export interface Expression {
   readonly clamp: (bytes: number) => Expression;
   /** Derivatives that are known, by their byte. */
   readonly known: (Expression | undefined)[];
+  /** Of single bytes: ranges, each with its last, in order. */
+  readonly ranges?: readonly (readonly [number, number])[];
+  /** Of one text. */
+  readonly content?: () => Uint8Array;
   /** Of a sequence. */
   readonly parts?: readonly [Expression, Expression];
+  /** Of a sequence: what it ends with. */
+  readonly tail?: Expression;
   /** Of a choice. */
   readonly choices?: readonly Expression[];
   /** Of what all of these have. */
   readonly all?: readonly Expression[];
   /** Of what this one lacks. */
   readonly lacking?: Expression;
+  readonly repeated?: Repeated;
+  /** Of a rule. */
+  readonly body?: () => Expression;
   readonly unique?: UniqueList;
   /** Of multiples: of what, without its point, and how many digits are behind that. */
   readonly multiple?: readonly [modulus: number, places: number];
   /** Bytes from which on derivatives may be others than before, and 0. */
   readonly cuts: () => ReadonlySet<number>;
+  /** Bytes of a text of it, at least. */
+  readonly shortest: number;
   /** Expressions in expressions. */
   readonly depth: number;
 }
+
+/** What is repeated, at least and at most how often, and what counts as two. */
+export type Repeated = readonly [of: Expression, least: number, most: number, double: Expression];
 
 /** Expressions of one grammar. */
 export interface Expressions {
@@ -52,6 +68,8 @@ export interface Expressions {
    * @param double what may come in place of one, and counts as two towards `most`. Default: nothing
    */
   repeat: (of: Expression, least: number, most: number, double?: Expression) => Expression;
+  /** Texts of any length of a character, of which whatever such characters make is a part. */
+  any: (character: Expression) => Expression;
   /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
   rule: (name: string, body: () => Expression) => Expression;
   next: (of: Expression, byte: number) => Expression;
@@ -69,35 +87,13 @@ export interface Expressions {
 
 type NewExpression = Pick<Expression, "isNullable" | "derive" | "cuts"> & Partial<Expression>;
 
-/** Step limit of each part of the work: a fraction of a second. */
-const MOST_WORK = 300_000;
-const MOST_PART = 100_000;
-/** Step limit of all parts together, for an answer of any length. */
-const MOST_IN_ALL = 3_000_000;
-/** Expressions of a grammar, at most. */
-const MOST_EXPRESSIONS = 300_000;
 /** Longest text, in bytes, that is keyed by its content. */
 const LONG_TEXT = 64;
-/** Nesting limit of expressions, chosen so that the stack holds them. */
-const DEEPEST = 2500;
-/** Properties or places in a row, at most: each nests its text, what is between and those behind. */
-export const MOST_IN_A_ROW = Math.floor(DEEPEST / 3);
-
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const all = new Map<string, Expression>();
-  let left = MOST_WORK;
-  let leftInAll = MOST_IN_ALL;
-
-  function spend(steps: number): void {
-    left -= steps;
-    leftInAll -= steps;
-    if (left >= 0 && leftInAll >= 0 && all.size <= MOST_EXPRESSIONS) return;
-    throw new KitError(
-      "REQUEST_INVALID",
-      "The schema allows so many answers in so many ways that it takes too long to follow. Use fewer or simpler patterns and repetitions.",
-    );
-  }
+  const { spend, begin, isFresh } = createWork(() => all.size);
+  const hasText = createTextSearch({ next: (of, byte) => next(of, byte), product });
 
   function one(
     key: string,
@@ -108,10 +104,10 @@ export function createExpressions(): Expressions {
     if (known) return known;
     spend(1);
     const depth = inner.reduce((most, { depth: own }) => Math.max(most, own + 1), 0);
-    if (depth > DEEPEST) throw tooLong();
+    if (depth > DEEPEST) throw tooLarge();
     const found = make();
     const made: Expression = {
-      clamp: () => made,
+      ...{ clamp: () => made, shortest: found.isNullable ? 0 : 1 },
       ...found,
       ...{ id: all.size, known: [], depth },
       cuts: once(found.cuts),
@@ -120,7 +116,9 @@ export function createExpressions(): Expressions {
     return made;
   }
 
-  const none = one("none", () => ({ isNullable: false, derive: () => none, cuts: cutsOf }));
+  const none = one("none", () => ({
+    ...{ isNullable: false, shortest: Infinity, derive: () => none, cuts: cutsOf },
+  }));
   const empty = one("empty", () => ({ isNullable: true, derive: () => none, cuts: cutsOf }));
 
   function next(of: Expression, byte: number): Expression {
@@ -133,7 +131,7 @@ export function createExpressions(): Expressions {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
-        isNullable: false,
+        ...{ isNullable: false, ranges },
         derive: (byte) => (has[byte] === 1 ? empty : none),
         cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
@@ -154,7 +152,7 @@ export function createExpressions(): Expressions {
     if (left === 0) return empty;
     const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.toString("latin1", at)}`;
     return one(key, () => ({
-      isNullable: false,
+      ...{ isNullable: false, shortest: left, content: () => content.subarray(at) },
       derive: (byte) => (byte === content[at] ? textFrom(content, at + 1, number) : none),
       cuts: () => new Set([0, content[at]!, content[at]! + 1]),
     }));
@@ -167,7 +165,8 @@ export function createExpressions(): Expressions {
     if (first.parts) return pair(first.parts[0], pair(first.parts[1], rest));
     const make = () => ({
       isNullable: first.isNullable && rest.isNullable,
-      parts: [first, rest] as const,
+      ...{ parts: [first, rest] as const, tail: rest.tail ?? rest },
+      shortest: first.shortest + rest.shortest,
       derive(byte: number) {
         spend(1);
         const after = pair(next(first, byte), rest);
@@ -184,11 +183,13 @@ export function createExpressions(): Expressions {
     spend(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
     const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
     flat.delete(none);
+    const whole = [...flat].find((part) => anything.has(part));
+    if (whole) for (const part of flat) if (part.tail === whole) flat.delete(part);
     const choices = [...flat].sort((a, b) => a.id - b.id);
     if (choices.length < 2) return choices[0] ?? none;
     const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
-      choices,
+      ...{ choices, shortest: Math.min(...choices.map(({ shortest }) => shortest)) },
       derive(byte: number) {
         spend(choices.length);
         return either(...choices.map((choice) => next(choice, byte)));
@@ -206,9 +207,6 @@ export function createExpressions(): Expressions {
     return one(`!${of.id}`, make, [of]);
   }
 
-  /** Whether a text is in it that is known to be, or none. */
-  const isAlive = new Map<Expression, boolean>();
-
   function both(...parts: readonly Expression[]): Expression {
     const found = product(parts);
     return found.all && !hasText(found) ? none : found;
@@ -219,6 +217,9 @@ export function createExpressions(): Expressions {
     const flat = new Set(parts.flatMap((part) => part.all ?? [part]));
     flat.delete(not(none));
     if (flat.has(none)) return none;
+    const isBound = [...flat].some((part) => !part.lacking && !anything.has(part));
+    if (isBound) for (const part of flat) if (anything.has(part)) flat.delete(part);
+    if (isBound && [...flat].some(({ lacking }) => lacking && anything.has(lacking))) return none;
     const inner = [...flat].sort((a, b) => a.id - b.id);
     // Parts multiply what is left of them all, so that little of it is found twice.
     spend(inner.length + 2 ** Math.min(inner.length, 8) / 4);
@@ -232,32 +233,6 @@ export function createExpressions(): Expressions {
     return one(`a${inner.map(({ id }) => id).join()}`, make, inner);
   }
 
-  /** Looks for an end, first where least is open. What was on the way to one has it, too. */
-  function hasText(from: Expression): boolean {
-    const before = new Map<Expression, Expression | undefined>([[from, undefined]]);
-    const open: Expression[][] = [];
-    const add = (one: Expression) => (open[one.depth] ??= []).push(one);
-    add(from);
-    for (let some = open.find(isFilled); some; some = open.find(isFilled)) {
-      const at = some.shift()!;
-      if (isAlive.get(at) === false) continue;
-      if (!at.all || at.isNullable || isAlive.get(at)) {
-        for (let one: Expression | undefined = at; one; one = before.get(one))
-          isAlive.set(one, true);
-        return true;
-      }
-      for (const byte of at.cuts()) {
-        if (byte > 255) continue;
-        const after = product(at.all.map((part) => next(part, byte)));
-        if (after === none || before.has(after)) continue;
-        before.set(after, at);
-        add(after);
-      }
-    }
-    for (const one of before.keys()) isAlive.set(one, false);
-    return false;
-  }
-
   function repeat(of: Expression, least: number, most: number, double = none): Expression {
     if (most < least) return none;
     if (most === 0 || of === empty) return empty;
@@ -265,7 +240,8 @@ export function createExpressions(): Expressions {
     const needed = of.isNullable ? 0 : least;
     if (needed === 1 && most === 1) return of;
     const make = () => ({
-      isNullable: needed === 0,
+      ...{ isNullable: needed === 0, repeated: [of, needed, most, double] as const },
+      shortest: needed * of.shortest,
       derive(byte: number) {
         const left = Math.max(0, needed - 1);
         const after = pair(next(of, byte), repeat(of, left, most - 1, double));
@@ -282,39 +258,41 @@ export function createExpressions(): Expressions {
     return one(`r${of.id},${needed},${most},${double.id}`, make, [of, double]);
   }
 
+  /** What `any` has made. */
+  const anything = new Set<Expression>();
+
+  function any(character: Expression): Expression {
+    const made = repeat(character, 0, Infinity);
+    anything.add(made);
+    return made;
+  }
+
   function rule(name: string, body: () => Expression): Expression {
     return one(`n${name}`, () => {
       let known: Expression | undefined;
       let isOpen = false;
+      const found = () => (known ??= body());
       return {
-        isNullable: false,
+        ...{ isNullable: false, body: found, cuts: () => found().cuts() },
         derive(byte) {
           if (isOpen) throw endless();
           isOpen = true;
           try {
-            known ??= body();
-            return next(known, byte);
+            return next(found(), byte);
           } finally {
             isOpen = false;
           }
         },
-        cuts: () => (known ??= body()).cuts(),
       };
     });
   }
 
   return {
-    ...{ none, empty, bytes, either, both, not, repeat, rule, next, one, spend },
+    ...{ none, empty, bytes, either, both, not, repeat, any, rule, next, one, spend },
     text: (content) => text(Buffer.from(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
-    begin: () => (left = MOST_PART),
-    count: () => all.size,
-    isFresh: () => leftInAll > MOST_IN_ALL / 2,
+    ...{ begin, isFresh, count: () => all.size },
   };
-}
-
-function isFilled(some: readonly unknown[] | undefined): boolean {
-  return some !== undefined && some.length > 0;
 }
 
 function cutsOf(...some: readonly Expression[]): ReadonlySet<number> {
@@ -336,14 +314,6 @@ function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
     if (known?.count !== count) known = { count, made: make(count) };
     return known.made;
   };
-}
-
-/** The error for a grammar nested deeper than `DEEPEST` or the stack. */
-export function tooLong(): KitError {
-  return new KitError(
-    "REQUEST_INVALID",
-    "The schema has too many properties, items or characters in a row, or is too deep, to follow. Make it smaller, or split it.",
-  );
 }
 
 function endless(): KitError {

@@ -1,7 +1,7 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
 import { textsOf } from "./characters.ts";
-import { type Expression, MOST_IN_A_ROW, tooLong } from "./expressions.ts";
+import type { Expression } from "./expressions.ts";
 import { listed } from "./members.ts";
 import {
   type Keywords,
@@ -13,6 +13,7 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { ofPattern, quoted, textWithin } from "./stringGrammar.ts";
+import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** Limit of patterns of names: each may match a name or not. */
 const MOST_PATTERNS = 6;
@@ -39,7 +40,7 @@ export function objectGrammar(
     ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...needed]),
   ];
   // Refused before their values are read, which takes long.
-  if (known.length > MOST_IN_A_ROW) throw tooLong();
+  if (known.length > MAX_IN_A_ROW) throw tooLarge();
   const { least, most } = countsOf(facts, "minProperties", "maxProperties");
   const patterns = [
     ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),

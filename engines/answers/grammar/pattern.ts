@@ -49,7 +49,7 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
   let depth = 0;
   let lookaheads = 0;
   const set = (ranges: readonly Range[]) => (write ?? characterOf)(of, ranges);
-  const any = of.repeat(set(ANY), 0, Infinity);
+  const any = of.any(set(ANY));
   /** What may come before and after a text that matches. */
   const around = write ? of.empty : any;
 

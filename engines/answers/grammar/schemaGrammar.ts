@@ -4,7 +4,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
-import { type Expression, type Expressions, tooLong } from "./expressions.ts";
+import type { Expression, Expressions } from "./expressions.ts";
 import { createFacts } from "./facts.ts";
 import { listed } from "./members.ts";
 import { numberGrammar } from "./numberGrammar.ts";
@@ -23,6 +23,7 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { anyString, stringGrammar } from "./stringGrammar.ts";
+import { tooLarge } from "./work.ts";
 
 const SCALARS = ALL_TYPES.slice(2);
 /** Keywords that imply a type where a schema names none. */
@@ -68,7 +69,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     return readGrammar(of, root, scope);
   } catch (error) {
     // Deeper than the stack.
-    throw error instanceof RangeError ? tooLong() : error;
+    throw error instanceof RangeError ? tooLarge() : error;
   }
 }
 

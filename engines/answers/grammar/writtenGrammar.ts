@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import { type Form, keyOf } from "./constraint.ts";
-import { type Expression, type Expressions, createExpressions } from "./expressions.ts";
+import { type Expression, createExpressions } from "./expressions.ts";
 
 /** A grammar for another program, `Grammar` of kit_engine/grammar.py. Its expressions name others by their places. */
 export interface WrittenGrammar {
@@ -49,7 +49,7 @@ export function writtenGrammar(form: Form): WrittenGrammar {
 }
 
 function write(key: string, make: Form["grammar"]): WrittenGrammar {
-  const { expressions: of, leafOf, bodyOf } = createRecorder();
+  const of = createExpressions();
   const top = make(of);
   const written: WrittenExpression[] = [];
   const places = new Map<Expression, number>();
@@ -64,23 +64,25 @@ function write(key: string, make: Form["grammar"]): WrittenGrammar {
   function placeOf(expression: Expression): number {
     const known = places.get(expression);
     if (known !== undefined) return known;
-    const { parts, choices, all, lacking, unique, multiple } = expression;
+    const { ranges, content, parts, choices, all, lacking, multiple } = expression;
+    if (expression === of.none) return add(expression, ["none"]);
+    if (expression === of.empty) return add(expression, ["empty"]);
+    if (ranges) return add(expression, ["bytes", ...ranges]);
+    if (content) return add(expression, ["text", Buffer.from(content()).toString("latin1")]);
     if (parts) return add(expression, ["pair", placeOf(parts[0]), placeOf(parts[1])]);
     if (choices) return add(expression, ["either", ...choices.map(placeOf)]);
     if (all) return add(expression, ["both", ...all.map(placeOf)]);
     if (lacking) return add(expression, ["not", placeOf(lacking)]);
     if (multiple) return add(expression, ["multiple", ...multiple]);
-    if (unique) {
-      const { element, least, most, isEndless } = unique;
+    if (expression.unique) {
+      const { element, least, most, isEndless } = expression.unique;
       return add(expression, ["unique", placeOf(element), least, most, isEndless]);
     }
-    const leaf = leafOf(expression);
-    if (leaf.kind === "repeat") {
-      const most = leaf.most === Infinity ? undefined : leaf.most;
-      const [one, double] = [placeOf(leaf.of), placeOf(leaf.double)];
-      return add(expression, ["repeat", one, leaf.least, most, double]);
+    if (expression.repeated) {
+      const [one, least, most, double] = expression.repeated;
+      const limit = most === Infinity ? undefined : most;
+      return add(expression, ["repeat", placeOf(one), least, limit, placeOf(double)]);
     }
-    if (leaf.kind === "written") return add(expression, leaf.one);
     const place = add(expression, ["rule", -1]);
     rules.push({ place, rule: expression });
     return place;
@@ -89,52 +91,9 @@ function write(key: string, make: Form["grammar"]): WrittenGrammar {
   const root = placeOf(top);
   for (let next = rules.pop(); next; next = rules.pop()) {
     of.begin();
-    written[next.place] = ["rule", placeOf(bodyOf(next.rule))];
+    written[next.place] = ["rule", placeOf(next.rule.body!())];
   }
   return { key, expressions: written, root };
-}
-
-type Leaf =
-  | { kind: "written"; one: WrittenExpression }
-  | { kind: "repeat"; of: Expression; least: number; most: number; double: Expression }
-  | { kind: "rule" };
-
-/** Expressions that remember what they were made of. */
-function createRecorder() {
-  const real = createExpressions();
-  const leaves = new Map<Expression, Leaf>([
-    [real.none, { kind: "written", one: ["none"] }],
-    [real.empty, { kind: "written", one: ["empty"] }],
-  ]);
-  const bodies = new Map<Expression, () => Expression>();
-
-  function note(expression: Expression, leaf: Leaf): Expression {
-    if (!leaves.has(expression)) leaves.set(expression, leaf);
-    return expression;
-  }
-
-  const expressions: Expressions = {
-    ...real,
-    bytes: (ranges) => note(real.bytes(ranges), { kind: "written", one: ["bytes", ...ranges] }),
-    text(content) {
-      const bytes = Buffer.from(content).toString("latin1");
-      return note(real.text(content), { kind: "written", one: ["text", bytes] });
-    },
-    repeat(of, least, most, double = real.none) {
-      const found = real.repeat(of, least, most, double);
-      return found === of ? found : note(found, { kind: "repeat", of, least, most, double });
-    },
-    rule(name, body) {
-      const found = real.rule(name, body);
-      if (!bodies.has(found)) bodies.set(found, body);
-      return note(found, { kind: "rule" });
-    },
-  };
-  return {
-    expressions,
-    leafOf: (expression: Expression) => leaves.get(expression)!,
-    bodyOf: (rule: Expression) => bodies.get(rule)!(),
-  };
 }
 
 function tooLarge(): KitError {
