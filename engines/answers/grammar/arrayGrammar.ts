@@ -41,27 +41,26 @@ function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boole
     groups.map(({ places: own, rest = true }) => (i < own.length ? own[i] : rest)),
   );
   const others = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
-  // Where nothing is said, a list has its places alone, or any items.
-  const isClosed =
-    (others.length === 0 && groups.some((one) => one.places.length > 0)) || most === length;
+  const containers = facts.filter((fact) => fact["contains"] !== undefined);
+  // Where nothing is said, a list has its places alone, if they are enough, or any items.
+  const isEnough = length >= least && length > 0 && containers.length === 0;
+  const isClosed = (others.length === 0 && isEnough) || most === length;
   const item = isClosed ? of.none : grammarOf(...others);
-  const lists = facts
-    .filter((fact) => fact["contains"] !== undefined)
-    .map(({ contains, minContains = 1, maxContains }) => {
-      const itemOf = (...schemas: unknown[]) => ({
-        match: grammarOf(contains, ...schemas),
-        other:
-          maxContains === undefined
-            ? grammarOf(...schemas)
-            : grammarOf({ not: contains }, ...schemas),
-      });
-      const counts = {
-        ...{ least, most, low: countOf("minContains", minContains) },
-        high: countOf("maxContains", maxContains ?? Infinity),
-      };
-      const rest = isClosed ? { match: of.none, other: of.none } : itemOf(...others);
-      return containing(of, { places: schemas.map((some) => itemOf(...some)), rest }, counts);
+  const lists = containers.map(({ contains, minContains = 1, maxContains }) => {
+    const itemOf = (...schemas: unknown[]) => ({
+      match: grammarOf(contains, ...schemas),
+      other:
+        maxContains === undefined
+          ? grammarOf(...schemas)
+          : grammarOf({ not: contains }, ...schemas),
     });
+    const counts = {
+      ...{ least, most, low: countOf("minContains", minContains) },
+      high: maxContains === undefined ? Infinity : countOf("maxContains", maxContains),
+    };
+    const rest = isClosed ? { match: of.none, other: of.none } : itemOf(...others);
+    return containing(of, { places: schemas.map((some) => itemOf(...some)), rest }, counts);
+  });
   const places = schemas.map((some) => grammarOf(...some));
   const written = places.map((text) => ({ text, isNeeded: true }));
   if (lists.length === 0 && !(isUnique && length === 0))

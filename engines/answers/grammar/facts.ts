@@ -49,6 +49,7 @@ const DEEPEST = 64;
 /** Turns a schema into alternatives: whatever one of them allows is valid. */
 export function createFacts(resolved: ReturnType<typeof createReferences>, spend: Spend) {
   let depth = 0;
+  let problem: KitError | undefined;
 
   function deeper<T>(make: () => T): T {
     if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
@@ -172,16 +173,17 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
     if (schema === false) return [[]];
     const keywords = keywordsOf(schema, spend);
     const found: Alternative[] = [];
-    let problem: KitError | undefined;
+    let unknown: KitError | undefined;
     for (const [name, value] of Object.entries(keywords)) {
       try {
         found.push(...deeper(() => negatedKeyword(name, value, { keywords, schema })));
       } catch (error) {
         if (!isKitError(error)) throw error;
-        problem ??= error;
+        unknown ??= error;
       }
     }
-    if (found.length === 0 && problem) throw problem;
+    problem ??= unknown;
+    if (found.length === 0 && unknown) throw unknown;
     return found.map((facts) =>
       facts.map(({ keywords: one }) => ({ keywords: one, isSeen: false })),
     );
@@ -271,7 +273,11 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
     throw refused(`"not" of "${name}"`);
   }
 
-  return { alternativesOf, apartness };
+  return {
+    ...{ alternativesOf, apartness },
+    /** What of a `not` cannot be told first: where nothing is left, that may have been. */
+    problem: () => problem,
+  };
 }
 
 function seen(keywords: Keywords): Alternative[] {

@@ -1,41 +1,111 @@
-const DATE =
-  "(?:(?:[0-9]{2}[2468][048]|[0-9]{2}[13579][26]|[0-9]{2}0[48]|[02468][048]00|[13579][26]00)-02-29|[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])))";
-const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,9})?";
-const TIME = `${CLOCK}(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
+const YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
+const LEAP_YEAR =
+  "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)";
+const DATE = `(?:${LEAP_YEAR}-02-29|${YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])))`;
+const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
+const ZONE = "[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]";
+const TIME = `${CLOCK}(?:\\.[0-9]{1,9})?(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
+const ANY_TIME = `(?:${CLOCK}(?:\\.[0-9]+)?(?:[Zz]|${ZONE})|23:59:60(?:\\.[0-9]+)?(?:[Zz]|\\+00:00))`;
+
 const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const IPV4 = `${BYTE}(?:\\.${BYTE}){3}`;
+const HEX = "[0-9A-Fa-f]{1,4}";
+/** Up to so many groups, of which an IPv4 address is two. */
+const groups = (most: number) =>
+  most < 2
+    ? `(?:${HEX}){0,${most}}`
+    : `(?:(?:${HEX}:){0,${most - 1}}${HEX}|(?:${HEX}:){0,${most - 2}}${IPV4})?`;
+const IPV6 = `(?:(?:${HEX}:){6}(?:${HEX}:${HEX}|${IPV4})|::${groups(7)}|${[1, 2, 3, 4, 5, 6, 7]
+  .map((count) => `${HEX}(?::${HEX}){${count - 1}}::${groups(7 - count)}`)
+  .join("|")})`;
+
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
 const HOST = `${LABEL}(?:\\.${LABEL}){0,4}`;
-const PATH = "(?:/[A-Za-z0-9._~-]*)*";
-const DURATION_TIME =
-  "T(?:[0-9]{1,4}H(?:[0-9]{1,2}M)?(?:[0-9]{1,2}S)?|[0-9]{1,4}M(?:[0-9]{1,2}S)?|[0-9]{1,4}S)";
-const DURATION_DATE =
-  "(?:[0-9]{1,4}Y(?:[0-9]{1,2}M(?:[0-9]{1,2}D)?)?|[0-9]{1,4}M(?:[0-9]{1,2}D)?|[0-9]{1,4}D)";
+const ANY_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+/** Letters of which each is one in a domain's name: Latin, Greek, Cyrillic, Japanese, Chinese, Korean. */
+const LETTERS = "ß-öø-ÿα-ωа-яぁ-ゖ一-龥가-힣";
+const IDN_LABEL = `(?:[a-z0-9${LETTERS}]{1,12}(?:-[a-z0-9${LETTERS}]{1,3})?|[A-Za-z0-9]{1,30}(?:-[A-Za-z0-9]{1,30})?)`;
+const NAME = "[A-Za-z0-9]{1,20}(?:-[A-Za-z0-9]{1,20})?";
+const ATOM = (more: string) => `[A-Za-z0-9!#$%&'*+/=?^_\`{|}~${more}-]+`;
+const EMAIL = `^[A-Za-z0-9_+-]{1,20}(?:\\.[A-Za-z0-9_+-]{1,20}){0,3}@${LABEL}(?:\\.${LABEL}){0,3}\\.[A-Za-z]{2,10}$`;
+const email = (atom: string, label: string) =>
+  `^${atom}(?:\\.${atom})*@${label}(?:\\.${label})*\\.${label}$`;
 
+const PATH = "(?:/[A-Za-z0-9._~-]*)*";
 const URI = `https?://${HOST}(?::[0-9]{1,4})?`;
 const REST = `${PATH}(?:\\?[A-Za-z0-9._~=&-]*)?`;
-const EMAIL = `^[A-Za-z0-9_+-]{1,20}(?:\\.[A-Za-z0-9_+-]{1,20}){0,3}@${LABEL}(?:\\.${LABEL}){0,3}\\.[A-Za-z]{2,10}$`;
-const IPV4 = `^${BYTE}(?:\\.${BYTE}){3}$`;
+/** As RFC 3986 has them. @param more letters, as RFC 3987 has them */
+function uris(more: string) {
+  const one = (others: string) => `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
+  const any = one(":@");
+  const host = `//(?:${one(":")}*@)?(?:\\[${IPV6}\\]|${one("")}*)(?::[0-9]*)?(?:/${any}*)*`;
+  const path = (first: string) => `/(?:${any}+(?:/${any}*)*)?|${first}+(?:/${any}*)*`;
+  const rest = `(?:\\?(?:${any}|[/?])*)?(?:#(?:${any}|[/?])*)?`;
+  const uri = `[A-Za-z][A-Za-z0-9+.-]*:(?:${host}|${path(any)})`;
+  return { uri: `^${uri}${rest}$`, reference: `^(?:${uri}|${host}|${path(one("@"))})?${rest}$` };
+}
+const ASCII_URIS = uris("");
+const ALL_URIS = uris("\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef");
+const VARIABLE = "(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?";
+
+const duration = (digits: string, more: string) => {
+  const n = (unit: string) => `[0-9]{1,${digits}}${unit}`;
+  const few = (unit: string) => `[0-9]{1,${more}}${unit}`;
+  const time = `T(?:${n("H")}(?:${few("M")}(?:${few("S")})?)?|${n("M")}(?:${few("S")})?|${n("S")})`;
+  const date = `(?:${n("Y")}(?:${few("M")}(?:${few("D")})?)?|${n("M")}(?:${few("D")})?|${n("D")})`;
+  return `^P(?:${date}(?:${time})?|${time}|${n("W")})$`;
+};
+const POINTER = "(?:/(?:[^/~]|~[01])*)*";
 const uuid = (version: string) =>
   `^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$`;
 const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-/** String formats as patterns; any other says nothing, as JSON Schema has it. Some are narrower than their definition. */
-export const FORMATS: ReadonlyMap<string, string> = new Map([
-  ["date", `^${DATE}$`],
-  ...["time", "iso-time"].map((name) => [name, `^${TIME}$`] as const),
-  ...["date-time", "iso-date-time"].map((name) => [name, `^${DATE}T${TIME}$`] as const),
-  ["duration", `^P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|[0-9]{1,4}W)$`],
-  ...["email", "idn-email"].map((name) => [name, EMAIL] as const),
-  ...["hostname", "idn-hostname"].map((name) => [name, `^${HOST}$`] as const),
-  ...["ipv4", "ipvanyaddress"].map((name) => [name, IPV4] as const),
-  ["ipv6", "^[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){7}$"],
-  ...["uri", "iri", "url"].map((name) => [name, `^${URI}${REST}$`] as const),
-  ...["uri-reference", "iri-reference"].map((name) => [name, `^(?:${URI})?${REST}$`] as const),
-  ["uri-template", `^${URI}(?:/(?:[A-Za-z0-9._~-]|\\{[A-Za-z0-9_]{1,20}\\})*)*$`],
-  ["uuid", uuid("[1-8]")],
-  ...["1", "3", "4", "5", "6", "7"].map((version) => [`uuid${version}`, uuid(version)] as const),
-  ["json-pointer", "^(?:/[A-Za-z0-9._-]*)*$"],
-  ["relative-json-pointer", "^(?:0|[1-9][0-9]{0,3})(?:#|(?:/[A-Za-z0-9._-]*)*)$"],
-  ["regex", "^\\^?(?:(?:[A-Za-z0-9_ -]|\\\\[dDwWsS.]|\\.|\\[[A-Za-z0-9_]{1,20}\\])[*+?]?)*\\$?$"],
-  ...["byte", "base64"].map((name) => [name, BASE64] as const),
+/** A format's pattern where a schema says nothing else, in which a model writes well; and the whole, if that is more. */
+type Format = readonly [plain: string, whole?: string];
+
+/** String formats that are known; any other says nothing, as JSON Schema has it. */
+export const FORMATS: ReadonlyMap<unknown, Format> = new Map<string, Format>([
+  ["date", [`^${DATE}$`]],
+  ["time", [`^${TIME}$`, `^${ANY_TIME}$`]],
+  ["iso-time", [`^${TIME}$`, `^(?:${ANY_TIME}|${CLOCK}(?:\\.[0-9]+)?)$`]],
+  ["date-time", [`^${DATE}T${TIME}$`, `^${DATE}[Tt]${ANY_TIME}$`]],
+  ["iso-date-time", [`^${DATE}T${TIME}$`, `^${DATE}[Tt ](?:${ANY_TIME}|${CLOCK}(?:\\.[0-9]+)?)$`]],
+  ["duration", [duration("4", "2"), duration("", "")]],
+  ["email", [EMAIL, email(ATOM(""), ANY_LABEL)]],
+  ["idn-email", [EMAIL, email(ATOM(LETTERS), `(?:${ANY_LABEL}|${IDN_LABEL})`)]],
+  ["hostname", [`^${HOST}$`, `^(?=.{1,253}$)${ANY_LABEL}(?:\\.${ANY_LABEL})*$`]],
+  ["idn-hostname", [`^${NAME}(?:\\.${NAME}){0,3}$`, `^${IDN_LABEL}(?:\\.${IDN_LABEL}){0,3}$`]],
+  ["ipv4", [`^${IPV4}$`]],
+  ["ipv6", [`^${HEX}(?::${HEX}){7}$`, `^${IPV6}$`]],
+  ["ipvanyaddress", [`^${IPV4}$`, `^(?:${IPV4}|${IPV6})$`]],
+  ["uri", [`^${URI}${REST}$`, ASCII_URIS.uri]],
+  ["iri", [`^${URI}${REST}$`, ALL_URIS.uri]],
+  [
+    "url",
+    [
+      `^https?://${NAME}(?:\\.${NAME}){0,3}\\.[A-Za-z]{2,10}(?::[0-9]{2,4})?(?:/[A-Za-z0-9._~/-]*(?:\\?[A-Za-z0-9._~=&-]*)?)?$`,
+      `^(?:https?|ftp)://${NAME}(?:\\.${NAME})*\\.[A-Za-z]{2,}(?::[0-9]{2,5})?(?:/[!-~]*)?$`,
+    ],
+  ],
+  ["uri-reference", [`^(?:${URI})?${REST}$`, ASCII_URIS.reference]],
+  ["iri-reference", [`^(?:${URI})?${REST}$`, ALL_URIS.reference]],
+  [
+    "uri-template",
+    [
+      `^${URI}(?:/(?:[A-Za-z0-9._~-]|\\{[A-Za-z0-9_]{1,20}\\})*)*$`,
+      `^(?:[A-Za-z0-9._~:/?#@!$&()*+,;=\\[\\]-]|%[0-9A-Fa-f]{2}|\\{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*\\})*$`,
+    ],
+  ],
+  ["uuid", [uuid("[1-8]"), "^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$"]],
+  ...["1", "3", "4", "5", "6", "7"].map((version): [string, Format] => [
+    `uuid${version}`,
+    [uuid(version)],
+  ]),
+  ["json-pointer", ["^(?:/[A-Za-z0-9._-]*)*$", `^${POINTER}$`]],
+  [
+    "relative-json-pointer",
+    ["^(?:0|[1-9][0-9]?)(?:#|(?:/[A-Za-z0-9._-]*)*)$", `^(?:0|[1-9][0-9]*)(?:#|${POINTER})$`],
+  ],
+  ["regex", ["^\\^?(?:(?:[A-Za-z0-9_ -]|\\\\[dDwWsS.]|\\.|\\[[A-Za-z0-9_]{1,20}\\])[*+?]?)*\\$?$"]],
+  ...["byte", "base64"].map((name): [string, Format] => [name, [BASE64]]),
 ]);

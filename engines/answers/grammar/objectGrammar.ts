@@ -12,7 +12,7 @@ import {
   refused,
   valuesOf,
 } from "./schemaNode.ts";
-import { ofPattern, quoted, textWithin } from "./stringGrammar.ts";
+import { ANY_TEXT, ofPattern, quoted, textWithin } from "./stringGrammar.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** Limit of patterns of names: each may match a name or not. */
@@ -48,7 +48,8 @@ export function objectGrammar(
   if (patterns.length > MOST_PATTERNS)
     throw refused(`more than ${MOST_PATTERNS} "patternProperties"`);
   const names = valuesOf(facts, "propertyNames").filter((one) => one !== true);
-  const nameGrammar = names.length > 0 ? grammarOf(...names, { type: "string" }) : undefined;
+  const nameGrammar =
+    names.length > 0 ? grammarOf(...names, { type: "string", ...ANY_TEXT }) : undefined;
 
   /** What is asked of a property that has these patterns. */
   function schemasOf(matched: (source: string) => boolean, name?: string): unknown[] {

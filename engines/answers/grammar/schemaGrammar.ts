@@ -13,6 +13,7 @@ import { objectGrammar } from "./objectGrammar.ts";
 import { createReferences } from "./references.ts";
 import {
   type Keywords,
+  type Reading,
   ALL_TYPES,
   commonTypes,
   keywordsOf,
@@ -22,7 +23,7 @@ import {
   typesOf,
   valuesOf,
 } from "./schemaNode.ts";
-import { anyString, stringGrammar } from "./stringGrammar.ts";
+import { ANY_TEXT, anyString, stringGrammar, textWith } from "./stringGrammar.ts";
 import { tooLarge } from "./work.ts";
 
 const SCALARS = ALL_TYPES.slice(2);
@@ -76,7 +77,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
 function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expression {
   const { spend } = of;
   const resolved = createReferences(root, spend);
-  const { alternativesOf, apartness } = createFacts(resolved, spend);
+  const { alternativesOf, apartness, problem } = createFacts(resolved, spend);
   /** What each schema behind a `$ref` allows, found before an answer begins. */
   const bodies: Body[] = [];
   /** What schemas allow together, once it is found. */
@@ -84,7 +85,9 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   const numbers = new Map<unknown, number>();
   let depth = 0;
   let count = 0;
-  const reading = { of, character: characterOf(of, ANY), grammarOf, isPlain: false };
+  const reading: Reading = {
+    ...{ of, character: characterOf(of, ANY), grammarOf, isPlain: false, missing: undefined },
+  };
 
   function grammarOf(...schemas: unknown[]): Expression {
     if (++count > MOST_SCHEMAS) throw refused(`more than ${MOST_SCHEMAS} schemas`);
@@ -183,12 +186,13 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     });
     const more = facts.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
     if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(held);
-    return valuesGrammar(
-      held.filter((value) => {
-        const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
-        return isIn(ofType(type, more), textOf(value, spend));
-      }),
-    );
+    const left = held.filter((value) => {
+      const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
+      return isIn(ofType(type, [...more, ANY_TEXT]), textOf(value, spend));
+    });
+    const isFormat = left.length === 0 && valuesOf(more, "format").length > 0;
+    if (isFormat) reading.missing ??= textWith(facts);
+    return valuesGrammar(left);
   }
 
   function valuesGrammar(values: readonly unknown[]): Expression {
@@ -254,9 +258,11 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
 
   function notNone(found: Expression): Expression {
     if (found !== of.none) return found;
+    const unknown = problem();
+    if (unknown) throw unknown;
     throw new KitError(
       "REQUEST_INVALID",
-      "The schema allows no answer: what it asks for contradicts itself. Fix it, or remove a part.",
+      `The schema allows no answer: ${reading.missing ? `there is no ${reading.missing}` : "what it asks for contradicts itself"}. Fix it, or remove a part.`,
     );
   }
 

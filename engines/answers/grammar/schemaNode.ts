@@ -16,6 +16,8 @@ export interface Reading {
   character: Expression;
   /** Whether equal JSON has one text, as where it is to be told apart. */
   isPlain: boolean;
+  /** What was looked for first and not found, for an error. */
+  missing: string | undefined;
   /** The JSON that all of these schemas allow. */
   grammarOf: (...schemas: unknown[]) => Expression;
 }
@@ -25,7 +27,7 @@ const ANNOTATIONS = new Set([
   ...["title", "description", "default", "examples", "example", "deprecated", "readOnly"],
   ...["writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "nullable"],
   ...["$schema", "$id", "id", "$comment", "$defs", "definitions", "$vocabulary", "~standard"],
-  ...["$anchor", "$dynamicAnchor", "discriminator", "xml", "externalDocs"],
+  ...["$anchor", "$dynamicAnchor", "xml", "externalDocs"],
 ]);
 
 /** Keywords that constrain an answer. */
@@ -56,14 +58,35 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   const own = Object.entries(schema).filter(
     ([name, value]) => value !== undefined && !ANNOTATIONS.has(name) && !name.startsWith("x-"),
   );
-  const unknown = own.find(([name]) => !KNOWN.has(name));
+  const unknown = own.find(([name]) => !KNOWN.has(name) && name !== "discriminator");
   if (unknown) throw refused(`"${unknown[0].slice(0, 60)}"`);
-  return Object.fromEntries(
+  const beyond = own.find(([name, value]) => isBeyond(value, VALUES.has(name)));
+  if (beyond) throw refused(`a number beyond 1.8e308 in "${beyond[0]}"`);
+  const { discriminator, ...found } = Object.fromEntries(
     own.map(([name, value]) => {
       const isFloat = name !== "const" && value instanceof WholeFloat;
       return [name, isFloat ? Number(value) : value];
     }),
   );
+  const tag = isRecord(discriminator) && discriminator["propertyName"];
+  for (const name of typeof tag === "string" ? ["oneOf", "anyOf"] : []) {
+    if (!Array.isArray(found[name])) continue;
+    // Without its tag, which pydantic lets have a default, a value may be of several.
+    const tagged = { type: "object", required: [tag] };
+    found[name] = (found[name] as unknown[]).map((one) => ({ allOf: [one, tagged] }));
+  }
+  return found;
+}
+
+/** Keywords with values that are no schemas. */
+const VALUES = new Set(["const", "enum"]);
+
+/** Whether it is a number that no double holds, or has one. */
+function isBeyond(value: unknown, isDeep: boolean): boolean {
+  if (typeof value === "number" || value instanceof WholeFloat)
+    return !Number.isFinite(Number(value));
+  if (!isDeep || typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((one) => isBeyond(one, isDeep));
 }
 
 function sizeOf(value: unknown): number {
@@ -76,16 +99,13 @@ export function valuesOf(facts: readonly Keywords[], name: string): unknown[] {
   return facts.flatMap((fact) => (fact[name] === undefined ? [] : [fact[name]]));
 }
 
-/** A canonical text: equal for equal JSON only. @throws KitError `REQUEST_INVALID` for a number beyond doubles */
+/** A canonical text: equal for equal JSON only. */
 export function textOf(value: unknown, spend: Spend): string {
   spend(1);
   if (Array.isArray(value)) return `[${value.map((one) => textOf(one, spend)).join()}]`;
   if (isRecord(value)) {
     const names = Object.keys(value).sort();
     return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(value[name], spend)}`).join()}}`;
-  }
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    throw refused('a number beyond 1.8e308 in "enum" or "const"');
   }
   // `1.0` equals 1.
   const isWhole = value instanceof WholeFloat || Number.isInteger(value);
@@ -123,7 +143,7 @@ export function countsOf(facts: readonly Keywords[], least: string, most: string
 
 export function countOf(name: string, value: unknown): number {
   const count = typeof value === "bigint" ? Number(value) : value;
-  if (count === Infinity || (Number.isInteger(count) && Number(count) >= 0)) return Number(count);
+  if (Number.isInteger(count) && Number(count) >= 0) return Number(count);
   throw refused(`"${name}" that is no count`);
 }
 

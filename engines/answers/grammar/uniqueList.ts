@@ -1,5 +1,6 @@
 import { textsOf } from "./characters.ts";
 import type { Expression, Expressions } from "./expressions.ts";
+import { refused } from "./schemaNode.ts";
 
 /** Elements of a list, at most. */
 const MOST = 1000;
@@ -30,7 +31,8 @@ export function uniqueList(
   least: number,
   most: number,
 ): Expression {
-  const count = countOf(of, element, Math.max(least, MOST) + 1);
+  if (least > MOST) throw refused(`"uniqueItems" of more than ${MOST} items`);
+  const count = countOf(of, element, least, MOST + 1);
   const list = { element, least: Math.max(1, least), most: Math.min(most, count, MOST) };
   return list.least > list.most ? of.none : follow(of, { ...list, isEndless: count > MOST });
 }
@@ -88,8 +90,8 @@ function follow(of: Expressions, list: UniqueList): Expression {
   return from(seenOf([]));
 }
 
-/** How many texts there are, or `most`. */
-function countOf(of: Expressions, from: Expression, most: number): number {
+/** How many texts there are, or `most`. @throws KitError `REQUEST_INVALID` if as many as `least` may be longer ones */
+function countOf(of: Expressions, from: Expression, least: number, most: number): number {
   let level = new Map([[from, 1]]);
   let count = 0;
   for (let length = 0; length < MOST_BYTES && level.size > 0 && count < most; length++) {
@@ -105,5 +107,7 @@ function countOf(of: Expressions, from: Expression, most: number): number {
     }
     level = next;
   }
+  if (level.size > 0 && count < least)
+    throw refused(`"uniqueItems" of items of more than ${MOST_BYTES} bytes`);
   return Math.min(count, most);
 }

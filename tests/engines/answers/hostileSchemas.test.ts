@@ -261,6 +261,12 @@ const REFUSED: [string, JsonSchema][] = [
   ["minContains", { contains: {}, minContains: -1 }],
   ["dependentRequired", { dependentRequired: 1 }],
   ["enum", { enum: [Infinity] }],
+  ["const", { not: { const: Infinity } }],
+  ["maxLength", { type: "string", maxLength: Infinity }],
+  ["maxContains", { contains: {}, maxContains: Infinity }],
+  ["uniqueItems", { items: { type: "integer" }, uniqueItems: true, minItems: 2000 }],
+  ["uniqueItems", { items: { minLength: 300, type: "string" }, uniqueItems: true, minItems: 2 }],
+  ["not", { type: "integer", not: { type: "integer", multipleOf: 2 } }],
   ["maximum", { type: "number", maximum: -1e101 }],
   ["minimum", { type: "integer", minimum: 1e101 }],
   ["type", { type: "date" }],
@@ -295,6 +301,15 @@ test.each([
   expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(
     /allows no answer/,
   );
+});
+
+test.each<[JsonSchema, string]>([
+  [{ format: "uuid", maxLength: 5 }, '"format" "uuid" and "maxLength" 5'],
+  [{ const: "x", format: "date" }, '"const" "x" and "format" "date"'],
+  [{ pattern: "^🌊$", maxLength: 1 }, '"pattern" "^🌊$" and "maxLength" 1'],
+])("what no text has together is named: %j", (schema, names) => {
+  const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
+  expect(begin).toThrow(`The schema allows no answer: there is no text with ${names}. `);
 });
 
 test("what is found of a schema serves the next request, until larger ones take its place", () => {

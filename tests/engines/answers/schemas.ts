@@ -218,7 +218,15 @@ export const HELD: Record<string, JsonSchema[]> = {
       "uri",
       "uuid",
     ],
-  ].map((format) => ({ type: "string", format })),
+  ]
+    .map((format): JsonSchema => ({ type: "string", format }))
+    .concat(
+      ...[
+        ...["time", "iso-time", "date-time", "iso-date-time", "duration", "email", "hostname"],
+        ...["ipv6", "uri", "url", "uri-reference", "uri-template", "uuid", "json-pointer"],
+        ...["relative-json-pointer", "regex", "byte"],
+      ].map((format) => ({ type: "string", format, pattern: "^.{3,60}$" })),
+    ),
   minimum: [
     ...[-30, -5, -1, 0, 1, 9, 10, 1234, 0.5].map((minimum) => ({ type: "integer", minimum })),
     ...[-2.25, -1, 0, 0.001, 1.5, 99.95].map((minimum) => ({ type: "number", minimum })),
