@@ -1,17 +1,17 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../disk/owner.ts";
 import { createFollowers, watchLeftJobs } from "../jobs/remote/followers.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { isRunEnd } from "../protocol/http.ts";
 import { loadAssets } from "./assets.ts";
-import { discardBody } from "./body.ts";
 import type { ServerContext } from "./context.ts";
 import { createGate } from "./gate.ts";
 import { type Limits, LIMITS, createStreamLimit } from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
+import { type Site, sendError } from "./http/respond.ts";
 import { createRouter } from "./http/router.ts";
 import { createHttpServer } from "./http/server.ts";
-import type { Site } from "./http/site.ts";
 import { cancelJobOf } from "./jobs/killedJob.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { ROUTE_TABLE } from "./routeTable.ts";
@@ -19,6 +19,9 @@ import { inColour } from "./run/colour.ts";
 import { outputPath } from "./run/output.ts";
 import { createRunner } from "./run/runner.ts";
 import { createTokenGate } from "./token.ts";
+
+/** No route reads a body. This much is accepted, for clients that send an empty object. */
+const MOST_BYTES = 64 * 1024;
 
 const SITE: Site = { advice: "Open the page at /.", command: "kit ui", page: "/" };
 
@@ -124,4 +127,15 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     },
     cut: () => runner.cut(),
   };
+}
+
+/** Discards the body. Answers 413 to one that is long or does not declare its length. */
+function discardBody(request: IncomingMessage, response: ServerResponse): boolean {
+  const { headers } = request;
+  // A client that is cut off while it sends would not see the answer.
+  request.resume();
+  const length = Number(headers["content-length"] ?? 0);
+  if (length <= MOST_BYTES && headers["transfer-encoding"] === undefined) return true;
+  sendError(response, 413, "Send no body; no route reads one.");
+  return false;
 }

@@ -1,7 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { sendError } from "./respond.ts";
-import type { Site } from "./site.ts";
+import { type Site, sendError } from "./respond.ts";
 
 /** Sizes, counts and times, so that no client can exhaust this process. */
 export interface Limits {

@@ -1,6 +1,35 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorResponse } from "../../protocol/http.ts";
-import type { Site } from "./site.ts";
+
+/** What refusals say of a server. */
+export interface Site {
+  /** What to do instead, as a sentence: `Open the page at /.` */
+  advice: string;
+  /** The command that starts it: `kit ui` */
+  command: string;
+  /** The path that links from other sites may open, if it has a page. */
+  page?: string;
+  /** Whether a path may have encoded slashes, which a route takes for a part of a name. Default: false. */
+  takesEncodedSlashes?: boolean;
+  /** Makes the body of an error. Default: `{ error }`. */
+  errorBody?: (status: number, error: string) => object;
+}
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "object-src 'none'",
+].join("; ");
+
+/** For every answer, refusals included. No CORS: no other origin needs access. */
+export const SECURITY_HEADERS = {
+  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
 
 /** How long a client may be silent before the system asks whether it is still there. */
 const KEEP_ALIVE_MS = 15_000;
@@ -88,4 +117,8 @@ export async function writeChunk(response: ServerResponse, chunk: Buffer | strin
     response.once("drain", done);
     response.once("close", done);
   });
+}
+
+export function setSecurityHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }

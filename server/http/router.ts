@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendError } from "./respond.ts";
-import type { Site } from "./site.ts";
+import { type Site, sendError } from "./respond.ts";
 import { targetOf } from "./target.ts";
 
 export interface Exchange {

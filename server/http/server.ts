@@ -9,12 +9,9 @@ import {
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
-import { answerClientErrors } from "./clientErrors.ts";
+import { answerClientErrors, answerHalfClosed, inTurn } from "./connections.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
-import { answerHalfClosed } from "./halfClosed.ts";
-import { setSecurityHeaders } from "./headers.ts";
-import { inTurn } from "./inTurn.ts";
 import {
   type ConnectionLimit,
   type Limits,
@@ -22,9 +19,8 @@ import {
   createConnectionLimit,
   refuseForNow,
 } from "./limits.ts";
-import { sendError } from "./respond.ts";
+import { type Site, sendError, setSecurityHeaders } from "./respond.ts";
 import type { Exchange } from "./router.ts";
-import type { Site } from "./site.ts";
 
 export interface HttpServerOptions {
   site: Site;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { sendJson } from "../http/respond.ts";
-import type { Site } from "../http/site.ts";
+import { type Site, sendJson } from "../http/respond.ts";
 
 /** Details of an error, as OpenAI's clients read them. */
 export interface ErrorDetails {

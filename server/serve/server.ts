@@ -12,7 +12,7 @@ import type { ServeContext } from "./context.ts";
 import { createKeyGate } from "./keyGate.ts";
 import { createPlaces } from "./places.ts";
 import type { RequestRecord } from "./requestLog.ts";
-import { ROUTE_TABLE } from "./routeTable.ts";
+import { ROUTE_TABLE } from "./routes.ts";
 import type { Shelf } from "./shelf.ts";
 
 /** How long models may take to close, in ms. */

@@ -61,37 +61,6 @@ test("the token is nowhere but in the printed link, and the cookie outlives a re
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
-test("without a token, or with an old one, a page says where to find it", async () => {
-  const project = createTinyProject();
-  const first = await startKitUi(project, 0, OPEN_TO_ALL);
-  const url = new URL("/", first.url).href;
-  const page = await openPage(url);
-  const text = () => page.locator("body").innerText();
-  expect(await text()).toContain("Open the address that kit ui last printed");
-  await page.goto(first.url);
-  await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
-  first.process.kill("SIGTERM");
-  await first.ended;
-  const second = await startKitUi(project, first.port, { options: ["--host", "0.0.0.0"] });
-  await page.goto(url);
-  expect(await text()).toContain("set KIT_UI_TOKEN");
-  await page.goto(second.url);
-  await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
-});
-
-test("a link opened again leaves no token in the address bar, neither its own nor an old one", async () => {
-  const kit = await startKitUi(createTinyProject(), 0, OPEN_TO_ALL);
-  const page = await openPage(kit.url);
-  const [cookie] = await page.context().cookies();
-  for (const link of [kit.url, kit.url.replace(TOKEN, "one-of-before")]) {
-    await page.goto("about:blank");
-    await page.goto(link);
-    expect(page.url()).toBe(`http://127.0.0.1:${kit.port}/#/`);
-    await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
-    expect(await page.context().cookies()).toEqual([cookie]);
-  }
-});
-
 test("a link with the token on another site opens the page, and back leads there again", async () => {
   const kit = await startKitUi(createTinyProject(), 0, OPEN_TO_ALL);
   const site = createServer((_, response) => {

@@ -55,7 +55,9 @@ test("without the token every route is 401 and says what to do", async () => {
   for (const path of ["", "assets/app-1a2b.js", "nothing", "api/jobs", "api/train"]) {
     const answer = await ask(url + path);
     expect(answer.status).toBe(401);
-    expect(await answer.text()).toContain("Open the address that kit ui last printed");
+    const said = await answer.text();
+    expect(said).toContain("Open the address that kit ui last printed");
+    expect(said).toContain("set KIT_UI_TOKEN");
   }
   expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(401);
 });
@@ -79,13 +81,6 @@ test("cookies of one host name differ by the browser's port", async () => {
     "kit-ui-4001",
     "kit-ui-default",
   ]);
-});
-
-test("a made-up cookie is a guess, answered as late as a wrong token", async () => {
-  const { port, url } = await startServer({ token: TOKEN });
-  const began = performance.now();
-  expect((await ask(url, { cookie: `kit-ui-${port}=guess` })).status).toBe(401);
-  expect(performance.now() - began).toBeGreaterThan(900);
 });
 
 test("the cookie outlives a restart on the same port with the same token", async () => {
@@ -114,15 +109,29 @@ test("a session ends when the token changes, and the new link begins another", a
   expect((await ask(url, { cookie: `${old}; ${cookie}` })).status).toBe(200);
 });
 
-test("wrong tokens are answered one after another, late, and too many at once get a 429", async () => {
+test.each([
+  ["tokens", (url: string, guess: number) => ask(`${url}?token=${guess}`)],
+  [
+    "cookies",
+    (url: string, guess: number) => {
+      const cookie = `kit-ui-${new URL(url).port}=${guess}`;
+      return ask(url, { cookie });
+    },
+  ],
+])("wrong %s wait for their answers, and too many at once get a 429", async (_, guessAt) => {
   const { url } = await startServer({ token: TOKEN });
-  const began = performance.now();
-  const guesses = Array.from({ length: 30 }, (_, guess) => ask(`${url}?token=${guess}`));
-  const first = await Promise.race(guesses.slice(0, 20));
-  expect(first.status).toBe(401);
-  expect(performance.now() - began).toBeGreaterThan(900);
-  const away = await Promise.all(guesses.slice(20));
-  expect(away.every(({ status }) => status === 429)).toBe(true);
+  const guesses = Array.from({ length: 30 }, (_, guess) => guessAt(url, guess));
+  // Those that wait are cut off when the server closes.
+  for (const each of guesses) each.catch(() => undefined);
+  const some = (wanted: number) =>
+    Promise.any(
+      guesses.map(async (answer) => {
+        const { status } = await answer;
+        if (status !== wanted) throw new Error(`${status}`);
+      }),
+    );
+  await some(429);
   // The right token does not wait behind wrong ones.
   expect((await ask(url + LINK)).status).toBe(303);
+  await some(401);
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Site } from "../site.ts";
+import type { Site } from "../respond.ts";
 import { isWellFormed, targetOf } from "../target.ts";
 import { isAllowedOrigin, isPreflight } from "./cors.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";

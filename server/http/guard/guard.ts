@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendError, sendErrorPage } from "../respond.ts";
-import type { Site } from "../site.ts";
+import { type Site, sendError, sendErrorPage } from "../respond.ts";
 import { CHECKS } from "./checks.ts";
 import { answerPreflight, isPreflight } from "./cors.ts";
 import type { HostPolicy } from "./host.ts";

@@ -1,0 +1,63 @@
+import { sendJson } from "../http/respond.ts";
+import { createAnswer } from "./answer.ts";
+import { ApiError, sendApiError } from "./apiError.ts";
+import { CHAT_FORM } from "./chatForm.ts";
+import { chatRequest } from "./chatRequest.ts";
+import { COMPLETION_FORM } from "./completionForm.ts";
+import { completionRequest } from "./completionRequest.ts";
+import type { ServeRoute } from "./context.ts";
+import type { ServedModel } from "./shelf.ts";
+
+/** `POST /v1/chat/completions` */
+const postChatCompletions = createAnswer(chatRequest, CHAT_FORM);
+
+/** `POST /v1/completions` */
+const postCompletions = createAnswer(completionRequest, COMPLETION_FORM);
+
+/** `GET /v1/models` */
+const getModels: ServeRoute = ({ models }, { response }) => {
+  const data = models.names().map(({ name, served }) => asModel(name, served));
+  sendJson(response, 200, { object: "list", data });
+};
+
+/** `GET /v1/models/{path}` */
+const getModel: ServeRoute = ({ models }, { response }, path) => {
+  const asked = decodeURIComponent(path);
+  const found = models.names().find(({ name }) => name === asked);
+  if (found) return sendJson(response, 200, asModel(found.name, found.served));
+  const message = "There is no model of this name. Choose one that GET /v1/models lists.";
+  sendApiError(response, new ApiError(404, message, { param: "model", code: "model_not_found" }));
+};
+
+function asModel(id: string, { created }: ServedModel) {
+  return { id, object: "model", created, owned_by: "kit" };
+}
+
+/** `POST /v1/responses`, which newer clients of OpenAI try first. */
+const postResponses: ServeRoute = (_, { request, response }) => {
+  request.resume();
+  const message =
+    "kit serve has no responses API. Use chat completions: POST /v1/chat/completions, in the openai package client.chat.completions.create().";
+  sendApiError(response, new ApiError(404, message));
+};
+
+/** `GET /health`: 200 while it takes requests. */
+const getHealth: ServeRoute = ({ isReady, isClosing }, { response }) => {
+  if (isClosing()) return sendJson(response, 503, { status: "closing" });
+  if (isReady()) return sendJson(response, 200, { status: "ok" });
+  sendJson(response, 503, { status: "loading" });
+};
+
+/** By method and path. */
+export const ROUTE_TABLE: Record<string, ServeRoute> = {
+  "GET /health": getHealth,
+  "GET /v1/models": getModels,
+  "GET /v1/models/{path}": getModel,
+  // As monitors ask.
+  "HEAD /health": getHealth,
+  "HEAD /v1/models": getModels,
+  "HEAD /v1/models/{path}": getModel,
+  "POST /v1/chat/completions": postChatCompletions,
+  "POST /v1/completions": postCompletions,
+  "POST /v1/responses": postResponses,
+};
