@@ -1,11 +1,10 @@
 import * as jinja from "@huggingface/jinja";
-import { GLOBALS } from "./jinja/globals.ts";
+import { GLOBALS, createScope } from "./jinja/globals.ts";
 import { createInterpreter } from "./jinja/interpreter.ts";
-import { createScope } from "./jinja/scope.ts";
 import type { Statement } from "./jinja/syntax.ts";
 import { fromJson } from "./jinja/values.ts";
-import { strftime } from "./strftime.ts";
 import { type Budget, createMeter } from "./templateBudget.ts";
+import { strftime } from "./templateDate.ts";
 import { limitTime } from "./timeLimit.ts";
 
 /** The part of the library that is used, its parser; its own types need a bundler. */

@@ -1,19 +1,7 @@
-import { argumentsAs } from "./arguments.ts";
-import { type Filter, taking } from "./filter.ts";
-import {
-  attributeAt,
-  batch,
-  dictsort,
-  groupby,
-  keysAt,
-  extreme,
-  sorted,
-  unique,
-} from "./listFilters.ts";
-import { methodOf } from "./methods.ts";
-import { float, integer, round } from "./numberFilters.ts";
+import { type Filter, argumentsAs, taking } from "./arguments.ts";
+import { attributeAt, dictsort, getter, sorted, unique } from "./listFilters.ts";
+import { float, integer } from "./numberFilters.ts";
 import { joined, operate } from "./operators.ts";
-import { formatted } from "./percentFormat.ts";
 import { testOf } from "./predicates.ts";
 import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
 import {
@@ -98,7 +86,6 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["tojson", tojson],
   ["safe", (value) => new Markup(written(value))],
   ...["e", "escape"].map((name): [string, Filter] => [name, (value) => new Markup(escaped(value))]),
-  ["forceescape", (value) => new Markup(escaped(written(value)))],
   ["string", (value) => (value instanceof Markup ? value : written(value))],
   ["list", (value) => [...iterate(value)]],
   ...["length", "count"].map((name): [string, Filter] => [name, length]),
@@ -113,20 +100,10 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["selectattr", selecting(true, true)],
   ["rejectattr", selecting(false, true)],
   ["unique", unique],
-  ["groupby", groupby],
-  ["batch", batch],
-  ["min", extreme(-1)],
-  ["max", extreme(1)],
-  [
-    "sum",
-    taking(["attribute", "start"], (value, attribute, start = 0) =>
-      iterate(value).reduce((sum, item) => operate("+", sum, attributeAt(item, attribute)), start),
-    ),
-  ],
   [
     "sort",
     taking(["reverse", "case_sensitive", "attribute"], (value, isReversed, isCased, attribute) =>
-      sorted(iterate(value), keysAt(attribute, isCased), isReversed),
+      sorted(iterate(value), getter(attribute, isCased), isReversed),
     ),
   ],
   [
@@ -149,13 +126,6 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["lower", ofText((text) => text.toLowerCase())],
   ["capitalize", ofText(capitalized)],
   ["title", ofText(titledWords)],
-  ["wordcount", (value) => written(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0],
-  [
-    "center",
-    taking(["width"], (value, width = 80) =>
-      methodOf(written(value), "center")?.([width], new Map()),
-    ),
-  ],
   [
     "replace",
     taking(["old", "new", "count"], (value, old, by, count) =>
@@ -177,12 +147,9 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
       return indented(text, margin, isTrue(first), isTrue(blank));
     }),
   ],
-  ["format", (value, args) => formatted(written(value), tuple(args))],
   ["int", integer],
   ["float", float],
-  ["round", round],
   ["abs", (value) => (operate("<", value, 0) ? operate("*", value, -1) : operate("+", value, 0))],
-  ["attr", taking(["name"], (value, name) => methodOf(value, written(name)))],
 ]);
 
 /** @throws Error for a filter that Kit does not know */

@@ -1,4 +1,3 @@
-import { argumentsAs } from "./arguments.ts";
 import { type Callable, Attributes, Series, asIndex, iterate } from "./values.ts";
 import { written } from "./writing.ts";
 
@@ -30,28 +29,6 @@ const namespace: Callable = (args, named) => {
   );
 };
 
-const cycler: Callable = (args) => {
-  let at = 0;
-  const next: Callable = () => args[at++ % args.length];
-  const reset: Callable = () => void (at = 0);
-  const values: Record<string, () => unknown> = {
-    current: () => args[at % args.length],
-    next: () => next,
-    reset: () => reset,
-  };
-  return new Attributes((name) => (Object.hasOwn(values, name) ? values[name]?.() : undefined));
-};
-
-const joiner: Callable = (args, named) => {
-  const [separator = ", "] = argumentsAs(["sep"], args, named);
-  let isFirst = true;
-  return () => {
-    const text = isFirst ? "" : separator;
-    isFirst = false;
-    return text;
-  };
-};
-
 const raise: Callable = ([message]) => {
   throw new Error(written(message));
 };
@@ -64,7 +41,46 @@ export const GLOBALS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["range", range],
   ["dict", dict],
   ["namespace", namespace],
-  ["cycler", cycler],
-  ["joiner", joiner],
   ["raise_exception", raise],
 ]);
+
+/** Jinja's `loop`, within a loop through these items. `move` goes to the next. */
+export function createLoop(items: readonly unknown[]): {
+  attributes: Attributes;
+  move: () => void;
+} {
+  const { length } = items;
+  let at = 0;
+  const values: Record<string, () => unknown> = {
+    index: () => at + 1,
+    index0: () => at,
+    revindex: () => length - at,
+    revindex0: () => length - at - 1,
+    first: () => at === 0,
+    last: () => at === length - 1,
+    length: () => length,
+    depth: () => 1,
+    depth0: () => 0,
+    previtem: () => items[at - 1],
+    nextitem: () => items[at + 1],
+  };
+  const attributes = new Attributes((name) =>
+    Object.hasOwn(values, name) ? values[name]?.() : undefined,
+  );
+  return { attributes, move: () => void at++ };
+}
+
+/** The variables of a part of a template. What is set in a part is not seen outside of it. */
+export interface Scope {
+  get: (name: string) => unknown;
+  set: (name: string, value: unknown) => void;
+}
+
+/** @param outer whose variables are seen, too */
+export function createScope(outer?: Scope, values: Iterable<[string, unknown]> = []): Scope {
+  const own = new Map(values);
+  return {
+    get: (name) => (own.has(name) ? own.get(name) : outer?.get(name)),
+    set: (name, value) => void own.set(name, value),
+  };
+}

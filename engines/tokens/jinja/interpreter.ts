@@ -1,11 +1,9 @@
 import { argumentsAs } from "./arguments.ts";
-import { attributeOf } from "./attributes.ts";
 import { filterOf } from "./filters.ts";
-import { sliced } from "./items.ts";
-import { createLoop } from "./loop.ts";
+import { type Scope, createLoop, createScope } from "./globals.ts";
+import { attributeOf, sliced } from "./members.ts";
 import { operate, signed } from "./operators.ts";
 import { testOf } from "./predicates.ts";
-import { type Scope, createScope } from "./scope.ts";
 import type {
   Applied,
   Argument,
@@ -247,7 +245,9 @@ export function createInterpreter(spend: (value: unknown) => void): {
     const given = argumentsIn(args, scope);
     if (caller) given.named.set("caller", caller);
     if (typeof callable === "function") return (callable as Callable)(given.all, given.named);
-    const name = callee.type === "Identifier" ? `"${callee.value}", ` : "";
+    const named = callee.type === "MemberExpression" ? callee.property : callee;
+    const name = named.type === "Identifier" ? `"${named.value}", ` : "";
+    if (callable === undefined) throw new Error(`it calls ${name}which Kit does not know`);
     throw new Error(`it calls ${name}a value that is no function but a ${typeName(callable)}`);
   }
 

@@ -1,39 +1,27 @@
 import { argumentsAs } from "./arguments.ts";
-import { isEqual } from "./comparison.ts";
 import { joined } from "./operators.ts";
-import {
-  capitalized,
-  isSpace,
-  lines,
-  replaced,
-  split,
-  splitFromEnd,
-  stripped,
-  titled,
-} from "./texts.ts";
+import { capitalized, lines, replaced, split, splitFromEnd, stripped, titled } from "./texts.ts";
 import {
   type Callable,
   Series,
   asIndex,
-  assertModest,
-  charactersOf,
   isTuple,
   iterate,
   keyOf,
-  lengthOf,
   textIn,
   tuple,
   typeName,
 } from "./values.ts";
-import { representation, written } from "./writing.ts";
+import { representation } from "./writing.ts";
 
 /** The method of that name, which Python's value has before any key; undefined for none. */
 export function methodOf(value: unknown, name: string): Callable | undefined {
   const text = textIn(value);
   if (text !== undefined) return bound(TEXT_METHODS, name, text);
   if (value instanceof Map) return bound(DICT_METHODS, name, value);
-  if (!Array.isArray(value)) return undefined;
-  return bound(isTuple(value) ? SEQUENCE_METHODS : LIST_METHODS, name, value as unknown[]);
+  return Array.isArray(value) && !isTuple(value)
+    ? bound(LIST_METHODS, name, value as unknown[])
+    : undefined;
 }
 
 type Method<Own> = (own: Own, args: unknown[], named: Parameters<Callable>[1]) => unknown;
@@ -64,54 +52,14 @@ const splits =
     return by(text, textOrNone(separator), asIndex(most));
   };
 
-/** The part of a text that `start` and `end` of a method leave. */
-function part(text: string, start: unknown, end: unknown): string {
-  if (orNone(start) === undefined && orNone(end) === undefined) return text;
-  const place = (at: unknown) => (orNone(at) === undefined ? undefined : asIndex(at));
-  return charactersOf(text).slice(place(start), place(end)).join("");
-}
-
 const affix =
-  (has: (text: string, other: string) => boolean): Method<string> =>
-  (text, [wanted, start, end]) => {
-    const all = isTuple(wanted) ? (wanted as unknown[]) : [wanted];
-    return all.some((one) => has(part(text, start, end), textOf(one)));
+  (has: "startsWith" | "endsWith"): Method<string> =>
+  (text, args) => {
+    if (args.length > 1)
+      throw new Error("it looks for the start or end of a part of a text, which Kit does not do");
+    const all = isTuple(args[0]) ? (args[0] as unknown[]) : [args[0]];
+    return all.some((one) => text[has](textOf(one)));
   };
-
-/** Where a text has another, by code points. @returns -1 where it has not */
-const find =
-  (from: "indexOf" | "lastIndexOf", isNeeded: boolean): Method<string> =>
-  (text, [wanted, start = 0, end]) => {
-    const skipped = part(text, 0, start).length;
-    const at = part(text, start, end)[from](textOf(wanted));
-    if (at < 0 && isNeeded) throw new Error("it looks for a text that is not there");
-    return at < 0 ? -1 : charactersOf(text.slice(0, skipped + at)).length;
-  };
-
-const parts =
-  (from: "indexOf" | "lastIndexOf"): Method<string> =>
-  (text, [separator]) => {
-    const [by, at] = [textOf(separator), text[from](textOf(separator))];
-    if (at >= 0) return tuple([text.slice(0, at), by, text.slice(at + by.length)]);
-    return tuple(from === "indexOf" ? [text, "", ""] : ["", "", text]);
-  };
-
-const pad =
-  (put: (text: string, lack: number, fill: string) => string): Method<string> =>
-  (text, [width, fill = " "]) => {
-    assertModest(asIndex(width));
-    return put(text, Math.max(0, asIndex(width) - lengthOf(text)!), textOf(fill));
-  };
-
-const centered = (text: string, lack: number, fill = " ") => {
-  const before = Math.floor(lack / 2) + (lack & (lengthOf(text)! + lack) & 1);
-  return fill.repeat(before) + text + fill.repeat(lack - before);
-};
-
-const is =
-  (pattern: RegExp): Method<string> =>
-  (text) =>
-    pattern.test(text);
 
 const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
   ["strip", strip("both")],
@@ -127,102 +75,25 @@ const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
     "replace",
     (text, [old, by, most = -1]) => replaced(text, textOf(old), textOf(by), asIndex(most)),
   ],
-  ["startswith", affix((text, start) => text.startsWith(start))],
-  ["endswith", affix((text, end) => text.endsWith(end))],
+  ["startswith", affix("startsWith")],
+  ["endswith", affix("endsWith")],
   ["upper", (text) => text.toUpperCase()],
   ["lower", (text) => text.toLowerCase()],
-  ["casefold", (text) => text.toLowerCase().replaceAll("ß", "ss")],
   ["title", titled],
   ["capitalize", capitalized],
-  [
-    "swapcase",
-    (text) =>
-      text.replaceAll(/\p{Lu}|\p{Ll}/gu, (one) =>
-        /\p{Lu}/u.test(one) ? one.toLowerCase() : one.toUpperCase(),
-      ),
-  ],
-  ["find", find("indexOf", false)],
-  ["rfind", find("lastIndexOf", false)],
-  ["index", find("indexOf", true)],
-  ["rindex", find("lastIndexOf", true)],
-  [
-    "count",
-    (text, [wanted]) => {
-      const one = textOf(wanted);
-      return one === "" ? charactersOf(text).length + 1 : text.split(one).length - 1;
-    },
-  ],
   ["join", (text, [values]) => joined(iterate(values).map(textOf), text)],
-  ["partition", parts("indexOf")],
-  ["rpartition", parts("lastIndexOf")],
-  [
-    "removeprefix",
-    (text, [start]) => (text.startsWith(textOf(start)) ? text.slice(textOf(start).length) : text),
-  ],
-  [
-    "removesuffix",
-    (text, [end]) =>
-      textOf(end) !== "" && text.endsWith(textOf(end)) ? text.slice(0, -textOf(end).length) : text,
-  ],
-  ["ljust", pad((text, lack, fill) => text + fill.repeat(lack))],
-  ["rjust", pad((text, lack, fill) => fill.repeat(lack) + text)],
-  ["center", pad(centered)],
-  [
-    "zfill",
-    pad((text, lack) =>
-      /^[-+]/.test(text) ? text[0] + "0".repeat(lack) + text.slice(1) : "0".repeat(lack) + text,
-    ),
-  ],
-  ["isspace", (text) => isSpace(text)],
-  ["isdigit", is(/^\p{Nd}+$/u)],
-  ["isdecimal", is(/^\p{Nd}+$/u)],
-  ["isnumeric", is(/^\p{N}+$/u)],
-  ["isalpha", is(/^\p{L}+$/u)],
-  ["isalnum", is(/^[\p{L}\p{N}]+$/u)],
-  ["isupper", is(/^[^\p{Ll}\p{Lt}]*\p{Lu}[^\p{Ll}\p{Lt}]*$/u)],
-  ["islower", is(/^[^\p{Lu}\p{Lt}]*\p{Ll}[^\p{Lu}\p{Lt}]*$/u)],
-  ["isascii", is(/^\p{ASCII}*$/u)],
-  ["format", formattedByBraces],
-]);
-
-/** `{}`, `{0}` and `{name}` alone. */
-function formattedByBraces(text: string, args: unknown[], named: Parameters<Callable>[1]): string {
-  let next = 0;
-  return text.replaceAll(/\{\{|\}\}|\{([^{}]*)\}|[{}]/g, (whole, name: string | undefined) => {
-    if (whole === "{{" || whole === "}}") return whole[0]!;
-    const place = name === "" ? next++ : /^\d+$/.test(name ?? "") ? Number(name) : undefined;
-    if (place !== undefined && place < args.length) return written(args[place]);
-    if (name !== undefined && named.has(name)) return written(named.get(name));
-    throw new Error(`it formats with "${whole}", which Kit does not know`);
-  });
-}
-
-/** As Jinja's sandbox, in which `transformers` renders. */
-const unchangeable: Method<unknown> = () => {
-  throw new Error("it changes a list or an object, which chat templates may not");
-};
-
-const SEQUENCE_METHODS: Methods<unknown[]> = new Map<string, Method<unknown[]>>([
-  ["count", (items, [wanted]) => items.filter((item) => isEqual(item, wanted)).length],
-  [
-    "index",
-    (items, [wanted]) => {
-      const at = items.findIndex((item) => isEqual(item, wanted));
-      if (at < 0) throw new Error("it looks for what a list does not have");
-      return at;
-    },
-  ],
 ]);
 
 const LIST_METHODS: Methods<unknown[]> = new Map<string, Method<unknown[]>>([
-  ...SEQUENCE_METHODS,
   ["copy", (items) => [...items]],
-  ...["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"].map(
-    (name): [string, Method<unknown>] => [name, unchangeable],
-  ),
 ]);
 
 type Dict = Map<unknown, unknown>;
+
+/** As Jinja's sandbox, in which `transformers` renders. */
+const unchangeable: Method<unknown> = () => {
+  throw new Error("it changes an object, which chat templates may not");
+};
 
 const DICT_METHODS: Methods<Dict> = new Map<string, Method<Dict>>([
   [

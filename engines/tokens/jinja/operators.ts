@@ -1,6 +1,4 @@
-import { ofFloats, ofIntegers } from "./arithmetic.ts";
 import { holds, isEqual, order } from "./comparison.ts";
-import { formatted } from "./percentFormat.ts";
 import {
   Markup,
   asFloat,
@@ -52,9 +50,7 @@ export function joined(values: readonly unknown[], separator: unknown = ""): str
 function computed(operator: string, left: unknown, right: unknown): unknown {
   const [number, another] = [numeric(left), numeric(right)];
   if (number !== undefined && another !== undefined) {
-    return isFloat(left) || isFloat(right) || operator === "/"
-      ? ofFloats(operator, Number(number), Number(another))
-      : ofIntegers(operator, number, another);
+    return calculated(operator, left, right);
   }
   const [text, second] = [textIn(left), textIn(right)];
   if (operator === "+" && text !== undefined && second !== undefined) {
@@ -67,7 +63,9 @@ function computed(operator: string, left: unknown, right: unknown): unknown {
       return tuple([...(left as unknown[]), ...(right as unknown[])]);
     if (!isTuple(left) && !isTuple(right)) return [...(left as unknown[]), ...(right as unknown[])];
   }
-  if (operator === "%" && text !== undefined) return formatted(text, right);
+  if (operator === "%" && text !== undefined) {
+    throw new Error("it formats a text with %, which Kit does not know");
+  }
   if (operator === "*") {
     if (isInteger(right)) return repeated(left, asIndex(right));
     if (isInteger(left)) return repeated(right, asIndex(left));
@@ -96,5 +94,49 @@ function repeated(value: unknown, times: number): unknown {
 export function signed(sign: string, value: unknown): unknown {
   if (numeric(value) === undefined) throw new Error(`it computes ${sign}${typeName(value)}`);
   if (isFloat(value)) return asFloat(sign === "-" ? -Number(value) : Number(value));
-  return ofIntegers("*", numeric(value)!, sign === "-" ? -1 : 1);
+  return calculated("*", value, sign === "-" ? -1 : 1);
+}
+
+/** @throws Error for a division by zero, or integers beyond JavaScript's, with which no template computes */
+function calculated(operator: string, left: unknown, right: unknown): unknown {
+  const found = ofNumbers(operator, Number(numeric(left)), Number(numeric(right)));
+  if (isFloat(left) || isFloat(right) || operator === "/") return asFloat(found);
+  if ([left, right, found].every((one) => Number.isSafeInteger(Number(one)))) {
+    // JavaScript has a zero below zero.
+    return found + 0;
+  }
+  throw new Error("it computes with an integer beyond 2^53, which Kit does not");
+}
+
+function ofNumbers(operator: string, left: number, right: number): number {
+  if (right === 0 && /[/%]/.test(operator)) throw new Error("it divides by zero");
+  switch (operator) {
+    case "+":
+      return left + right;
+    case "-":
+      return left - right;
+    case "*":
+      return left * right;
+    case "/":
+      return left / right;
+    case "//":
+      return nearest(left, right);
+    case "%":
+      return rest(left, right);
+    default:
+      throw new Error(`it computes with "${operator}", which Kit does not know`);
+  }
+}
+
+/** With the sign of the divisor, also of a zero. */
+function rest(left: number, right: number): number {
+  const found = left % right;
+  if (found === 0) return right < 0 ? -0 : 0;
+  return found < 0 === right < 0 ? found : found + right;
+}
+
+/** As Python's `//`, whose zero has the sign of the quotient. */
+function nearest(left: number, right: number): number {
+  const quotient = Math.round((left - rest(left, right)) / right);
+  return quotient === 0 && left === 0 ? left / right : quotient;
 }

@@ -14,7 +14,7 @@ const isCased = (value: unknown, text: string, changed: string) =>
   written(value) === text && changed !== text;
 
 /** What `is`, `select` and the like ask, by Jinja's names. */
-export const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
+const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ["defined", (value) => value !== undefined],
   ["undefined", (value) => value === undefined],
   ["none", (value) => value === null],

@@ -10,7 +10,7 @@ const SPACE =
 const IS_SPACE = new RegExp(`^[${SPACE}]+$`);
 const SPACES = new RegExp(`[${SPACE}]+`);
 
-export const isSpace = (text: string) => IS_SPACE.test(text);
+const isSpace = (text: string) => IS_SPACE.test(text);
 
 /** @param characters any of which are taken away; undefined for white space */
 export function stripped(
