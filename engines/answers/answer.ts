@@ -3,11 +3,9 @@ import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer
 import { createRandom } from "../dataset/random.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { createAnswerParts } from "./answerParts.ts";
-import { createAnswerText } from "./answerText.ts";
 import type { Constraint } from "./grammar/constraint.ts";
 import { measure } from "./logprobs.ts";
-import type { NextToken } from "./nextToken.ts";
-import type { Reader } from "./reader.ts";
+import type { NextToken, Reader } from "./reader.ts";
 import { sample } from "./sampler.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
@@ -88,4 +86,20 @@ export function assertTelling({ isTelling }: NextToken): void {
     "CHECKPOINT_INVALID",
     "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
   );
+}
+
+/**
+ * The text of an answer, token by token.
+ * @returns takes the answer's next token, and returns the text that is now known: no character is split. Malformed
+ * bytes become U+FFFD; a character that is cut off at the end never comes.
+ */
+export function createAnswerText({ bytesOf, dropsSpace }: Tokenizer): (token: number) => string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let isBegun = !dropsSpace;
+  return (token) => {
+    const text = decoder.decode(bytesOf(token), { stream: true });
+    if (isBegun || text === "") return text;
+    isBegun = true;
+    return text.startsWith(" ") ? text.slice(1) : text;
+  };
 }

@@ -3,8 +3,7 @@ import type { InferResult } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { assertTelling } from "./answer.ts";
 import { type Measured, measure } from "./logprobs.ts";
-import type { NextToken } from "./nextToken.ts";
-import type { Reader } from "./reader.ts";
+import type { NextToken, Reader } from "./reader.ts";
 
 interface Asked {
   choices: readonly string[];

@@ -1,6 +1,6 @@
 import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { NextToken } from "./nextToken.ts";
+import type { NextToken } from "./reader.ts";
 
 export type Measured = NonNullable<InferResult["logprobs"]>[number];
 

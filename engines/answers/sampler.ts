@@ -1,5 +1,5 @@
 import type { Random } from "../dataset/random.ts";
-import { type Masses, type NextToken, GROUPS } from "./nextToken.ts";
+import { type Masses, type NextToken, GROUPS } from "./reader.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */

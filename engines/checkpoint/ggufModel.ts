@@ -10,11 +10,11 @@ import { ggufWeights } from "../gguf/ggufWeights.ts";
 import { FILE_KEYS, KEYS } from "../gguf/metadata.ts";
 import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
-import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { assertLittleEndian } from "../modelFiles/numberTypes.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
 import { biasesOf } from "./savedModel.ts";
-import { promptStyleOf, openTokenizer } from "./savedTokenizer.ts";
+import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 import { type TextFiles, heldTexts, parsed } from "./textFiles.ts";
 
 /** Whether a path leads to a file, and not to a model's directory. */

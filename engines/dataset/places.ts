@@ -27,21 +27,10 @@ export function createPlaces(): Places {
     },
     of(line) {
       if (line < 1 || line > lines) return undefined;
-      const at = lastUpTo(firsts, line);
+      const at = firsts.findLastIndex((first) => first <= line);
       return `${names[at]}${numbers[at]! + line - firsts[at]!}`;
     },
   };
-}
-
-/** The index of the last of ascending numbers that is not above another. */
-function lastUpTo(ascending: number[], most: number): number {
-  let [low, high] = [0, ascending.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (ascending[middle]! <= most) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 /**

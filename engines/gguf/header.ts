@@ -1,5 +1,9 @@
-import { assertLittleEndian } from "../modelFiles/byteOrder.ts";
-import { type NumberTypeName, NUMBER_TYPES, typeBytes } from "../modelFiles/numberTypes.ts";
+import {
+  type NumberTypeName,
+  NUMBER_TYPES,
+  assertLittleEndian,
+  typeBytes,
+} from "../modelFiles/numberTypes.ts";
 import { sizeOf } from "../modelFiles/tensors.ts";
 import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
 

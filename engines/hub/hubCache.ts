@@ -12,7 +12,7 @@ import {
 import { dirname, join, relative, sep } from "node:path";
 import { hasAllFiles } from "../modelFiles/names.ts";
 import { type HubName, isCommit } from "./hubName.ts";
-import { readRef } from "./ref.ts";
+import { readRef } from "./snapshots.ts";
 
 /** A repository's files on this disk. */
 export interface HubSnapshot {

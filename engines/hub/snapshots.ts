@@ -1,8 +1,8 @@
-import { type Dirent, readdirSync } from "node:fs";
+import { type Dirent, readSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readRegularFile } from "../../disk/file.ts";
 import { sizeOf } from "./hubCache.ts";
 import { isCommit } from "./hubName.ts";
-import { readRef } from "./ref.ts";
 
 /** A commit of a model in the cache. */
 export interface Snapshot {
@@ -59,4 +59,15 @@ function filesIn(folder: string): string[] {
     if (!entry.isDirectory()) return [name];
     return filesIn(join(folder, name)).map((below) => `${name}/${below}`);
   });
+}
+
+/** A commit's id, and room for more, which would show that it is none. */
+const MOST_BYTES = 64;
+
+/** The commit that a branch led to; undefined without a file that says so. */
+export function readRef(path: string): string | undefined {
+  const bytes = Buffer.alloc(MOST_BYTES);
+  const read = readRegularFile(path, 0, (file) => readSync(file, bytes));
+  const commit = bytes.toString("utf8", 0, read).trim();
+  return isCommit(commit) ? commit : undefined;
 }

@@ -1,4 +1,4 @@
-import { type Masses, type NextToken, GROUPS } from "../answers/nextToken.ts";
+import { type Masses, type NextToken, GROUPS } from "../answers/reader.ts";
 import type { Following } from "./nodeLlama.ts";
 
 const BITS = 32;

@@ -1,8 +1,11 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { type TensorSource, rowsOf } from "../modelFiles/tensors.ts";
+import { isNumberType } from "../modelFiles/numberTypes.ts";
+import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors.ts";
+import { type TensorSource, fileTensors, rowsOf } from "../modelFiles/tensors.ts";
 import { areFinite, widened } from "../modelFiles/weights.ts";
-import { moduleOf } from "./peftConfig.ts";
+import { adapterFile } from "./adapterTensors.ts";
+import { type SavedAdapter, moduleOf, peftName, savedName } from "./peftConfig.ts";
 
 /** A low-rank change of a matrix [rows, columns]. */
 export interface Update {
@@ -18,7 +21,7 @@ export interface Update {
 export type Updates = ReadonlyMap<string, () => Update>;
 
 /** Reads an update. @param a the names of its two matrices among an adapter's tensors */
-export function readUpdate(
+function readUpdate(
   { tensors, rows }: TensorSource,
   [a, b]: readonly [a: string, b: string],
   scale: number,
@@ -86,7 +89,7 @@ export function notFinite(name: string, label: string): KitError {
 }
 
 /** Adds scale · B·A to rows from one on, in place. */
-export function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first = 0): void {
+function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first = 0): void {
   const columns = a.length / r;
   const rows = data.length / columns;
   for (let i = 0, start = 0; i < rows * r; i++) {
@@ -97,4 +100,54 @@ export function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first 
     }
     if (i % r === r - 1) start += columns;
   }
+}
+
+/**
+ * Opens the updates of an adapter to any kind of model.
+ * @param path of the adapter
+ * @param base directory of its base, and the files of weights there
+ * @returns them by the names under which the base's tensors are stored
+ * @throws KitError `CHECKPOINT_INVALID` when a tensor of the adapter fits none of the base
+ */
+export function openUpdates(
+  path: string,
+  { rankOf, scaleOf }: SavedAdapter,
+  base: { directory: string; files: readonly SafetensorsFile[] },
+): Updates {
+  const file = adapterFile(path);
+  const { tensors } = openSafetensors(file);
+  const source = fileTensors(tensors);
+  const stored = new Map([...tensors.keys()].map((name) => [savedName(name), name]));
+  const updates = new Map<string, () => Update>();
+  const fitting = new Set<string>();
+  for (const [name, { shape }] of base.files.flatMap((one) => [...one.tensors])) {
+    const [rows, columns] = shape;
+    for (const module of modulesOf(name)) {
+      const [a = "", b = ""] = ["A", "B"].map((part) =>
+        stored.get(peftName(`${module}.lora_${part}.weight`)),
+      );
+      const r = rankOf(module);
+      if (shape.length !== 2 || !isOf(a, [r, columns]) || !isOf(b, [rows, r])) continue;
+      updates.set(name, () => readUpdate(source, [a, b], scaleOf(module)));
+      fitting.add(a).add(b);
+    }
+  }
+  const other = [...tensors.keys()].find((name) => !fitting.has(name));
+  if (other === undefined && tensors.size > 0) return updates;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${file} does not fit ${base.directory}: ${other ?? "it is empty"}. Use the base that the adapter was trained on, as it was then.`,
+  );
+
+  function isOf(name: string, sizes: unknown[]): boolean {
+    const { shape, type } = tensors.get(name) ?? { shape: [], type: "" };
+    const fits = shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
+    return fits && isNumberType(type);
+  }
+}
+
+/** A model's files may have its tensors' names with or without its own prefix, such as `model.` */
+function modulesOf(tensor: string): string[] {
+  const module = tensor.replace(/\.weight$/, "");
+  return [module, `model.${module}`, `transformer.${module}`];
 }

@@ -5,8 +5,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { isProjection } from "../families/projections.ts";
 import { parseHubName } from "../hub/hubName.ts";
-import { type Config } from "../modelFiles/configFile.ts";
-import { type Patterns, isModest, patternValue } from "./patterns.ts";
+import type { Config } from "../modelFiles/configFile.ts";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_FILE = "adapter_model.safetensors";
@@ -213,4 +212,29 @@ export function fromPeftNames<T>(byName: Record<string, T>): Record<string, T> {
 
 function renamed<T>(byName: Record<string, T>, rename: (name: string) => string) {
   return Object.fromEntries(Object.entries(byName).map(([name, value]) => [rename(name), value]));
+}
+
+/** What PEFT calls a pattern's value by the end of a module's path, such as a rank. */
+export type Patterns = Readonly<Record<string, number>>;
+
+/** As PEFT matches: the first pattern that the path, or the end of it after a dot, is. */
+function patternValue(patterns: Patterns, module: string): number | undefined {
+  const found = Object.keys(patterns).find((key) => new RegExp(`^(.*\\.)?(${key})$`).test(module));
+  return found === undefined ? undefined : patterns[found];
+}
+
+const LONGEST = 200;
+const MOST_REPEATS = 3;
+
+/** Whether a pattern is a regular expression that takes little time on any path. */
+function isModest(pattern: string): boolean {
+  const repeats = pattern.match(/[*+?{]/g)?.length ?? 0;
+  if (pattern.length > LONGEST || repeats > MOST_REPEATS || /\)[*+{]|\(\?|\\\d/.test(pattern))
+    return false;
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch {
+    // Another language's, or damaged.
+    return false;
+  }
 }

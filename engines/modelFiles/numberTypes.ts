@@ -1,3 +1,5 @@
+import os from "node:os";
+import { KitError } from "../../protocol/error.ts";
 import { type BlockType, dequantize, hasFiniteScales, quantize } from "./blocks/blockType.ts";
 import { q4_0 } from "./blocks/q4_0.ts";
 import { q8_0 } from "./blocks/q8_0.ts";
@@ -94,4 +96,17 @@ function finiteHalves(bits: Uint16Array, infinite: number): Uint8Array | undefin
 /** In the machine's order, which is the files'. */
 export function bytesOf({ buffer, byteOffset, byteLength }: Numbers): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/**
+ * Model files are little-endian, and so is WebAssembly's memory; what is read and written as typed arrays has the
+ * machine's order.
+ * @throws KitError `MACHINE_UNFIT` on a machine of the other order, such as linux-s390x
+ */
+export function assertLittleEndian(): void {
+  if (os.endianness() === "LE") return;
+  throw new KitError(
+    "MACHINE_UNFIT",
+    `This machine (${process.platform}-${process.arch}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
+  );
 }

@@ -1,7 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { assertLittleEndian } from "./byteOrder.ts";
-import { bytesOf, isNumberType, typeBytes } from "./numberTypes.ts";
+import { assertLittleEndian, bytesOf, isNumberType, typeBytes } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import { type FileTensor, sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";

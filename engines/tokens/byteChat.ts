@@ -29,7 +29,7 @@ function roleOf({ role, tool_calls: calls }: Message): "system" | "user" | "assi
 }
 
 /** A text as the model sees it, all of it learned. */
-export function document(text: string): Span[] {
+function document(text: string): Span[] {
   return [
     special("bos"),
     { tokens: encode(text), isLearned: true },

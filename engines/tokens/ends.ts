@@ -2,7 +2,7 @@ import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Render } from "./chatTemplate.ts";
-import { createTokenFinder } from "./tokenFinder.ts";
+import type { Tokenizer } from "./tokenizer.ts";
 
 type Config = Record<string, unknown>;
 
@@ -137,4 +137,35 @@ function tailOf(render: Render, messages: Message[]): string | undefined {
     if (isKitError(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether tokens end with one at which answers stop, but for white space. */
+export function isEnded(
+  tokens: ArrayLike<number>,
+  { isEnd, bytesOf }: Pick<Tokenizer, "isEnd" | "bytesOf">,
+): boolean {
+  let at = tokens.length - 1;
+  while (at >= 0 && !isEnd(tokens[at]!) && isBlank(bytesOf(tokens[at]!))) at--;
+  return at >= 0 && isEnd(tokens[at]!);
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
+}
+
+/** Finds the tokens that a text spells, as tokenizers do: the first, and of these the longest. */
+export function createTokenFinder<Token extends { content: string }>(
+  tokens: readonly Token[],
+): (text: string) => Token[] {
+  const byText = new Map(tokens.map((token) => [token.content, token]));
+  const any = patternOf([...byText.keys()]);
+  return (text) =>
+    any ? [...text.matchAll(any)].flatMap(([found]) => byText.get(found) ?? []) : [];
+}
+
+/** Matches any of the texts; undefined without one. */
+function patternOf(texts: readonly string[]): RegExp | undefined {
+  const longestFirst = texts.toSorted((a, b) => b.length - a.length);
+  const escaped = longestFirst.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return escaped.length === 0 ? undefined : new RegExp(escaped.join("|"), "g");
 }

@@ -2,7 +2,7 @@ import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import type { Render } from "./chatTemplate.ts";
-import { createTokenFinder } from "./tokenFinder.ts";
+import { createTokenFinder } from "./ends.ts";
 
 /** Special tokens that a text spells, as one does that a chat template has rendered. */
 export interface Markup {

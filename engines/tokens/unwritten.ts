@@ -3,7 +3,7 @@ import { isKitError } from "../../protocol/error.ts";
 import type { Render } from "./chatTemplate.ts";
 
 /** Parts of messages that a chat template may not know, and then leaves out without a word. */
-export const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
+const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
 export type Part = "system" | "later system" | "tool" | (typeof REASONING)[number];
 
 /** Of the parts that a message has, those that a template may leave out. */

@@ -1,66 +1,100 @@
 import type { Message } from "../../protocol/chat.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
-import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { isEnded } from "../tokens/ends.ts";
+import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
+import { type Part, adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
+
+/** Last tokens of an answer that are shown, a count. */
+const SHOWN = 12;
+
+/** Of some rows: those with a special token, whose messages the template leaves a part of out, or whose answer does not end. */
+type Kind = "rendered" | "own" | "foreign" | Part | "unended";
 
 interface Found {
   rows: number;
-  /** Where it is first, and the token. */
+  /** Where it is first, and the token or the answer's end there. */
   first: string;
-  token: string;
+  shown: string;
 }
 
-/** Watches for rows that a chat template has rendered before: the model's own, or another's. */
-export function watchMarkup({ markup, hasTemplate }: Tokenizer) {
+/** Watches the rows of a dataset, as a tokenizer reads them, for what their author should know. */
+export function watchRows(tokenizer: Tokenizer) {
+  const { markup, hasTemplate, isUnwritten } = tokenizer;
   let rows = 0;
-  const found: Partial<Record<"rendered" | "own" | "foreign", Found>> = {};
+  const found = new Map<Kind, Found>();
 
-  function count(kind: keyof typeof found, token: string | undefined, first: string): void {
-    if (token === undefined) return;
-    const before = (found[kind] ??= { rows: 0, first, token });
-    before.rows++;
+  function count(kind: Kind, first: string, shown: string): void {
+    const before = found.get(kind) ?? { rows: 0, first, shown };
+    found.set(kind, { ...before, rows: before.rows + 1 });
+  }
+
+  /** A chat template has rendered the row before: the model's own, or another's. */
+  function seeMarkup(row: object, where: string): void {
+    const texts = textsOf(row);
+    const foreign = texts.map(({ content }) => markup.foreignIn(content)).find(Boolean);
+    if (foreign !== undefined) count("foreign", where, foreign);
+    const prompt = promptOf(row);
+    if (prompt !== undefined && markup.isRendered(prompt)) return count("rendered", where, "");
+    if ("text" in row || !hasTemplate) return;
+    // An answer may have its own end, where the template's would be.
+    const own = texts
+      .map(({ content, isAnswer }) => {
+        const token = markup.ownIn(content);
+        const isEnd = token !== undefined && isAnswer && content.trimEnd().endsWith(token);
+        return isEnd ? undefined : token;
+      })
+      .find(Boolean);
+    if (own !== undefined) count("own", where, own);
+  }
+
+  /** The chat template leaves a part out, as if it were not there. */
+  function seeUnwritten(row: object, where: string): void {
+    const parts = messagesOf(row).flatMap((messages) => messages.flatMap(partsOf));
+    for (const part of new Set(parts)) if (isUnwritten(part)) count(part, where, "");
+  }
+
+  /** An answer has no end, after which a model goes on. */
+  function seeUnended(sequences: readonly (readonly Span[])[], where: string): void {
+    const unended = sequences
+      .flatMap(lastsOfRuns)
+      .find(({ tokens, isLearned }) => isLearned && !isEnded(tokens, tokenizer));
+    if (!unended) return;
+    const shown = () => tokenizer.show([...unended.tokens.subarray(-SHOWN)]);
+    count("unended", where, found.has("unended") ? "" : shown());
+  }
+
+  function noteOn(kind: Kind, { rows: some, first, shown }: Found): string {
+    const of = `${formatCount(some)} of ${formatCounted(rows, "row")}`;
+    const firstly = `\n  the first is ${first}`;
+    switch (kind) {
+      case "rendered":
+        return `the prompts of ${of} were rendered by a chat template: they are read as they are, without the model's${firstly}`;
+      case "own":
+        return `warning: ${of} have a special token of the model inside a message, around which the chat template writes its own\n  the first is ${shown} of ${first}\n  remove it, or write what it separates as "messages"; a rendered prompt is read as it is if it begins as the template does`;
+      case "foreign":
+        return `warning: ${of} have a special token of another model's chat template, which this model learns letter by letter\n  the first is ${shown} of ${first}\n  write the rows as "messages", which the model's own template renders`;
+      case "unended": {
+        const [end] = tokenizer.ends;
+        const advice =
+          end === undefined
+            ? "name the token that ends an answer as eos_token in the model's tokenizer_config.json"
+            : `let the model's chat template write ${tokenizer.show([end])} after an assistant's message`;
+        return `warning: no token that ends an answer is learned from ${of}, so the model may not stop${firstly}, which ends with ${JSON.stringify(shown)}\n  ${advice}`;
+      }
+      default:
+        return `warning: the model's chat template leaves out ${nameOf(kind)} of ${of}${firstly}\n  ${adviceOn(kind, isUnwritten)}`;
+    }
   }
 
   return {
-    see(row: object, where: string): void {
+    /** @param sequences those that are learned whole */
+    see(row: object, sequences: readonly (readonly Span[])[], where: string): void {
       rows++;
-      const texts = textsOf(row);
-      const marked = texts.map(({ content }) => markup.foreignIn(content));
-      count("foreign", marked.find(Boolean), where);
-      const prompt = promptOf(row);
-      if (prompt !== undefined && markup.isRendered(prompt)) {
-        return count("rendered", markup.ownIn(prompt) ?? "", where);
-      }
-      if ("text" in row || !hasTemplate) return;
-      // An answer may have its own end, where the template's would be.
-      const inside = texts.map(({ content, isAnswer }) => {
-        const own = markup.ownIn(content);
-        return own !== undefined && !(isAnswer && content.trimEnd().endsWith(own))
-          ? own
-          : undefined;
-      });
-      count("own", inside.find(Boolean), where);
+      seeMarkup(row, where);
+      seeUnwritten(row, where);
+      seeUnended(sequences, where);
     },
-    notes(): string[] {
-      const of = ({ rows: some }: Found) => `${formatCount(some)} of ${formatCounted(rows, "row")}`;
-      const { rendered, own, foreign } = found;
-      return [
-        ...(rendered
-          ? [
-              `the prompts of ${of(rendered)} were rendered by a chat template: they are read as they are, without the model's\n  the first is ${rendered.first}`,
-            ]
-          : []),
-        ...(own
-          ? [
-              `warning: ${of(own)} have a special token of the model inside a message, around which the chat template writes its own\n  the first is ${own.token} of ${own.first}\n  remove it, or write what it separates as "messages"; a rendered prompt is read as it is if it begins as the template does`,
-            ]
-          : []),
-        ...(foreign
-          ? [
-              `warning: ${of(foreign)} have a special token of another model's chat template, which this model learns letter by letter\n  the first is ${foreign.token} of ${foreign.first}\n  write the rows as "messages", which the model's own template renders`,
-            ]
-          : []),
-      ];
-    },
+    notes: (): string[] => [...found].map(([kind, one]) => noteOn(kind, one)),
   };
 }
 
@@ -71,13 +105,21 @@ interface Text {
 
 /** The texts of a row of any form. */
 function textsOf(row: object): Text[] {
-  return Object.entries(row).flatMap(([key, value]: [string, unknown]) => {
-    if (typeof value === "string") return [{ content: value, isAnswer: ANSWERS.includes(key) }];
-    if (key === "tools" || !Array.isArray(value)) return [];
-    return (value as Message[]).map(({ role, content = "" }) => ({
-      ...{ content, isAnswer: role === "assistant" },
-    }));
-  });
+  const plain = Object.entries(row).flatMap(([key, value]: [string, unknown]) =>
+    typeof value === "string" ? [{ content: value, isAnswer: ANSWERS.includes(key) }] : [],
+  );
+  const said = messagesOf(row).flat();
+  return [
+    ...plain,
+    ...said.map(({ role, content = "" }) => ({ content, isAnswer: role === "assistant" })),
+  ];
+}
+
+/** The conversations of a row of any form. */
+function messagesOf(row: object): Message[][] {
+  return Object.entries(row).flatMap(([key, value]: [string, unknown]) =>
+    key !== "tools" && Array.isArray(value) ? [value as Message[]] : [],
+  );
 }
 
 const ANSWERS = ["completion", "chosen", "rejected"];
@@ -88,4 +130,9 @@ function promptOf(row: object): string | undefined {
   if (typeof row.prompt === "string") return row.prompt;
   const [first, ...others] = row.prompt as Message[];
   return others.length === 0 && first?.role === "user" ? first.content : undefined;
+}
+
+/** The last span of each run that is learned or not. */
+function lastsOfRuns(spans: readonly Span[]): Span[] {
+  return spans.filter(({ isLearned }, i) => spans[i + 1]?.isLearned !== isLearned);
 }

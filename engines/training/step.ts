@@ -1,4 +1,4 @@
-import type { Example } from "../examples/examples.ts";
+import type { Example, ExampleSet } from "../examples/examples.ts";
 import {
   type Batch,
   type Mean,
@@ -7,6 +7,7 @@ import {
   addMeans,
 } from "../objectives/objective.ts";
 import type { Backend, LogProbs } from "./backend.ts";
+import { batchesOnce } from "./order.ts";
 import type { Reference } from "./reference.ts";
 
 /** What steps are computed with. */
@@ -94,4 +95,31 @@ function scored(
     logProbs: logProbs[i] ?? [],
     reference: reference[i] ?? [],
   }));
+}
+
+/** What the held-out rows say of a model. */
+export interface EvaluationResult {
+  /** The mean over all units, in nats. */
+  evalLoss: number;
+  metrics: Record<string, Mean>;
+}
+
+/**
+ * Sums over all examples, each divided once, so that the size of the batches does not matter.
+ * @param rows of a batch
+ */
+export async function evaluate(
+  learning: Learning,
+  examples: ExampleSet,
+  rows: number,
+): Promise<EvaluationResult> {
+  const all = { sum: 0, count: 0 };
+  const metrics: Record<string, Mean> = {};
+  for (const batch of batchesOnce(examples, rows)) {
+    const measured = await measureBatch(learning, batch);
+    all.sum += measured.loss.sum;
+    all.count += measured.loss.count;
+    addMeans(metrics, measured.metrics);
+  }
+  return { evalLoss: all.sum / all.count, metrics };
 }

@@ -3,7 +3,7 @@ import type { EventData, Measured } from "../../protocol/event.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
 import { type Mean, addMeans } from "../objectives/objective.ts";
-import type { EvaluationResult } from "./evaluation.ts";
+import type { EvaluationResult } from "./step.ts";
 
 type Log = EventData["training.log"];
 

@@ -11,9 +11,7 @@ import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import type { InspectedRow } from "./inspection.ts";
-import { watchMarkup } from "./markupNotes.ts";
-import { watchUnendedAnswers } from "./unendedAnswers.ts";
-import { watchUnwritten } from "./unwrittenParts.ts";
+import { watchRows } from "./rowNotes.ts";
 
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
@@ -75,9 +73,7 @@ export function readDataset(
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
-  const markup = watchMarkup(tokenizer);
-  const unended = watchUnendedAnswers(tokenizer);
-  const unwritten = watchUnwritten(tokenizer);
+  const watch = watchRows(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   for (const { row, where } of readRows<object>(path, onRead)) {
@@ -92,10 +88,9 @@ export function readDataset(
     const isBad = objective.isBad?.(row) === true;
     onRow?.({ row, where, sequences, isBad, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
-    markup.see(row, where);
-    unwritten.see(row, where);
     // What is cut is told elsewhere.
-    unended.see(isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength), where);
+    const whole = isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength);
+    watch.see(row, whole, where);
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
@@ -110,9 +105,7 @@ export function readDataset(
       examples.addStart(fitting, maxLength, isBad);
     }
   }
-  for (const note of [...markup.notes(), ...unwritten.notes()]) onNote(note);
-  const unendedNote = unended.note();
-  if (unendedNote !== undefined) onNote(unendedNote);
+  for (const note of watch.notes()) onNote(note);
   if (examples.length === 0) {
     throw new KitError(
       "DATASET_INVALID",

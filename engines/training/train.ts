@@ -19,13 +19,18 @@ import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import type { PlanBackend } from "./backend.ts";
 import { diverged } from "./diverged.ts";
-import { type EvaluationResult, evaluate } from "./evaluation.ts";
 import { createFeed } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
 import { computeReference, createReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
-import { type Learning, type StepResult, backpropagateStep } from "./step.ts";
+import {
+  type EvaluationResult,
+  type Learning,
+  type StepResult,
+  backpropagateStep,
+  evaluate,
+} from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
 
 /** Always logged: one that warms up, and one that shows the speed. */

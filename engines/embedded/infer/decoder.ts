@@ -1,5 +1,5 @@
 import { wordsOfBits } from "../../answers/allowedBits.ts";
-import type { NextToken } from "../../answers/nextToken.ts";
+import type { NextToken } from "../../answers/reader.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { type TensorSource, bfloat16Of } from "../../modelFiles/tensors.ts";
 import { allocate } from "../kernels/arena.ts";

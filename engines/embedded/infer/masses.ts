@@ -1,4 +1,4 @@
-import { type Masses, GROUPS } from "../../answers/nextToken.ts";
+import { type Masses, GROUPS } from "../../answers/reader.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 

@@ -1,4 +1,4 @@
-import { rotations } from "../../families/rotations.ts";
+import { rotations } from "../../families/rope.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/products.ts";

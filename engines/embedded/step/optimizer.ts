@@ -1,4 +1,4 @@
-import { ADAMW, clipScale } from "../../training/adamw.ts";
+import { ADAMW, clipScale } from "../../training/backend.ts";
 import { type Address, SQUARES_SHARE } from "../kernels/kernels.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { TrainedGroup } from "../model/tensors.ts";

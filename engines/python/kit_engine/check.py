@@ -56,7 +56,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
 def hardest_rows(
     prepared: Preparation, model: Any, inspection: Inspection, channel: Channel
 ) -> list[dict[str, Any]]:
-    """As engines/training/hardestRows.ts finds them."""
+    """As engines/training/inspection.ts finds them."""
     training, device = prepared.data.training, prepared.device
     count = min(CONSTANTS["mostMeasuredRows"], len(training))
     channel.note(f"measuring the loss of {count:,} examples")

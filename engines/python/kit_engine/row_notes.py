@@ -1,5 +1,5 @@
-"""Notes on what a dataset's rows teach that no single row shows, as markupNotes.ts,
-unendedAnswers.ts and unwrittenParts.ts of engines/training have them."""
+"""Notes on what a dataset's rows teach that no single row shows, as
+engines/training/rowNotes.ts has them."""
 
 import json
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
-import { byteToken } from "./bytes.ts";
+import { byteToken } from "../byteTokens.ts";
 import { type Measure, type Model, vocabularyOf } from "./model.ts";
 import { type Config, type Token, UnknownPart, flagOf } from "./parts.ts";
-import { createQueue } from "./queue.ts";
 
 /** Pieces whose tokens are kept, a count, and the longest of them. */
 const KEPT = 10_000;
@@ -159,4 +158,39 @@ function unknownOf(model: Config, idOf: Model["idOf"]): number | undefined {
   const id = idOf(token);
   if (id !== undefined) return id;
   throw new UnknownPart(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
+}
+
+/** Numbers, of which the least is taken first: a heap. */
+function createQueue() {
+  const heap: number[] = [];
+
+  function add(value: number): void {
+    let place = heap.length;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (heap[parent]! <= value) break;
+      heap[place] = heap[parent]!;
+      place = parent;
+    }
+    heap[place] = value;
+  }
+
+  function take(): number | undefined {
+    const least = heap[0];
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return least;
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && heap[child + 1]! < heap[child]!) child++;
+      if (heap[child]! >= last) break;
+      heap[place] = heap[child]!;
+      place = child;
+    }
+    heap[place] = last;
+    return least;
+  }
+
+  return { add, take };
 }

@@ -1,4 +1,4 @@
-import { tokenByte, tokenBytes } from "./bytes.ts";
+import { tokenByte, tokenBytes } from "../byteTokens.ts";
 import { replacer } from "./normalizer.ts";
 import {
   type Config,

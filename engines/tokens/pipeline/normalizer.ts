@@ -1,5 +1,5 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { byteText } from "./bytes.ts";
+import { byteText } from "../byteTokens.ts";
 import { createCharsmap } from "./charsmap.ts";
 import {
   type Config,

@@ -1,4 +1,4 @@
-import { byteText } from "./bytes.ts";
+import { byteText } from "../byteTokens.ts";
 import { keepsStart } from "./normalizer.ts";
 import {
   type Config,

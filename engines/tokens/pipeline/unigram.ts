@@ -1,4 +1,4 @@
-import { byteToken } from "./bytes.ts";
+import { byteToken } from "../byteTokens.ts";
 import { type Measure, type Model, sumOf } from "./model.ts";
 import type { Config, Token } from "./parts.ts";
 import { createTrie } from "./trie.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAnswerText } from "../../../engines/answers/answerText.ts";
+import { createAnswerText } from "../../../engines/answers/answer.ts";
 import { createStops } from "../../../engines/answers/stops.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";

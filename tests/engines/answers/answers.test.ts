@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { createAnswers } from "../../../engines/answers/answers.ts";
-import { refuseLongPrompt } from "../../../engines/answers/promptLength.ts";
+import { createAnswers, refuseLongPrompt } from "../../../engines/answers/answers.ts";
 
 const CONTEXT = 100;
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
-import { strftime } from "../../../engines/tokens/strftime.ts";
+import { strftime } from "../../../engines/tokens/templateDate.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
 const MORNING = new Date(2026, 10, 22, 9, 5, 7, 4);

@@ -1,8 +1,12 @@
 import type { Example, Sequence } from "../../../engines/examples/examples.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { type Weights, widened } from "../../../engines/modelFiles/weights.ts";
-import { ADAMW, clipScale } from "../../../engines/training/adamw.ts";
-import type { LogProbs, PlanBackend } from "../../../engines/training/backend.ts";
+import {
+  type LogProbs,
+  type PlanBackend,
+  ADAMW,
+  clipScale,
+} from "../../../engines/training/backend.ts";
 import { type Parameter, runPlainly, softmax } from "./plainLayers.ts";
 
 /** A backend on plain arrays: one sequence at a time, each answer a promise. */

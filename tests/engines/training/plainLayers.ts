@@ -1,7 +1,7 @@
 import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { familyOf } from "../../../engines/families/families.ts";
 import type { AttentionHeads, AttentionScores, Layers } from "../../../engines/families/layers.ts";
-import { rotations } from "../../../engines/families/rotations.ts";
+import { rotations } from "../../../engines/families/rope.ts";
 
 /** Numbers of a tensor, and their gradient where it is trained. */
 export interface Parameter {

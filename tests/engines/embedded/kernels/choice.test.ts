@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GROUPS } from "../../../../engines/answers/nextToken.ts";
+import { GROUPS } from "../../../../engines/answers/reader.ts";
 import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
