@@ -25,7 +25,6 @@ const MOST_BYTES = 64 * 1024;
 
 const SITE: Site = { advice: "Open the page at /.", command: "kit ui", page: "/" };
 
-/** How long clients may take to read how a run ended. */
 const LAST_WORDS_MS = 1_000;
 const OWNERS_FRESH_MS = 100;
 
@@ -44,6 +43,8 @@ export interface UiServerOptions extends ListenOptions {
   manifestLimitMs?: number;
   /** How long a run or a follower may take to end before it is killed. Default 7 s and 5 s. */
   graceMs?: number;
+  /** How long clients may take to read how the run ended, before the server closes. Default 1 s. */
+  lastWordsMs?: number;
   /** Takes a line for people on a job that runs on other machines. */
   onNote?: (text: string) => void;
   /** How often to look for jobs that nobody follows. Default 5 s. */
@@ -66,6 +67,7 @@ export interface UiServer {
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, lookMs } = options;
   const { onNote = () => {}, ownersFreshMs = OWNERS_FRESH_MS } = options;
+  const { lastWordsMs = LAST_WORDS_MS } = options;
   const jobs = createJobStore(project, { ownersFreshMs });
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
@@ -113,7 +115,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     for (const line of leftJobs()) onNote(line);
     // Keeps answering meanwhile, so that clients see how the run ends.
     if (hadRun) {
-      await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);
+      await Promise.race([allAnswered(), delay(lastWordsMs, undefined, { ref: false })]);
     }
     await listening.close();
   }

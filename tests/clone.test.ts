@@ -58,9 +58,7 @@ function createClone(): string {
   ]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
-  for (const name of [
-    ...["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"],
-  ]) {
+  for (const name of [...["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"]]) {
     mkdirSync(join(clone, name), { recursive: true });
   }
   linkDependencies(clone);

@@ -45,7 +45,8 @@ export function createHttp(address: string, token: string | undefined, isRecorde
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(bytes && { "content-length": bytes.length, "content-type": typeOf(body) }),
     };
-    const options: RequestOptions = { method, headers, ...(signal && { signal }) };
+    // A connection of its own, as one that is kept may have been closed by the time it is used again.
+    const options: RequestOptions = { method, headers, agent: false, ...(signal && { signal }) };
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${address}${path}`, options, resolve);
       sent.setTimeout(silenceMs, () => sent.destroy(new Error("no answer")));

@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { fetchDataset } from "../../../engines/hub/fetchDataset.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
 import type { HubSplit } from "../../../protocol/dataset.ts";
 import { type Hub, type HubRepo, startHub } from "../../hub/server.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
@@ -96,14 +97,19 @@ test("what is here is read offline, and when the hub is gone", async () => {
 
 test("a download that is cut goes on where it stopped, and what is damaged is refused", async () => {
   const hub = await hubOf();
-  const { fetch } = cacheOf(hub);
+  const { home, fetch } = cacheOf(hub);
   const asked: (string | undefined)[] = [];
+  const blobs = join(home, "hub/datasets--org--data/blobs");
+  const begun = () =>
+    vi.waitUntil(() => readdirSync(blobs).some((name) => statSync(join(blobs, name)).size === 5), {
+      timeout: PATIENCE_MS,
+    });
   hub.intercept = ({ to, path, range }, response) => {
     if (to !== "storage" || !path.includes("train/0000")) return false;
     asked.push(range);
     if (asked.length > 1) return false;
     response.writeHead(200, { "Content-Length": 10 }).write("PAR1 ");
-    setTimeout(() => response.destroy(), 20);
+    void begun().then(() => response.destroy());
     return true;
   };
   expect(contents((await fetch()).paths)).toEqual(["PAR1 first", "PAR1 second"]);

@@ -42,6 +42,13 @@ it("needs a Ray that is new enough", async () => {
   );
 });
 
+it("asks on a connection of its own, as the last one may have been closed meanwhile", async () => {
+  const remote = createRayJobs(createCluster({ address: addressOf(server), token: TOKEN }));
+  await remote.assertReady({});
+  server.closeIdleConnections();
+  await remote.assertReady({});
+});
+
 it("says within half a minute that it could not stop a job", async () => {
   const remote = createRayJobs(createCluster({ address: addressOf(server), token: TOKEN }));
   await expect(remote.stop("kit-500")).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });

@@ -59,11 +59,16 @@ it("whoever reads JSONL loads none of the libraries", async () => {
       export const load = (url, context, next) => { port.postMessage(url); return next(url, context); };
     \`;
     register("data:text/javascript," + encodeURIComponent(hook), { data: port2, transferList: [port2] });
+    // Messages come in their order, so that all before a module's own have come with it.
+    const allLoaded = async (url) => {
+      await import(url);
+      while (!loaded.includes(url)) await new Promise((resolve) => setImmediate(resolve));
+    };
     const tables = await dist("engines/dataset/tables/tables.js");
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await allLoaded("data:text/javascript,1");
     const before = loaded.length;
     for await (const _ of tables.readTable("csv", ${JSON.stringify(fixture("pandas.csv"))}));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await allLoaded("data:text/javascript,2");
     const libraries = (urls) => urls.filter((url) => url.includes("node_modules")).length > 0;
     console.log(JSON.stringify([libraries(loaded.slice(0, before)), libraries(loaded.slice(before))]));
     process.exit();
