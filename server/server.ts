@@ -6,7 +6,6 @@ import { createJobStore } from "../jobs/store.ts";
 import { isRunEnd } from "../protocol/http.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
-import { createGate } from "./gate.ts";
 import { type Limits, LIMITS, createStreamLimit } from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
 import { type Site, sendError } from "./http/respond.ts";
@@ -96,7 +95,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const route = createRouter(ROUTE_TABLE, SITE, loadAssets(page));
   const { server, allAnswered } = createHttpServer({
     ...{ site: SITE, host, allowedHosts, limits },
-    gate: token === undefined ? undefined : (trust) => createGate(createTokenGate(token, trust)),
+    gate: token === undefined ? undefined : (trust) => createTokenGate(token, trust),
     async answer(exchange) {
       if (discardBody(exchange.request, exchange.response)) await route(context, exchange);
     },

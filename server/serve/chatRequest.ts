@@ -9,7 +9,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
 import { callsOf } from "./calls.ts";
-import { type Body, type NumberRange, booleanOf, fieldOf, numberOf } from "./fields.ts";
+import { type Body, booleanOf, fieldOf, numberOf, upTo } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
@@ -20,11 +20,7 @@ const NAMES = {
   ...{ toolChoice: "tool_choice", chatTemplateKwargs: KWARGS },
   [`chatTemplateKwargs.${EFFORT}`]: EFFORT,
 };
-const MOST_TOP = 20;
-const TOP: NumberRange = {
-  expected: `a whole number from 0 to ${MOST_TOP}`,
-  holds: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_TOP,
-};
+const TOP = upTo(20);
 
 /**
  * Reads the body of a chat completion.

@@ -1,10 +1,10 @@
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
-import { type Body, type NumberRange, fieldOf, notSupported, numberOf, pathIn } from "./fields.ts";
+import { type Body, fieldOf, notSupported, numberOf, pathIn, upTo } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
 import { defined, samplingOf } from "./sampling.ts";
 
-const MOST_TOP = 5;
+const TOP = upTo(5);
 const MOST_PROMPTS = 1000;
 /** OpenAI's default. */
 const MAX_TOKENS = 16;
@@ -13,10 +13,6 @@ const CHAT_FIELDS = [
   ...["messages", "tools", "tool_choice", "top_logprobs"],
   ...["reasoning_effort", "chat_template_kwargs"],
 ];
-const TOP: NumberRange = {
-  expected: `a whole number from 0 to ${MOST_TOP}`,
-  holds: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_TOP,
-};
 
 /**
  * Reads the body of a plain completion.

@@ -28,6 +28,14 @@ export interface NumberRange {
   holds: (value: number) => boolean;
 }
 
+/** A count of at most so many. */
+export function upTo(most: number): NumberRange {
+  return {
+    expected: `a whole number from 0 to ${most}`,
+    holds: (value) => Number.isInteger(value) && value >= 0 && value <= most,
+  };
+}
+
 export function numberOf(body: Body, name: string, range: NumberRange): number | undefined {
   const value = fieldOf(body, name);
   if (value === undefined || (typeof value === "number" && range.holds(value))) return value;
