@@ -5,7 +5,7 @@ import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { atFault } from "./fault.ts";
 import { type Form, createConstraints, schemaForm } from "./grammar/constraint.ts";
-import { textPattern } from "./grammar/textPattern.ts";
+import { textPattern } from "./grammar/pattern.ts";
 import { callGrammar, hasOneCall } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";

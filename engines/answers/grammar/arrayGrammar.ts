@@ -1,5 +1,5 @@
 import { containing } from "./containing.ts";
-import type { Expression } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
 import { listed } from "./members.ts";
 import {
   type Keywords,

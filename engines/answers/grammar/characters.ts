@@ -1,4 +1,5 @@
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 
 /** Characters, by their code points from the first to the last. */
 export type Range = readonly [first: number, last: number];

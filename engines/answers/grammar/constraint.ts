@@ -2,7 +2,8 @@ import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
-import { type Expression, type Expressions, createExpressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import { type Expressions, createExpressions } from "./expressions.ts";
 import { schemaGrammar } from "./schemaGrammar.ts";
 import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
 

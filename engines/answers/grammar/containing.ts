@@ -1,4 +1,5 @@
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 
 /** An item of a list: one that matches and one that need not. */
 export interface Item {

@@ -1,4 +1,5 @@
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 
 /** Digits before and after the point, at most: more than anybody means, and few enough for a finite double. */
 export const DIGITS = 100;

@@ -1,4 +1,5 @@
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 
 /**
  * Comma-separated members in order, then others. Optional members may be left out.

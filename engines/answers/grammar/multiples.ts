@@ -1,5 +1,6 @@
 import { decimalOf } from "./decimal.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 import { refused } from "./schemaNode.ts";
 
 const POINT_AND_DIGITS = Array.from({ length: 12 }, (_, i) => 0x2e + i);

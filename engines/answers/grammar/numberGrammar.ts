@@ -1,6 +1,7 @@
 import { textsOf } from "./characters.ts";
 import { decimalOf } from "./decimal.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 import { multiplesOf } from "./multiples.ts";
 import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";

@@ -1,7 +1,8 @@
 import type { KitError } from "../../../protocol/error.ts";
 import { decimalOf, nextDouble } from "./decimal.ts";
 import { DIGITS, GREATEST, digitsOf, fractions, wholeNumbers } from "./digits.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 import { refused } from "./schemaNode.ts";
 
 /** A bound of a range. */

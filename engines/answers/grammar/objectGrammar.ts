@@ -1,8 +1,9 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
 import { textsOf } from "./characters.ts";
-import type { Expression } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
 import { listed } from "./members.ts";
+import { ofPattern } from "./pattern.ts";
 import {
   type Keywords,
   type Reading,
@@ -12,7 +13,7 @@ import {
   refused,
   valuesOf,
 } from "./schemaNode.ts";
-import { ANY_TEXT, ofPattern, quoted, textWithin } from "./stringGrammar.ts";
+import { ANY_TEXT, quoted, textWithin } from "./stringGrammar.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** Limit of patterns of names: each may match a name or not. */

@@ -1,5 +1,8 @@
-import { type Range, ANY, characterOf, union, without } from "./characters.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
+import { type Range, ANY, bareCharacterOf, characterOf, union, without } from "./characters.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
+import { refused } from "./schemaNode.ts";
 
 const DIGIT: Range[] = [[0x30, 0x39]];
 const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
@@ -43,15 +46,15 @@ const DEEPEST = 100;
  * @param write writes a character otherwise, of texts that it matches as a whole
  * @throws Error naming what no automaton can follow, such as a reference to a group
  */
-export function patternOf(of: Expressions, source: string, write?: typeof characterOf): Expression {
+export function patternOf(of: Expressions, source: string, write = characterOf): Expression {
   const characters = [...source];
   let at = 0;
   let depth = 0;
   let lookaheads = 0;
-  const set = (ranges: readonly Range[]) => (write ?? characterOf)(of, ranges);
+  const set = (ranges: readonly Range[]) => write(of, ranges);
   const any = of.any(set(ANY));
   /** What may come before and after a text that matches. */
-  const around = write ? of.empty : any;
+  const around = write === characterOf ? any : of.empty;
 
   const peek = (text: string) => characters.slice(at, at + text.length).join("") === text;
   function take(text: string): boolean {
@@ -236,6 +239,42 @@ export function patternOf(of: Expressions, source: string, write?: typeof charac
   const found = alternatives("whole")(of.empty);
   if (at < characters.length) throw new Error('a ")" without its "("');
   return found;
+}
+
+/** The texts of a schema's pattern, in JSON. @throws KitError `REQUEST_INVALID` for one that no automaton can follow */
+export function ofPattern(of: Expressions, source: unknown): Expression {
+  if (typeof source !== "string") throw refused('"pattern" that is no text');
+  return followed(of, source, characterOf, (why) =>
+    refused(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
+  );
+}
+
+/** The texts that match a regular expression as a whole. @throws KitError `REQUEST_INVALID` as well */
+export function textPattern(of: Expressions, source: string): Expression {
+  return followed(
+    of,
+    source,
+    bareCharacterOf,
+    (why) =>
+      new KitError(
+        "REQUEST_INVALID",
+        `No answer can be held to the regular expression ${JSON.stringify(source.slice(0, 60))} (${why}). Write it without that.`,
+      ),
+  );
+}
+
+function followed(
+  of: Expressions,
+  source: string,
+  write: typeof characterOf,
+  problem: (why: string) => KitError,
+): Expression {
+  of.spend(source.length >>> 2);
+  try {
+    return patternOf(of, source, write);
+  } catch (error) {
+    throw isKitError(error) ? error : problem(messageOf(error));
+  }
 }
 
 /** Steps that a property of Unicode takes, which is looked for in all characters. */

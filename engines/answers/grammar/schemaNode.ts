@@ -1,7 +1,8 @@
 import { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 
 /** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
 export type Spend = (steps: number) => void;

@@ -1,10 +1,10 @@
-import { KitError, messageOf } from "../../../protocol/error.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
-import { patternOf } from "./pattern.ts";
-import { type Keywords, type Reading, countsOf, refused, valuesOf } from "./schemaNode.ts";
+import { ofPattern } from "./pattern.ts";
+import { type Keywords, type Reading, countsOf, valuesOf } from "./schemaNode.ts";
 
 /** Characters that UTF-16 writes as two. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
@@ -81,15 +81,4 @@ export function textWithin(
   const isOpen = least === 0 && most === Infinity && patterns.length > 0;
   const lacking = others.filter((one) => one !== of.none).map(of.not);
   return of.both(...(isOpen ? [] : [ofLength()]), ...patterns, ...lacking);
-}
-
-export function ofPattern(of: Expressions, source: unknown): Expression {
-  if (typeof source !== "string") throw refused('"pattern" that is no text');
-  of.spend(source.length >>> 2);
-  try {
-    return patternOf(of, source);
-  } catch (error) {
-    if (error instanceof KitError) throw error;
-    throw refused(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${messageOf(error)})`);
-  }
 }

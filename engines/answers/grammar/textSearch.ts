@@ -1,4 +1,4 @@
-import type { Expression } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
 
 /** Bytes from an end from which on a search no longer tells distances. */
 const FAR = 4096;

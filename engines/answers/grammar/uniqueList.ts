@@ -1,5 +1,6 @@
 import { textsOf } from "./characters.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import type { Expressions } from "./expressions.ts";
 import { refused } from "./schemaNode.ts";
 
 /** Elements of a list, at most. */

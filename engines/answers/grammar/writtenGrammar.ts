@@ -1,6 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import { type Form, keyOf } from "./constraint.ts";
-import { type Expression, createExpressions } from "./expressions.ts";
+import type { Expression } from "./expression.ts";
+import { createExpressions } from "./expressions.ts";
 
 /** A grammar for another program, `Grammar` of kit_engine/grammar.py. Its expressions name others by their places. */
 export interface WrittenGrammar {

@@ -3,7 +3,8 @@ import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { atFault } from "../fault.ts";
-import type { Expression, Expressions } from "../grammar/expressions.ts";
+import type { Expression } from "../grammar/expression.ts";
+import type { Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
 import type { ToolForm } from "./toolForm.ts";
 

@@ -1,11 +1,37 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { type Keywords, type Spend, textOf, typesOf } from "./schemaNode.ts";
+import type { createReferences } from "./references.ts";
+import { type Keywords, type Spend, keywordsOf, textOf, typesOf, valuesOf } from "./schemaNode.ts";
+
+/** Compares schemas by what is certain of them. */
+export function createApartness(resolved: ReturnType<typeof createReferences>, spend: Spend) {
+  /** Keywords that hold of what a schema allows, for certain. */
+  function open(schema: unknown): Keywords {
+    if (!isRecord(schema)) return {};
+    const { $ref, allOf, ...own } = keywordsOf(schema, spend);
+    const inner = [...($ref === undefined ? [] : [resolved(schema)]), ...((allOf ?? []) as [])];
+    const all = [...inner.map(open), own];
+    const entries = valuesOf(all, "properties").flatMap((some) =>
+      isRecord(some) ? Object.entries(some) : [],
+    );
+    return {
+      ...Object.fromEntries(all.flatMap((one) => Object.entries(one))),
+      required: valuesOf(all, "required").flat(),
+      properties: Object.fromEntries(entries),
+    };
+  }
+
+  /** Whether two of a list can be seen not to hold at once. */
+  return (schemas: readonly unknown[]) => {
+    const opened = schemas.map(open);
+    return (i: number, j: number) => areApart(opened[i]!, opened[j]!, open, spend);
+  };
+}
 
 /**
  * Whether types, values and required properties show that no JSON matches both schemas.
  * @param open what is certain of a schema's property
  */
-export function areApart(
+function areApart(
   one: Keywords,
   other: Keywords,
   open: (schema: unknown) => Keywords,
