@@ -1,12 +1,12 @@
 import type { EventData, Measured } from "./event.ts";
-import { type ObjectiveType, metricsOf } from "./objective.ts";
+import { type ObjectiveType, rulesOf } from "./objective.ts";
 
 /** The metric that every evaluated training has. */
 export const EVAL_LOSS = "evalLoss";
 
 /** Whether the training itself logs this metric of held-out rows; `evaluate` measures all others. */
 export function isLogged(name: string, objective: { type: ObjectiveType } | undefined): boolean {
-  return name === EVAL_LOSS || Object.hasOwn(metricsOf(objective), name);
+  return name === EVAL_LOSS || Object.hasOwn(rulesOf(objective).metrics, name);
 }
 
 /** Whether a lower figure of a metric is better, unless the project says otherwise. */
@@ -14,7 +14,7 @@ export function isLowerBetter(
   name: string,
   objective: { type: ObjectiveType } | undefined,
 ): boolean {
-  return isLogged(name, objective) && metricsOf(objective)[name] !== "higher";
+  return isLogged(name, objective) && rulesOf(objective).metrics[name] !== "higher";
 }
 
 /** What a log says of held-out rows by a metric's name. */

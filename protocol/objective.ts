@@ -38,20 +38,66 @@ type Asked<Objective extends { type: ObjectiveType }> = Pick<Objective, "type"> 
 
 type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
 
+/** What an objective says for itself wherever Kit asks, besides how it is trained. */
+interface ObjectiveRules<Config> {
+  /** Those of its options. */
+  defaults: Config;
+  /** In place of the usual one, of a whole model or an adapter. */
+  learningRate?: { whole: number; lora: number };
+  /** Rows of a batch that it compares with each other. Default: 1. */
+  minRows?: number;
+  /** Its held-out rows that have a right answer, for people. */
+  answered: string;
+  /** What it logs besides the loss, by TRL's names in camelCase, and which way each is better. */
+  metrics: ObjectiveMetrics;
+}
+
 const REWARDS: ObjectiveMetrics = {
   rewardsChosen: "higher",
   rewardsRejected: "lower",
   rewardsMargins: "higher",
 };
 
-/** What each objective logs besides the loss, by TRL's names in camelCase, and which way each is better. */
-export const OBJECTIVE_METRICS: Readonly<Record<ObjectiveType, ObjectiveMetrics>> = {
-  sft: {},
-  dpo: { ...REWARDS, rewardsAccuracies: "higher" },
-  kto: { ...REWARDS, kl: "lower" },
+const ANSWERED = "rows of {prompt, completion} or {messages}";
+/** TRL's, as are the defaults below; ten times that for an adapter. */
+const COMPARING = { whole: 1e-6, lora: 1e-5 };
+
+const OBJECTIVES: {
+  [Type in ObjectiveType]: ObjectiveRules<Extract<ObjectiveConfig, { type: Type }>>;
+} = {
+  sft: { defaults: { type: "sft" }, answered: ANSWERED, metrics: {} },
+  dpo: {
+    defaults: { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 },
+    learningRate: COMPARING,
+    answered: ANSWERED,
+    metrics: { ...REWARDS, rewardsAccuracies: "higher" },
+  },
+  kto: {
+    defaults: { type: "kto", beta: 0.1, desirableWeight: 1, undesirableWeight: 1 },
+    learningRate: COMPARING,
+    minRows: 2,
+    answered: "rows with the label true",
+    metrics: { ...REWARDS, kl: "lower" },
+  },
 };
 
-/** What a training logs of held-out rows besides the loss, and which way each is better. */
-export function metricsOf(objective: { type: ObjectiveType } | undefined): ObjectiveMetrics {
-  return OBJECTIVE_METRICS[objective?.type ?? "sft"];
+export const OBJECTIVE_TYPES = Object.keys(OBJECTIVES) as ObjectiveType[];
+
+/** Those of the objective that a training has; without one, those of `sft`. */
+export function rulesOf(
+  objective: { type: ObjectiveType } | undefined,
+): ObjectiveRules<ObjectiveConfig> {
+  return OBJECTIVES[objective?.type ?? "sft"];
+}
+
+/** Why a batch is too small for an objective; undefined for one that is not. @param workers that share it */
+export function problemOfBatch(
+  objective: { type: ObjectiveType } | undefined,
+  batchSize: number,
+  workers = 1,
+): string | undefined {
+  const { minRows = 1 } = rulesOf(objective);
+  if (batchSize >= minRows * workers) return undefined;
+  const batch = workers === 1 ? "a batch" : "a worker's batch";
+  return `"batchSize" must be at least ${minRows * workers}, because the objective "${objective?.type}" compares the answers of ${batch} with each other.`;
 }

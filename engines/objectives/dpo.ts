@@ -1,4 +1,4 @@
-import { type DpoObjective, OBJECTIVE_METRICS } from "../../protocol/objective.ts";
+import type { DpoObjective } from "../../protocol/objective.ts";
 import { type Pair, PAIR_FORM } from "../dataset/pair.ts";
 import type { Example } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
@@ -29,7 +29,6 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     isAvoided: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,
     needsReference: true,
-    metrics: OBJECTIVE_METRICS.dpo,
     score(pairs, batch) {
       const chosen = pairs.map((pair) => beta * logRatio(pair, CHOSEN));
       const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));

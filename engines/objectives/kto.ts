@@ -1,4 +1,4 @@
-import { type KtoObjective, OBJECTIVE_METRICS } from "../../protocol/objective.ts";
+import type { KtoObjective } from "../../protocol/objective.ts";
 import { type Judged, JUDGED_FORM } from "../dataset/judged.ts";
 import type { Example, Sequence } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
@@ -20,7 +20,6 @@ export function kto({ beta, desirableWeight, undesirableWeight }: KtoObjective):
     unitsOf: () => 1,
     needsReference: true,
     mismatches,
-    metrics: OBJECTIVE_METRICS.kto,
     score(answers, batch) {
       const kl = divergenceOf(batch);
       const judged = answers.map((answer) => {

@@ -35,8 +35,6 @@ export interface Objective<Row extends object = object> {
    * examples of a batch may come in several parts.
    */
   score: (examples: readonly ScoredExample[], batch: Batch) => Score;
-  /** The names of its metrics, and which way each is better. */
-  metrics: Readonly<Record<string, "higher" | "lower">>;
 }
 
 /** Questions of a batch with answers to others, from which nothing is learned. */

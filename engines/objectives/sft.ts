@@ -13,7 +13,6 @@ export const sft: Objective<Row> = {
     weights: batch.map(({ logProbs }) => logProbs.map((of) => new Float32Array(of.length).fill(1))),
     metrics: {},
   }),
-  metrics: {},
 };
 
 function learnedCount({ sequences }: Example): number {

@@ -1,4 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
+import { problemOfBatch } from "../../protocol/objective.ts";
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkUrls } from "../dataset/files.ts";
 import { prepareAnywhere } from "../python/prepare.ts";
@@ -19,12 +20,8 @@ export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
       `"batchSize" must be a multiple of ray's ${workers} workers, which share each batch, but is ${config.batchSize}.`,
     );
   }
-  if (config.objective?.type === "kto" && config.batchSize === workers) {
-    throw new KitError(
-      "CONFIG_INVALID",
-      `The objective "kto" compares the answers of a worker's batch with each other. Set "batchSize" to at least ${2 * workers}.`,
-    );
-  }
+  const problem = problemOfBatch(config.objective, config.batchSize, workers);
+  if (problem !== undefined) throw new KitError("CONFIG_INVALID", problem);
   const address = namedAddress(cluster);
   const settings = {
     name: "ray",

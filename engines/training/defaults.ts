@@ -1,4 +1,4 @@
-import type { AskedObjective } from "../../protocol/objective.ts";
+import { type AskedObjective, type ObjectiveConfig, rulesOf } from "../../protocol/objective.ts";
 import {
   type AskedConfig,
   type AskedLora,
@@ -18,12 +18,6 @@ import {
 
 const MODEL = "kit/nano";
 
-/** Those of TRL's `DPOConfig` and `KTOConfig`. */
-const DPO = { beta: 0.1, labelSmoothing: 0, sftWeight: 0 };
-const KTO = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1 };
-/** Of both, likewise; ten times that for an adapter. */
-const COMPARING = { whole: 1e-6, lora: 1e-5 };
-
 /**
  * The config with every default filled in; the same on every engine. Pure.
  * @param linear what `lora` adapts as `"all-linear"`; none on an engine without adapters
@@ -36,10 +30,10 @@ export function withDefaults(
   const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
   const steps = numTrainEpochs === undefined ? LENGTH_ARGUMENTS.maxSteps.default : undefined;
   const { maxSteps = steps } = asked;
-  const objective = objectiveOf(asked.objective);
+  const rules = rulesOf(asked.objective);
   const chosen = {
     ...defaultsOf(kindOf(model, lora)),
-    ...(objective && { learningRate: lora ? COMPARING.lora : COMPARING.whole }),
+    ...(rules.learningRate && { learningRate: rules.learningRate[lora ? "lora" : "whole"] }),
     ...givenArguments(asked),
   };
   const { evalDataset, evalSplit, evalSteps = chosen.saveSteps } = asked;
@@ -54,21 +48,16 @@ export function withDefaults(
     evalSplit,
     evalSteps,
     lora: lora && loraWithDefaults(lora, linear),
-    objective,
+    objective: asked.objective && objectiveWithDefaults(asked.objective),
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
 }
 
-function objectiveOf(asked: AskedObjective | undefined): TrainConfig["objective"] {
-  switch (asked?.type) {
-    case "dpo":
-      return { ...DPO, ...given(asked) };
-    case "kto":
-      return { ...KTO, ...given(asked) };
-    default:
-      return undefined;
-  }
+/** `sft` is what a training without an objective learns. */
+function objectiveWithDefaults(asked: AskedObjective): TrainConfig["objective"] {
+  const objective = { ...rulesOf(asked).defaults, ...given(asked) } as ObjectiveConfig;
+  return objective.type === "sft" ? undefined : objective;
 }
 
 /** As those who fine-tune with PEFT mostly choose; docs/models.md has what they teach. */

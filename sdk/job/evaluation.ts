@@ -6,6 +6,7 @@ import { isLogged } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
+import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
 import { askRows, questionOf } from "../metrics/ask.ts";
@@ -72,13 +73,9 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   });
   const { rows, of, unasked, endOf } = found;
   if (rows.length === 0) {
-    const advice =
-      config.objective?.type === "kto"
-        ? "Hold out rows with the label true"
-        : "Hold out rows of {prompt, completion} or {messages}";
     throw new KitError(
       "DATASET_INVALID",
-      `"evaluate" finds no held-out row with an answer in words. ${advice}, or remove evaluate.`,
+      `"evaluate" finds no held-out row with an answer in words. Hold out ${rulesOf(config.objective).answered}, or remove evaluate.`,
     );
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;

@@ -3,7 +3,7 @@ import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS, isLogged } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
-import { metricsOf } from "../../protocol/objective.ts";
+import { problemOfBatch, rulesOf } from "../../protocol/objective.ts";
 import type { AskedConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
@@ -37,7 +37,7 @@ export function refuseContradictions(
     );
   }
   const metrics = evaluate?.metrics ?? {};
-  const logged = Object.keys(metricsOf(asked.objective));
+  const logged = Object.keys(rulesOf(asked.objective).metrics);
   const twice = logged.find((name) => mayHaveFigure(metrics, name));
   if (twice !== undefined) {
     throw invalid(`the objective has a metric "${twice}", too. Rename that of "evaluate".`);
@@ -72,11 +72,8 @@ export function refuseObjective(
       `the ${name} engine doesn't train the objective "${objective.type}". Leave out engine to train it with the embedded one, or remove objective.`,
     );
   }
-  if (objective.type === "kto" && batchSize === 1) {
-    throw invalid(
-      'the objective "kto" compares the answers of a batch with each other. Set "batchSize" to at least 2.',
-    );
-  }
+  const problem = batchSize && problemOfBatch(objective, batchSize);
+  if (problem) throw invalid(problem);
 }
 
 /** @throws KitError `OPTION_INVALID` unless every checkpoint has its figure */

@@ -1,9 +1,16 @@
 import * as v from "valibot";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { DpoObjective, KtoObjective, SftObjective } from "../../protocol/objective.ts";
+import {
+  type DpoObjective,
+  type KtoObjective,
+  type ObjectiveType,
+  type SftObjective,
+  OBJECTIVE_TYPES,
+} from "../../protocol/objective.ts";
 import { notNegative, oneOf, positive, shareBelow } from "../../protocol/valueSchemas.ts";
 
-const OBJECTIVE = '{ type: "sft" }, { type: "dpo" } or { type: "kto" }';
+const WRITTEN = OBJECTIVE_TYPES.map((type) => `{ type: "${type}" }`);
+const OBJECTIVE = `${WRITTEN.slice(0, -1).join(", ")} or ${WRITTEN.at(-1)}`;
 
 const objectives = {
   sft: v.strictObject(
@@ -22,14 +29,14 @@ const objectives = {
     desirableWeight: v.optional(positive()),
     undesirableWeight: v.optional(positive()),
   } satisfies Record<keyof KtoObjective, v.GenericSchema>),
-};
+} satisfies Record<ObjectiveType, v.GenericSchema>;
 
-const namedObjective = v.object({ type: oneOf("sft", "dpo", "kto") }, OBJECTIVE);
+const namedObjective = v.object({ type: oneOf(...OBJECTIVE_TYPES) }, OBJECTIVE);
 
 /** The schema of the type that an objective names; undefined without one. */
 export function objectiveSchemaOf(input: unknown) {
-  const { type } = isRecord(input) ? input : {};
-  return type === "sft" || type === "dpo" || type === "kto" ? objectives[type] : undefined;
+  const type = OBJECTIVE_TYPES.find((one) => isRecord(input) && input["type"] === one);
+  return type && objectives[type];
 }
 
 export const objective = v.lazy((input) => objectiveSchemaOf(input) ?? namedObjective);

@@ -13,6 +13,7 @@ import {
   type Metrics,
   FIGURE_NAME,
 } from "../../protocol/metric.ts";
+import { OBJECTIVE_TYPES } from "../../protocol/objective.ts";
 import { type LoraConfig, type ModelShape, BASE_TYPES } from "../../protocol/trainConfig.ts";
 import { PLAIN_OPTIONS } from "../../protocol/trainerOptions.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
@@ -188,7 +189,7 @@ const engine = v.looseObject(
   {
     ...{ name: line, prepare: method, check: method, train: method, load: method },
     resumeFiles: v.optional(v.array(line, "a list of names")),
-    objectives: v.optional(v.array(oneOf("dpo", "kto"), "a list of objectives")),
+    objectives: v.optional(v.array(oneOf(...OBJECTIVE_TYPES), "a list of objectives")),
   },
   ({ input }) => expectedEngine(input),
 );

@@ -167,7 +167,7 @@ describe("createTrainer's options", () => {
       'createTrainer: the mine engine doesn\'t train the objective "dpo". Leave out engine to train it with the embedded one, or remove objective.',
     );
     expect(problemWith({ engine, objective: { type: "kto" }, batchSize: 1 }).message).toBe(
-      'createTrainer: the objective "kto" compares the answers of a batch with each other. Set "batchSize" to at least 2.',
+      'createTrainer: "batchSize" must be at least 2, because the objective "kto" compares the answers of a batch with each other.',
     );
   });
 

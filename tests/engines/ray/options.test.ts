@@ -58,7 +58,9 @@ describe("the options of ray()", () => {
       /^"batchSize" must be a multiple of ray's 3 /,
     );
     const alone = { dataset, batchSize: 3, objective: { type: "kto" } } as const;
-    expect(() => engine.prepare(alone)).toThrow(/a worker's batch .* "batchSize" to at least 6\.$/);
+    expect(() => engine.prepare(alone)).toThrow(
+      /^"batchSize" must be at least 6, .* a worker's batch/,
+    );
     const { engine: settings } = engine.prepare({ dataset, batchSize: 6 });
     expect(settings).toEqual({
       ...{ name: "ray", address: "http://head:8265" },
