@@ -9,8 +9,8 @@ import {
   makeDirectory,
   refuseLink,
   writeFileAtomically,
+  OTHERS_READ,
 } from "../disk/file.ts";
-import { OTHERS_READ } from "../disk/modes.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { didYouMean } from "../protocol/didYouMean.ts";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";

@@ -1,8 +1,9 @@
-import { closeSync, readFileSync, readSync, readdirSync } from "node:fs";
+import { closeSync, readSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isRecord } from "../protocol/isRecord.ts";
 import { cannotRead, openIfThere, statsOf } from "./file.ts";
+import { readExisting } from "./json.ts";
 
 /** Lists the checksums of a checkpoint's other files. Every engine writes it. */
 export const CHECKSUMS_FILE = "checksums.json";
@@ -32,10 +33,9 @@ export function checksumOf(parts: Iterable<string | Uint8Array>): Checksum {
  */
 export function damagedFile(directory: string): string | undefined {
   const list = join(directory, CHECKSUMS_FILE);
-  const file = openIfThere(list);
-  if (file === undefined) return statsOf(list) && list;
-  const saved = parsed(file);
-  if (!saved || Object.keys(saved).length === 0) return list;
+  const saved = readExisting(list);
+  if (!saved) return statsOf(list) && list;
+  if (Object.keys(saved).length === 0) return list;
   const unlisted = readdirSync(directory).find((name) => LISTED.test(name) && !(name in saved));
   if (unlisted !== undefined) return join(directory, unlisted);
   return Object.entries(saved)
@@ -45,18 +45,6 @@ export function damagedFile(directory: string): string | undefined {
 
 /** Whose checksum no checkpoint lacks: what a training goes on from. Others may lie there, too. */
 const LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
-
-function parsed(file: number): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // Damaged itself.
-    return undefined;
-  } finally {
-    closeSync(file);
-  }
-}
 
 function isAsSaved(path: string, saved: unknown): boolean {
   const file = openIfThere(path);

@@ -6,6 +6,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -16,7 +17,15 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { KitError, messageOf } from "../protocol/error.ts";
-import { OTHERS_READ_FOLDER, OWNER_ONLY } from "./modes.ts";
+
+/** Permissions before the umask. Others may read some files, such as the bundle, but never write. */
+export const OWNER_ONLY = 0o600;
+export const OWNER_ONLY_FOLDER = 0o700;
+export const OTHERS_READ = 0o644;
+export const OTHERS_READ_FOLDER = 0o755;
+
+/** The byte that ends a line. */
+export const NEWLINE = 0x0a;
 
 /** Opens a path for reading. Follows no link, and doesn't wait at a pipe. */
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -184,4 +193,20 @@ export function keepOthersFromWriting(path: string): void {
   } catch {
     // Another user's, or a disk without permissions.
   }
+}
+
+/** Has the disk keep what was written to a file, even if power is lost. */
+export function syncFile(path: string): void {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Has the disk keep the names in a folder. */
+export function syncFolder(path: string): void {
+  // Windows opens no folder, and keeps its names without.
+  if (process.platform !== "win32") syncFile(path);
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
-import { isRecord } from "../protocol/isRecord.ts";
-import { stampOf, readRegularFile } from "./file.ts";
+import { closeSync, readFileSync } from "node:fs";
+import { isRecord, parseRecord } from "../protocol/isRecord.ts";
+import { cannotRead, openIfThere, readRegularFile, stampOf } from "./file.ts";
 
 /** A file's JSON, and its stamp from before it was read. */
 export interface StampedJson {
@@ -29,6 +29,22 @@ export function readJson(path: string, most?: number): unknown {
 export function readRecord(path: string): Record<string, unknown> | undefined {
   const value = readJson(path);
   return isRecord(value) ? value : undefined;
+}
+
+/**
+ * The JSON object that a file holds, empty when it holds none; undefined for a missing file.
+ * @throws KitError `CANNOT_READ`
+ */
+export function readExisting(path: string): Record<string, unknown> | undefined {
+  const file = openIfThere(path);
+  if (file === undefined) return undefined;
+  try {
+    return parseRecord(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw cannotRead(path, error);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function parseJson(text: string): unknown {

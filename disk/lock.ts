@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { stampAt, statsOf, writeFileAtomically } from "./file.ts";
+import { stampAt, statsOf, writeFileAtomically, OWNER_ONLY_FOLDER } from "./file.ts";
 import { readRecord } from "./json.ts";
 import { type LeaseRecord, watchLease } from "./lease.ts";
-import { OWNER_ONLY_FOLDER } from "./modes.ts";
 import { describeOwner } from "./owner.ts";
 
 /**

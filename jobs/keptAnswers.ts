@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory, refuseLink } from "../disk/file.ts";
-import { OWNER_ONLY } from "../disk/modes.ts";
+import { makeDirectory, refuseLink, OWNER_ONLY } from "../disk/file.ts";
 import { unwritable } from "../protocol/cannotWrite.ts";
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
+import { parseRecord } from "../protocol/isRecord.ts";
 import { stringifyJson } from "../protocol/json.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 
@@ -125,12 +125,7 @@ function linesOf(path: string): string[] {
 }
 
 function answerIn(line: string): [string, Kept][] {
-  try {
-    const kept = JSON.parse(line) as Partial<Kept>;
-    const { key, text, tokens } = kept;
-    const isWhole = typeof key === "string" && typeof text === "string" && tokens !== undefined;
-    return isWhole ? [[key, kept as Kept]] : [];
-  } catch {
-    return [];
-  }
+  const { key, text, tokens, ...kept } = parseRecord(line);
+  const isWhole = typeof key === "string" && typeof text === "string" && tokens !== undefined;
+  return isWhole ? [[key, { ...kept, key, text, tokens } as Kept]] : [];
 }

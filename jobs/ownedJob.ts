@@ -1,16 +1,14 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "../disk/file.ts";
+import { makeDirectory, OTHERS_READ_FOLDER, syncFile, syncFolder } from "../disk/file.ts";
 import { type Lease, holdLease } from "../disk/lease.ts";
-import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
-import { syncFile, syncFolder } from "../disk/sync.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { watchCancelRequest } from "./cancelRequest.ts";
-import { createJobId, isJobId } from "./id.ts";
+import { createJobId, readJobIds } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type LogWriter, openLog } from "./log/write.ts";
 import type { JobLease } from "./ownerWatch.ts";
@@ -62,17 +60,19 @@ export function createOwnedJob(
   { remote = false, newId = createJobId }: CreateOptions = {},
 ): OwnedJob {
   const root = jobsPath(project);
-  const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
+  let made: ReturnType<typeof makeFolder> | undefined;
   let owned: OwnedJob | undefined;
   try {
+    made = makeFolder(root, newId);
+    const { id, directory, createdAt } = made;
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
     // Last, because this file makes the job visible to readers.
     writeJobFile(directory, { id, name, createdAt, config, ...(remote && { elsewhere: true }) });
     return owned;
   } catch (error) {
     owned?.close();
-    remove(directory);
-    throw cannotCreate(root, error);
+    if (made) remove(made.directory);
+    throw isKitError(error) ? error : cannotWrite(`create a job in ${root}`, error);
   }
 }
 
@@ -133,7 +133,7 @@ function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
   for (let left = MOST_IDS; ; left--) {
     const now = new Date();
-    const id = newId(now, newestId(root));
+    const id = newId(now, readJobIds(root)[0]);
     const directory = join(root, id);
     try {
       // Others may read the folder, but not write in it.
@@ -142,27 +142,6 @@ function makeFolder(root: string, newId: typeof createJobId) {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST" || left === 1) throw error;
     }
-  }
-}
-
-function orCannotCreate<T>(root: string, create: () => T): T {
-  try {
-    return create();
-  } catch (error) {
-    throw cannotCreate(root, error);
-  }
-}
-
-function cannotCreate(root: string, error: unknown): KitError {
-  return isKitError(error) ? error : cannotWrite(`create a job in ${root}`, error);
-}
-
-function newestId(root: string): string | undefined {
-  try {
-    return readdirSync(root).filter(isJobId).sort().at(-1);
-  } catch {
-    // This is the first job, or the folder can't be read, which fails the creation next.
-    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
-import { closeSync, existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CHECKSUMS_FILE, damagedFile } from "../disk/checksums.ts";
-import { openIfThere } from "../disk/file.ts";
+import { readExisting } from "../disk/json.ts";
 import { KitError } from "../protocol/error.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 
@@ -14,7 +14,8 @@ const STATE_FILE = "trainer_state.json";
  * @throws KitError `CHECKPOINT_INVALID`, `CANNOT_READ`
  */
 export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step: number }): void {
-  const state = readState(join(checkpoint, STATE_FILE));
+  // Without one that can be read, the engine decides what that means.
+  const state = readExisting(join(checkpoint, STATE_FILE)) ?? {};
   const list = join(checkpoint, CHECKSUMS_FILE);
   const isListLost = hasChecksums(state) && !existsSync(list);
   const damaged = isListLost ? list : damagedFile(checkpoint);
@@ -37,19 +38,4 @@ function hasChecksums({ stateful_callbacks: callbacks }: Record<string, unknown>
   const own = isRecord(callbacks) ? callbacks["Kit"] : undefined;
   const attributes = isRecord(own) ? own["attributes"] : undefined;
   return isRecord(attributes) && attributes["checksums"] === true;
-}
-
-/** Empty if unreadable: the engine decides what that means. */
-function readState(path: string): Record<string, unknown> {
-  const file = openIfThere(path);
-  if (file === undefined) return {};
-  try {
-    const state: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isRecord(state) ? state : {};
-  } catch {
-    // Not JSON.
-    return {};
-  } finally {
-    closeSync(file);
-  }
 }

@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { signalGroup } from "../disk/processGroup.ts";
+import { signalGroup } from "../disk/owner.ts";
 import {
   DEFAULT_ENTRY,
   LOAD_LIMIT_MS,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
-import { signalGroup } from "../../disk/processGroup.ts";
+import { signalGroup } from "../../disk/owner.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";

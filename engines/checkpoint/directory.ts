@@ -11,9 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
-import { makeDirectory } from "../../disk/file.ts";
-import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
-import { syncFolder } from "../../disk/sync.ts";
+import { makeDirectory, OTHERS_READ, OTHERS_READ_FOLDER, syncFolder } from "../../disk/file.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";

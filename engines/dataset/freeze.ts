@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { OWNER_ONLY } from "../../disk/modes.ts";
+import { OWNER_ONLY } from "../../disk/file.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";

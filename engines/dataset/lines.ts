@@ -1,4 +1,4 @@
-import { NEWLINE } from "../../disk/newline.ts";
+import { NEWLINE } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import { openText } from "./textFile.ts";

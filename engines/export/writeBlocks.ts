@@ -1,6 +1,6 @@
 import { closeSync, fsync, openSync } from "node:fs";
 import { promisify } from "node:util";
-import { OTHERS_READ } from "../../disk/modes.ts";
+import { OTHERS_READ } from "../../disk/file.ts";
 import { writeWhole } from "../modelFiles/plainFile.ts";
 
 /**

@@ -1,9 +1,8 @@
 import { constants, existsSync, renameSync, statSync } from "node:fs";
 import { open, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { makeDirectory } from "../../disk/file.ts";
+import { makeDirectory, syncFolder } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
-import { syncFolder } from "../../disk/sync.ts";
 import { fetchFolder } from "../../protocol/artifactPath.ts";
 import type { FetchOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";

@@ -1,8 +1,6 @@
 import { dirname } from "node:path";
-import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
+import { makeDirectory, writeFileAtomically, OTHERS_READ, syncFolder } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
-import { OTHERS_READ } from "../../disk/modes.ts";
-import { syncFolder } from "../../disk/sync.ts";
 import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { isPlainFile, makeDirectory } from "../../disk/file.ts";
-import { OTHERS_READ } from "../../disk/modes.ts";
+import { isPlainFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Stored } from "./messages.ts";
 

@@ -1,4 +1,4 @@
-import { NEWLINE } from "../../disk/newline.ts";
+import { NEWLINE } from "../../disk/file.ts";
 import { parseRecord } from "../../protocol/isRecord.ts";
 
 /** A record's maximum size: one write, one read. */

@@ -1,6 +1,5 @@
 import { closeSync, readSync } from "node:fs";
-import { cannotRead, openIfThere, readRegularFile, stampOf } from "../../disk/file.ts";
-import { NEWLINE } from "../../disk/newline.ts";
+import { cannotRead, openIfThere, readRegularFile, stampOf, NEWLINE } from "../../disk/file.ts";
 import { logPath } from "../paths.ts";
 import {
   type LogRecord,

@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
-import { APPEND_ITSELF, openPlain } from "../../disk/file.ts";
-import { NEWLINE } from "../../disk/newline.ts";
+import { APPEND_ITSELF, openPlain, NEWLINE } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import { type LogRecord, MAX_RECORD_BYTES } from "./lines.ts";

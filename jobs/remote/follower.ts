@@ -1,12 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { signalGroup } from "../../disk/processGroup.ts";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { signalGroup } from "../../disk/owner.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { formatCount } from "../../protocol/format.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
-import { createRecorder } from "./recorder.ts";
 
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
+
+/** How much output from before `begin` is kept. */
+const MAX_EARLY_BYTES = 1_048_576;
 
 /** Another process was first. */
 const TAKEN: (ErrorCode | undefined)[] = ["JOB_TAKEN", "JOB_ENDED"];
@@ -74,4 +78,57 @@ export function startFollower(options: FollowerOptions): Follower {
       clearTimeout(timer);
     },
   };
+}
+
+/** Appends a program's output to a file, once `begin` is called. Until then it holds the end of it. */
+function createRecorder(path: string) {
+  let early: Buffer[] | undefined = [];
+  let held = 0;
+  let dropped = 0;
+  let file: number | undefined;
+
+  function write(bytes: Buffer): void {
+    if (file !== undefined) add(file, bytes);
+    if (!early) return;
+    early.push(bytes);
+    held += bytes.length;
+    while (held > MAX_EARLY_BYTES) {
+      const { length } = early.shift()!;
+      held -= length;
+      dropped += length;
+    }
+  }
+
+  return {
+    write,
+    begin(): void {
+      const before = early;
+      if (!before) return;
+      early = undefined;
+      try {
+        // Opened once: the output of a later run takes this path by a rename.
+        file = openSync(path, "a");
+      } catch {
+        // A folder that somebody has deleted: the job is followed all the same.
+        return;
+      }
+      if (dropped > 0) {
+        const left = `${formatCount(dropped / 1e6)} MB`;
+        add(file, Buffer.from(`kit: left out the first ${left} that kit attach printed\n`));
+      }
+      for (const bytes of before) add(file, bytes);
+    },
+    close(): void {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+    },
+  };
+}
+
+function add(file: number, bytes: Buffer): void {
+  try {
+    writeSync(file, bytes);
+  } catch {
+    // A full disk, say.
+  }
 }

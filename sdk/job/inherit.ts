@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
-import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import { copyArtifact } from "../../jobs/copyArtifact.ts";
+import { checkpointSteps, copyArtifact } from "../../jobs/artifactFiles.ts";
 import { type MeasuringEvent, readEvaluations } from "../../jobs/figures.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";

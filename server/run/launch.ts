@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory } from "../../disk/file.ts";
+import { makeDirectory, OWNER_ONLY } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
-import { OWNER_ONLY } from "../../disk/modes.ts";
-import { signalGroup } from "../../disk/processGroup.ts";
+import { signalGroup } from "../../disk/owner.ts";
 import { recordRun, runDirectory } from "../../jobs/runLease.ts";
 import { KitError } from "../../protocol/error.ts";
 import { newOutputPath, outputPath } from "./output.ts";

@@ -6,8 +6,9 @@ import {
   pidNotReused,
   ownerState,
   processExists,
+  isGroupGone,
+  signalGroup,
 } from "../../disk/owner.ts";
-import { isGroupGone, signalGroup } from "../../disk/processGroup.ts";
 import type { OwnerSight } from "../../jobs/ownerWatch.ts";
 import { environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
 import { inColour } from "./colour.ts";

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { readRecord } from "../../disk/json.ts";
 import type { Owner } from "../../disk/owner.ts";
-import { signalGroup } from "../../disk/processGroup.ts";
+import { signalGroup } from "../../disk/owner.ts";
 import { runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { NEWLINE } from "../../../disk/newline.ts";
+import { NEWLINE } from "../../../disk/file.ts";
 import type { KitError } from "../../../protocol/error.ts";
 import { openText } from "../textFile.ts";
 import { invalid } from "./tableRow.ts";
