@@ -1,13 +1,18 @@
 import { createRandom } from "../engines/dataset/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import * as checkFolder from "../engines/training/checkFolder.ts";
+import * as divergence from "../engines/training/diverged.ts";
 import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
 import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
+import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
-export { makeCheckFolder, removeCheckFolder } from "../engines/training/checkFolder.ts";
-export { diverged } from "../engines/training/diverged.ts";
+/** Types are spelled out where a function is handed on, because the package's types hold nothing of an engine. */
+export const makeCheckFolder: () => string = checkFolder.makeCheckFolder;
+export const removeCheckFolder: (directory: string) => void = checkFolder.removeCheckFolder;
+export const diverged: (how: string, peak: number) => KitError = divergence.diverged;
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
