@@ -77,6 +77,11 @@ const ROOMS = [
     ],
     message: "The driver of a job may not import what users call.",
   },
+  {
+    target: "./sdk/{models,metrics,validation}/**",
+    from: "./sdk/job",
+    message: "A model answers without the driver of a job.",
+  },
   ...oneWay("./engines", SHARED_ROOMS),
   ...oneWay("./engines/embedded", TO_TRAINING),
   {

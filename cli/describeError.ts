@@ -3,8 +3,8 @@ import { didYouMean } from "../protocol/didYouMean.ts";
 import { isKitError } from "../protocol/error.ts";
 import * as engines from "../sdk/engines.ts";
 import * as kit from "../sdk/index.ts";
-import { asError, withPlace } from "../sdk/job/callerError.ts";
 import * as metrics from "../sdk/metrics.ts";
+import { asError, withPlace } from "../sdk/projectCode.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 

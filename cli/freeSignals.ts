@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { sourcePlace } from "../sdk/job/callerError.ts";
+import { sourcePlace } from "../sdk/projectCode.ts";
 import { endingSignals } from "./hangup.ts";
 import { printError } from "./print.ts";
 

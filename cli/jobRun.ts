@@ -6,7 +6,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
-import { sourcePlace } from "../sdk/job/callerError.ts";
+import { sourcePlace } from "../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";
 import { onUncaught } from "./describeError.ts";

@@ -30,15 +30,11 @@ export function readEvaluations(root: string, id: string, upTo: number): Measuri
   for (const figure of readFigures(root, id, upTo, haveSameHeldOut)) {
     const { event, data } = figure;
     if (event === "training.log" && typeof data.evalLoss !== "number") continue;
+    const key = `${event} ${data.step}`;
     // A job that goes on from another records what is known of the start again.
-    if (!known.has(keyOf(figure))) known.set(keyOf(figure), figure);
+    if (!known.has(key)) known.set(key, figure);
   }
   return [...known.values()];
-}
-
-/** Of equal keys, one says what the other does. */
-export function keyOf({ event, data }: MeasuringEvent): string {
-  return `${event} ${data.step}`;
 }
 
 /** @param isKept whether what the job before measured is this job's, too */

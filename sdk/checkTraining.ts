@@ -4,8 +4,7 @@ import { messageOf } from "../protocol/error.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
 import { freezeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
-import { resolveConfig } from "./job/config.ts";
-import { placedError } from "./job/placedError.ts";
+import { placedError, resolveConfig } from "./job/config.ts";
 import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 

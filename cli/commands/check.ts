@@ -10,8 +10,8 @@ import type {
   TrainingCheck,
 } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
-import { asError, sourcePlace } from "../../sdk/job/callerError.ts";
 import type { TrainingTime } from "../../sdk/job/trainingTime.ts";
+import { asError, sourcePlace } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";

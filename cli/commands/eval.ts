@@ -1,7 +1,7 @@
 import { endedTooEarly } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { lowerIsBetter } from "../../sdk/job/evaluation.ts";
+import { lowerIsBetter } from "../../sdk/job/measure.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
 import { configOf } from "../../sdk/models/open.ts";
 import { type ModelReference, BASE, baseOf, findReference } from "../../sdk/models/reference.ts";

@@ -7,16 +7,14 @@ import { EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig } from "../engine.ts";
 import type { CheckedOptions } from "../options.ts";
-import { asError } from "./callerError.ts";
-import { resolveConfig } from "./config.ts";
-import type { JobResult } from "./jobResult.ts";
+import { asError } from "../projectCode.ts";
+import { placedError, resolveConfig } from "./config.ts";
+import type { JobResult } from "./end.ts";
 import type { JobHandle, Observer } from "./observer.ts";
-import { placedError } from "./placedError.ts";
 import { planResume } from "./resume.ts";
-import { runEngine } from "./runEngine.ts";
+import type { RunJobOptions } from "./run.ts";
+import { runEngine, trainFrom } from "./runEngine.ts";
 import { runJob } from "./runJob.ts";
-import type { RunJobOptions } from "./runJobOptions.ts";
-import { trainFrom } from "./trainFrom.ts";
 
 /** A job that has begun. The project is the current directory. */
 export interface StartedJob {
@@ -120,7 +118,7 @@ function run(
   if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
   const { engine, callbacks, metrics } = checked;
   const ended = runJob({
-    ...{ job: owned, config, engine, callbacks, metrics, leave, failure, observer },
+    ...{ owned, config, engine, callbacks, metrics, leave, failure, observer },
     ...{ ...how, cancel: AbortSignal.any([cancel, owned.cancelled]) },
   });
   return { created, ended };

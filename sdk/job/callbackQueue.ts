@@ -2,8 +2,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import { asError, withPlace } from "./callerError.ts";
-import { untilIdle } from "./untilIdle.ts";
+import { asError, untilIdle, withPlace } from "../projectCode.ts";
 
 /** Calls of `onLog` that may wait. */
 const MOST_LOGS = 1_000;

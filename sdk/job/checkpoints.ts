@@ -2,9 +2,8 @@ import { join } from "node:path";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import type { Artifact } from "../../protocol/event.ts";
 import type { Infer } from "../callbacks.ts";
-import { closeModel } from "../models/engineModel.ts";
-import { guardModel } from "../models/engineModel.ts";
-import { firstSignal } from "./firstSignal.ts";
+import { firstSignal } from "../firstSignal.ts";
+import { closeModel, guardModel } from "../models/engineModel.ts";
 
 /** Answers from a job's checkpoints. Each is loaded on its first request. */
 export interface Checkpoints {

@@ -1,6 +1,11 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { DatasetConfig, DatasetPath } from "../../protocol/dataset.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import { type OnResume, PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 /** The config of a job: paths are made absolute against the project. */
@@ -21,4 +26,67 @@ function resolveDataset(dataset: DatasetConfig, project: string): DatasetConfig 
 function resolvePaths(path: DatasetPath, project: string): DatasetPath {
   const absolute = (one: string) => (isUrl(one) ? one : resolve(project, one));
   return typeof path === "string" ? absolute(path) : path.map(absolute);
+}
+
+/** An engine's error, with the rows' own places in its sentence. */
+export function placedError(error: unknown, inPlaces: (text: string) => string): unknown {
+  if (!isKitError(error)) return error;
+  const message = inPlaces(error.message);
+  return message === error.message ? error : new KitError(error.code, message, { cause: error });
+}
+
+const EFFECT: Record<keyof JobConfig, OnResume> = {
+  ...fieldOf(PLAIN_OPTIONS, "onResume"),
+  model: "impossible",
+  lora: "impossible",
+  engine: "other losses",
+  objective: "other losses",
+  // Their rows are compared, once they are read: the files may have moved with the project.
+  dataset: "none",
+  evalDataset: "none",
+  evaluate: "none",
+};
+
+/**
+ * The names of the options that have changed since a job, by their effect. Pure but for the paths
+ * of models.
+ * @param before as the Kit version that ran the job wrote it
+ */
+export function changedOptions(
+  before: Record<string, unknown>,
+  config: JobConfig,
+): { impossible: string[]; other: string[] } {
+  if (Object.keys(before).length === 0) return { impossible: [], other: [] };
+  const now = asWritten(config);
+  const changed = (Object.keys(EFFECT) as (keyof JobConfig)[]).filter(
+    (name) =>
+      !isDeepStrictEqual(before[name] ?? undefined, now[name]) &&
+      !(name === "model" && hasMoved(before, now)),
+  );
+  const isOther = nameOf(before["engine"]) !== config.engine.name;
+  const impossible = changed.filter(
+    (name) => EFFECT[name] === "impossible" || (name === "engine" && isOther),
+  );
+  const other = changed.filter(
+    (name) => EFFECT[name] === "other losses" && !impossible.includes(name),
+  );
+  return { impossible, other };
+}
+
+/** The config as `job.json` has it. */
+export function asWritten(config: JobConfig): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
+}
+
+/** Whether a checkpoint is not there any more, as after a move of its project: the engine compares models. */
+function hasMoved({ model: before }: Record<string, unknown>, now: Record<string, unknown>) {
+  return isPath(before) && isPath(now["model"]) && !existsSync(before);
+}
+
+function isPath(model: unknown): model is string {
+  return typeof model === "string" && isModelPath(model);
+}
+
+function nameOf(engine: unknown): unknown {
+  return isRecord(engine) ? engine["name"] : undefined;
 }

@@ -2,7 +2,7 @@ import type { MeasuringEvent } from "../../jobs/figures.ts";
 import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { createCriterion } from "./criterion.ts";
+import { createCriterion } from "./measure.ts";
 
 /** Decides when a training no longer improves. Works for every engine, by aborting it. */
 export interface EarlyStopping {

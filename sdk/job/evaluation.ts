@@ -2,7 +2,6 @@ import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { Engine, EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import { isLogged } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
@@ -13,6 +12,7 @@ import { askRows, questionOf } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 import { withModel } from "../models/engineModel.ts";
+import { lowerIsBetter } from "./measure.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 
@@ -24,12 +24,10 @@ export interface Evaluation {
   progress: () => string;
   /** The model before the training. */
   ofStart: () => Promise<Evaluated>;
-  /** A checkpoint's folder, of a job that this one goes on from. */
-  ofFolder: (step: number, directory: string) => Promise<Evaluated>;
   /** A checkpoint in a folder. @param model answers from it */
   of: (step: number, directory: string, model: Answering) => Promise<Evaluated>;
-  /** A note if asking took much of the time; undefined otherwise. @param seconds of the whole training */
-  costNote: (seconds: number) => string | undefined;
+  /** A note if asking took much of the time since the evaluation was made; undefined otherwise. */
+  costNote: () => string | undefined;
 }
 
 type Answering = Pick<LoadedModel, "infer">;
@@ -56,17 +54,12 @@ const MUCH = 0.1;
 /** In seconds; shorter isn't worth a note. */
 const LONG = 1;
 
-/** The figures of a job's `evaluate` of which a lower one is better. */
-export function lowerIsBetter(config: JobConfig): string[] {
-  const { greaterIsBetter, metricForBestModel, objective } = config;
-  return greaterIsBetter || isLogged(metricForBestModel, objective) ? [] : [metricForBestModel];
-}
-
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
   const { project, config, evaluate, metrics, engine, signal, limitMs, onProgress, onNote } =
     options;
   const { baseType } = config.lora ?? {};
+  const beganAt = performance.now();
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
@@ -107,9 +100,6 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     };
   }
 
-  const ofFolder = (step: number, directory: string) =>
-    ask(step, identityOf(directory), () => engine.load(directory, { signal, onNote }));
-
   /** A training on other machines needs no Python here, and the model is not there yet. */
   async function loadStart(directory: string): Promise<EngineModel> {
     const options = { signal, onNote, ...(baseType && { quantize: baseType }) };
@@ -122,12 +112,14 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     }
   }
 
-  const ask = (step: number, identity: string, load: () => Promise<EngineModel>) =>
+  const askStart = (directory: string) =>
     withModel(
       engine.name,
-      load,
+      () => loadStart(directory),
       (model) =>
-        evaluated(step, identity, { infer: async (request) => (await model()).infer(request) }),
+        evaluated(0, identityOfStart(config, directory), {
+          infer: async (request) => (await model()).infer(request),
+        }),
       onNote,
     );
 
@@ -145,16 +137,14 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
         if (progress.text() !== "") onNote(`asked ${progress.text()}`);
       }, NOTE_MS).unref();
       try {
-        return await withStartingModel(config, { signal, onNote }, (directory) =>
-          ask(0, identityOfStart(config, directory), () => loadStart(directory)),
-        );
+        return await withStartingModel(config, { signal, onNote }, askStart);
       } finally {
         clearInterval(timer);
       }
     },
-    ofFolder,
     of: (step, directory, model) => evaluated(step, identityOf(directory), model),
-    costNote(all) {
+    costNote() {
+      const all = (performance.now() - beganAt) / 1000;
       if (seconds < LONG || seconds <= MUCH * all) return undefined;
       return `asking the model for held-out rows took ${formatDuration(seconds)}; to ask less, lower evaluate.rows or raise saveSteps`;
     },

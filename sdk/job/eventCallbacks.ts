@@ -1,16 +1,6 @@
 import type { EngineEvent, Measured } from "../../protocol/event.ts";
-import type { Job } from "../../protocol/job.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import type { Artifact } from "../models/artifact.ts";
-import type { Checkpoints } from "./checkpoints.ts";
-
-interface RunningJob {
-  job: Job;
-  callbacks: TrainerCallbacks;
-  checkpoints: Checkpoints;
-  /** Called when a callback is: what is kept until then. */
-  artifactsUpTo: (step: number) => Artifact[];
-}
+import { type Run, jobAs } from "./run.ts";
 
 interface Call {
   name: keyof TrainerCallbacks;
@@ -18,8 +8,9 @@ interface Call {
 }
 
 /** The callback that an engine's event calls. */
-export function callbackOf(event: EngineEvent, running: RunningJob): Call {
-  const { job, callbacks, checkpoints, artifactsUpTo } = running;
+export function callbackOf(event: EngineEvent, run: Run): Call {
+  const { callbacks, checkpoints, progress } = run;
+  const job = jobAs(run, "running");
   switch (event.event) {
     case "training.started":
       return { name: "onStarted", call: () => callbacks.onStarted?.({ job }) };
@@ -44,7 +35,9 @@ export function callbackOf(event: EngineEvent, running: RunningJob): Call {
       const call = async () => {
         const { step } = artifact;
         const { infer, close } = checkpoints.open(artifact);
-        await callbacks.onCheckpoint?.({ job, step, artifacts: artifactsUpTo(step), infer });
+        // Others may be removed until the call.
+        const artifacts = progress.saved.upTo(step);
+        await callbacks.onCheckpoint?.({ job, step, artifacts, infer });
         await close();
       };
       return { name: "onCheckpoint", call };

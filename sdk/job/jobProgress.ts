@@ -1,7 +1,6 @@
 import { dirname, join } from "node:path";
-import { isKept } from "../../jobs/artifactFiles.ts";
-import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import { type MeasuringEvent, keyOf, readLosses } from "../../jobs/figures.ts";
+import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
+import { type MeasuringEvent, readLosses } from "../../jobs/figures.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
@@ -16,9 +15,9 @@ import {
 import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { diverged } from "../engine.ts";
+import { bestStep, continueFrom, copyCheckpoint } from "./continueFrom.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
-import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
-import { createMissingFigure } from "./missingFigure.ts";
+import { createMissingFigure } from "./measure.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
 
 /** An event of a job that goes on. */
@@ -37,10 +36,8 @@ export interface JobProgress {
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
   onEvent: (event: RunningEvent) => boolean;
-  /** Evaluations of the job that this one continues; it may repeat some. */
+  /** Evaluations of the job that this one continues. */
   inherited: () => readonly MeasuringEvent[];
-  /** Takes what was measured before the start of a checkpoint that the earlier job saved. */
-  inherit: (evaluated: EventData["checkpoint.evaluated"]) => void;
   /**
    * Takes what an earlier process has recorded.
    * @returns as `onEvent`, of the last
@@ -66,10 +63,11 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   let step: number | undefined;
   let losses = NO_LOSSES;
   let inherited: readonly MeasuringEvent[] = [];
-  /** Of the earlier job's checkpoints, measured since. */
-  const measuredSince: MeasuringEvent[] = [];
+  let resumedAt = 0;
 
   function onEvent(event: RunningEvent): boolean {
+    // Counted with what is inherited.
+    if (event.event === EVALUATED && event.data.step < resumedAt) return false;
     // Asking a checkpoint takes longer than the steps that follow it.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     if (event.event === "training.log" && typeof event.data.loss === "number")
@@ -80,18 +78,14 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   }
 
   /** Counts what was evaluated before. */
-  function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
-    const { started, evaluations } = inherit(from, config, data, note);
-    step = from.step;
+  function inherit(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
+    const { started, evaluations } = continueFrom(from, config, data, note);
+    step = resumedAt = from.step;
     losses = [...readLosses(dirname(from.directory), from.jobId, from.step)].reduce(
       addLoss,
       NO_LOSSES,
     );
-    const known = new Set(evaluations.map(keyOf));
-    const since = measuredSince.filter(
-      (event) => event.data.step <= from.step && !known.has(keyOf(event)),
-    );
-    inherited = [...evaluations, ...since].toSorted((a, b) => a.data.step - b.data.step);
+    inherited = evaluations;
     for (const event of inherited) saved.onEvent(event);
     stopping.resume(inherited, data.maxSteps);
     return started;
@@ -116,7 +110,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function begin(event: EngineEvent, from: ResumePoint | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
-    const started = goOn(event.data, from, onNote);
+    const started = inherit(event.data, from, onNote);
     const best = config.loadBestModelAtEnd ? bestStep(from, config, inherited, onNote) : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
@@ -140,15 +134,9 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function replayed({ events, from }: JobHistory): boolean {
     let isOver = false;
-    // Recorded again for the log's readers, or asked before the start.
-    const isOfBefore = (event: RunningEvent) =>
-      from !== undefined && event.event === EVALUATED && event.data.step <= from.step;
-    for (const event of events) {
-      if (event.event === EVALUATED && isOfBefore(event)) measuredSince.push(event);
-    }
     for (const event of events) {
       if (event.event === "training.started" && from) {
-        goOn(event.data, from, () => {});
+        inherit(event.data, from, () => {});
         const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= from.step);
         for (const at of earlier) {
           keepEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
@@ -156,7 +144,6 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
       }
       // Pruned by saveTotalLimit.
       if (isGone(event)) continue;
-      if (isOfBefore(event)) continue;
       isOver = onEvent(event);
       if (event.event === "checkpoint.saved") saved.release(event.data.step);
     }
@@ -171,7 +158,6 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     step: () => step ?? startsAt(),
     saved,
     inherited: () => inherited,
-    inherit: (data) => void measuredSince.push({ event: EVALUATED, data }),
     stoppedAt: stopping.stoppedAt,
     divergence,
     begin,

@@ -2,7 +2,7 @@ import { readJobStart } from "../../jobs/jobStart.ts";
 import { type ResumePoint, findResumePoints, findResuming } from "../../jobs/resumePoint.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { changedOptions } from "./changedOptions.ts";
+import { changedOptions } from "./config.ts";
 
 /** The checkpoints that a new job can continue from. */
 export interface Resume {

@@ -1,13 +1,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { removeArtifact } from "../../jobs/artifactFiles.ts";
-import { checkpointSteps } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, removeArtifact } from "../../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { type Artifact, type ArtifactsOf, locateArtifact } from "../models/artifact.ts";
-import { bestMeasure, createCriterion } from "./criterion.ts";
+import { bestMeasure, createCriterion } from "./measure.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {

@@ -2,9 +2,7 @@ import { inspect } from "node:util";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Answered, Metric, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
-import { asError, withPlace } from "../job/callerError.ts";
-import { orAborted } from "../job/orAborted.ts";
-import { untilIdle } from "../job/untilIdle.ts";
+import { asError, orAborted, untilIdle, withPlace } from "../projectCode.ts";
 
 /** So that no sum and no difference of figures is infinite. */
 const LARGEST = 1e300;

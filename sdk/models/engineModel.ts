@@ -2,9 +2,8 @@ import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { asInferPiece, asInferResult } from "../../protocol/engineReport.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { atCaller } from "../job/callerError.ts";
-import { firstSignal } from "../job/firstSignal.ts";
-import { untilIdle } from "../job/untilIdle.ts";
+import { firstSignal } from "../firstSignal.ts";
+import { atCaller, untilIdle } from "../projectCode.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
 

@@ -5,7 +5,7 @@ import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts"
 import { KitError } from "../../protocol/error.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { createDefaultEngine } from "../engine.ts";
-import { atCaller } from "../job/callerError.ts";
+import { atCaller } from "../projectCode.ts";
 import { findArtifact, remoteOf } from "./artifact.ts";
 import { type GuardedModel, guardModel } from "./engineModel.ts";
 

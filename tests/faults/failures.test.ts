@@ -104,7 +104,7 @@ test("a callback that never returns fails its job, and the sentence names it", a
     const job = createJob(createProject(), "stuck");
     const failed: Error[] = [];
     const result = await runJob({
-      job,
+      owned: job,
       config: CONFIG,
       ...runOptions(engine),
       callbackLimitMs: 50,
@@ -185,7 +185,7 @@ test("onFailed hears of a failure that the log could not take", async () => {
   const { append, ...job } = createJob(createProject(), "unwritable");
   const failed: string[] = [];
   const { job: ended } = await runJob({
-    job: {
+    owned: {
       ...job,
       append(event) {
         if (event.event !== "training.started") throw new Error("no space left on device");

@@ -95,7 +95,7 @@ test("losses that are not numbers and steps that go back are logged and streamed
   }));
   const seen: number[] = [];
   const { job: ended } = await runJob({
-    job,
+    owned: job,
     config: CONFIG,
     callbacks: { onLog: ({ step, loss }) => void seen.push(step, loss) },
     ...runOptions({

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Artifact, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
-import { bestStep, copyCheckpoint } from "../../sdk/job/inherit.ts";
+import { bestStep, copyCheckpoint } from "../../sdk/job/continueFrom.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { CONFIG } from "../jobs.ts";
 import { createProject } from "../project.ts";

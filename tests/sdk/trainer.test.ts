@@ -166,7 +166,7 @@ it("a log that can no longer be written fails the job with where and why", async
   const { runJob } = await import("../../sdk/job/runJob.ts");
   const owned = createOwnedJob(project, "tiny", {} as never);
   const result = await runJob({
-    job: {
+    owned: {
       ...owned,
       append() {
         throw broken;

@@ -1,7 +1,10 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
-import { isKitError } from "../../protocol/error.ts";
+import { isKitError } from "../protocol/error.ts";
+
+/** How long the project's code may take. */
+const LIMIT_MS = 3_600_000;
 
 /** The thrown error, or one that describes a thrown value of another kind. */
 export function asError(thrown: unknown): Error {
@@ -49,4 +52,44 @@ export function sourcePlace(error: Error): string | undefined {
     if (isOwn) return `${local}:${row}:${column}`;
   }
   return undefined;
+}
+
+/** Settles as `work` does, or rejects as soon as the signal is aborted. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(asError(signal.reason));
+  });
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/**
+ * Settles as `work` does. Rejects when the event loop is empty, as then nothing can settle it any more, or
+ * after the limit.
+ * @param reason makes the error
+ * @param limitMs default: an hour
+ */
+export async function untilIdle<T>(
+  work: Promise<T>,
+  reason: () => Error,
+  limitMs = LIMIT_MS,
+): Promise<T> {
+  let giveUp = () => {};
+  const stuck = new Promise<never>((_, reject) => {
+    giveUp = () => reject(reason());
+  });
+  process.once("beforeExit", giveUp);
+  const timer = setTimeout(giveUp, limitMs).unref();
+  try {
+    return await Promise.race([work, stuck]);
+  } finally {
+    process.off("beforeExit", giveUp);
+    clearTimeout(timer);
+  }
 }

@@ -1,5 +1,6 @@
-import { heldOutFigure } from "../../protocol/evaluation.ts";
+import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
 import type { JobEvent } from "../../protocol/event.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 
 /** How good a step's model is, by the job's metric for its best checkpoint. */
@@ -33,4 +34,26 @@ export function bestMeasure(measures: readonly Measure[]): Measure | undefined {
   let best: Measure | undefined;
   for (const one of measures) if (!best || one.cost < best.cost) best = one;
   return best;
+}
+
+/** The figures of a job's `evaluate` of which a lower one is better. */
+export function lowerIsBetter(config: JobConfig): string[] {
+  const { greaterIsBetter, metricForBestModel, objective } = config;
+  return greaterIsBetter || isLogged(metricForBestModel, objective) ? [] : [metricForBestModel];
+}
+
+/** Says once that the held-out rows have no figure of the job's metric, so that no checkpoint is the best. */
+export function createMissingFigure(
+  { metricForBestModel: name, objective }: Pick<JobConfig, "metricForBestModel" | "objective">,
+  onNote: (text: string) => void,
+): (event: JobEvent) => void {
+  let isTold = !isLogged(name, objective);
+  return ({ event, data }) => {
+    if (isTold || event !== "training.log" || data.evalLoss === undefined) return;
+    if (heldOutFigure(data, name) !== undefined) return;
+    isTold = true;
+    onNote(
+      `warning: the held-out rows have no "${name}", which compares answers judged good with answers judged bad. Hold out both kinds, or choose another metricForBestModel`,
+    );
+  };
 }

@@ -7,17 +7,17 @@ import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { messageOf } from "../../protocol/error.ts";
-import { type Evaluation, bestOf } from "../../protocol/evaluation.ts";
-import type { Artifact, EventData } from "../../protocol/event.ts";
+import { type Evaluation, bestOf, isLogged } from "../../protocol/evaluation.ts";
+import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { asWritten } from "./changedOptions.ts";
-import { bestMeasure, createCriterion } from "./criterion.ts";
+import { asWritten } from "./config.ts";
+import { bestMeasure, createCriterion } from "./measure.ts";
 import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
-/** What a new job inherits from the job that it continues. */
-export interface TakenOver {
+/** What a new job inherits from the one that it continues. */
+export interface Inherited {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
   /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
@@ -28,12 +28,12 @@ export interface TakenOver {
  * Compares the rows of both jobs, and notes what differs.
  * @throws KitError `CANNOT_RESUME` if the training ends before the checkpoint's step
  */
-export function inherit(
+export function continueFrom(
   from: ResumePoint,
   config: JobConfig,
   begun: Started,
   note: (text: string) => void,
-): TakenOver {
+): Inherited {
   const { jobId, directory, step } = from;
   refusePast(from, begun.maxSteps);
   const before = readJobStart(directory);
@@ -50,6 +50,12 @@ export function inherit(
       `warning: the held-out rows changed since job ${jobId}; its evaluations do not count for the best`,
     );
   }
+  const isAsked = evaluations.some(({ event, data }) => event === EVALUATED && data.step === step);
+  if (evaluations.length > 0 && step < begun.maxSteps && !isAsked && isChosenByAsking(config)) {
+    note(
+      `warning: job ${jobId} had not asked its checkpoint of step ${step}, which does not count for the best`,
+    );
+  }
   if (step === begun.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; it only has to be completed`);
   }
@@ -58,6 +64,11 @@ export function inherit(
   );
   const started = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
   return { started, evaluations };
+}
+
+/** Whether the best checkpoint is the one with the best answers. */
+function isChosenByAsking({ loadBestModelAtEnd, metricForBestModel, objective }: JobConfig) {
+  return loadBestModelAtEnd && !isLogged(metricForBestModel, objective);
 }
 
 function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation[] {

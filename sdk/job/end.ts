@@ -1,0 +1,108 @@
+import { lostContact } from "../../jobs/remote/lostContact.ts";
+import { endedTooEarly } from "../../protocol/entry.ts";
+import { isOutOfReach } from "../../protocol/error.ts";
+import type { Job } from "../../protocol/job.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import { type Artifact, listed } from "../models/artifact.ts";
+import { asError, orAborted } from "../projectCode.ts";
+import { callLast } from "./callbackQueue.ts";
+import type { JobEvaluation } from "./jobEvaluation.ts";
+import { type Run, jobAs } from "./run.ts";
+import { orNotFollowed } from "./train.ts";
+
+/** How a job ended, or was left. `error`: it failed, or contact with it was lost. */
+export interface JobResult {
+  job: Job;
+  artifacts: Artifact[];
+  error?: Error;
+}
+
+/** A longer message is cut in the log, so that its record fits one write. */
+const MAX_ERROR = 8_000;
+
+/** Ends a job that has trained, once its callbacks are done. */
+export async function complete(
+  run: Run,
+  evaluation: JobEvaluation,
+  isStopped: boolean,
+): Promise<JobResult> {
+  const { progress, calls, callbacks, signal, leave, location, record, observer } = run;
+  const { saved } = progress;
+  const job = jobAs(run, "completed");
+  const divergence = progress.divergence();
+  if (!divergence) {
+    calls.add("onCompleted", () => callbacks.onCompleted?.({ job, artifacts: saved.result() }));
+  }
+  await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
+  if (divergence) throw divergence;
+  const artifacts = saved.result();
+  const cost = evaluation.costNote();
+  if (cost !== undefined) observer.onNote(cost);
+  const stoppedAt = isStopped ? progress.stoppedAt() : undefined;
+  record({ event: "training.completed", data: { ...listed(artifacts), stoppedAt } });
+  saved.dropResumeFiles();
+  return { job, artifacts };
+}
+
+/** Ends a job that was cancelled or failed, or leaves one where it runs. Never rejects. */
+export async function endEarly(run: Run, error: unknown): Promise<JobResult> {
+  const { calls, signal, leave, location } = run;
+  calls.stop();
+  const thrown = orNotFollowed(run, error);
+  const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
+  // If the remote cancel failed, the job is still running.
+  const isOurs = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
+  if (location && isLeft && !isOurs) return detach(run, location, thrown);
+  if (!isCancelled(run)) return fail(run, asError(signal.aborted ? signal.reason : thrown));
+  return cancelled(run).catch((failure: unknown) => fail(run, asError(failure)));
+}
+
+/** The last chance to write how the job ended, when the project's code ends the process. */
+export function endWithProcess(run: Run, code: number): void {
+  const { hasEnded, location, record, progress } = run;
+  // One that runs remotely goes on there.
+  if (hasEnded || location) return;
+  const error = endedTooEarly("job", code);
+  try {
+    if (isCancelled(run)) record({ event: "training.cancelled", data: { step: progress.step() } });
+    else record({ event: "training.failed", data: { error } });
+  } catch {
+    // Readers see that the owner is gone.
+  }
+}
+
+function isCancelled({ cancel, signal }: Run): boolean {
+  return cancel.aborted && signal.reason === cancel.reason;
+}
+
+/** The job has no end yet. */
+function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
+  const { owned, progress, observer } = run;
+  const left = { job: jobAs(run, "running"), artifacts: progress.saved.result() };
+  if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
+  if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };
+  observer.onLeft(where);
+  return left;
+}
+
+async function cancelled(run: Run): Promise<JobResult> {
+  const { progress, callbacks, record, callbackLimitMs } = run;
+  record({ event: "training.cancelled", data: { step: progress.step() } });
+  const job = jobAs(run, "cancelled");
+  await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
+  return { job, artifacts: progress.saved.result() };
+}
+
+async function fail(run: Run, error: Error): Promise<JobResult> {
+  const { progress, callbacks, record, callbackLimitMs } = run;
+  const message = error.message || `${error.name} without a message`;
+  try {
+    record({ event: "training.failed", data: { error: message.slice(0, MAX_ERROR) } });
+  } catch {
+    // The log cannot be written any more; wait() still rejects with the error.
+    run.hasEnded = true;
+  }
+  const job = jobAs(run, "failed");
+  await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
+  return { job, artifacts: progress.saved.result(), error };
+}

@@ -1,0 +1,113 @@
+import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import type { JobHistory } from "../../jobs/remote/attach.ts";
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import { isKitError } from "../../protocol/error.ts";
+import { type JobEvent, isFinalEvent } from "../../protocol/event.ts";
+import type { Job, JobStatus } from "../../protocol/job.ts";
+import type { Metrics } from "../../protocol/metric.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { TrainerCallbacks } from "../callbacks.ts";
+import { asError } from "../projectCode.ts";
+import { type CallbackQueue, createCallbackQueue } from "./callbackQueue.ts";
+import { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
+import { type JobProgress, createJobProgress } from "./jobProgress.ts";
+import type { Observer } from "./observer.ts";
+import type { TrainFromOptions } from "./runEngine.ts";
+
+export interface RunJobOptions {
+  owned: OwnedJob;
+  config: JobConfig;
+  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "remote">;
+  callbacks: TrainerCallbacks;
+  /** The project's own, if it has some. */
+  metrics?: Metrics | undefined;
+  /**
+   * Trains once it may, until the training is over.
+   * @returns whether it was `onEvent` that ended it
+   */
+  train: (options: JobTraining) => Promise<boolean>;
+  recorded?: JobHistory;
+  /** The step at which the job stands until its first event. Default 0. */
+  startsAt?: () => number;
+  /** Aborting cancels the job. */
+  cancel: AbortSignal;
+  /** Aborting fails the job with the reason, unless `cancel` came first. */
+  failure: AbortController;
+  /** Aborting lets a job that runs remotely go on there, with no end in its log. */
+  leave?: AbortSignal;
+  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onLeft">;
+  /** How long a callback may take. Default: an hour. */
+  callbackLimitMs?: number;
+}
+
+/** What a training is started with; `isOver` means that a recorded event has already ended it. */
+export interface JobTraining extends TrainFromOptions {
+  leave: AbortSignal;
+  isOver: boolean;
+  /**
+   * To be awaited before the training: asks the model that it starts from.
+   * @param config with the datasets as engines read them
+   */
+  beforeTraining: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
+}
+
+/** What the phases of one job share. */
+export interface Run extends Omit<RunJobOptions, "leave"> {
+  /** Aborted when the job is cancelled or fails. */
+  signal: AbortSignal;
+  /** Aborted when a job that runs remotely goes on there without this process. */
+  leave: AbortSignal;
+  /** To be aborted when nobody reaches where the job runs. */
+  stuck: AbortController;
+  /** To be aborted when an evaluation ends the training. */
+  over: AbortController;
+  calls: CallbackQueue;
+  checkpoints: Checkpoints;
+  progress: JobProgress;
+  /** Where the job runs, if that is not here. */
+  location: RemoteLocation | undefined;
+  /** Whether the log has the job's last event. */
+  hasEnded: boolean;
+  /** Writes the log, then tells observers. @throws KitError `CANNOT_WRITE` */
+  record: (event: JobEvent) => void;
+}
+
+export function createRun(options: RunJobOptions): Run {
+  const { owned, engine, callbacks, cancel, failure, observer, recorded } = options;
+  const { directory } = owned;
+  const { onNote } = observer;
+  const stuck = new AbortController();
+  const signal = AbortSignal.any([cancel, failure.signal]);
+  const leaving = options.leave ? [options.leave] : [];
+  const run: Run = {
+    ...{ ...options, signal, stuck, over: new AbortController() },
+    leave: AbortSignal.any([...leaving, owned.taken, stuck.signal]),
+    calls: createCallbackQueue({
+      ...{ onNote, limitMs: options.callbackLimitMs },
+      onError: (error) => failure.abort(asError(error)),
+      has: (name) => callbacks[name] !== undefined,
+    }),
+    checkpoints: createCheckpoints(engine, directory, { signal, onNote }),
+    progress: createJobProgress({ ...options, directory, onNote }),
+    location: recorded?.location,
+    hasEnded: false,
+    record(event) {
+      try {
+        owned.append(event);
+      } catch (error) {
+        if (isKitError(error)) throw error;
+        throw cannotWrite(`write the job's log in ${directory}`, error);
+      }
+      run.hasEnded ||= isFinalEvent(event);
+      observer.onEvent(event);
+    },
+  };
+  return run;
+}
+
+export function jobAs({ owned }: Run, status: JobStatus): Job {
+  return { ...owned.job, status };
+}

@@ -1,0 +1,74 @@
+import { orCannotFollow } from "../../jobs/remote/lostContact.ts";
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
+import { KitError, isOutOfReach } from "../../protocol/error.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import { asError } from "../projectCode.ts";
+import { callbackOf } from "./eventCallbacks.ts";
+import type { JobEvaluation } from "./jobEvaluation.ts";
+import type { Run } from "./run.ts";
+
+/**
+ * Trains until the engine is done, or an event ends the training.
+ * @returns whether an event did
+ */
+export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
+  const { config, engine, owned, signal, leave, over, recorded, progress, observer } = run;
+  const { saved } = progress;
+  const isStopped = await run.train({
+    ...{ config, directory: owned.directory, signal, leave, over: over.signal },
+    isOver: recorded ? progress.replay(recorded) : false,
+    beforeTraining: evaluation.prepare,
+    onEvent: (event, from) => handle(run, evaluation, event, from),
+    onError: (error) => giveUp(run, error),
+    onRemote: (location, from) => goRemote(run, location, from),
+    onNote: observer.onNote,
+  });
+  if (isStopped) saved.removeUnknown();
+  if (saved.result().length > 0) return isStopped;
+  throw new KitError(
+    "ENGINE_REPORT_INVALID",
+    `The engine ${engine.name} ended without a checkpoint. Update Kit and the engine to compatible versions.`,
+  );
+}
+
+/** @returns whether the training is over */
+function handle(
+  run: Run,
+  evaluation: JobEvaluation,
+  reported: EngineEvent,
+  from: ResumePoint | undefined,
+): boolean {
+  const { progress, record, calls } = run;
+  const event = progress.begin(reported, from);
+  // The log first: what a callback has seen is on disk.
+  record(event);
+  const isOver = progress.onEvent(event);
+  if (event.event === "training.started") evaluation.onStarted();
+  if (event.event === "checkpoint.saved") evaluation.onSaved(event.data);
+  const { name, call } = callbackOf(event, run);
+  calls.add(name, async () => {
+    await call();
+    if (event.event === "checkpoint.saved") progress.saved.release(event.data.step);
+  });
+  return isOver;
+}
+
+function giveUp(run: Run, error: unknown): void {
+  const thrown = orNotFollowed(run, error);
+  (isOutOfReach(thrown) ? run.stuck : run.failure).abort(asError(thrown));
+}
+
+/** An error of a job that runs remotely, as its followers know it. */
+export function orNotFollowed({ location, owned }: Run, error: unknown): unknown {
+  return location ? orCannotFollow(error, owned.directory) : error;
+}
+
+function goRemote(run: Run, location: RemoteLocation, from: ResumePoint | undefined): void {
+  run.owned.recordRemote({
+    ...location,
+    ...(from && { resumed: { jobId: from.jobId, step: from.step } }),
+  });
+  run.location = location;
+  run.observer.onRemote(location);
+}
