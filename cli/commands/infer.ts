@@ -3,8 +3,10 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { closeModel } from "../../sdk/models/engineModel.ts";
 import { engineOf, openModel } from "../../sdk/models/open.ts";
 import { findReference } from "../../sdk/models/reference.ts";
+import { orAborted } from "../../sdk/projectCode.ts";
 import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import {
   Option,
@@ -122,12 +124,18 @@ export const command = createCommand("infer")
       // An engine of the project's answers one after another.
       return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
     };
-    const loading = openModel(project, reference, {
-      ...{ engine, ...(signal && { signal }), ...(quantize && { quantize }) },
-    });
+    // No question fails while it waits for a line.
+    const end = signal || new AbortController().signal;
     try {
-      process.exitCode = await useModel(loading, ask, signal);
+      const given = { engine, signal: end, ...(quantize && { quantize }) };
+      const model = await openModel(project, reference, given);
+      try {
+        process.exitCode = await orAborted(ask(model), end);
+      } finally {
+        await closeModel(model, `of ${named}`, onNote);
+      }
     } catch (error) {
+      if (end.aborted) exitCancelled();
       process.exitCode = reportError(error);
     }
     // The project's code, if it ran, may have left something open.
@@ -144,29 +152,6 @@ function createCutNote(limit: AnswerLimit | undefined): (result: InferResult) =>
     const after = [`${limit.tokens} tokens`, ...(limit.reason ? [limit.reason] : [])].join(", ");
     printError(`an answer was cut after ${after}; for more, raise --max-tokens`);
   };
-}
-
-/** @returns what `ask` does, once the model is closed */
-async function useModel(
-  loading: Promise<LoadedModel>,
-  ask: (model: LoadedModel) => Promise<number>,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  try {
-    const model = await loading;
-    // No question fails while it waits for a line.
-    signal?.addEventListener("abort", () => void model.close().finally(exitCancelled));
-    let code: number;
-    try {
-      code = await ask(model);
-    } finally {
-      await model.close();
-    }
-    if (!signal?.aborted) return code;
-  } catch (error) {
-    if (!signal?.aborted) throw error;
-  }
-  return exitCancelled();
 }
 
 function show(text: string): void {

@@ -1,6 +1,5 @@
 import { openAnswers } from "../../jobs/keptAnswers.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered, HeldOutQuestions } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -27,12 +26,11 @@ export function askModel(
 ): Promise<Answered[]> {
   const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
   const { onNote } = project;
-  return useModel(project, model, signal, async (load, identity) => {
+  return useModel(project, model, signal, async (asked, identity) => {
     const kept = openAnswers(project.directory, identity, (text) => onNote(`warning: ${text}`));
     const progress = createProgress(model.name, rows.length, onNote);
-    const infer = async (request: InferRequest) => (await load()).infer(request);
     try {
-      return await askRows({ infer }, rows, {
+      return await askRows(asked, rows, {
         ...{ maxTokens, temperature, seed: config.seed, endOf, signal, kept },
         onAnswer: progress.show,
         onNote: (text) => onNote(`warning: ${model.name}: ${text}`),

@@ -8,12 +8,11 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig } from "../engine.ts";
 import type { CheckedOptions } from "../options.ts";
 import { asError } from "../projectCode.ts";
-import { placedError, resolveConfig } from "./config.ts";
+import { resolveConfig } from "./config.ts";
 import type { JobResult } from "./end.ts";
 import type { JobHandle, Observer } from "./observer.ts";
 import { planResume } from "./resume.ts";
 import type { RunJobOptions } from "./run.ts";
-import { runEngine, trainFrom } from "./runEngine.ts";
 import { runJob } from "./runJob.ts";
 
 /** A job that has begun. The project is the current directory. */
@@ -47,25 +46,19 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
     });
   return run(beginning, owned, config, {
     startsAt: resuming?.step,
-    async train(options) {
+    async prepare({ signal, leave }) {
       // Other machines have a queue of their own.
       if (engine.remote) owned.claimTurn(true);
-      else await waitHere(options.signal);
+      else await waitHere(signal);
       removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
-      const { config: ready, inPlaces } = await freezeDatasets(config, {
+      const frozen = await freezeDatasets(config, {
         ...{ code: checked.code, directory: owned.directory },
         from: point && { ...readJobStart(point.directory), directory: point.directory },
-        ...{ onNote: observer.onNote, signal: AbortSignal.any([options.signal, options.leave]) },
+        ...{ onNote: observer.onNote, signal: AbortSignal.any([signal, leave]) },
       });
-      const onNote = (text: string) => options.onNote(inPlaces(text));
-      try {
-        await options.beforeTraining(ready, point);
-        return await trainFrom(points, engine, { ...options, onNote, config: ready });
-      } catch (error) {
-        throw placedError(error, inPlaces);
-      }
+      return { engine, points, ...frozen };
     },
   });
 }
@@ -83,14 +76,13 @@ export async function attachJob(beginning: Beginning, id: string): Promise<Start
   return run(beginning, owned, config, {
     recorded,
     startsAt: from && (() => from.step),
-    async train({ onEvent, onRemote: _, ...options }) {
-      await options.beforeTraining(await frozenConfig(config, owned.directory), from);
-      const engine: Parameters<typeof runEngine>[0] = {
+    prepare: async () => ({
+      engine: {
         name: checked.engine.name,
-        train: (asked) => remote.follow({ ...asked, location, seen }),
-      };
-      return runEngine(engine, { ...options, onEvent: (event) => onEvent(event, from) });
-    },
+        train: ({ onRemote: _, ...asked }) => remote.follow({ ...asked, location, seen }),
+      },
+      ...{ config: await frozenConfig(config, owned.directory), points: [] },
+    }),
   });
 }
 
@@ -108,7 +100,7 @@ function run(
   { checked, observer, cancel, leave }: Beginning,
   owned: OwnedJob,
   config: JobConfig,
-  how: Pick<RunJobOptions, "train" | "recorded" | "startsAt">,
+  how: Pick<RunJobOptions, "prepare" | "recorded" | "startsAt">,
 ): StartedJob {
   const failure = new AbortController();
   const { job, directory } = owned;

@@ -1,8 +1,9 @@
+import { resolve } from "node:path";
 import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
-import type { Engine, EngineModel, LoadedModel } from "../../protocol/engine.ts";
+import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import type { EventData } from "../../protocol/event.ts";
+import { type EventData, EVALUATING } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import { rulesOf } from "../../protocol/objective.ts";
@@ -11,8 +12,9 @@ import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../eng
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
-import { withModel } from "../models/engineModel.ts";
+import { lazyModel } from "../models/engineModel.ts";
 import { lowerIsBetter } from "./measure.ts";
+import type { Run } from "./run.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 
@@ -30,22 +32,7 @@ export interface Evaluation {
   costNote: () => string | undefined;
 }
 
-type Answering = Pick<LoadedModel, "infer">;
-
-interface EvaluationOptions {
-  /** The project's, where answers are kept for `kit eval`. */
-  project: string;
-  /** With the datasets as engines read them. */
-  config: JobConfig;
-  evaluate: EvaluateConfig;
-  metrics: Metrics;
-  engine: Pick<Engine, "name" | "load" | "remote">;
-  signal: AbortSignal;
-  /** How long a metric may take for an answer. Default: an hour. */
-  limitMs?: number | undefined;
-  onProgress: (progress: EventData["checkpoint.evaluating"]) => void;
-  onNote: (text: string) => void;
-}
+type Answering = Pick<EngineModel, "infer">;
 
 /** Between two notes on how far the asking before the training is. */
 const NOTE_MS = 10_000;
@@ -54,10 +41,16 @@ const MUCH = 0.1;
 /** In seconds; shorter isn't worth a note. */
 const LONG = 1;
 
-/** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
-export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
-  const { project, config, evaluate, metrics, engine, signal, limitMs, onProgress, onNote } =
-    options;
+/**
+ * @param config with the datasets as engines read them
+ * @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with
+ */
+export async function createEvaluation(
+  { owned, engine, signal, callbackLimitMs, observer: { onNote }, record }: Run,
+  config: JobConfig,
+  evaluate: EvaluateConfig,
+  metrics: Metrics,
+): Promise<Evaluation> {
   const { baseType } = config.lora ?? {};
   const beganAt = performance.now();
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
@@ -73,7 +66,9 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
   let asked = 0;
-  const progress = createAskingProgress(rows.length, (far) => onProgress({ ...far, step: asked }));
+  const progress = createAskingProgress(rows.length, (far) =>
+    record({ event: EVALUATING, data: { ...far, step: asked } }),
+  );
   const lower = lowerIsBetter(config);
   let seconds = 0;
   const told = new Set<string>();
@@ -88,9 +83,11 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     progress.begin();
     const answers = await askRows(model, rows, {
       ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: tellOnce },
-      kept: openAnswers(project, identity, tellOnce),
+      // Where `kit eval` finds them, too.
+      kept: openAnswers(resolve(owned.directory, "../../.."), identity, tellOnce),
       onAnswer: progress.show,
     });
+    const limitMs = callbackLimitMs;
     const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs, onNote });
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
@@ -112,16 +109,14 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     }
   }
 
-  const askStart = (directory: string) =>
-    withModel(
-      engine.name,
-      () => loadStart(directory),
-      (model) =>
-        evaluated(0, identityOfStart(config, directory), {
-          infer: async (request) => (await model()).infer(request),
-        }),
-      onNote,
-    );
+  async function askStart(directory: string): Promise<Evaluated> {
+    const model = lazyModel(engine.name, () => loadStart(directory), onNote);
+    try {
+      return await evaluated(0, identityOfStart(config, directory), model);
+    } finally {
+      await model.close();
+    }
+  }
 
   return {
     rows: rows.length,

@@ -1,6 +1,6 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
-import { type Artifact, EVALUATED, EVALUATING } from "../../protocol/event.ts";
+import { type Artifact, EVALUATED } from "../../protocol/event.ts";
 import { formatCounted } from "../../protocol/format.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { type Evaluated, type Evaluation, createEvaluation } from "./evaluation.ts";
@@ -19,7 +19,7 @@ export interface JobEvaluation {
 }
 
 export function createJobEvaluation(run: Run): JobEvaluation {
-  const { config, metrics, engine, callbacks, calls, checkpoints, progress, record, signal } = run;
+  const { config, metrics, callbacks, calls, checkpoints, progress, record } = run;
   const { directory } = run.owned;
   const recorded = run.recorded?.events ?? [];
   const known = recorded.flatMap((one) => (one.event === EVALUATED ? one.data : []));
@@ -80,12 +80,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     async prepare(ready, from) {
       const { evaluate } = config;
       if (!evaluate || !metrics) return;
-      evaluation = await createEvaluation({
-        project: resolve(directory, "../../.."),
-        ...{ config: ready, evaluate, metrics, engine, signal, limitMs: run.callbackLimitMs },
-        onNote: run.observer.onNote,
-        onProgress: (data) => record({ event: EVALUATING, data }),
-      });
+      evaluation = await createEvaluation(run, ready, evaluate, metrics);
       if (recorded.length > 0) {
         const asked = new Set(known.map(({ step }) => step));
         if (!before && !from) ask(0, evaluation.ofStart);

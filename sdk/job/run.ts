@@ -15,7 +15,6 @@ import { type CallbackQueue, createCallbackQueue } from "./callbackQueue.ts";
 import { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
 import { type JobProgress, createJobProgress } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
-import type { TrainFromOptions } from "./runEngine.ts";
 
 export interface RunJobOptions {
   owned: OwnedJob;
@@ -24,11 +23,8 @@ export interface RunJobOptions {
   callbacks: TrainerCallbacks;
   /** The project's own, if it has some. */
   metrics?: Metrics | undefined;
-  /**
-   * Trains once it may, until the training is over.
-   * @returns whether it was `onEvent` that ended it
-   */
-  train: (options: JobTraining) => Promise<boolean>;
+  /** Resolves once the job may train. */
+  prepare: (signals: Pick<Run, "signal" | "leave">) => Promise<Training>;
   recorded?: JobHistory;
   /** The step at which the job stands until its first event. Default 0. */
   startsAt?: () => number;
@@ -43,15 +39,15 @@ export interface RunJobOptions {
   callbackLimitMs?: number;
 }
 
-/** What a training is started with; `isOver` means that a recorded event has already ended it. */
-export interface JobTraining extends TrainFromOptions {
-  leave: AbortSignal;
-  isOver: boolean;
-  /**
-   * To be awaited before the training: asks the model that it starts from.
-   * @param config with the datasets as engines read them
-   */
-  beforeTraining: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
+/** What a training starts with. */
+export interface Training {
+  engine: Pick<Engine, "name" | "train">;
+  /** With the datasets as engines read them. */
+  config: JobConfig;
+  /** As `trainFrom` tries them. */
+  points: readonly ResumePoint[];
+  /** Names the rows' own places in a sentence. Default: as it is. */
+  inPlaces?: (text: string) => string;
 }
 
 /** What the phases of one job share. */

@@ -4,26 +4,34 @@ import { KitError, isOutOfReach } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { asError } from "../projectCode.ts";
+import { placedError } from "./config.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import type { JobEvaluation } from "./jobEvaluation.ts";
 import type { Run } from "./run.ts";
+import { trainFrom } from "./runEngine.ts";
 
 /**
- * Trains until the engine is done, or an event ends the training.
+ * Trains once the job may, until the engine is done or an event ends the training.
  * @returns whether an event did
  */
 export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
-  const { config, engine, owned, signal, leave, over, recorded, progress, observer } = run;
+  const { owned, signal, leave, over, recorded, progress, observer } = run;
   const { saved } = progress;
-  const isStopped = await run.train({
-    ...{ config, directory: owned.directory, signal, leave, over: over.signal },
-    isOver: recorded ? progress.replay(recorded) : false,
-    beforeTraining: evaluation.prepare,
-    onEvent: (event, from) => handle(run, evaluation, event, from),
-    onError: (error) => giveUp(run, error),
-    onRemote: (location, from) => goRemote(run, location, from),
-    onNote: observer.onNote,
-  });
+  const isOver = recorded ? progress.replay(recorded) : false;
+  const { engine, config, points, inPlaces = (text) => text } = await run.prepare(run);
+  let isStopped: boolean;
+  try {
+    await evaluation.prepare(config, recorded?.from ?? points[0]);
+    isStopped = await trainFrom(points, engine, {
+      ...{ config, directory: owned.directory, signal, leave, over: over.signal, isOver },
+      onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
+      onError: (error) => giveUp(run, error),
+      onRemote: (location, from) => goRemote(run, location, from),
+      onNote: (text) => observer.onNote(inPlaces(text)),
+    });
+  } catch (error) {
+    throw placedError(error, inPlaces);
+  }
   if (isStopped) saved.removeUnknown();
   if (saved.result().length > 0) return isStopped;
   throw new KitError(

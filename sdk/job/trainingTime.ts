@@ -5,7 +5,7 @@ import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { heldOutQuestions, withStartingModel } from "../engine.ts";
 import { AT_ONCE, askRows, questionOf } from "../metrics/ask.ts";
-import { withModel } from "../models/engineModel.ts";
+import { closeModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
 
 /** How long a training takes on this machine, in seconds. */
@@ -90,26 +90,22 @@ async function secondsToAsk(
   if (some.length === 0) return 0;
   const limit = maxTokens ?? found.maxTokens;
   const quantize = config.lora?.baseType;
-  const load = (directory: string) =>
-    engine.load(directory, { signal, ...(quantize && { quantize }) });
-  return withStartingModel(config, { signal }, (directory) =>
-    withModel(
-      engine.name,
-      () => load(directory),
-      async (loaded) => {
-        const model = await loaded();
-        const secondsOf = async (tokens: number) => {
-          const from = performance.now();
-          const asking = { maxTokens: tokens, temperature, seed: config.seed, signal };
-          await askRows(model, some, asking);
-          return (performance.now() - from) / 1000;
-        };
-        const reading = await secondsOf(1);
-        // What was read is known by now.
-        const least = await secondsOf(1);
-        const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - least) / TIMED_TOKENS;
-        return (found.rows.length / some.length) * (reading + perToken * limit);
-      },
-    ),
-  );
+  return withStartingModel(config, { signal }, async (directory) => {
+    const model = await engine.load(directory, { signal, ...(quantize && { quantize }) });
+    const secondsOf = async (tokens: number) => {
+      const from = performance.now();
+      const asking = { maxTokens: tokens, temperature, seed: config.seed, signal };
+      await askRows(model, some, asking);
+      return (performance.now() - from) / 1000;
+    };
+    try {
+      const reading = await secondsOf(1);
+      // What was read is known by now.
+      const least = await secondsOf(1);
+      const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - least) / TIMED_TOKENS;
+      return (found.rows.length / some.length) * (reading + perToken * limit);
+    } finally {
+      await closeModel(model, engine.name);
+    }
+  });
 }

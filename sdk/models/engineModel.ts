@@ -1,8 +1,8 @@
+import { setMaxListeners } from "node:events";
 import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { asInferPiece, asInferResult } from "../../protocol/engineReport.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { firstSignal } from "../firstSignal.ts";
 import { atCaller, untilIdle } from "../projectCode.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
@@ -13,36 +13,30 @@ export type GuardedModel = EngineModel & Pick<LoadedModel, "stream">;
 /**
  * A model that an engine has loaded, with requests and answers checked at the boundary.
  * @param engine the engine's name
+ * @param end aborts the open requests
  */
-export function guardModel(engine: string, model: EngineModel): GuardedModel {
+export function guardModel(engine: string, model: EngineModel, end?: AbortSignal): GuardedModel {
   const infer: EngineModel["infer"] = (request, onPiece) =>
-    atCaller(infer, () => (onPiece ? tell(request, onPiece) : answer(request)));
+    atCaller(infer, () => answer(request, { onPiece }));
   const stream: LoadedModel["stream"] = (request) =>
-    streamAnswer((onPiece, signal) => atCaller(stream, () => tell(request, onPiece, signal)));
+    streamAnswer((onPiece, signal) => atCaller(stream, () => answer(request, { onPiece, signal })));
 
-  async function answer(request: InferRequest): Promise<InferResult> {
-    return asInferResult(engine, await model.infer(await checkRequest(request)));
-  }
-
-  async function tell(
-    request: InferRequest,
-    onPiece: (piece: InferPiece) => void,
-    signal?: AbortSignal,
-  ): Promise<InferResult> {
+  async function answer(request: InferRequest, { onPiece, signal }: Reading): Promise<InferResult> {
     const checked = await checkRequest(request);
     const refused = new AbortController();
-    const signals = [checked.signal, signal, refused.signal].filter((one) => one !== undefined);
-    const first = firstSignal(signals);
+    const all = [checked.signal, signal, end, ...(onPiece ? [refused.signal] : [])];
+    const first = firstSignal(all.filter((one) => one !== undefined));
     const take = (piece: InferPiece) => {
       if (first.signal.aborted) return;
       try {
-        onPiece(asInferPiece(engine, piece));
+        onPiece?.(asInferPiece(engine, piece));
       } catch (error) {
         refused.abort(error);
       }
     };
+    const asked = { ...checked, signal: first.signal };
     try {
-      return asInferResult(engine, await model.infer({ ...checked, signal: first.signal }, take));
+      return asInferResult(engine, await model.infer(asked, onPiece && take));
     } finally {
       first.release();
     }
@@ -52,6 +46,28 @@ export function guardModel(engine: string, model: EngineModel): GuardedModel {
     check: async (request: InferRequest) => model.check?.(await checkRequest(request)),
   };
   return { infer, stream, ...check, close: model.close };
+}
+
+/** Who reads an answer as it comes, and until when. */
+interface Reading {
+  onPiece?: ((piece: InferPiece) => void) | undefined;
+  signal?: AbortSignal;
+}
+
+/** Like `AbortSignal.any()`, of which Node 22 keeps each as long as its sources (nodejs/node #54614). */
+function firstSignal(sources: readonly AbortSignal[]) {
+  const controller = new AbortController();
+  const abort = () => controller.abort(sources.find(({ aborted }) => aborted)?.reason);
+  for (const source of sources) {
+    // Node 20 warns of more than ten, and many requests may share a signal.
+    setMaxListeners(0, source);
+    source.addEventListener("abort", abort);
+  }
+  if (sources.some(({ aborted }) => aborted)) abort();
+  return {
+    signal: controller.signal,
+    release: () => sources.forEach((source) => source.removeEventListener("abort", abort)),
+  };
 }
 
 /**
@@ -70,20 +86,20 @@ export async function closeModel(
   }
 }
 
-/** Loads a model at its first question, and closes it. @param engine as of `closeModel` */
-export async function withModel<Model extends Pick<EngineModel, "close">, T>(
+/** A model that its first question loads, and the first one after it was closed. @param engine as of `closeModel` */
+export function lazyModel(
   engine: string,
-  load: () => Promise<Model>,
-  use: (model: () => Promise<Model>) => Promise<T>,
+  load: () => Promise<EngineModel>,
   onNote?: (text: string) => void,
-): Promise<T> {
-  let loading: Promise<Model> | undefined;
-  try {
-    return await use(() => (loading ??= load()));
-  } finally {
-    await loading?.then(
-      (model) => closeModel(model, engine, onNote),
-      () => undefined,
-    );
-  }
+): Pick<EngineModel, "infer" | "close"> {
+  let loading: Promise<EngineModel> | undefined;
+  return {
+    infer: async (request, onPiece) => (await (loading ??= load())).infer(request, onPiece),
+    async close() {
+      const last = loading;
+      loading = undefined;
+      const model = await last?.catch(() => undefined);
+      if (model) await closeModel(model, engine, onNote);
+    },
+  };
 }

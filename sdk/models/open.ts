@@ -2,13 +2,13 @@ import { dirname } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readEngineName } from "../../jobs/jobFile.ts";
 import { identityOf, identityOfStart } from "../../jobs/keptAnswers.ts";
-import type { Engine, LoadOptions } from "../../protocol/engine.ts";
+import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, withStartingModel } from "../engine.ts";
 import { checkOptions } from "../options.ts";
 import { findArtifact } from "./artifact.ts";
-import { type GuardedModel, withModel } from "./engineModel.ts";
+import { type GuardedModel, lazyModel } from "./engineModel.ts";
 import { loadGuarded } from "./load.ts";
 import type { ModelProject, ModelReference, StartingModel } from "./reference.ts";
 
@@ -50,23 +50,28 @@ export function openModel(
 }
 
 /**
- * Lends a model, which is loaded at the first question, by the engine that trained it.
+ * Lends a model, which its first question loads, by the engine that trained it.
  * @param use `identity` changes with the model
  */
 export function useModel<T>(
   project: ModelProject,
   reference: ModelReference,
   signal: AbortSignal,
-  use: (model: () => Promise<GuardedModel>, identity: string) => Promise<T>,
+  use: (model: Pick<EngineModel, "infer">, identity: string) => Promise<T>,
 ): Promise<T> {
-  return withFolder(project, reference, { signal }, (directory) => {
+  return withFolder(project, reference, { signal }, async (directory) => {
     const isSaved = reference.kind === "saved";
     const identity = isSaved
       ? identityOf(directory)
       : identityOfStart(configOf(reference), directory);
     const open = async () =>
       load(project, reference, directory, { engine: await engineOf(project, reference), signal });
-    return withModel(`of ${reference.name}`, open, (model) => use(model, identity), project.onNote);
+    const model = lazyModel(`of ${reference.name}`, open, project.onNote);
+    try {
+      return await use(model, identity);
+    } finally {
+      await model.close();
+    }
   });
 }
 

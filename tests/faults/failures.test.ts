@@ -6,7 +6,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { runJob } from "../../sdk/job/runJob.ts";
 import { mountDisk } from "../disk.ts";
-import { COMPLETED, CONFIG, STARTED, createJob } from "../jobs.ts";
+import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { type Ended, ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { runOptions } from "../sdk/runOptions.ts";
@@ -105,7 +105,6 @@ test("a callback that never returns fails its job, and the sentence names it", a
     const failed: Error[] = [];
     const result = await runJob({
       owned: job,
-      config: CONFIG,
       ...runOptions(engine),
       callbackLimitMs: 50,
       callbacks: {
@@ -192,7 +191,6 @@ test("onFailed hears of a failure that the log could not take", async () => {
         append(event);
       },
     },
-    config: CONFIG,
     ...runOptions({
       name: "mine",
       load: () => Promise.reject(new Error("unused")),

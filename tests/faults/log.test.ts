@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { EventData, JobEvent } from "../../protocol/event.ts";
 import { runJob } from "../../sdk/job/runJob.ts";
-import { COMPLETED, CONFIG, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
+import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
 import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { runOptions } from "../sdk/runOptions.ts";
@@ -96,7 +96,6 @@ test("losses that are not numbers and steps that go back are logged and streamed
   const seen: number[] = [];
   const { job: ended } = await runJob({
     owned: job,
-    config: CONFIG,
     callbacks: { onLog: ({ step, loss }) => void seen.push(step, loss) },
     ...runOptions({
       name: "mine",

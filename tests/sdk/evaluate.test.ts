@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { EVALUATED, EVALUATING } from "../../protocol/event.ts";
+import { type JobEvent, EVALUATED, EVALUATING } from "../../protocol/event.ts";
 import type { EvaluatedContext, TrainerOptions } from "../../sdk/index.ts";
 import { createEvaluation } from "../../sdk/job/evaluation.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
@@ -123,16 +123,18 @@ describe("evaluate", () => {
       if (answered++ === 1) vi.advanceTimersByTime(10_000);
       return { text: "", finishReason: "stop", tokens: 1 } as const;
     };
-    const evaluation = await createEvaluation({
-      project: process.cwd(),
-      config: { ...config, dataset: { type: "jsonl", path }, evalDataset: { type: "jsonl", path } },
-      evaluate: { metrics: ["exact"], rows: 100 },
-      metrics: { exact },
-      engine: { load: async () => Promise.resolve({ infer, close: () => {} }) } as never,
-      signal: new AbortController().signal,
-      onProgress: (progress) => reports.push(progress),
-      onNote: (note) => notes.push(note),
-    });
+    const evaluation = await createEvaluation(
+      {
+        owned: { directory: join(process.cwd(), ".kit/jobs/x") },
+        engine: { load: async () => Promise.resolve({ infer, close: () => {} }) },
+        signal: new AbortController().signal,
+        record: ({ data }: JobEvent) => reports.push(data),
+        observer: { onNote: (note: string) => notes.push(note) },
+      } as never,
+      { ...config, dataset: { type: "jsonl", path }, evalDataset: { type: "jsonl", path } },
+      { metrics: ["exact"], rows: 100 },
+      { exact },
+    );
     await evaluation.ofStart();
     expect(reports[0]).toEqual({ step: 0, answered: 0, rows: 4 });
     expect(reports.at(-1)).toEqual({ step: 0, answered: 4, rows: 4, secondsLeft: 0 });

@@ -172,7 +172,6 @@ it("a log that can no longer be written fails the job with where and why", async
         throw broken;
       },
     },
-    config: {} as never,
     ...runOptions({
       name: "mine",
       train: ({ onEvent }) => {
