@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type DatasetRow, typeOfFile } from "../../protocol/dataset.ts";
+import { typeOfFile } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
-import { questionOf } from "../../sdk/metrics/ask.ts";
+import { isAsked } from "../../sdk/metrics/ask.ts";
 import { COMMAND_FOLDER } from "../project.ts";
 
 interface AskedRows {
@@ -26,7 +26,6 @@ interface AskedRows {
  */
 export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
   const { job, config, data, most, onNote } = asked;
-  const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
     const found = await heldOutQuestions(await readable(), { most, isAsked, onNote });

@@ -1,4 +1,5 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
+import { orAborted } from "../../sdk/projectCode.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { isTyped, stdinLines } from "./lines.ts";
@@ -40,20 +41,33 @@ export async function answerLines(
     }
   }
 
-  const inOrder = createOrder(isTyped() ? 1 : most);
-  for await (const { text, number } of until(inOrder.failed, stdinLines())) {
+  const broken = new AbortController();
+  const shown: Promise<void>[] = [];
+  let last = Promise.resolve();
+  /** Shows after the others; resolves once fewer than most are in work. */
+  async function add(showNext: () => unknown): Promise<void> {
+    last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
+    shown.push(last);
+    if (shown.length >= (isTyped() ? 1 : most)) await orAborted(shown.shift()!, broken.signal);
+  }
+
+  const lines = stdinLines();
+  for (;;) {
+    const next = await orAborted(lines.next(), broken.signal);
+    if (next.done) break;
+    const { text, number } = next.value;
     const isBlank = text.trim() === "";
     isEmpty &&= isBlank;
     if (!isBlank) {
       const answered = Promise.resolve().then(() => answer(read(text)));
       // It is looked at in its turn.
       answered.catch(() => undefined);
-      await inOrder.add(() => showAnswer(number, answered));
+      await add(() => showAnswer(number, answered));
     } else if (blank !== undefined && !isTyped()) {
-      await inOrder.add(() => Promise.resolve(show(blank)));
+      await add(() => show(blank));
     }
   }
-  await inOrder.done();
+  await orAborted(last, broken.signal);
   if (!isEmpty || isTyped()) return code;
   throw new KitError(
     "PROMPT_INVALID",
@@ -76,41 +90,6 @@ export async function answerTyped(show: (question: Question) => Promise<void>): 
     }
   }
   return EXIT_CODE.completed;
-}
-
-/** Runs tasks one after another while up to `most` of them wait. */
-function createOrder(most: number) {
-  let last = Promise.resolve();
-  let open = 0;
-  let free = () => {};
-  let fail: (error: unknown) => void;
-  const failed = new Promise<never>((_, reject) => (fail = reject));
-  failed.catch(() => undefined);
-
-  async function add(task: () => Promise<void>): Promise<void> {
-    open++;
-    last = last.then(task).then(
-      () => {
-        open--;
-        free();
-      },
-      (error: unknown) => fail(error),
-    );
-    while (open >= most) {
-      await Promise.race([failed, new Promise<void>((resolve) => (free = resolve))]);
-    }
-  }
-
-  return { add, failed, done: () => Promise.race([failed, last]) };
-}
-
-/** The items up to a failure, also while the next one is awaited. */
-async function* until<T>(failed: Promise<never>, items: AsyncGenerator<T>): AsyncGenerator<T> {
-  for (;;) {
-    const next = await Promise.race([failed, items.next()]);
-    if (next.done) return;
-    yield next.value;
-  }
 }
 
 function atLine(number: number, { code, message }: KitError): KitError {

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers.ts";
-import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type EventData, EVALUATING } from "../../protocol/event.ts";
@@ -9,7 +8,7 @@ import type { Metrics } from "../../protocol/metric.ts";
 import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
-import { askRows, questionOf } from "../metrics/ask.ts";
+import { askRows, isAsked } from "../metrics/ask.ts";
 import { createAskingProgress } from "../metrics/askingProgress.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 import { lazyModel } from "../models/engineModel.ts";
@@ -53,7 +52,6 @@ export async function createEvaluation(
 ): Promise<Evaluation> {
   const { baseType } = config.lora ?? {};
   const beganAt = performance.now();
-  const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
   });

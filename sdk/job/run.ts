@@ -58,7 +58,7 @@ export interface Run extends Omit<RunJobOptions, "leave"> {
   leave: AbortSignal;
   /** To be aborted when nobody reaches where the job runs. */
   stuck: AbortController;
-  /** To be aborted when an evaluation ends the training. */
+  /** To be aborted when the training is over. */
   over: AbortController;
   calls: CallbackQueue;
   checkpoints: Checkpoints;

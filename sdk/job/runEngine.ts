@@ -10,49 +10,37 @@ export interface RunEngineOptions extends Pick<
   TrainOptions,
   "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onRemote"
 > {
-  /** Whether the training was over before: the engine then only ends it. */
-  isOver?: boolean;
-  /** Aborting says that the training is over. */
-  over?: AbortSignal | undefined;
+  /** Aborted once the training is over; if that was before, the engine only ends it. */
+  over: AbortController;
   /** Takes each checked report. @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;
   /** Takes what `onEvent` threw, or an invalid report; later ones are dropped. */
   onError: (error: unknown) => void;
 }
 
-/**
- * Trains until the engine is done, or `onEvent` says so.
- * @returns whether it was `onEvent`, so that the engine may have gone on meanwhile
- */
+/** Trains until the engine is done, or the training is over, so that the engine may go on meanwhile. */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
-  { signal, isOver = false, over, onEvent, onError, ...options }: RunEngineOptions,
-): Promise<boolean> {
-  const stop = new AbortController();
+  { signal, over, onEvent, onError, ...options }: RunEngineOptions,
+): Promise<void> {
   let isBroken = false;
-  if (isOver) stop.abort();
-  const end = () => stop.abort();
-  over?.addEventListener("abort", end);
   function onReport(reported: unknown) {
-    if (stop.signal.aborted || isBroken) return;
+    if (over.signal.aborted || isBroken) return;
     try {
-      if (onEvent(asEngineEvent(engine.name, reported))) stop.abort();
+      if (onEvent(asEngineEvent(engine.name, reported))) over.abort();
     } catch (error) {
       isBroken = true;
       onError(error);
     }
   }
   try {
-    const stoppable = AbortSignal.any([signal, stop.signal]);
+    const stoppable = AbortSignal.any([signal, over.signal]);
     await engine.train({ ...options, signal: stoppable, onEvent: onReport });
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
-  } finally {
-    over?.removeEventListener("abort", end);
+    if (!over.signal.aborted) throw error;
   }
   // The engine may resolve even though its reports were rejected.
   signal.throwIfAborted();
-  return stop.signal.aborted;
 }
 
 export interface TrainFromOptions extends Omit<
@@ -73,7 +61,7 @@ export async function trainFrom(
   checkpoints: readonly ResumePoint[],
   engine: Parameters<typeof runEngine>[0],
   { onEvent, onRemote, ...options }: TrainFromOptions,
-): Promise<boolean> {
+): Promise<void> {
   const [from, next] = checkpoints;
   try {
     if (from) readToResume(() => assertUndamaged(from));

@@ -17,13 +17,12 @@ import { trainFrom } from "./runEngine.ts";
 export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
   const { owned, signal, leave, over, recorded, progress, observer } = run;
   const { saved } = progress;
-  const isOver = recorded ? progress.replay(recorded) : false;
+  if (recorded && progress.replay(recorded)) over.abort();
   const { engine, config, points, inPlaces = (text) => text } = await run.prepare(run);
-  let isStopped: boolean;
   try {
     await evaluation.prepare(config, recorded?.from ?? points[0]);
-    isStopped = await trainFrom(points, engine, {
-      ...{ config, directory: owned.directory, signal, leave, over: over.signal, isOver },
+    await trainFrom(points, engine, {
+      ...{ config, directory: owned.directory, signal, leave, over },
       onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
       onError: (error) => giveUp(run, error),
       onRemote: (location, from) => goRemote(run, location, from),
@@ -32,6 +31,7 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
   } catch (error) {
     throw placedError(error, inPlaces);
   }
+  const isStopped = over.signal.aborted;
   if (isStopped) saved.removeUnknown();
   if (saved.result().length > 0) return isStopped;
   throw new KitError(

@@ -4,7 +4,7 @@ import type { Engine } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { heldOutQuestions, withStartingModel } from "../engine.ts";
-import { AT_ONCE, askRows, questionOf } from "../metrics/ask.ts";
+import { AT_ONCE, askRows, isAsked } from "../metrics/ask.ts";
 import { closeModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
 
@@ -61,7 +61,7 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
   try {
     await runEngine(engine, {
       ...{ config: { ...config, saveSteps: NEVER, evalSteps: NEVER }, directory: folder },
-      ...{ signal, over: over.signal },
+      ...{ signal, over },
       onEvent({ event, data }) {
         if (event === "training.started") timer = setTimeout(() => over.abort(), MOST_MS);
         if (event !== "training.log") return false;
@@ -84,7 +84,6 @@ async function secondsToAsk(
   { engine, config, signal }: TimedTraining,
   { rows: most, maxTokens, temperature }: EvaluateConfig,
 ): Promise<number> {
-  const isAsked = (row: Parameters<typeof questionOf>[0]) => questionOf(row) !== undefined;
   const found = await heldOutQuestions(config, { most, isAsked, signal });
   const some = found.rows.slice(0, AT_ONCE);
   if (some.length === 0) return 0;

@@ -56,6 +56,11 @@ export function questionOf(row: DatasetRow): Question | undefined {
   return { request, input: textOf(asked.at(-1)) ?? "", expected };
 }
 
+/** Whether a row asks something. */
+export function isAsked(row: DatasetRow): boolean {
+  return questionOf(row) !== undefined;
+}
+
 function textOf(message: ChatMessage | undefined): string | undefined {
   const content = message?.content;
   if (typeof content === "string" || !content) return content ?? undefined;
@@ -102,7 +107,7 @@ export async function askRows(
       if (!question) continue;
       const { input } = question;
       const expected = question.expected.slice(0, endOf?.(question.expected));
-      const request = { ...question.request, ...defined(options) };
+      const request = { ...question.request, ...options } as InferRequest;
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };
       onAnswer?.(++count, knownCount);
@@ -115,10 +120,4 @@ export async function askRows(
   if (first && found.length === 0) throw first;
   if (first) onNote?.(`${formatCounted(refused.length, "row")} cannot be asked: ${first.message}`);
   return found;
-}
-
-/** Without keys that are undefined, which requests do not have. */
-function defined<T extends object>(options: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }

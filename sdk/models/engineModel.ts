@@ -25,20 +25,21 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
     const checked = await checkRequest(request);
     const refused = new AbortController();
     const all = [checked.signal, signal, end, ...(onPiece ? [refused.signal] : [])];
-    const first = firstSignal(all.filter((one) => one !== undefined));
+    const signals = all.filter((one) => one !== undefined);
+    const first = signals.length > 0 ? firstSignal(signals) : undefined;
     const take = (piece: InferPiece) => {
-      if (first.signal.aborted) return;
+      if (first?.signal.aborted) return;
       try {
         onPiece?.(asInferPiece(engine, piece));
       } catch (error) {
         refused.abort(error);
       }
     };
-    const asked = { ...checked, signal: first.signal };
+    const asked = { ...checked, ...(first && { signal: first.signal }) };
     try {
       return asInferResult(engine, await model.infer(asked, onPiece && take));
     } finally {
-      first.release();
+      first?.release();
     }
   }
 

@@ -138,14 +138,10 @@ export function noJob(
   what: string,
 ): KitError {
   assertReadableJobs(directory);
-  if (named === LATEST) {
-    return new KitError(
-      "JOB_NOT_FOUND",
-      `There is no job in ${directory} yet. Run ${kit("start")} first.`,
-    );
-  }
   return new KitError(
     "JOB_NOT_FOUND",
-    `No ${what} named ${named || '""'} in ${directory}. Run ${kit("jobs")} to see the ids.`,
+    named === LATEST
+      ? `There is no job in ${directory} yet. Run ${kit("start")} first.`
+      : `No ${what} named ${named || '""'} in ${directory}. Run ${kit("jobs")} to see the ids.`,
   );
 }
