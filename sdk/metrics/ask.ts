@@ -107,7 +107,7 @@ export async function askRows(
       if (!question) continue;
       const { input } = question;
       const expected = question.expected.slice(0, endOf?.(question.expected));
-      const request = { ...question.request, ...options } as InferRequest;
+      const request: InferRequest = { ...question.request, ...options };
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };
       onAnswer?.(++count, knownCount);
