@@ -146,10 +146,6 @@ function processOf(part: Config): PostProcess {
   // It changes offsets alone.
   if (type === "ByteLevel") return (tokens) => tokens;
   if (type === "TemplateProcessing") return template(part);
-  if (type === "BertProcessing" || type === "RobertaProcessing") {
-    const [before, after] = [ofPair(part, "cls"), ofPair(part, "sep")];
-    return (tokens, withSpecials) => (withSpecials ? [before, ...tokens, after] : tokens);
-  }
   throw unknownType("post_processor", part);
 }
 
@@ -170,10 +166,4 @@ function template({ single, special_tokens: specials }: Config): PostProcess {
 
 function isIds(ids: unknown): ids is number[] {
   return Array.isArray(ids) && ids.every(Number.isInteger);
-}
-
-function ofPair(part: Config, name: string): Token {
-  const [token, id] = Array.isArray(part[name]) ? (part[name] as unknown[]) : [];
-  if (typeof token === "string" && typeof id === "number") return { id, token, bytes: 0 };
-  throw new Error(`its post_processor has no ${name}`);
 }

@@ -9,6 +9,8 @@ const LONGEST_KEPT = 256;
 const IDS = 2 ** 26;
 /** More than any place in a piece. */
 const PLACES = 2 ** 28;
+/** Of the models of before byte-level vocabularies. */
+const AFFIXES = ["continuing_subword_prefix", "end_of_word_suffix"];
 
 /** A run of characters that has become one token. */
 interface Symbols {
@@ -18,18 +20,17 @@ interface Symbols {
 
 /** Byte-pair encoding: merges the two neighbours of the lowest rank, again and again. */
 export function createBpe(model: Config, measure: Measure): Model {
+  // The first drops merges by chance.
+  const other = ["dropout", ...AFFIXES].find((key) => model[key]);
+  if (other !== undefined) throw new UnknownPart(`a model with ${JSON.stringify(other)}`);
   const vocabulary = vocabularyOf(model);
   const { idOf, tokenOf } = vocabulary;
-  const prefix = affix(model, "continuing_subword_prefix");
-  const suffix = affix(model, "end_of_word_suffix");
-  const { ranks, made } = mergesOf(model, prefix.length, idOf);
+  const { ranks, made } = mergesOf(model, idOf);
   const ignoresMerges = flagOf(model, "ignore_merges", false);
   const fallsBack = flagOf(model, "byte_fallback", false);
   const fuses = flagOf(model, "fuse_unk", false);
   const unknown = unknownOf(model, idOf);
   const kept = new Map<string, Token[]>();
-  // It drops merges by chance.
-  if (model["dropout"]) throw new UnknownPart(`a model with "dropout"`);
 
   function symbolsOf(piece: string): Symbols {
     const symbols: Symbols = { ids: [], bytes: [] };
@@ -42,12 +43,9 @@ export function createBpe(model: Config, measure: Measure): Model {
       if (waiting > 0 && unknown !== undefined) add(unknown, waiting);
       waiting = 0;
     };
-    const characters = [...piece];
-    for (const [i, character] of characters.entries()) {
-      const written =
-        (i > 0 ? prefix : "") + character + (i === characters.length - 1 ? suffix : "");
-      const id = idOf(written);
-      const bytes = id === undefined && fallsBack ? byteIds(written) : undefined;
+    for (const character of piece) {
+      const id = idOf(character);
+      const bytes = id === undefined && fallsBack ? byteIds(character) : undefined;
       if (id !== undefined) {
         addWaiting();
         add(id, measure(character));
@@ -119,7 +117,7 @@ export function createBpe(model: Config, measure: Measure): Model {
 }
 
 /** The rank of each pair of ids, and what each rank makes. */
-function mergesOf({ merges }: Config, prefixLength: number, idOf: Model["idOf"]) {
+function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
   if (!Array.isArray(merges)) throw new Error("its model has no list of merges");
   const pairs = merges[0] === undefined || Array.isArray(merges[0]) ? merges : written(merges);
   const made: number[] = [];
@@ -129,7 +127,7 @@ function mergesOf({ merges }: Config, prefixLength: number, idOf: Model["idOf"])
     if (typeof left !== "string" || typeof right !== "string") {
       throw new Error(`its merge ${JSON.stringify(pair)} is not two texts`);
     }
-    const both = idOf(left + (prefixLength > 0 ? right.slice(prefixLength) : right));
+    const both = idOf(left + right);
     const [first, second] = [idOf(left), idOf(right)];
     if (first === undefined || second === undefined || both === undefined) {
       throw new Error(`its merge ${JSON.stringify(pair)} is none of the vocabulary's tokens`);
@@ -144,12 +142,6 @@ function mergesOf({ merges }: Config, prefixLength: number, idOf: Model["idOf"])
 function written(merges: unknown[]): unknown[] {
   const lines = merges.filter((line) => !String(line).startsWith("#version"));
   return lines.map((line) => (typeof line === "string" ? line.split(" ") : line));
-}
-
-function affix(model: Config, key: string): string {
-  const text = model[key] ?? "";
-  if (typeof text === "string") return text;
-  throw new Error(`"${key}" of its model is not a text`);
 }
 
 function unknownOf(model: Config, idOf: Model["idOf"]): number | undefined {

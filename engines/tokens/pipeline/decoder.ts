@@ -68,17 +68,6 @@ const MAKERS: Record<string, (part: Config) => Step> = {
   Strip: strip,
   Metaspace: metaspace,
   WordPiece: wordPiece,
-  BPEDecoder(part) {
-    const suffix = textOf(part, "suffix", "</w>");
-    const inner = (token: string) => token.replaceAll(suffix, () => " ");
-    return {
-      inner,
-      chain: (tokens) => [
-        ...tokens.slice(0, -1).map(inner),
-        ...tokens.slice(-1).map((token) => token.replaceAll(suffix, () => "")),
-      ],
-    };
-  },
 };
 
 function each(change: (token: string) => string): Step {

@@ -2,7 +2,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { createBpe } from "./bpe.ts";
 import { type Config, type Token, unknownType } from "./parts.ts";
 import { createUnigram } from "./unigram.ts";
-import { createWordLevel, createWordPiece } from "./words.ts";
+import { createWordPiece } from "./wordPiece.ts";
 
 /** Makes tokens of pieces. */
 export interface Model {
@@ -23,7 +23,6 @@ export function createModel({ model }: Config, measure: Measure): Model {
   if (type === "BPE") return createBpe(model, measure);
   if (type === "Unigram") return createUnigram(model, measure);
   if (type === "WordPiece") return createWordPiece(model, measure);
-  if (type === "WordLevel") return createWordLevel(model, measure);
   throw unknownType("model", model);
 }
 

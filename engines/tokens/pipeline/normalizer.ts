@@ -1,6 +1,5 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { byteText } from "../byteTokens.ts";
-import { createCharsmap } from "./charsmap.ts";
 import {
   type Config,
   UnknownPart,
@@ -41,8 +40,6 @@ const MAKERS: Record<string, (part: Config) => Normalize> = {
   ByteLevel: () => byteText,
   Replace: (part) => replacer(part, false),
   Precompiled: (part) => createCharsmap(textOf(part, "precompiled_charsmap")),
-  Nmt: () => nmt,
-  BertNormalizer: bert,
   Prepend(part) {
     const before = textOf(part, "prepend");
     return (text) => (text === "" ? "" : before + text);
@@ -99,33 +96,55 @@ export function replacer(part: Config, takesEmpty = true): Normalize {
   };
 }
 
-/** Takes control characters away, and makes others spaces, as for machine translation. */
-function nmt(text: string): string {
-  return text
-    .replace(/[\u0001-\u0008\u000B\u000E-\u001F\u007F\u008F\u009F]/g, "")
-    .replace(/[\t\n\f\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]/g, " ");
+/** Longer clusters are replaced character by character. */
+const LONGEST_CLUSTER_BYTES = 5;
+
+/**
+ * Sentencepiece's replacements of characters: a trie in two arrays (Darts), as 32-bit numbers after
+ * its size in bytes, and the texts, each up to a zero.
+ * @param encoded the map in base 64
+ */
+function createCharsmap(encoded: string): Normalize {
+  const bytes = Buffer.from(encoded, "base64");
+  const size = bytes.length < 4 ? 0 : bytes.readUInt32LE(0);
+  if (size === 0 || size % 4 !== 0 || 4 + size > bytes.length) {
+    throw new Error('its "precompiled_charsmap" is damaged');
+  }
+  const units = Uint32Array.from({ length: size / 4 }, (_, i) => bytes.readUInt32LE(4 + 4 * i));
+  const texts = bytes.subarray(4 + size);
+  const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+  /** Where the text that replaces a part lies: that of the shortest beginning which has one. */
+  function placeOf(part: Uint8Array): number | undefined {
+    let place = offsetOf(units[0] ?? 0);
+    for (const byte of part) {
+      if (byte === 0) return undefined;
+      place ^= byte;
+      const unit = units[place] ?? 0;
+      if ((unit & 0x800000ff) >>> 0 !== byte) return undefined;
+      place ^= offsetOf(unit);
+      if (((unit >>> 8) & 1) === 1) return (units[place] ?? 0) & 0x7fffffff;
+    }
+    return undefined;
+  }
+
+  function replaced(part: string): string | undefined {
+    const place = placeOf(Buffer.from(part));
+    if (place === undefined) return undefined;
+    const end = texts.indexOf(0, place);
+    return texts.subarray(place, end < 0 ? undefined : end).toString();
+  }
+
+  function clusterText(cluster: string): string {
+    const isShort = Buffer.byteLength(cluster) <= LONGEST_CLUSTER_BYTES;
+    const whole = isShort ? replaced(cluster) : undefined;
+    return whole ?? Array.from(cluster, (character) => replaced(character) ?? character).join("");
+  }
+
+  return (text) =>
+    Array.from(clusters.segment(text), ({ segment }) => clusterText(segment)).join("");
 }
 
-const CHINESE =
-  /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B73F}\u{2B740}-\u{2B81F}\u{2B920}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]/gu;
-
-function bert(part: Config): Normalize {
-  const lowers = flagOf(part, "lowercase");
-  const strips = flagOf(
-    { ...part, strip_accents: part["strip_accents"] ?? lowers },
-    "strip_accents",
-  );
-  const cleans = flagOf(part, "clean_text");
-  const spaces = flagOf(part, "handle_chinese_chars");
-  return (text) => {
-    let normalized = text;
-    if (cleans) {
-      normalized = normalized
-        .replace(/(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\0\uFFFD]/gu, "")
-        .replace(/\p{White_Space}/gu, " ");
-    }
-    if (spaces) normalized = normalized.replace(CHINESE, " $& ");
-    if (strips) normalized = normalized.normalize("NFD").replace(/\p{Mn}/gu, "");
-    return lowers ? lowercase(normalized) : normalized;
-  };
+function offsetOf(unit: number): number {
+  return (unit >>> 10) << ((unit & 0x200) >>> 6);
 }

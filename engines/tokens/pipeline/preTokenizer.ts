@@ -5,14 +5,13 @@ import {
   type Cut,
   UnknownPart,
   characterOf,
-  countOf,
   flagOf,
   optionalPart,
   partsOf,
   unknownType,
 } from "./parts.ts";
 import { findMatches, findPattern } from "./pattern.ts";
-import { type Behavior, BEHAVIORS, slices, splitBy } from "./split.ts";
+import { type Behavior, BEHAVIORS, splitBy } from "./split.ts";
 
 /** @param file `tokenizer.json` */
 export function createPreTokenizer(file: Config): Cut {
@@ -39,10 +38,7 @@ function marksLate(part: Config, grows: boolean): boolean {
 }
 
 /** Steps that add and replace nothing. */
-const CUTS = new Set([
-  ...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"],
-  ...["CharDelimiterSplit", "FixedLength"],
-]);
+const CUTS = new Set([...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]]);
 
 /** Whether it puts a space before the text alone. */
 function marksFirst(part: Config): boolean {
@@ -80,10 +76,6 @@ const MAKERS: Record<string, (part: Config) => Cut> = {
   Punctuation: (part) => splitBy(PUNCTUATION, behaviorOf(part, "Isolated")),
   Whitespace: () => splitBy(findMatches(WORDS), "Removed", true),
   WhitespaceSplit: () => splitBy(SPACES, "Removed"),
-  BertPreTokenizer: () => inTurn(splitBy(SPACES, "Removed"), splitBy(PUNCTUATION, "Isolated")),
-  CharDelimiterSplit: (part) =>
-    splitBy(findPattern({ String: characterOf(part, "delimiter") }), "Removed"),
-  FixedLength: (part) => fixedLength(countOf(part, "length", 5)),
 };
 
 function inTurn(...cuts: Cut[]): Cut {
@@ -133,14 +125,4 @@ function behaviorOf(part: Config, usual?: Behavior): Behavior {
   const behavior = BEHAVIORS.find((one) => one === (part["behavior"] ?? usual));
   if (behavior) return behavior;
   throw new UnknownPart(`the behavior ${JSON.stringify(part["behavior"])}`);
-}
-
-function fixedLength(length: number): Cut {
-  if (length === 0) throw new Error('"length" is 0');
-  const expression = new RegExp(`[^]{1,${length}}`, "gu");
-  return (piece) =>
-    slices(
-      piece,
-      findMatches(expression)(piece.text).map(([from, to]) => ({ from, to })),
-    );
 }

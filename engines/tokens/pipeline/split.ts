@@ -30,7 +30,7 @@ export function splitBy(find: Find, behavior: Behavior, inverts = false): Cut {
 }
 
 /** The parts of a piece that are not empty. */
-export function slices({ text, isFirst }: Piece, ranges: readonly { from: number; to: number }[]) {
+function slices({ text, isFirst }: Piece, ranges: readonly { from: number; to: number }[]) {
   return ranges
     .filter(({ from, to }) => from < to)
     .map(({ from, to }): Piece => ({ text: text.slice(from, to), isFirst: isFirst && from === 0 }));

@@ -101,6 +101,15 @@ test.each([
     { type: "Split", pattern: { String: "a" }, behavior: "Kept", invert: false },
     'the behavior "Kept"',
   ],
+  ["normalizer", { type: "BertNormalizer" }, 'a normalizer of the type "BertNormalizer"'],
+  ["pre_tokenizer", { type: "FixedLength" }, 'a pre_tokenizer of the type "FixedLength"'],
+  ["decoder", { type: "BPEDecoder" }, 'a decoder of the type "BPEDecoder"'],
+  ["model", { type: "WordLevel" }, 'a model of the type "WordLevel"'],
+  [
+    "model",
+    { type: "BPE", vocab: {}, merges: [], end_of_word_suffix: "</w>" },
+    'a model with "end_of_word_suffix"',
+  ],
 ])("a %s that Kit does not do as Python does is refused by name: %j", (part, value, named) => {
   expect(() => open("Llama 2", { [part]: value })).toThrow(
     `tokenizer.json has ${named}, which Kit does not do as Hugging Face's tokenizers does. Use engine: python(), or another model.`,

@@ -115,14 +115,11 @@ class Maker:
     def normalizer(self, depth: int = 0):
         makers = [
             *[normalizers.NFC, normalizers.NFD, normalizers.NFKC, normalizers.NFKD],
-            *[normalizers.Lowercase, normalizers.StripAccents, normalizers.Nmt],
+            *[normalizers.Lowercase, normalizers.StripAccents],
             lambda: normalizers.Replace(self.pattern(), self.one("", "▁", "$&", "ab")),
             lambda: normalizers.Replace(" ", "▁"),
             lambda: normalizers.Prepend(self.one("▁", " ", "ab")),
             lambda: normalizers.Strip(self.flag(), self.flag()),
-            lambda: normalizers.BertNormalizer(
-                self.flag(), self.flag(), self.one(None, True, False), self.flag()
-            ),
         ]
         if depth == 0:
             makers.append(normalizers.ByteLevel)
@@ -133,14 +130,12 @@ class Maker:
     def pre_tokenizer(self, depth: int = 0):
         pre = pre_tokenizers
         makers = [
-            *[pre.Whitespace, pre.WhitespaceSplit, pre.BertPreTokenizer],
+            *[pre.Whitespace, pre.WhitespaceSplit],
             lambda: pre.ByteLevel(self.flag(), self.flag(), self.flag()),
             *[lambda: pre.Metaspace("▁", self.one("always", "first", "never"), self.flag())] * 2,
             *[lambda: pre.Split(self.pattern(), self.one(*BEHAVIORS), self.flag(0.3))] * 3,
             lambda: pre.Digits(self.flag()),
             lambda: pre.Punctuation(self.one(*BEHAVIORS)),
-            lambda: pre.CharDelimiterSplit(self.one(" ", "e", "日")),
-            lambda: pre.FixedLength(self.random.randint(1, 5)),
         ]
         if depth < 2:
             makers += [lambda: self.sequence(pre.Sequence, self.pre_tokenizer, depth)] * 3
@@ -153,7 +148,6 @@ class Maker:
             lambda: decoders.Replace(self.pattern(), self.one("", " ", "$&")),
             lambda: decoders.Metaspace("▁", self.one("always", "first", "never")),
             lambda: decoders.WordPiece("##", self.flag()),
-            lambda: decoders.BPEDecoder("</w>"),
         ]
         if depth < 1:
             makers += [lambda: self.sequence(decoders.Sequence, self.decoder, depth)] * 3
@@ -163,17 +157,12 @@ class Maker:
         return kind([make(depth + 1) for _ in range(self.random.randint(1, 3))])
 
     def bpe(self, pieces: list[str]):
-        prefix, suffix = self.one("", "", "##"), self.one("", "", "</w>")
         falls_back, unknown = self.flag(0.3), self.flag()
         vocab = ["<unk>"] if unknown else []
         vocab += [f"<0x{byte:02X}>" for byte in range(256)] if falls_back else []
         words = []
         for piece in pieces:
-            last = len(piece) - 1
-            word = [
-                (prefix if i else "") + c + (suffix if i == last else "")
-                for i, c in enumerate(piece)
-            ]
+            word = list(piece)
             words.append(word)
             vocab += [c for c in word if self.flag(0.9)]
         merges = []
@@ -182,7 +171,7 @@ class Maker:
             at = self.random.randrange(len(word))
             pair = tuple(word[at : at + 2])
             if len(pair) == 2 and all(part in vocab for part in pair) and pair not in merges:
-                merged = pair[0] + pair[1][len(prefix) :]
+                merged = "".join(pair)
                 vocab.append(merged)
                 merges.append(pair)
                 word[at : at + 2] = [merged]
@@ -190,8 +179,6 @@ class Maker:
         return models.BPE(
             vocab={token: i for i, token in enumerate(dict.fromkeys(vocab))},
             merges=merges,
-            continuing_subword_prefix=prefix,
-            end_of_word_suffix=suffix,
             byte_fallback=falls_back,
             fuse_unk=self.flag(),
             ignore_merges=self.flag(0.3),
@@ -208,7 +195,7 @@ class Maker:
         return list(dict.fromkeys(found))
 
     def model(self, pieces: list[str]):
-        kind = self.one("bpe", "bpe", "bpe", "unigram", "words", "pieces")
+        kind = self.one("bpe", "bpe", "bpe", "unigram", "pieces")
         if kind == "bpe":
             return self.bpe(pieces)
         if kind == "unigram":
@@ -216,9 +203,6 @@ class Maker:
             tokens = [*self.parts(pieces), *bytes_]
             scores = [(token, -round(self.random.random() * 10, 1)) for token in tokens]
             return models.Unigram(scores, 0, bool(bytes_))
-        if kind == "words":
-            known = dict.fromkeys(["<unk>", *[one for one in pieces if self.flag(0.7)]])
-            return models.WordLevel({one: i for i, one in enumerate(known)}, unk_token="<unk>")
         vocab = {token: i for i, token in enumerate(self.parts(pieces, "##"))}
         return models.WordPiece(vocab, unk_token="<unk>", max_input_chars_per_word=self.one(5, 100))
 
@@ -233,8 +217,6 @@ class Maker:
         return self.one(
             processors.TemplateProcessing(text, f"{text} $B", [a, b]),
             processors.TemplateProcessing(text, f"{text} $B", [a, several]),
-            processors.BertProcessing(b, a),
-            processors.RobertaProcessing(b, a, self.flag(), self.flag()),
             processors.Sequence(
                 [processors.ByteLevel(), processors.TemplateProcessing(text, f"{text} $B", [a, b])]
             ),

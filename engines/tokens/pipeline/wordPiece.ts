@@ -1,20 +1,6 @@
 import { type Measure, type Model, sumOf, vocabularyOf } from "./model.ts";
 import { type Config, type Token, UnknownPart, countOf, textOf } from "./parts.ts";
 
-/** A token for each piece. */
-export function createWordLevel(model: Config, measure: Measure): Model {
-  const vocabulary = vocabularyOf(model);
-  const unknown = unknownOf(model, vocabulary.idOf);
-  return {
-    ...vocabulary,
-    tokens(piece) {
-      const id = vocabulary.idOf(piece);
-      const bytes = sumOf(piece, measure);
-      return [id === undefined ? { ...unknown, bytes } : { id, token: piece, bytes }];
-    },
-  };
-}
-
 /** The longest beginning that is a token, then that of the rest. */
 export function createWordPiece(model: Config, measure: Measure): Model {
   const vocabulary = vocabularyOf(model);
