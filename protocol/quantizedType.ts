@@ -1,5 +1,5 @@
-/** Types of GGUF whose numbers share a scale in blocks: of 8 bits each, or of 4. */
-export const QUANTIZED_TYPES = ["q8_0", "q4_0"] as const;
+/** Types of GGUF files whose numbers share scales in blocks: of 8 bits each, of 4, or of 4 and 6 as they matter. */
+export const QUANTIZED_TYPES = ["q8_0", "q4_0", "q4_k_m"] as const;
 export type QuantizedType = (typeof QUANTIZED_TYPES)[number];
 
 export function isQuantizedType(type: string): type is QuantizedType {

@@ -1,9 +1,7 @@
 import { statSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type QuantizedType, QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { configShape } from "../families/config.ts";
-import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { weightCounts } from "../families/tensorShapes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufWeights } from "../gguf/ggufWeights.ts";
@@ -46,12 +44,6 @@ export function openGguf(path: string) {
     openTokenizer: () => openTokenizer(texts, shape.vocabulary),
   };
   return { shape, weights, base, promptStyle: promptStyleOf(texts) };
-}
-
-/** The quantized type that most of a file is in, if it is one. @throws KitError as `openGguf` */
-export function quantizedTypeOf(path: string): QuantizedType | undefined {
-  const id = readHeader(path).values.get(KEYS.fileType);
-  return QUANTIZED_TYPES.find((type) => FILE_TYPES[type] === id);
 }
 
 function readHeader(path: string): ParsedHeader {

@@ -1,5 +1,4 @@
 import type { Engine } from "../../protocol/engine.ts";
-import type { QuantizedType } from "../../protocol/quantizedType.ts";
 import { OPTIMIZER_FILE, trainedBaseType } from "../checkpoint/trainerState.ts";
 import { fetchBase } from "../lora/base.ts";
 import { createInferThread } from "./infer/inferThread.ts";
@@ -16,7 +15,7 @@ export function createEmbeddedEngine(): Engine {
     (await import("./train/check.ts")).check(options);
   const load: Engine["load"] = async (directory, options) => {
     await fetchBase(directory, options);
-    const quantize = options?.quantize ?? (await storedType(directory));
+    const quantize = options?.quantize ?? trainedBaseType(directory);
     return thread.load({ directory, ...(quantize && { quantize }) });
   };
   return {
@@ -25,11 +24,4 @@ export function createEmbeddedEngine(): Engine {
     objectives: ["dpo", "kto"],
     ...{ prepare, check, train: trainOnThread, load },
   };
-}
-
-/** The type that an adapter's base had in training, or that of a GGUF file, whose numbers become the same blocks again. */
-async function storedType(path: string): Promise<QuantizedType | undefined> {
-  if (!path.endsWith(".gguf")) return trainedBaseType(path);
-  const { isModelFile, quantizedTypeOf } = await import("../checkpoint/ggufModel.ts");
-  return isModelFile(path) ? quantizedTypeOf(path) : undefined;
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
 import {
   chatTemplates,
@@ -40,7 +41,8 @@ export const gguf: ExportFormat = {
     const d = openModel(model).shape;
     const architecture = architectureOf(d, model);
     const tensors = ggufTensors(files, architecture, d, options.type);
-    const type = options.type ?? tensors.find(({ name }) => name === EMBEDDING)?.type;
+    const own = tensors.find(({ name }) => name === EMBEDDING)?.type;
+    const type = options.type ?? GGUF_TYPES.find((type) => type === own);
     const texts = heldTexts(model, companions);
     const vocabulary = vocabularyOf(texts, d.vocabulary);
     const metadata: Metadata = {

@@ -40,6 +40,7 @@ export async function writeAdapter(
       "An adapter is not quantized. Use --type f32, f16 or bf16.",
     );
   }
+  const { encode } = NUMBER_TYPES[type];
   const d = openModel(adapter.base).shape;
   const architecture = architectureOf(d, adapter.base);
   const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, adapter, d))));
@@ -56,7 +57,7 @@ export async function writeAdapter(
       const unit = reorderedRows(architecture, from, d);
       const scaled = data.map((value) => value * factor);
       const ordered = unit === 1 ? scaled : interleaved(scaled, unit, columnsOf(shape));
-      const bytes = NUMBER_TYPES[type].encode(ordered);
+      const bytes = encode(ordered);
       if (bytes) return [bytes];
       throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
     }

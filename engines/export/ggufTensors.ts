@@ -49,7 +49,7 @@ export function ggufTensors(
 
   function typeOf(name: string, [, columns]: readonly number[], own: NumberTypeName) {
     if (columns === undefined) return "f32";
-    return type === undefined ? own : matrixType(type, name, columns);
+    return type === undefined ? own : matrixType(type, name, columns, d);
   }
 
   // Other tensors of a model, such as masks, are not needed.

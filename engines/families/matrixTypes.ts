@@ -1,15 +1,46 @@
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import { type NumberTypeName, NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
+import type { Dimensions } from "./dimensions.ts";
 import { EMBEDDING, HEAD } from "./projections.ts";
 
 /** llama.cpp's number of a file that is mostly of a type: `general.file_type`. */
-export const FILE_TYPES: Record<GgufType, number> = { f32: 0, f16: 1, q4_0: 2, q8_0: 7, bf16: 32 };
+export const FILE_TYPES: Record<GgufType, number> = {
+  ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, q4_k_m: 15, bf16: 32 },
+};
 
-/**
- * What a matrix becomes in a file of a type. llama.cpp's own choice: float16 for rows that are not whole blocks, a
- * finer type for the embedding and the head.
- */
-export function matrixType(wanted: GgufType, name: string, columns: number): NumberTypeName {
-  if (columns % NUMBER_TYPES[wanted].block !== 0) return "f16";
-  return wanted === "q4_0" && (name === EMBEDDING || name === HEAD) ? "q8_0" : wanted;
+/** What llama.cpp takes for rows that are not whole blocks. */
+const FALLBACKS: Partial<Record<NumberTypeName, NumberTypeName>> = { q4_k: "q5_0", q6_k: "q8_0" };
+
+/** What a matrix becomes in a file of a type, which is llama.cpp's own choice. */
+export function matrixType(
+  wanted: GgufType,
+  name: string,
+  columns: number,
+  { layers, tied }: Pick<Dimensions, "layers" | "tied">,
+): NumberTypeName {
+  const isWhole = (type: NumberTypeName) => columns % NUMBER_TYPES[type].block === 0;
+  const type = chosenType(wanted, name, layers, tied);
+  const found = isWhole(type) ? type : (FALLBACKS[type] ?? "f16");
+  return isWhole(found) ? found : "f16";
+}
+
+/** Finer types for what errors spread from: the head, and in a mix the values and `down_proj` of some layers. */
+function chosenType(
+  wanted: GgufType,
+  name: string,
+  layers: number,
+  isTied: boolean,
+): NumberTypeName {
+  const isHead = name === HEAD || (name === EMBEDDING && isTied);
+  if (wanted === "q4_0") return isHead || name === EMBEDDING ? "q8_0" : wanted;
+  if (wanted !== "q4_k_m") return wanted;
+  const [, layer, module] = /\.(\d+)\..*\.(v_proj|down_proj)\.weight$/.exec(name) ?? [];
+  return isHead || (module && needsMoreBits(Number(layer), layers)) ? "q6_k" : "q4_k";
+}
+
+/** The first and the last eighth of the layers, and every third between. */
+function needsMoreBits(layer: number, layers: number): boolean {
+  const eighth = Math.floor(layers / 8);
+  const isEnd = layer < eighth || layer >= Math.floor((7 * layers) / 8);
+  return isEnd || (layer - eighth) % 3 === 2;
 }

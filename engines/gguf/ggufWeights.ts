@@ -1,13 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
-import {
-  type FileTensor,
-  type TensorSource,
-  columnsOf,
-  fileTensors,
-} from "../modelFiles/tensors.ts";
-import { widened } from "../modelFiles/weights.ts";
+import { type FileTensor, type TensorSource, fileTensors } from "../modelFiles/tensors.ts";
+import { type Numbers, widened } from "../modelFiles/weights.ts";
 import { type Architecture, normOffset, reorderedRows } from "./architecture.ts";
 import { separated } from "./rowOrder.ts";
 import { ggufName } from "./tensorNames.ts";
@@ -32,22 +27,34 @@ export function ggufWeights(
       `${path} does not hold its model: ${name} is ${found}, not ${shape.join(" × ")}. Export or download it again.`,
     );
   });
-  const { tensors, rows } = fileTensors(new Map(chosen), "Export or download it again");
+  const { tensors, rows, blocks } = fileTensors(new Map(chosen), "Export or download it again");
+
+  /** Rows in Hugging Face's order. */
+  function ordered<T extends Numbers | Uint8Array>(
+    read: (from: number, to: number) => T,
+    name: string,
+    from: number,
+    to: number,
+  ): T {
+    const unit = reorderedRows(architecture, name, d);
+    if (unit === 1) return read(from, to);
+    if (tensors.get(name)?.shape.length === 1) return separated(read(from, to), unit, 1);
+    // Of whole heads.
+    const [first, last] = [from - (from % unit), Math.ceil(to / unit) * unit];
+    const heads = read(first, last);
+    const row = heads.length / (last - first);
+    return separated(heads, unit, row).subarray((from - first) * row, (to - first) * row) as T;
+  }
+
   return {
     tensors,
     rows(name, from, to, room) {
-      const { shape = [] } = tensors.get(name) ?? {};
       const offset = normOffset(architecture, name);
+      const found = ordered((first, last) => rows(name, first, last, room), name, from, to);
       // As it was before the offset was added: added again, it gives the same number.
-      if (offset !== 0) return widened(rows(name, from, to, room)).map((value) => value - offset);
-      const unit = reorderedRows(architecture, name, d);
-      if (unit === 1) return rows(name, from, to, room);
-      if (shape.length === 1) return separated(rows(name, from, to, room), unit, 1);
-      // Of whole heads.
-      const [first, last] = [from - (from % unit), Math.ceil(to / unit) * unit];
-      const columns = columnsOf(shape);
-      const heads = separated(rows(name, first, last, room), unit, columns);
-      return heads.subarray((from - first) * columns, (to - first) * columns);
+      return offset === 0 ? found : widened(found).map((value) => value - offset);
     },
+    blocks: (name, from, to, room) =>
+      ordered((first, last) => blocks(name, first, last, room), name, from, to),
   };
 }

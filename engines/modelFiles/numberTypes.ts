@@ -2,6 +2,9 @@ import os from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { type BlockType, dequantize, hasFiniteScales, quantize } from "./blocks/blockType.ts";
 import { q4_0 } from "./blocks/q4_0.ts";
+import { q4_k } from "./blocks/q4_k.ts";
+import { q5_0 } from "./blocks/q5_0.ts";
+import { q6_k } from "./blocks/q6_k.ts";
 import { q8_0 } from "./blocks/q8_0.ts";
 import { fromFloat16, toFloat16 } from "./float16.ts";
 import { type Numbers, toBfloat16, widened } from "./weights.ts";
@@ -21,7 +24,7 @@ interface NumberType {
 }
 
 /** Types whose numbers share scales in blocks. */
-export const BLOCK_TYPES = { q8_0, q4_0 };
+export const BLOCK_TYPES = { q8_0, q4_0, q5_0, q4_k, q6_k };
 
 export type BlockTypeName = keyof typeof BLOCK_TYPES;
 
@@ -47,6 +50,9 @@ export const NUMBER_TYPES = {
   },
   q8_0: blocksOf(q8_0),
   q4_0: blocksOf(q4_0),
+  q5_0: blocksOf(q5_0),
+  q4_k: blocksOf(q4_k),
+  q6_k: blocksOf(q6_k),
 } as const satisfies Record<BlockTypeName, NumberType> & Record<string, NumberType>;
 
 export type NumberTypeName = keyof typeof NUMBER_TYPES;

@@ -1,5 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
-import { NUMBER_TYPES, isNumberType } from "./numberTypes.ts";
+import { hasFiniteScales } from "./blocks/blockType.ts";
+import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isNumberType } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
@@ -26,8 +27,12 @@ export interface TensorSource {
    * @param room where they may lie
    * @throws KitError `CHECKPOINT_INVALID` when they are cut off, not finite or of a type that is not read
    */
-  rows: (name: string, from: number, to: number, room?: Room) => Numbers;
+  rows: TakenRows<Numbers>;
+  /** The same as they lie in the file, of a type whose rows are blocks, where the source has them. */
+  blocks?: TakenRows<Uint8Array>;
 }
+
+type TakenRows<T> = (name: string, from: number, to: number, room?: Room) => T;
 
 /** Memory for rows that take the place of others: many arrays would lie about until they are collected. */
 export interface Room {
@@ -41,11 +46,11 @@ const PART_NUMBERS = 2 ** 20;
  * Reads a tensor by parts, each in the place of the one before.
  * @param unit rows that stay together
  */
-export function* parts(
-  { tensors, rows }: TensorSource,
+export function* parts<T = Numbers>(
+  { tensors, rows }: { tensors: TensorSource["tensors"]; rows: TakenRows<T> },
   name: string,
   { unit = 1, room = { buffer: new ArrayBuffer(0) } }: { unit?: number; room?: Room } = {},
-): Generator<Numbers> {
+): Generator<T> {
   const shape = tensors.get(name)?.shape ?? [];
   const count = rowsOf(shape);
   const most = unit * Math.max(1, Math.floor(PART_NUMBERS / (columnsOf(shape) * unit)));
@@ -76,21 +81,36 @@ export function bfloat16Of({ tensors }: TensorSource): Set<string> {
 export function fileTensors(
   tensors: ReadonlyMap<string, FileTensor>,
   advice = "Save or download it again",
-): TensorSource {
-  function rows(name: string, from: number, to: number, room?: Room): Numbers {
-    const { path, shape, type, offset, bytes } = entryOf(tensors, name);
-    const invalid = (problem: string) =>
-      new KitError("CHECKPOINT_INVALID", `${path} ${problem} ${name}. ${advice}.`);
-    if (!isNumberType(type)) throw otherType(path, name, type);
+): Required<TensorSource> {
+  const invalid = (name: string, problem: string) => {
+    const { path } = entryOf(tensors, name);
+    return new KitError("CHECKPOINT_INVALID", `${path} ${problem} ${name}. ${advice}.`);
+  };
+
+  function bytesOf(name: string, from: number, to: number, room?: Room): Uint8Array<ArrayBuffer> {
+    const { path, shape, offset, bytes } = entryOf(tensors, name);
     const rowBytes = bytes / rowsOf(shape);
     const read = bytesIn(room, (to - from) * rowBytes);
     const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
-    if (!isWhole) throw invalid("is cut off at");
-    const numbers = NUMBER_TYPES[type].decode(read);
-    if (!areFinite(numbers)) throw invalid("has non-finite numbers in");
+    if (!isWhole) throw invalid(name, "is cut off at");
+    return read;
+  }
+
+  function rows(name: string, from: number, to: number, room?: Room): Numbers {
+    const { path, type } = entryOf(tensors, name);
+    if (!isNumberType(type)) throw otherType(path, name, type);
+    const numbers = NUMBER_TYPES[type].decode(bytesOf(name, from, to, room));
+    if (!areFinite(numbers)) throw invalid(name, "has non-finite numbers in");
     return numbers;
   }
-  return { tensors, rows };
+
+  function blocks(name: string, from: number, to: number, room?: Room): Uint8Array {
+    const { type } = entryOf(tensors, name);
+    const read = bytesOf(name, from, to, room);
+    if (isBlockType(type) && hasFiniteScales(BLOCK_TYPES[type], read)) return read;
+    throw invalid(name, "has non-finite numbers in");
+  }
+  return { tensors, rows, blocks };
 }
 
 /** Tensors in memory. */

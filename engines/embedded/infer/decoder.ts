@@ -66,7 +66,7 @@ export interface DecoderInvitation {
   sizes: DecoderSizes;
 }
 
-export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
+export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16" | "stored"> {
   /** Bits of the tokens that an answer may have, as `allowedBits` has them; asked once all fits. Default: all. */
   allowed?: () => Int32Array;
   /** Called once with the data helpers need; they may join at any time. */
@@ -86,7 +86,9 @@ export function createDecoder(
   weights: TensorSource,
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
-  const sizes = { shape, bfloat16: bfloat16Of(weights), ...options };
+  const types = [...weights.tensors].map(([name, { type }]) => [name, type] as const);
+  const stored = Object.fromEntries(types);
+  const sizes = { shape, bfloat16: bfloat16Of(weights), stored, ...options };
   const { arena, team, model, bits, choice, drawing, ...planned } = planDecoder(sizes);
   const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);

@@ -1,6 +1,7 @@
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { wordsOfBits } from "../../answers/allowedBits.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
+import { isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
 import { PANEL } from "../kernels/products.ts";
 import { planTeam } from "../kernels/team.ts";
@@ -25,6 +26,8 @@ export interface DecoderSizes {
   bfloat16?: ReadonlySet<string> | undefined;
   /** What matrices become while they are read. Default: they stay as they are. */
   quantize?: QuantizedType | undefined;
+  /** The types in which tensors are stored, by their names. */
+  stored?: Readonly<Record<string, string>> | undefined;
   /** At most. Default 1. */
   threads?: number;
   /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
@@ -49,13 +52,13 @@ export interface ChoicePlan {
 
 /** The memory of a decoder, the same on every thread. */
 export function planDecoder(sizes: DecoderSizes) {
-  const { shape, bfloat16, quantize, threads = 1, pages = pageCount(shape) } = sizes;
+  const { shape, bfloat16, quantize, stored, threads = 1, pages = pageCount(shape) } = sizes;
   const { adapterBytes = ADAPTER_BYTES } = sizes;
   const { context } = shape;
   const place = (arena: Arena) => {
     const team = planTeam(arena, threads);
     const model = placeModel(arena, shape, {
-      ...{ bfloat16, isTrained: false, inPanels: true, quantize, threads },
+      ...{ bfloat16, isTrained: false, inPanels: true, quantize, stored, threads },
       cache: { context, pages },
       limits: {
         ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
@@ -77,7 +80,7 @@ export function planDecoder(sizes: DecoderSizes) {
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
   };
-  const isQuantized = quantize !== undefined;
+  const isQuantized = quantize !== undefined || Object.values(stored ?? {}).some(isBlockType);
   return planArena(
     place,
     isQuantized ? "Use a smaller model" : 'Use a smaller model, or quantize: "q8_0"',

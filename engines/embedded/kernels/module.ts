@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ownFile } from "../../../disk/ownFile.ts";
-import type { BlockType } from "../../modelFiles/blocks/blockType.ts";
-import { BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
+import { quantize } from "../../modelFiles/blocks/blockType.ts";
+import { type BlockTypeName, BLOCK_TYPES, isBlockType } from "../../modelFiles/numberTypes.ts";
 import { allocate, createArena } from "./arena.ts";
 import { hasDotProducts } from "./dots.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, WIDE_NAMES } from "./kernels.ts";
@@ -85,29 +85,31 @@ function testProduct(module: KernelModule): string {
 
 /** Whether products of all quantized types have the same bits. */
 function hasSameSums(one: KernelModule, other: KernelModule): boolean {
-  return Object.values(BLOCK_TYPES).every(
-    (type) => testQuantized(one, type) === testQuantized(other, type),
-  );
+  return Object.keys(BLOCK_TYPES)
+    .filter(isBlockType)
+    .every((type) => testQuantized(one, type) === testQuantized(other, type));
 }
 
 /** Returns the bits of a quantized product of numbers of all sizes, over four rows and a row alone, four groups and one. */
-function testQuantized(module: KernelModule, { id }: BlockType): string {
+function testQuantized(module: KernelModule, type: BlockTypeName): string {
   const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
   const [control, own] = [arena.bytes("work", CONTROL_BYTES), arena.bytes("work", OWN_BYTES)];
   const x = arena.words("work", rows * width);
   const y = arena.words("work", rows * out);
-  const weights = arena.words("work", out * width);
-  const w = arena.bytes("work", quantizedBytes("q8_0", out, width));
+  const { id } = BLOCK_TYPES[type];
+  const stored = Float32Array.from({ length: out * width }, (_, i) => Math.sin(i * i));
+  const blocks = quantize(BLOCK_TYPES[type], stored);
+  const from = arena.bytes("work", blocks.length);
+  const w = arena.bytes("work", quantizedBytes(type, out, width));
   const input = arena.bytes("work", quantizedInputBytes(rows, width));
   const memory = allocate(arena);
   const kernels = instantiate(module, memory);
   const numbers = new Float32Array(memory.buffer, x, rows * width);
   numbers.forEach((_, i) => (numbers[i] = Math.tan(i)));
-  const stored = new Float32Array(memory.buffer, weights, out * width);
-  stored.forEach((_, i) => (stored[i] = Math.sin(i * i)));
+  new Uint8Array(memory.buffer, from, blocks.length).set(blocks);
   kernels.join(1, control, own);
-  kernels.quantizeWeights(id, 0, out, width, weights, false, w);
+  kernels.placeBlocks(id, 0, out, width, from, w);
   kernels.quantizeInput(id, rows, width, x, width, input);
   kernels.quantizedProduct(id, rows, out, width, w, input, y, out, 0, 4);
   return Buffer.from(memory.buffer, y, rows * out * 4).toString("hex");

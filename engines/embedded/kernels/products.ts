@@ -1,6 +1,5 @@
-import type { BlockTypeName } from "../../modelFiles/numberTypes.ts";
 import { type Address, MOST_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
-import { createQuantizedProducts } from "./quantized.ts";
+import { type QuantizedMatrix, createQuantizedProducts } from "./quantized.ts";
 import type { Thread } from "./team.ts";
 
 /** A matrix of weights [out, in], row-major. */
@@ -10,8 +9,8 @@ export interface Matrix {
   in: number;
   /** Whether its numbers are bfloat16, as in the file. */
   isBf16?: boolean;
-  /** If its numbers are quantized: then it lies as `assembly/quantizedBlock.ts` says. */
-  quantized?: BlockTypeName | undefined;
+  /** If its numbers are quantized: its rows by parts, each of one type. */
+  quantized?: readonly QuantizedMatrix[] | undefined;
 }
 
 /** Rows of a panel, in which an answering model's matrices lie (`assembly/panels.ts`). */

@@ -1,5 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
-import { type BlockTypeName, BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
+import { type BlockTypeName, BLOCK_TYPES, NUMBER_TYPES } from "../../modelFiles/numberTypes.ts";
 import type { Numbers } from "../../modelFiles/weights.ts";
 import type { Address, Kernels } from "./kernels.ts";
 import type { Rows } from "./products.ts";
@@ -21,8 +21,8 @@ export interface QuantizedRows {
 
 /** Rows of weights whose numbers lie side by side. */
 export const GROUP = 8;
-/** Numbers of x that share a scale. */
-const BLOCK = 32;
+/** Numbers of x that share a scale, at least. */
+const LEAST_BLOCK = 16;
 /** Bytes of a number of x, and those for each of its blocks. */
 const INPUT_BYTES = 2;
 const INPUT_SCALE_BYTES = 8;
@@ -41,15 +41,15 @@ function groupShare(out: number, threads: number): number {
   return Math.min(even, MOST_GROUPS);
 }
 
-/** Bytes of a matrix [out, in] in memory: those of GGUF's blocks, with `out` rounded up to a multiple of 8. */
+/** Bytes of a matrix [out, in] in memory, with `out` rounded up to a multiple of 8. */
 export function quantizedBytes(type: BlockTypeName, out: number, inner: number): number {
-  const { block, bytes } = BLOCK_TYPES[type];
-  return Math.ceil(out / GROUP) * GROUP * (inner / block) * bytes;
+  const { block, placedBytes } = BLOCK_TYPES[type];
+  return Math.ceil(out / GROUP) * GROUP * (inner / block) * placedBytes;
 }
 
-/** Bytes that `quantizeInput` writes for rows of either type, at most. */
+/** Bytes that `quantizeInput` writes for rows of any type, at most. */
 export function quantizedInputBytes(rows: number, width: number): number {
-  return rows * (width * INPUT_BYTES + (width / BLOCK) * INPUT_SCALE_BYTES);
+  return rows * (width * INPUT_BYTES + (width / LEAST_BLOCK) * INPUT_SCALE_BYTES);
 }
 
 /** Linear maps of quantized weights, each run by all threads. */
@@ -66,7 +66,6 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
   function quantize(type: BlockTypeName, rows: number, width: number, x: Rows, to: Address) {
     barrier();
     quantizeInput(BLOCK_TYPES[type].id, rows, width, x.at, x.row, to);
-    return { at: to, rows };
   }
 
   /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` lies as y does; 0 is none. */
@@ -95,8 +94,8 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
   return { quantize, linear, embed };
 }
 
-/** Takes whole rows of a matrix, one part after another. */
-export type TakeRows = (rows: Numbers) => void;
+/** Takes whole rows of a matrix, one part after another: numbers, or blocks of the matrix's type. */
+export type TakeRows = (rows: Numbers | Uint8Array) => void;
 
 /** Memory that the writer may use while it writes. */
 export interface Staging {
@@ -106,32 +105,57 @@ export interface Staging {
 }
 
 /**
- * Quantizes a matrix while it is read: takes its whole rows in their order, any number at a time, as float32 or as
- * the bits of bfloat16.
+ * Quantizes a matrix while it is read: takes its whole rows in their order, any number at a time, as float32, as
+ * the bits of bfloat16 or as blocks.
  * @param first the first of them in the matrix
  */
 export function createQuantizedWriter(
-  { quantizeWeights }: Kernels,
+  { quantizeWeights, placeBlocks }: Kernels,
   { buffer }: WebAssembly.Memory,
   { type, at, in: inner }: QuantizedMatrix,
   staging: Staging,
   first = 0,
 ): TakeRows {
-  return (numbers) => {
-    const { id } = BLOCK_TYPES[type];
-    const isBf16 = numbers instanceof Uint16Array;
-    const place = isBf16
+  const { id, block, bytes } = BLOCK_TYPES[type];
+
+  /** Has rows of so many elements each taken from the staging room. */
+  function stage<T extends Numbers | Uint8Array>(
+    rows: T,
+    room: T,
+    row: number,
+    take: (count: number) => void,
+  ) {
+    const most = Math.floor(room.length / row) * row;
+    for (let from = 0; from < rows.length; from += most) {
+      const staged = rows.subarray(from, from + most);
+      room.set(staged);
+      take(staged.length / row);
+      first += staged.length / row;
+    }
+  }
+
+  function takeBlocks(blocks: Uint8Array): void {
+    const room = new Uint8Array(buffer, staging.at, staging.bytes);
+    stage(blocks, room, (inner / block) * bytes, (count) =>
+      placeBlocks(id, first, count, inner, staging.at, at),
+    );
+  }
+
+  return (rows) => {
+    if (rows instanceof Uint8Array) return takeBlocks(rows);
+    if (type !== "q8_0" && type !== "q4_0") {
+      const blocks = NUMBER_TYPES[type].encode(rows);
+      if (!blocks) throw tooGreat(type);
+      return takeBlocks(blocks);
+    }
+    const isBf16 = rows instanceof Uint16Array;
+    const room = isBf16
       ? new Uint16Array(buffer, staging.at, staging.bytes >>> 1)
       : new Float32Array(buffer, staging.at, staging.bytes >>> 2);
-    const most = Math.floor(place.length / inner);
-    const rows = numbers.length / inner;
-    for (let r = 0; r < rows; r += most) {
-      const count = Math.min(most, rows - r);
-      place.set(numbers.subarray(r * inner, (r + count) * inner));
+    stage<Numbers>(rows, room, inner, (count) => {
       const fits = quantizeWeights(id, first, count, inner, staging.at, isBf16, at);
       if (!fits) throw tooGreat(type);
-      first += count;
-    }
+    });
   };
 }
 

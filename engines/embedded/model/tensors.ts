@@ -1,9 +1,7 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { matrixType } from "../../families/matrixTypes.ts";
-import { type BlockTypeName, bytesOf, isBlockType } from "../../modelFiles/numberTypes.ts";
+import { bytesOf, isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type TensorSource, parts } from "../../modelFiles/tensors.ts";
-import { type Weights, widened } from "../../modelFiles/weights.ts";
+import { type Numbers, type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type Matrix, PANEL } from "../kernels/products.ts";
@@ -24,8 +22,8 @@ export interface TensorOptions {
   isTrained: boolean;
   /** Whether matrices are to lie in panels, as an answering model's do. Default: row-major. */
   inPanels?: boolean;
-  /** What matrices become while they are read, those whose columns are whole blocks. Default: nothing. */
-  quantize?: QuantizedType | undefined;
+  /** The type that a frozen matrix becomes while it is read. Default: it stays as it is. */
+  typeOf?: (name: string, columns: number) => string | undefined;
 }
 
 /** The arrays of a trained tensor, which lie alike: its numbers, their gradient, AdamW's running means. */
@@ -71,7 +69,7 @@ const ARRAYS = Object.keys(PURPOSES) as TrainedArray[];
 /** Places tensors as the operations of a model ask for them. */
 export function createTensors(
   arena: Arena,
-  { bfloat16, lora, isTrained, inPanels = false, quantize }: TensorOptions,
+  { bfloat16, lora, isTrained, inPanels = false, typeOf }: TensorOptions,
 ): Pick<Graph, "matrix" | "vector" | "lora"> & { plan: TensorPlan } {
   const trained = Object.fromEntries(ARRAYS.map((array) => [array, {}])) as TensorPlan["trained"];
   const plan: TensorPlan = { groups: [], matrices: [], frozen: {}, trained };
@@ -106,8 +104,8 @@ export function createTensors(
   }
 
   function frozenMatrix(tensors: Record<string, number>, inner: number): MatrixWeight {
-    const type = quantizedType(tensors, inner);
-    if (type) return quantizedMatrix(tensors, inner, type);
+    const quantized = quantizedMatrix(tensors, inner);
+    if (quantized) return quantized;
     const isBf16 = Object.keys(tensors).every((name) => bfloat16?.has(name));
     const rowBytes = inner * (isBf16 ? 2 : 4);
     const out = sumOf(Object.values(tensors));
@@ -123,28 +121,31 @@ export function createTensors(
     return matrix;
   }
 
-  /** As in GGUF; rows that are not whole blocks, or groups, keep their type. */
-  function quantizedType(tensors: Record<string, number>, inner: number) {
-    const [name = "", ...others] = Object.keys(tensors);
-    const isWhole = Object.values(tensors).every((rows) => rows % GROUP === 0);
-    if (!quantize || !(isWhole || others.length === 0)) return undefined;
-    const type = matrixType(quantize, name, inner);
-    return isBlockType(type) ? type : undefined;
-  }
-
+  /** Undefined for tensors whose rows are not whole blocks, or groups. */
   function quantizedMatrix(
     tensors: Record<string, number>,
     inner: number,
-    type: BlockTypeName,
-  ): MatrixWeight {
-    const out = sumOf(Object.values(tensors));
-    const at = arena.bytes("weights", quantizedBytes(type, out, inner));
-    let row = 0;
-    for (const [name, rows] of Object.entries(tensors)) {
-      plan.frozen[name] = { at, part: { matrix: { type, at, out, in: inner }, row } };
-      row += rows;
+  ): MatrixWeight | undefined {
+    const parts: QuantizedMatrix[] = [];
+    const entries = Object.entries(tensors);
+    const isWhole = entries.every(([, rows]) => rows % GROUP === 0) || entries.length === 1;
+    const types = entries.map(([name]) => typeOf?.(name, inner) ?? "").filter(isBlockType);
+    if (!isWhole || types.length < entries.length) return undefined;
+    for (const [i, [, rows]] of entries.entries()) {
+      const [type, last] = [types[i]!, parts.at(-1)];
+      if (last?.type === type) last.out += rows;
+      else parts.push({ type, at: 0, out: rows, in: inner });
     }
-    return { at, out, in: inner, quantized: type, grad: undefined };
+    for (const part of parts)
+      part.at = arena.bytes("weights", quantizedBytes(part.type, part.out, inner));
+    let [p, row] = [0, 0];
+    for (const [name, rows] of entries) {
+      plan.frozen[name] = { at: parts[p]!.at, part: { matrix: parts[p]!, row } };
+      row += rows;
+      if (row === parts[p]!.out) [p, row] = [p + 1, 0];
+    }
+    const out = sumOf(Object.values(tensors));
+    return { at: parts[0]!.at, out, in: inner, quantized: parts, grad: undefined };
   }
 
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
@@ -206,14 +207,21 @@ export function writeTensors(
   quantizeRows?: QuantizeRows,
 ): void {
   const room = { buffer: new ArrayBuffer(0) };
+  const { tensors, rows, blocks } = source;
   for (const [name, place] of Object.entries(places)) {
     const { part } = place;
-    const take = (part && quantizeRows?.(part.matrix, part.row)) ?? rowsInto(buffer, place);
-    for (const rows of parts(source, name, { room })) take(rows);
+    const take = part && quantizeRows?.(part.matrix, part.row);
+    const isStored = tensors.get(name)?.type === part?.matrix.type;
+    if (take && isStored && blocks) {
+      for (const some of parts({ tensors, rows: blocks }, name, { room })) take(some);
+    } else {
+      const put = take ?? rowsInto(buffer, place);
+      for (const some of parts({ tensors, rows }, name, { room })) put(some);
+    }
   }
 }
 
-function rowsInto(buffer: ArrayBufferLike, { at, isBf16 = false }: Place): TakeRows {
+function rowsInto(buffer: ArrayBufferLike, { at, isBf16 = false }: Place): (rows: Numbers) => void {
   let next = at;
   return (rows) => {
     const bytes = bytesOf(isBf16 ? rows : widened(rows));

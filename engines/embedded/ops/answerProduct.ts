@@ -1,4 +1,4 @@
-import { type Rows } from "../kernels/products.ts";
+import { type Rows, columnsFrom } from "../kernels/products.ts";
 import { quantizedInputBytes } from "../kernels/quantized.ts";
 import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
 
@@ -8,19 +8,24 @@ import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
  * @returns what each thread does of it
  */
 export function placeAnswerProduct(graph: Graph, x: Activation, w: MatrixWeight) {
-  const { at, out, in: width, quantized: type } = w;
-  const bytes = type ? quantizedInputBytes(graph.limits[x.rows], x.width) : 0;
-  const input = type ? graph.scratch(Math.ceil(bytes / 4)) : 0;
+  const bytes = w.quantized ? quantizedInputBytes(graph.limits[x.rows], x.width) : 0;
+  const input = graph.scratch(Math.ceil(bytes / 4));
+
   return ({ kernels, products, batch }: Worker) => {
     const { panels, quantized } = products;
     return function multiply(y: Rows, added = 0): void {
       const rows = batch[x.rows];
-      if (!type) {
+      if (!w.quantized) {
         kernels.barrier();
         return panels(rows, x, w, y, added);
       }
-      const from = quantized.quantize(type, rows, width, x, input);
-      quantized.linear(from, { type, at, out, in: width }, y, added);
+      let from = 0;
+      for (const part of w.quantized) {
+        const to = columnsFrom(y, from);
+        quantized.quantize(part.type, rows, x.width, x, input);
+        quantized.linear({ at: input, rows }, part, to, added && added + from * 4);
+        from += part.out;
+      }
     };
   };
 }

@@ -21,9 +21,9 @@ export function embedding(
   graph.add(({ kernels, products, batch }) => ({
     forward() {
       const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
-      const { quantized: type, at, out } = weight;
+      const [quantized] = weight.quantized ?? [];
       kernels.barrier();
-      if (type) products.quantized.embed(batch.tokens, tokens, { type, at, out, in: width }, x.at);
+      if (quantized) products.quantized.embed(batch.tokens, tokens, quantized, x.at);
       else if (graph.cache) kernels.embedPanels(...rows);
       else kernels.embed(...rows);
       if (isScaled) kernels.barrier();

@@ -6,6 +6,8 @@ export interface BlockType {
   block: number;
   /** Of a block. */
   bytes: number;
+  /** Of one in the embedded engine's memory (`embedded/kernels/assembly/quantizedBlock.ts`). */
+  placedBytes: number;
   /** Where a block has its scales in float16, in bytes. */
   scales: readonly number[];
   /** Writes finite numbers to a block of zeros. */

@@ -3,7 +3,7 @@ import type { BlockType } from "./blockType.ts";
 
 /** A number has 8 bits: a block's greatest size becomes 127. A scale is rounded to float16 only after the numbers. */
 export const q8_0: BlockType = {
-  ...{ id: 8, block: 32, bytes: 34, scales: [0] },
+  ...{ id: 8, block: 32, bytes: 34, placedBytes: 34, scales: [0] },
 
   /**
    * Halves are rounded away from 0. A sign that is taken from the bits costs nothing; one that is asked for is

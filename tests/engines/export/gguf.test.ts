@@ -17,10 +17,12 @@ import { dequantize, quantize } from "../../../engines/modelFiles/blocks/blockTy
 import { BLOCK_TYPES } from "../../../engines/modelFiles/numberTypes.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
-import { type StoredWeights, widened } from "../../../engines/modelFiles/weights.ts";
+import { type StoredWeights, widen, widened } from "../../../engines/modelFiles/weights.ts";
+import { difference } from "../embedded/kernels/team.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights, toBfloat16 } from "../embedded/tiny.ts";
 import { FAMILIES } from "../gguf/families.ts";
+import { kitLogits } from "../gguf/kitLogits.ts";
 import { type Style, STYLES, withAllMerges, writeTokenizer } from "../tokens/styles.ts";
 
 const SHAPE = dimensionsOf({ layers: 2, heads: 4, width: 32, intermediateSize: 64, context: 64 });
@@ -84,6 +86,27 @@ test("bfloat16 stays as it is, vectors are float32, and other types are as gguf-
   const name = "model.layers.0.self_attn.q_proj.weight";
   const blocks = quantize(BLOCK_TYPES.q4_0, widened(read(model)[name]!.data));
   expect(read(small.path)[name]!.data).toEqual(dequantize(BLOCK_TYPES.q4_0, blocks));
+});
+
+test("q4_k_m has llama.cpp's types, and its blocks answer as the numbers that they stand for", async () => {
+  const shape = dimensionsOf({
+    ...{ layers: 9, heads: 4, width: 64, intermediateSize: 256, context: 96 },
+  });
+  const { model, to } = save(shape, tinyWeights(1, shape));
+  const { path } = await exportModel(model, to, { format: "gguf", type: "q4_k_m" });
+  const types = typesIn(path);
+  const layers = (name: string, type: string) =>
+    Array.from({ length: 9 }, (_, i) => i).filter((i) => types[`blk.${i}.${name}.weight`] === type);
+  expect(layers("ffn_down", "q6_k")).toEqual([0, 3, 6, 7, 8]);
+  expect(layers("ffn_down", "q4_k")).toEqual([1, 2, 4, 5]);
+  // Rows of 64 are no whole blocks of 256.
+  expect(layers("attn_v", "q8_0")).toEqual([0, 3, 6, 7, 8]);
+  expect(layers("attn_q", "q5_0")).toHaveLength(9);
+  expect(types["token_embd.weight"]).toBe("q8_0");
+  const tokens = Array.from({ length: 20 }, (_, i) => (i * 37) % 262);
+  saveModel(`${to}-wide`, widen(read(path)), { shape, promptStyle: "message" });
+  const [blocks, numbers] = [path, `${to}-wide`].map((from) => kitLogits(from, tokens).flat());
+  expect(difference(blocks!, numbers!)).toBeLessThan(0.15);
 });
 
 test("rows that are no whole blocks of a quantized type stay float16", async () => {

@@ -112,8 +112,8 @@ const LIES: Record<string, [Buffer, RegExp]> = {
     /rows of a that are no whole blocks of q8_0/,
   ],
   "a type that Kit does not read": [
-    Buffer.concat([start(1n, 0n), tensor("a", [256n, 2n], 12, 0n), ROOM]),
-    /has a in ggml's type 12, and Kit reads f32, f16, bf16, q8_0, q4_0\. Use a file/,
+    Buffer.concat([start(1n, 0n), tensor("a", [256n, 2n], 10, 0n), ROOM]),
+    /has a in ggml's type 10, and Kit reads f32, f16, bf16, q8_0, q4_0, q5_0, q4_k, q6_k\. Use a file/,
   ],
   "a tensor outside": [
     Buffer.concat([start(1n, 0n), tensor("a", [32n], 0, 2n ** 40n), ROOM]),

@@ -12,6 +12,6 @@ export { squares, setAdamw, adamw } from "./optimizer";
 export { makePanels, embedPanels, panelProduct } from "./panels";
 export { storeKeys, attendPages } from "./pages";
 export { greatestLogit, likeliest, massOfAll, masses, tokensOf } from "./choice";
-export { quantizeWeights, embedQuantized } from "./quantizedWeights";
+export { quantizeWeights, placeBlocks, embedQuantized } from "./quantizedWeights";
 export { quantizeInput, useDots } from "./quantizedInput";
 export { quantizedProduct, widenSums } from "./quantizedProduct";

@@ -1,4 +1,4 @@
-import { BLOCK, Q8_0, blockBytes, GROUP, high, low, SCALES } from "./quantizedBlock";
+import { GROUP, Q8_0, blockBytes, columns, high, low, scaleBytes } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 import { at } from "./vector";
 
@@ -23,10 +23,10 @@ export function packGroups(to: usize, k0: i32, depth: i32, columns: i32, group: 
 @inline
 function packGroup(to: usize, k: i32, end: i32, line: usize, group: usize): void {
   while (k < end) {
-    const block = group + <usize>(k / BLOCK) * blockBytes(Q8_0);
-    const first = low(Q8_0, block, CONSTANTS), last = high(Q8_0, block, CONSTANTS);
-    let from = block + SCALES + <usize>(k % BLOCK) * GROUP;
-    for (const stop = min(end, (k / BLOCK + 1) * BLOCK); k < stop; k += 2) {
+    const block = group + <usize>(k / columns(Q8_0)) * blockBytes(Q8_0);
+    const first = low(Q8_0, block, block, CONSTANTS), last = high(Q8_0, block, block, CONSTANTS);
+    let from = block + scaleBytes(Q8_0) + <usize>(k % columns(Q8_0)) * GROUP;
+    for (const stop = min(end, (k / columns(Q8_0) + 1) * columns(Q8_0)); k < stop; k += 2) {
       const pairs = v128.load(from);
       put(to, i16x8.shr_s(i16x8.shl(pairs, 8), 8), first, last);
       put(to + line, i16x8.shr_s(pairs, 8), first, last);
@@ -57,18 +57,18 @@ export function packGroupsBack(
 // @ts-ignore: decorator
 @inline
 function packRows(to: usize, rows: i32, line: usize, group: usize, j: i32): void {
-  const block = group + <usize>(j / BLOCK) * blockBytes(Q8_0);
-  const from = block + SCALES + <usize>(j % BLOCK) * GROUP;
+  const block = group + <usize>(j / columns(Q8_0)) * blockBytes(Q8_0);
+  const from = block + scaleBytes(Q8_0) + <usize>(j % columns(Q8_0)) * GROUP;
   const p0 = v128.load(from), p1 = v128.load(from, 16), p2 = v128.load(from, 32), p3 = v128.load(from, 48);
   const low01 = v128.shuffle<i16>(p0, p1, 0, 8, 1, 9, 2, 10, 3, 11);
   const low23 = v128.shuffle<i16>(p2, p3, 0, 8, 1, 9, 2, 10, 3, 11);
   const high01 = v128.shuffle<i16>(p0, p1, 4, 12, 5, 13, 6, 14, 7, 15);
   const high23 = v128.shuffle<i16>(p2, p3, 4, 12, 5, 13, 6, 14, 7, 15);
-  let scales = low(Q8_0, block, CONSTANTS);
+  let scales = low(Q8_0, block, block, CONSTANTS);
   putTwo(to, rows, line, v128.shuffle<i32>(low01, low23, 0, 4, 1, 5), scales);
   scales = v128.shuffle<i32>(scales, scales, 2, 3, 2, 3);
   putTwo(to + 2 * line, rows - 2, line, v128.shuffle<i32>(low01, low23, 2, 6, 3, 7), scales);
-  scales = high(Q8_0, block, CONSTANTS);
+  scales = high(Q8_0, block, block, CONSTANTS);
   putTwo(to + 4 * line, rows - 4, line, v128.shuffle<i32>(high01, high23, 0, 4, 1, 5), scales);
   scales = v128.shuffle<i32>(scales, scales, 2, 3, 2, 3);
   putTwo(to + 6 * line, rows - 6, line, v128.shuffle<i32>(high01, high23, 2, 6, 3, 7), scales);

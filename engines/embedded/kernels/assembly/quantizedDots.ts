@@ -1,5 +1,8 @@
 // The sums of quantizedSums.ts by relaxed dot products of four int8 by four numbers of 7 bits, with the same bits.
-import { BLOCK, Q4_0, Q8_0, SCALES, blockBytes, high, isNibbles, low } from "./quantizedBlock";
+import {
+  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasParts, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
+  scaleBytes, wholeColumns,
+} from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
 /** Adds products of four numbers. The second operand is 0 to 127: V8 on x64 reads it without a sign. */
@@ -22,12 +25,20 @@ function lastRows(a: v128, b: v128): v128 {
   return v128.shuffle<i16>(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
+/** Adds a block's sums to y. @param apart from a scale of x to what its numbers sum up to */
 // @ts-ignore: decorator
 @inline
-function settle(type: i32, block: usize, scale: v128, a: v128, b: v128, y: usize): void {
-  const s = f32x4.mul(low(type, block, CONSTANTS), scale), t = f32x4.mul(high(type, block, CONSTANTS), scale);
-  v128.store(y, f32x4.add(v128.load(y), f32x4.mul(f32x4.convert_i32x4_s(a), s)));
-  v128.store(y, f32x4.add(v128.load(y, 16), f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
+function settle(type: i32, top: usize, block: usize, settings: usize, apart: usize, a: v128, b: v128, y: usize): void {
+  const x = v128.load32_splat(settings);
+  const s = f32x4.mul(low(type, top, block, CONSTANTS), x), t = f32x4.mul(high(type, top, block, CONSTANTS), x);
+  let c = v128.load(y), d = v128.load(y, 16);
+  if (type == Q4_K) {
+    const sum = v128.load32_splat(settings + apart);
+    c = f32x4.add(c, f32x4.mul(lowMinimums(top, block), sum));
+    d = f32x4.add(d, f32x4.mul(highMinimums(top, block), sum));
+  }
+  v128.store(y, f32x4.add(c, f32x4.mul(f32x4.convert_i32x4_s(a), s)));
+  v128.store(y, f32x4.add(d, f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
 }
 
 /** Sums of upper digits, of which each has 64 too much, and of lower ones become sums of numbers. */
@@ -43,10 +54,11 @@ function upper(sums: v128, weights: v128): v128 {
 function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
   const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 32);
-  for (; blocks > 0; blocks--) {
-    let a = isNibbles(type) ? v128.load32_splat(settings, 4) : zero, b = a, c = zero, d = zero, e = zero, f = zero;
-    w += SCALES;
-    for (const end = x + BLOCK; x < end; w += 32) {
+  for (let part = 0, top = w; part < blocks; part++) {
+    if (hasParts(type) && part % (wholeColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
+    let a = type == Q4_0 ? v128.load32_splat(settings, 4) : zero, b = a, c = zero, d = zero, e = zero, f = zero;
+    w += scaleBytes(type);
+    for (const end = x + columns(type); x < end; w += 32) {
       const s = v128.load(w), t = v128.load(w, 16);
       if (isNibbles(type)) {
         // x is the signed operand.
@@ -55,7 +67,7 @@ function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: u
         b = dot(v, i8x16.shr_u(t, 4), dot(u, v128.and(t, mask), b));
         x += 8;
       } else {
-        const u = firstRows(s, t), v = lastRows(s, t), p = v128.load32_splat(x), q = v128.load32_splat(x, 32);
+        const u = firstRows(s, t), v = lastRows(s, t), p = v128.load32_splat(x), q = v128.load32_splat(x + columns(type));
         a = dot(u, p, a); b = dot(v, p, b);
         c = dot(u, q, c); d = dot(v, q, d);
         e = dot(u, ones, e); f = dot(v, ones, f);
@@ -65,9 +77,9 @@ function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: u
     if (!isNibbles(type)) {
       a = i32x4.add(upper(a, e), c);
       b = i32x4.add(upper(b, f), d);
-      x += BLOCK;
+      x += columns(type);
     }
-    settle(type, w - blockBytes(type), v128.load32_splat(settings), a, b, y);
+    settle(type, top, w - blockBytes(type), settings, 4, a, b, y);
     settings += 8;
   }
 }
@@ -78,16 +90,17 @@ function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: u
 function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
   const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 128);
-  for (; blocks > 0; blocks--) {
+  for (let part = 0, top = w; part < blocks; part++) {
+    if (hasParts(type) && part % (wholeColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
     let a = zero, c = zero, e = zero, g = zero, i = zero, j = zero;
-    if (isNibbles(type)) {
+    if (type == Q4_0) {
       a = v128.load32_splat(settings, 16); c = v128.load32_splat(settings, 20);
       e = v128.load32_splat(settings, 24); g = v128.load32_splat(settings, 28);
     }
     let b = a, d = c, f = e, h = g;
-    w += SCALES;
+    w += scaleBytes(type);
     for (let digits = isNibbles(type) ? 1 : 2; digits > 0; digits--) {
-      for (const end = x + 4 * BLOCK; x < end; w += 32) {
+      for (const end = x + 4 * columns(type); x < end; w += 32) {
         let s = v128.load(w), t = v128.load(w, 16), p = v128.load32_splat(x);
         if (isNibbles(type)) {
           const u = v128.and(s, mask), v = v128.and(t, mask);
@@ -111,14 +124,14 @@ function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: 
       if (digits == 2) {
         a = upper(a, i); c = upper(c, i); e = upper(e, i); g = upper(g, i);
         b = upper(b, j); d = upper(d, j); f = upper(f, j); h = upper(h, j);
-        w += SCALES - blockBytes(type);
+        w += scaleBytes(type) - blockBytes(type);
       }
     }
     const block = w - blockBytes(type);
-    settle(type, block, v128.load32_splat(settings), a, b, y);
-    settle(type, block, v128.load32_splat(settings, 4), c, d, y + 32);
-    settle(type, block, v128.load32_splat(settings, 8), e, f, y + 64);
-    settle(type, block, v128.load32_splat(settings, 12), g, h, y + 96);
+    settle(type, top, block, settings, 16, a, b, y);
+    settle(type, top, block, settings + 4, 16, c, d, y + 32);
+    settle(type, top, block, settings + 8, 16, e, f, y + 64);
+    settle(type, top, block, settings + 12, 16, g, h, y + 96);
     settings += 32;
   }
 }
@@ -126,11 +139,15 @@ function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: 
 /** A group by one row of x. @param y [8] */
 export function oneDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
   if (type == Q4_0) oneOf(Q4_0, blocks, w, x, settings, y);
+  else if (type == Q4_K) oneOf(Q4_K, blocks, w, x, settings, y);
+  else if (type == Q6_K) oneOf(Q6_K, blocks, w, x, settings, y);
   else oneOf(Q8_0, blocks, w, x, settings, y);
 }
 
 /** A group by four rows of x. @param y [row][8] */
 export function fourDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
   if (type == Q4_0) fourOf(Q4_0, blocks, w, x, settings, y);
+  else if (type == Q4_K) fourOf(Q4_K, blocks, w, x, settings, y);
+  else if (type == Q6_K) fourOf(Q6_K, blocks, w, x, settings, y);
   else fourOf(Q8_0, blocks, w, x, settings, y);
 }

@@ -1,20 +1,20 @@
 import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
-import { BLOCK, greatestSize, isNibbles } from "./quantizedBlock";
+import { Q4_0, columns, greatestSize, isNibbles } from "./quantizedBlock";
 
 /** Rows of x whose words lie side by side, to be multiplied by the same weights; the last three or fewer lie alone. */
 // @ts-ignore: decorator
 @inline
 export const FOUR: i32 = 4;
-/** The greatest numbers. Those for q8_0 are two digits of 7 bits. */
-const MOST_Q8: f32 = 8191;
-const MOST_Q4: f32 = 127;
+/** The greatest numbers. Those for bytes are two digits of 7 bits. */
+const MOST_OF_BYTES: f32 = 8191;
+const MOST_OF_NIBBLES: f32 = 127;
 const LEAST_NORMAL: f32 = 1.1754943508222875e-38;
 
 /** Whether relaxed dot products multiply, whose second operand has 7 bits, without a sign. */
 let dotsBytes: bool = false, dotsNibbles: bool = false;
 
-/** Takes relaxed dot products from now on, for q4_0 and, if wanted, for q8_0. */
+/** Takes relaxed dot products from now on, for nibbles and, if wanted, for bytes. */
 export function useDots(alsoBytes: bool): void {
   dotsNibbles = ASC_FEATURE_RELAXED_SIMD;
   dotsBytes = ASC_FEATURE_RELAXED_SIMD && alsoBytes;
@@ -26,16 +26,16 @@ export function usesDots(type: i32): bool {
   return ASC_FEATURE_RELAXED_SIMD && (isNibbles(type) ? dotsNibbles : dotsBytes);
 }
 
-/** Factors of four pairs of numbers: 256, 16, 1, 256. A weight of q4_0 is read where it lies in its word of 16 bits. */
+/** Factors of four pairs of numbers: 256, 16, 1, 256. A nibble is read where it lies in its word of 16 bits. */
 const PLACES = memory.data<i16>([256, 256, 16, 16, 1, 1, 256, 256]);
 const DIGITS = memory.data<i16>([8192, 127]);
 
 /**
- * Quantizes x for `quantizedProduct`: to 14 bits a number for q8_0, to 8 bits for q4_0, with a scale for each 32.
+ * Quantizes x for `quantizedProduct`: to 14 bits a number for bytes, to 8 bits for nibbles, with a scale for each block.
  * Rows are claimed.
  * @param x [rows, width], its rows `xRow` numbers apart
  * @param to 2·rows·width bytes of numbers, then 8 bytes for each block of each row: its scale and, for q4_0,
- * what its sum of products begins with. Word i of four rows lie side by side, then their words i + 1
+ * what its sum of products begins with, for q4_K what its minimum is multiplied by. Word i of four rows lie side by side, then their words i + 1
  */
 export function quantizeInput(type: i32, rows: i32, width: i32, x: usize, xRow: i32, to: usize): void {
   const counter = begin(), settings = scalesOf(to, rows, width);
@@ -44,7 +44,7 @@ export function quantizeInput(type: i32, rows: i32, width: i32, x: usize, xRow: 
     for (let i = 0; i < count; i++) {
       // Beside others, a row begins one word after the row before.
       const first = beside ? r : r + i, offset: usize = beside ? 4 * <usize>i : 0;
-      const words = inputRow(to, width, first) + offset, scales = scalesRow(settings, width, first) + offset;
+      const words = inputRow(to, width, first) + offset, scales = scalesRow(type, settings, width, first) + offset;
       line(type, width, at(x, (r + i) * xRow), words, scales, beside ? FOUR : 1);
     }
   }
@@ -66,25 +66,26 @@ export function scalesOf(input: usize, rows: i32, width: i32): usize {
 
 // @ts-ignore: decorator
 @inline
-export function scalesRow(scales: usize, width: i32, row: i32): usize {
-  return scales + 8 * <usize>row * (width / BLOCK);
+export function scalesRow(type: i32, scales: usize, width: i32, row: i32): usize {
+  return scales + 8 * <usize>row * (width / columns(type));
 }
 
 /** A row, its words `beside` words apart. */
 function line(type: i32, width: i32, x: usize, words: usize, scales: usize, beside: i32): void {
-  const apart: usize = 4 * beside, nibbles = isNibbles(type);
-  for (let k = 0; k < width; k += BLOCK) {
+  const apart: usize = 4 * beside, nibbles = isNibbles(type), block = columns(type);
+  for (let k = 0; k < width; k += block) {
     let sizes = i32x4.splat(0);
-    for (let i: usize = 0; i < 4 * BLOCK; i += 16) sizes = i32x4.max_s(sizes, f32x4.abs(v128.load(x + i)));
-    const scale = greatestSize(sizes) / (nibbles ? MOST_Q4 : MOST_Q8);
+    for (let i = 0; i < block; i += LANES) sizes = i32x4.max_s(sizes, f32x4.abs(v128.load(at(x, i))));
+    const scale = greatestSize(sizes) / (nibbles ? MOST_OF_NIBBLES : MOST_OF_BYTES);
     // Below, 1 / scale may be infinite; what is not a number stays so by its scale.
     const inverse = f32x4.splat(scale >= LEAST_NORMAL ? 1 / scale : 0);
     store<f32>(scales, scale);
-    const sum = nibbles ? putQ4(x, inverse, words, apart) : putQ8(x, inverse, words, apart);
-    if (nibbles) store<i32>(scales + apart, -8 * (dotsNibbles ? sum : sum << 8));
+    const sum = nibbles ? putNibbles(x, inverse, words, apart) : putBytes(block, x, inverse, words, apart);
+    if (type == Q4_0) store<i32>(scales + apart, -8 * (dotsNibbles ? sum : sum << 8));
+    else if (nibbles) store<f32>(scales + apart, <f32>sum * scale);
     scales += 2 * apart;
-    words += (nibbles && dotsNibbles ? 8 : 16) * apart;
-    x += 4 * BLOCK;
+    words += <usize>(nibbles && dotsNibbles ? 8 : block / 2) * apart;
+    x = at(x, block);
   }
 }
 
@@ -97,15 +98,15 @@ function eight(x: usize, inverse: v128): v128 {
   return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b));
 }
 
-/** A block of 16 words, each of two numbers. With dot products, 8 words of four upper digits, then of lower ones. */
+/** A block of words of two numbers each. With dot products, words of four upper digits, then of lower ones. */
 // @ts-ignore: decorator
 @inline
-function putQ8(x: usize, inverse: v128, to: usize, apart: usize): i32 {
-  for (let i = 0; i < BLOCK; i += 2 * LANES) {
+function putBytes(block: i32, x: usize, inverse: v128, to: usize, apart: usize): i32 {
+  for (let i = 0; i < block; i += 2 * LANES) {
     const n = eight(x, inverse);
     if (dotsBytes) {
       const v = i16x8.add(n, v128.load16_splat(DIGITS)), low = v128.and(v, v128.load16_splat(DIGITS, 2));
-      const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + 8 * apart;
+      const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + <usize>(block / 4) * apart;
       v128.store32_lane(to, digits, 0); v128.store32_lane(to + apart, digits, 1);
       v128.store32_lane(lower, digits, 2); v128.store32_lane(lower + apart, digits, 3);
       to += 2 * apart;
@@ -124,9 +125,9 @@ function putQ8(x: usize, inverse: v128, to: usize, apart: usize): i32 {
  */
 // @ts-ignore: decorator
 @inline
-function putQ4(x: usize, inverse: v128, to: usize, apart: usize): i32 {
+function putNibbles(x: usize, inverse: v128, to: usize, apart: usize): i32 {
   let sum = i32x4.splat(0);
-  for (let i = 0; i < BLOCK; i += 2 * LANES) {
+  for (let i = 0; i < 32; i += 2 * LANES) {
     const n = eight(x, inverse);
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(n));
     if (dotsNibbles) {

@@ -1,6 +1,6 @@
 import { begin, claim, own } from "./thread";
 import { at } from "./vector";
-import { BLOCK, GROUP, groupBytes } from "./quantizedBlock";
+import { GROUP, columns, groupBytes } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 import { FOUR, inputRow, scalesOf, scalesRow, usesDots } from "./quantizedInput";
 import { four, one } from "./quantizedSums";
@@ -42,18 +42,18 @@ export function quantizedProduct(
   share: i32,
 ): void {
   const counter = begin(), groups = (out + GROUP - 1) / GROUP, bytes = groupBytes(type, width);
-  const settings = scalesOf(x, rows, width), blocks = width / BLOCK, fours = rows & ~(FOUR - 1);
+  const settings = scalesOf(x, rows, width), blocks = width / columns(type), fours = rows & ~(FOUR - 1);
   for (let g = claim(counter) * share; g < groups; g = claim(counter) * share) {
     const end = min(g + share, groups);
     for (let i = g; i < end && fours > 0; i++) {
       const from = w + <usize>i * bytes;
       for (let r = 0; r < fours; r += FOUR) {
-        fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(settings, width, r));
+        fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(type, settings, width, r));
         for (let s = 0; s < FOUR; s++) put(own + 32 * <usize>s, i * GROUP, out, (r + s) * yRow, y, added);
       }
     }
     for (let r = fours; r < rows; r++) {
-      const input = inputRow(x, width, r), scales = scalesRow(settings, width, r);
+      const input = inputRow(x, width, r), scales = scalesRow(type, settings, width, r);
       const apart = (end - g) / STREAMS;
       for (let i = g; i < g + apart; i++) {
         oneRow(type, blocks, w + <usize>i * bytes, <usize>apart * bytes, input, scales);

@@ -1,7 +1,10 @@
 // Sums of quantized products with plain SIMD: int8 and nibbles become numbers of 16 bits, which are multiplied in
 // pairs. Sums of a block are integers and exact; those of blocks are float32, product and addition apart. Lanes that
 // lie side by side are computed alike and stored together at the end, so that V8 can join them (`wide.ts`).
-import { BLOCK, Q4_0, Q8_0, blockBytes, high, isNibbles, low, SCALES } from "./quantizedBlock";
+import {
+  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasParts, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
+  scaleBytes, wholeColumns,
+} from "./quantizedBlock";
 
 /** Adds the products of a pair of columns, for four rows of W. */
 // @ts-ignore: decorator
@@ -10,12 +13,32 @@ function dot(w: v128, x: v128, sums: v128): v128 {
   return i32x4.add(sums, i32x4.dot_i16x8_s(w, x));
 }
 
-/** Adds a block's sums, by the scales of W and of x. */
+/**
+ * Adds a block's sums, by the scales of W and of x.
+ * @param minimum of q4_K, for what the numbers of x sum up to
+ */
 // @ts-ignore: decorator
 @inline
-function add(type: i32, sums: v128, scale: v128, xScale: v128, total: v128): v128 {
+function add(type: i32, sums: v128, scale: v128, minimum: v128, xScale: v128, xSum: v128, total: v128): v128 {
   if (isNibbles(type)) sums = i32x4.shr_s(sums, 8);
+  if (type == Q4_K) total = f32x4.add(total, f32x4.mul(minimum, xSum));
   return f32x4.add(total, f32x4.mul(f32x4.convert_i32x4_s(sums), f32x4.mul(scale, xScale)));
+}
+
+/** `add` for a group's first four rows. */
+// @ts-ignore: decorator
+@inline
+function addLow(type: i32, sums: v128, top: usize, block: usize, s: v128, t: v128, total: v128, constants: usize): v128 {
+  const minimums = type == Q4_K ? lowMinimums(top, block) : sums;
+  return add(type, sums, low(type, top, block, constants), minimums, s, t, total);
+}
+
+/** `add` for its last four rows. */
+// @ts-ignore: decorator
+@inline
+function addHigh(type: i32, sums: v128, top: usize, block: usize, s: v128, t: v128, total: v128, constants: usize): v128 {
+  const minimums = type == Q4_K ? highMinimums(top, block) : sums;
+  return add(type, sums, high(type, top, block, constants), minimums, s, t, total);
 }
 
 // @ts-ignore: decorator
@@ -25,11 +48,11 @@ function put(y: usize, a: v128, b: v128, c: v128, d: v128, e: v128, f: v128, g: 
   v128.store(y, e, 64); v128.store(y, f, 80); v128.store(y, g, 96); v128.store(y, h, 112);
 }
 
-/** What a block's sums begin with: of nibbles, the numbers of x are weighted with what each has too much. */
+/** What a block's sums begin with: in q4_0, the numbers of x are weighted with what each has too much. */
 // @ts-ignore: decorator
 @inline
 function start(type: i32, settings: usize): v128 {
-  return isNibbles(type) ? v128.load32_splat(settings) : f32x4.splat(0);
+  return type == Q4_0 ? v128.load32_splat(settings) : f32x4.splat(0);
 }
 
 /** The numbers of a word of nibbles that lie at this place; the last one's are moved. */
@@ -56,12 +79,16 @@ function oneOf(
   type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void {
   const zero = f32x4.splat(0);
-  let w1 = w + apart, w2 = w1 + apart, w3 = w2 + apart;
+  let w1 = w + apart, w2 = w1 + apart, w3 = w2 + apart, top = w;
   let A = zero, B = zero, C = zero, D = zero, E = zero, F = zero, G = zero, H = zero;
-  for (; blocks > 0; blocks--) {
+  const whole = hasParts(type) ? wholeColumns(type) / columns(type) : blocks, step = scaleBytes(type);
+  do {
+    top = w;
+    w += headBytes(type); w1 += headBytes(type); w2 += headBytes(type); w3 += headBytes(type);
+    for (let i = 0; i < whole; i++) {
     let a = start(type, settings + 4), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
-    w += SCALES; w1 += SCALES; w2 += SCALES; w3 += SCALES;
-    for (const end = x + 2 * BLOCK; x < end;) {
+    w += step; w1 += step; w2 += step; w3 += step;
+    for (const end = x + 2 * columns(type); x < end;) {
       if (isNibbles(type)) {
         const p = v128.load32_splat(x), q = v128.load32_splat(x, 4);
         const r = v128.load32_splat(x, 8), s = v128.load32_splat(x, 12);
@@ -85,13 +112,16 @@ function oneOf(
       }
       w += 32; w1 += 32; w2 += 32; w3 += 32;
     }
-    const t = v128.load32_splat(settings), back = blockBytes(type);
-    A = add(type, a, low(type, w - back, constants), t, A); B = add(type, b, high(type, w - back, constants), t, B);
-    C = add(type, c, low(type, w1 - back, constants), t, C); D = add(type, d, high(type, w1 - back, constants), t, D);
-    E = add(type, e, low(type, w2 - back, constants), t, E); F = add(type, f, high(type, w2 - back, constants), t, F);
-    G = add(type, g, low(type, w3 - back, constants), t, G); H = add(type, h, high(type, w3 - back, constants), t, H);
+    const s = v128.load32_splat(settings), t = type == Q4_K ? v128.load32_splat(settings, 4) : s;
+    const back = blockBytes(type), top1 = top + apart, top2 = top1 + apart, top3 = top2 + apart;
+    A = addLow(type, a, top, w - back, s, t, A, constants); B = addHigh(type, b, top, w - back, s, t, B, constants);
+    C = addLow(type, c, top1, w1 - back, s, t, C, constants); D = addHigh(type, d, top1, w1 - back, s, t, D, constants);
+    E = addLow(type, e, top2, w2 - back, s, t, E, constants); F = addHigh(type, f, top2, w2 - back, s, t, F, constants);
+    G = addLow(type, g, top3, w3 - back, s, t, G, constants); H = addHigh(type, h, top3, w3 - back, s, t, H, constants);
     settings += 8;
-  }
+    }
+    blocks -= whole;
+  } while (hasParts(type) && blocks > 0);
   put(y, A, B, C, D, E, F, G, H);
 }
 
@@ -103,12 +133,16 @@ function fourOf(
 ): void {
   const zero = f32x4.splat(0);
   let A = zero, B = zero, C = zero, D = zero, E = zero, F = zero, G = zero, H = zero;
-  for (; blocks > 0; blocks--) {
+  const whole = hasParts(type) ? wholeColumns(type) / columns(type) : blocks;
+  do {
+    const top = w;
+    w += headBytes(type);
+    for (let i = 0; i < whole; i++) {
     let a = start(type, settings + 16), c = start(type, settings + 20);
     let e = start(type, settings + 24), g = start(type, settings + 28);
     let b = a, d = c, f = e, h = g;
-    w += SCALES;
-    for (const end = x + 8 * BLOCK; x < end; w += 32) {
+    w += scaleBytes(type);
+    for (const end = x + 8 * columns(type); x < end; w += 32) {
       if (isNibbles(type)) {
         const s = v128.load(w), t = v128.load(w, 16);
         let u = place(s, 0, constants), v = place(t, 0, constants), p = v128.load32_splat(x);
@@ -142,13 +176,17 @@ function fourOf(
         x += 32;
       }
     }
-    const block = w - blockBytes(type), lows = low(type, block, constants), highs = high(type, block, constants);
-    let scale = v128.load32_splat(settings); A = add(type, a, lows, scale, A); B = add(type, b, highs, scale, B);
-    scale = v128.load32_splat(settings, 4); C = add(type, c, lows, scale, C); D = add(type, d, highs, scale, D);
-    scale = v128.load32_splat(settings, 8); E = add(type, e, lows, scale, E); F = add(type, f, highs, scale, F);
-    scale = v128.load32_splat(settings, 12); G = add(type, g, lows, scale, G); H = add(type, h, highs, scale, H);
+    const block = w - blockBytes(type);
+    const lows = low(type, top, block, constants), highs = high(type, top, block, constants);
+    const l = type == Q4_K ? lowMinimums(top, block) : a, m = type == Q4_K ? highMinimums(top, block) : a;
+    A = add(type, a, lows, l, v128.load32_splat(settings, 0), v128.load32_splat(settings, 16), A); B = add(type, b, highs, m, v128.load32_splat(settings, 0), v128.load32_splat(settings, 16), B);
+    C = add(type, c, lows, l, v128.load32_splat(settings, 4), v128.load32_splat(settings, 20), C); D = add(type, d, highs, m, v128.load32_splat(settings, 4), v128.load32_splat(settings, 20), D);
+    E = add(type, e, lows, l, v128.load32_splat(settings, 8), v128.load32_splat(settings, 24), E); F = add(type, f, highs, m, v128.load32_splat(settings, 8), v128.load32_splat(settings, 24), F);
+    G = add(type, g, lows, l, v128.load32_splat(settings, 12), v128.load32_splat(settings, 28), G); H = add(type, h, highs, m, v128.load32_splat(settings, 12), v128.load32_splat(settings, 28), H);
     settings += 32;
-  }
+    }
+    blocks -= whole;
+  } while (hasParts(type) && blocks > 0);
   put(y, A, B, C, D, E, F, G, H);
 }
 
@@ -162,6 +200,8 @@ export function one(
   type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void {
   if (type == Q4_0) oneOf(Q4_0, blocks, w, apart, x, settings, y, constants);
+  else if (type == Q4_K) oneOf(Q4_K, blocks, w, apart, x, settings, y, constants);
+  else if (type == Q6_K) oneOf(Q6_K, blocks, w, apart, x, settings, y, constants);
   else oneOf(Q8_0, blocks, w, apart, x, settings, y, constants);
 }
 
@@ -174,5 +214,7 @@ export function four(
   type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void {
   if (type == Q4_0) fourOf(Q4_0, blocks, w, x, settings, y, constants);
+  else if (type == Q4_K) fourOf(Q4_K, blocks, w, x, settings, y, constants);
+  else if (type == Q6_K) fourOf(Q6_K, blocks, w, x, settings, y, constants);
   else fourOf(Q8_0, blocks, w, x, settings, y, constants);
 }

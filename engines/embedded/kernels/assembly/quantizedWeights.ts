@@ -1,10 +1,16 @@
 import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
-import { BLOCK, Q4_0, Q8_0, blockBytes, GROUP, greatestSize, groupBytes, SCALES, scales, stored, toHalf } from "./quantizedBlock";
+import {
+  GROUP, Q4_0, Q4_K, Q5_0, Q6_K, Q8_0, blockBytes, columns, fromHalves, fromStored, greatestSize, groupBytes, hasParts,
+  headBytes, isNibbles, scaleBytes, stored, toHalf, wholeColumns,
+} from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
 /** Rows of a table that a thread claims at a time. */
 const ROWS: i32 = 16;
+/** Columns of a block of q8_0 or q4_0, and bytes of its scales. */
+const BLOCK: i32 = 32;
+const SCALES: usize = 16;
 
 /**
  * Quantizes rows of W, by this thread alone, to q4_0 or to q8_0: the numbers that GGUF's blocks have.
@@ -21,7 +27,7 @@ export function quantizeWeights(
     let block = w + <usize>(r / GROUP) * groupBytes(type, width);
     for (let k = 0; k < width; k += BLOCK) {
       const half = type == Q4_0 ? putQ4(from, isBf16, block, r % GROUP) : putQ8(from, isBf16, block, r % GROUP);
-      store<u16>(block + 2 * <usize>(r % GROUP), <u16>stored(type, half));
+      store<u16>(block + 2 * <usize>(r % GROUP), <u16>(type == Q4_0 ? half : stored(half)));
       if ((half & 0x7c00) == 0x7c00) fits = false;
       from += bytes;
       block += blockBytes(type);
@@ -98,49 +104,123 @@ function first(from: usize, isBf16: bool, size: f32): f32 {
 }
 
 /**
+ * Takes rows of W in blocks of GGUF, by this thread alone.
+ * @param from [rows, width] in blocks
+ * @param w as `quantizeWeights` has it
+ */
+export function placeBlocks(type: i32, first: i32, rows: i32, width: i32, from: usize, w: usize): void {
+  const whole = wholeColumns(type), bytes = groupBytes(type, whole);
+  for (let r = first; r < first + rows; r++) {
+    let to = w + <usize>(r / GROUP) * groupBytes(type, width);
+    for (let k = 0; k < width; k += whole) {
+      placeBlock(type, from, to, r % GROUP);
+      from += fileBytes(type);
+      to += bytes;
+    }
+  }
+}
+
+/** Bytes of a block of GGUF. */
+function fileBytes(type: i32): usize {
+  return type == Q4_0 ? 18 : type == Q5_0 ? 22 : type == Q8_0 ? 34 : type == Q4_K ? 144 : 210;
+}
+
+function placeBlock(type: i32, from: usize, top: usize, lane: i32): void {
+  const half = load<u16>(type == Q6_K ? from + 208 : from), row = <usize>lane, part = columns(type);
+  // q5_0 lies as q8_0, whose scales have no sign and are not 0.
+  const factor = (half & 0x7fff) == 0 ? 0 : type == Q5_0 && half >> 15 ? -1 : 1;
+  if (hasParts(type)) store<f32>(top + 4 * row, fromHalf(half));
+  else store<u16>(top + 2 * row, <u16>(type == Q4_0 ? half : stored(half & 0x7fff)));
+  if (type == Q4_K) store<f32>(top + 32 + 4 * row, -fromHalf(load<u16>(from, 2)));
+  let block = top + headBytes(type);
+  for (let k = 0; k < wholeColumns(type); k += part) {
+    if (type == Q4_K) {
+      store<u8>(block + row, <u8>sixBits(from, 4, k / part));
+      store<u8>(block + 8 + row, <u8>sixBits(from, 8, k / part));
+    } else if (type == Q6_K) store<u8>(block + row, load<u8>(from + 192 + <usize>(k / part)));
+    const numbers = block + scaleBytes(type);
+    for (let i = 0; i < part; i++) {
+      const number = numberAt(type, from, k + i), to = numbers + placeOf(type, i, lane);
+      if (!isNibbles(type)) store<i8>(to, <i8>(type == Q6_K ? number : number * factor));
+      else store<u8>(to, <u8>(i & 4 ? byte(to) | number << 4 : number));
+    }
+    block += blockBytes(type);
+  }
+}
+
+/** Where number i of a row lies in a group's block, behind the scales; two nibbles share a place. */
+// @ts-ignore: decorator
+@inline
+function placeOf(type: i32, i: i32, lane: i32): usize {
+  return isNibbles(type) ? (i >> 3) * 32 + lane * 4 + (i & 3) : (i >> 1) * 16 + lane * 2 + (i & 1);
+}
+
+/** Number k of a block of GGUF. */
+// @ts-ignore: decorator
+@inline
+function numberAt(type: i32, from: usize, k: i32): i32 {
+  if (type == Q8_0) return load<i8>(from + 2 + k);
+  if (type == Q4_0) return byte(from + 2 + (k & 15)) >> (k >> 4 << 2) & 15;
+  if (type == Q4_K) return byte(from + 16 + (k >> 6 << 5) + (k & 31)) >> (k >> 5 << 2 & 4) & 15;
+  if (type == Q5_0) {
+    return (byte(from + 6 + (k & 15)) >> (k >> 4 << 2) & 15 | (<i32>(load<u32>(from, 2) >> k & 1)) << 4) - 16;
+  }
+  const lower = byte(from + (k >> 7 << 6) + (k & 63)) >> (k >> 6 << 2 & 4) & 15;
+  return (lower | (byte(from + 128 + (k >> 7 << 5) + (k & 31)) >> (k >> 5 << 1 & 6) & 3) << 4) - 32;
+}
+
+/** A part's scale in a block of q4_K, or its minimum. @param at where those of the first four are */
+function sixBits(from: usize, at: i32, part: i32): i32 {
+  if (part < 4) return byte(from + at + part) & 63;
+  const low = byte(from + 8 + part) >> (at == 4 ? 0 : 4) & 15;
+  return low | byte(from + at + part - 4) >> 6 << 4;
+}
+
+// @ts-ignore: decorator
+@inline
+function byte(from: usize): i32 {
+  return load<u8>(from);
+}
+
+/**
  * y[r, :] = table[ids[r], :], widened to float32.
  * @param ids [rows], int32
  * @param table [vocabulary, width], quantized
  */
 export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, table: usize, y: usize): void {
-  const counter = begin();
+  const counter = begin(), part = columns(type), whole = wholeColumns(type);
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const id = load<i32>(at(ids, r)), group = table + <usize>(id / GROUP) * groupBytes(type, width);
-      for (let k = 0; k < width; k += BLOCK) {
-        const block = group + <usize>(k / BLOCK) * blockBytes(type), to = at(y, r * width + k);
-        if (type == Q4_0) widenQ4(block, id % GROUP, to);
-        else widenQ8(block, id % GROUP, to);
+      const id = load<i32>(at(ids, r));
+      let top = table + <usize>(id / GROUP) * groupBytes(type, width), block = top;
+      for (let k = 0; k < width; k += part, block += blockBytes(type)) {
+        if (k % whole == 0) { top = block; block += headBytes(type); }
+        widen(type, top, block, id % GROUP, at(y, r * width + k));
       }
     }
   }
 }
 
-/** The scale of one row of a group. */
-// @ts-ignore: decorator
-@inline
-function scaleOf(type: i32, block: usize, lane: i32): f32 {
-  const from = block + 2 * <usize>lane, word = type == Q4_0 ? <i32>load<i16>(from) : <i32>load<u16>(from);
-  return f32x4.extract_lane(scales(type, i32x4.splat(word), CONSTANTS), 0);
-}
-
-// @ts-ignore: decorator
-@inline
-function widenQ8(block: usize, lane: i32, y: usize): void {
-  const scale = scaleOf(Q8_0, block, lane);
-  const from = block + SCALES + 2 * <usize>lane;
-  for (let i = 0; i < BLOCK; i++) {
-    store<f32>(at(y, i), <f32>load<i8>(from + <usize>(i >> 1) * 16 + (i & 1)) * scale);
+/** A block of one row of a group. */
+function widen(type: i32, top: usize, block: usize, lane: i32, y: usize): void {
+  const row = <usize>lane, word = load<u16>(block + 2 * row);
+  let scale: f32 = 0, more: f32 = 0;
+  if (type == Q4_0) scale = fromHalf(word);
+  else if (!hasParts(type)) scale = f32x4.extract_lane(fromStored(i32x4.splat(word), CONSTANTS), 0);
+  else {
+    scale = load<f32>(top + 4 * row) * <f32>(type == Q6_K ? load<i8>(block + row) : byte(block + row));
+    if (type == Q4_K) more = load<f32>(top + 32 + 4 * row) * <f32>byte(block + 8 + row);
+  }
+  for (let i = 0; i < columns(type); i++) {
+    const from = block + scaleBytes(type) + placeOf(type, i, lane);
+    let number = <i32>load<i8>(from);
+    if (isNibbles(type)) number = byte(from) >> (i & 4) & 15;
+    store<f32>(at(y, i), <f32>(type == Q4_0 ? number - 8 : number) * scale + more);
   }
 }
 
 // @ts-ignore: decorator
 @inline
-function widenQ4(block: usize, lane: i32, y: usize): void {
-  const scale = scaleOf(Q4_0, block, lane);
-  const from = block + SCALES + 4 * <usize>lane;
-  for (let i = 0; i < BLOCK; i++) {
-    const byte = <i32>load<u8>(from + <usize>(i >> 3) * 32 + (i & 3));
-    store<f32>(at(y, i), <f32>((i & 4 ? byte >> 4 : byte & 15) - 8) * scale);
-  }
+function fromHalf(half: i32): f32 {
+  return f32x4.extract_lane(fromHalves(i32x4.splat(half << 16 >> 16), CONSTANTS), 0);
 }

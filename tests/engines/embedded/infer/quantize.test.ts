@@ -39,8 +39,8 @@ test("a model and an adapter answer in each type, which is the same text each ti
       texts.push((await model.infer({ ...REQUEST })).text);
       await model.close();
     }
-    const [own, q8, q4, ...again] = texts;
-    expect(again).toEqual([q8, q4]);
+    const [own, q8, q4, mixed, ...again] = texts;
+    expect(again).toEqual([q8, q4, mixed]);
     expect(own).not.toBe("");
     expect(q4).not.toBe(own);
   }
@@ -50,6 +50,6 @@ test("a type that there is not is refused", async () => {
   const options = { quantize: "q5_0" as "q8_0" };
   await expect(loadModel(saved().base, options)).rejects.toMatchObject({
     code: "OPTION_INVALID",
-    message: `quantize must be "q8_0" or "q4_0", not 'q5_0'.`,
+    message: `quantize must be "q8_0" or "q4_0" or "q4_k_m", not 'q5_0'.`,
   });
 });

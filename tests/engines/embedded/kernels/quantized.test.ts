@@ -1,17 +1,26 @@
 import { describe, expect, test } from "vitest";
 import type * as quantizing from "../../../../engines/embedded/kernels/quantized.ts";
 import { dequantize, quantize } from "../../../../engines/modelFiles/blocks/blockType.ts";
-import { BLOCK_TYPES } from "../../../../engines/modelFiles/numberTypes.ts";
-import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
+import {
+  type BlockTypeName,
+  BLOCK_TYPES,
+  isBlockType,
+} from "../../../../engines/modelFiles/numberTypes.ts";
 import { builtModule } from "../built.ts";
 import { module as compiled } from "./arena.ts";
-import { type Shape, BLOCK, plain } from "./quantizedLoop.ts";
+import { type Shape, plain } from "./quantizedLoop.ts";
 import { type Call, type Team, bytesOf, numbers, team, THREADS } from "./team.ts";
 
 const { createQuantizedWriter, quantizedBytes, quantizedInputBytes } =
   await builtModule<typeof quantizing>("kernels/quantized.js");
 
-const TYPES: QuantizedType[] = ["q8_0", "q4_0"];
+const TYPES = Object.keys(BLOCK_TYPES).filter(isBlockType);
+/** The blocks of some types; `awkward` and the sizes here are for these. */
+const BLOCK = 32;
+
+/** So many columns, or more that are whole blocks. */
+const whole = (type: BlockTypeName, width: number) =>
+  Math.ceil(width / BLOCK_TYPES[type].block) * BLOCK_TYPES[type].block;
 
 const { wideSums, ...ordinary } = compiled;
 /** The kernels as any Node has them, and in the ways that newer ones know. On Node 20 there is the first alone. */
@@ -33,7 +42,7 @@ interface Operands {
 }
 
 /** Writes a matrix in parts that end within a group, through room for three rows. */
-function write(t: Team, type: QuantizedType, width: number, w: Float32Array | Uint16Array) {
+function write(t: Team, type: BlockTypeName, width: number, w: Float32Array | Uint16Array) {
   const out = w.length / width;
   const matrix = { type, at: t.bytes(quantizedBytes(type, out, width)), out, in: width };
   const staging = { at: t.bytes(3 * width * 4), bytes: 3 * width * 4 };
@@ -114,7 +123,8 @@ describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
         [6, 9, width],
       ]),
     ];
-    const products = shapes.map(([rows = 0, out = 0, width = 0], i) => {
+    const products = shapes.map(([rows = 0, out = 0, columns = 0], i) => {
+      const width = whole(type, columns);
       const added = i % 2 ? numbers(rows * out, 3) : undefined;
       const [w, x] = [numbers(out * width, 1), numbers(rows * width, 2)];
       return place(t, { type, rows, out, width }, { w, x, added });
@@ -127,7 +137,7 @@ describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
     const products = Array.from({ length: 40 }, (_, seed) => {
       const [a = 0, b = 0, c = 0] = numbers(3, seed * 5 + 1).map(Math.abs);
       const [rows, out] = [1 + Math.floor(a * 9), 1 + Math.floor(b * 90)];
-      const width = BLOCK * (1 + Math.floor(c * 9));
+      const width = whole(type, BLOCK * (1 + Math.floor(c * 9)));
       const added = seed % 3 ? numbers(rows * out, seed) : undefined;
       const [w, x] = [awkward(out * width, seed), awkward(rows * width, seed + 1)];
       return place(t, { type, rows, out, width }, { w, x, added });
@@ -137,7 +147,7 @@ describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
 
   test.each(TYPES)("a row has the same product of %s alone as among others", (type) => {
     const t = team(module);
-    const [rows, out, width] = [7, 45, 160];
+    const [rows, out, width] = [7, 45, whole(type, 160)];
     const [w, x] = [numbers(out * width, 1), numbers(rows * width, 2)];
     const all = place(t, { type, rows, out, width }, { w, x });
     t.run(2, all.calls);
@@ -152,11 +162,12 @@ describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
 
   test.each(TYPES)("a number of x that is none makes its row's product of %s none", (type) => {
     const t = team(module);
-    const shape = { type, rows: 5, out: 9, width: 64 };
+    const width = whole(type, 64);
+    const shape = { type, rows: 5, out: 9, width };
     for (const wrong of [NaN, Infinity]) {
-      const x = numbers(5 * 64, 2);
-      x[2 * 64 + 40] = wrong;
-      const { y, calls } = place(t, shape, { w: numbers(9 * 64, 1), x });
+      const x = numbers(5 * width, 2);
+      x[2 * width + 40] = wrong;
+      const { y, calls } = place(t, shape, { w: numbers(9 * width, 1), x });
       t.run(1, calls);
       const finite = Array.from({ length: 5 }, (_, r) =>
         y.view.subarray(r * 12, r * 12 + 9).every(Number.isFinite),
@@ -168,7 +179,7 @@ describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
 
 test.each(TYPES)("rows of a quantized table of %s are GGUF's numbers, on any threads", (type) => {
   const t = team();
-  const [vocabulary, width] = [43, 96];
+  const [vocabulary, width] = [43, whole(type, 96)];
   const w = awkward(vocabulary * width, 4);
   const ids = Array.from({ length: 40 }, (_, i) => (i * 29) % vocabulary);
   const place = t.floats(new Float32Array(ids.length));
@@ -189,13 +200,14 @@ test.each(TYPES)("rows of a quantized table of %s are GGUF's numbers, on any thr
 
 test.each(TYPES)("bfloat16 is quantized to the same %s as float32", (type) => {
   const t = team();
+  const width = whole(type, 64);
   const halves = Uint16Array.from(
-    new Uint32Array(numbers(21 * 64, 1).buffer),
+    new Uint32Array(numbers(21 * width, 1).buffer),
     (bits) => bits >>> 16,
   );
   const wide = new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
-  const [a, b] = [halves, wide].map((w) => write(t, type, 64, w).at);
-  const bytes = (at = 0) => Buffer.from(t.memory.buffer, at, quantizedBytes(type, 21, 64));
+  const [a, b] = [halves, wide].map((w) => write(t, type, width, w).at);
+  const bytes = (at = 0) => Buffer.from(t.memory.buffer, at, quantizedBytes(type, 21, width));
   expect(bytes(a).equals(bytes(b))).toBe(true);
   expect(t.broken()).toBe(0);
 });

@@ -51,12 +51,21 @@ def text(array):
 numbers = np.concatenate(blocks).astype(np.float32)
 file = {"numbers": text(numbers)}
 with np.errstate(all="ignore"):
-    for name in ("q8_0", "q4_0"):
+    for name in ("q8_0", "q4_0", "q5_0"):
         kind = GGMLQuantizationType[name.upper()]
         stored = quants.quantize(numbers, kind)
         file[name] = {
             "blocks": text(stored),
             "numbers": text(quants.dequantize(stored, kind).astype(np.float32)),
         }
+    # gguf-py only reads these: blocks of any bytes, with scales that are numbers.
+    for name, size, scales in (("q4_k", 144, (0, 2)), ("q6_k", 210, (208,))):
+        stored = random.integers(0, 256, (16, size), dtype=np.uint8)
+        for at in scales:
+            halves = (random.standard_normal(16) / 100).astype(np.float16)
+            stored[:, at : at + 2] = halves.view(np.uint8).reshape(16, 2)
+        kind = GGMLQuantizationType[name.upper()]
+        numbers = quants.dequantize(stored, kind).astype(np.float32)
+        file[name] = {"blocks": text(stored), "numbers": text(numbers)}
 path = pathlib.Path(__file__).with_suffix(".json")
 path.write_text(json.dumps(file, indent=2) + "\n")

@@ -1,0 +1,27 @@
+import { fromHalf } from "../float16.ts";
+import type { BlockType } from "./blockType.ts";
+import { offsetNumbers } from "./q4_0.ts";
+
+/** q4_0 with 5 bits a number, the fifth ones of all in a word. */
+export const q5_0: BlockType = {
+  ...{ id: 6, block: 32, bytes: 22, placedBytes: 34, scales: [0] },
+
+  put(from, to) {
+    let fifths = 0;
+    for (const [k, number] of offsetNumbers(from, to, 16).entries()) {
+      const at = 6 + (k % 16);
+      to.setUint8(at, to.getUint8(at) | ((number & 15) << (k < 16 ? 0 : 4)));
+      fifths |= (number >> 4) << k;
+    }
+    to.setInt32(2, fifths, true);
+  },
+
+  take(from, to) {
+    const scale = fromHalf(from.getUint16(0, true));
+    const fifths = from.getInt32(2, true);
+    for (let k = 0; k < to.length; k++) {
+      const four = (from.getUint8(6 + (k % 16)) >> (k < 16 ? 0 : 4)) & 15;
+      to[k] = ((((fifths >> k) & 1) << 4) + four - 16) * scale;
+    }
+  },
+};
