@@ -94,11 +94,16 @@ const licenses = {
 await bundle(MAIN, { groups: GROUPS });
 await bundle(LEADERS, true, "thread_");
 for (const helper of HELPERS) await bundle([helper], false);
+await bundle(["engines/python/grammar"], false, "", {
+  format: "iife",
+  minify: true,
+  entryFileNames: "engines/python/kit_engine/grammar.js",
+});
 // npm makes it so only once, when it links it into a project.
 chmodSync(`${outDir}/cli/kit.js`, 0o755);
 
 /** @param prefix of its chunks' names, which no other bundle has */
-async function bundle(names, codeSplitting, prefix = "") {
+async function bundle(names, codeSplitting, prefix = "", more = {}) {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, `${outDir}/${name}.js`])),
     platform: "node",
@@ -116,6 +121,7 @@ async function bundle(names, codeSplitting, prefix = "") {
     minifyInternalExports: false,
     // An editor shows those of the types.
     comments: { legal: true, annotation: true, jsdoc: false },
+    ...more,
   });
   await build.close();
 }

@@ -22,7 +22,7 @@ const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.python
 /** Makes the project's `.kit/python`, or adds what is missing there. */
 const install = createCommand("install")
   .description(
-    "install tested versions of torch, transformers, peft, accelerate and trl into .kit/python",
+    "install tested versions of torch, transformers, peft, accelerate, trl and quickjs-ng into .kit/python",
   )
   .addOption(projectOption())
   .addHelpText(

@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import type { Tool } from "../../protocol/chat.ts";
 import { type RequestFault, KitError } from "../../protocol/error.ts";
-import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { atFault } from "./fault.ts";
-import { type Form, createConstraints, schemaForm } from "./grammar/constraint.ts";
-import { textPattern } from "./grammar/pattern.ts";
-import { callGrammar, hasOneCall } from "./tools/callGrammar.ts";
+import type { Form } from "./form.ts";
+import { createConstraints } from "./grammar/constraint.ts";
+import { hasOneCall } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
 
@@ -36,19 +36,29 @@ export function askedForm(
   if (isNeeded && !found) throw withoutForm();
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
   const names = name === undefined ? offered.map((tool) => tool.function.name) : [name];
-  const words = wordsForm(request);
-  const calls = {
-    form: found,
-    tools: offered,
-    only: name,
-    isOne: hasOneCall({ ...request, toolChoice }),
-  };
+  const { schema, pattern } = request;
+  const words: Form = schema === undefined ? { pattern } : { schema };
+  const hasWords = schema !== undefined || pattern !== undefined;
+  const calls: Form = found
+    ? {
+        calls: {
+          form: found,
+          tools: offered.map(withoutDescription),
+          only: name,
+          isOne: hasOneCall({ ...request, toolChoice }),
+        },
+      }
+    : {};
   return {
-    fault: { option: words?.option ?? "tools" },
-    form: words || isNeeded ? heldTo(words, calls) : undefined,
+    fault: { option: !hasWords ? "tools" : schema === undefined ? "pattern" : "schema" },
+    form: hasWords || isNeeded ? { ...words, ...calls } : undefined,
     calls: found && createCallReader(found, names, isNeeded),
     markers: found?.markers ?? [],
   };
+}
+
+function withoutDescription({ type, function: { name, parameters } }: Tool): Tool {
+  return { type, function: { name, parameters } };
 }
 
 /** Of a model's requests. */
@@ -82,35 +92,6 @@ export function withoutHiddenTools(request: InferRequest): InferRequest {
   if (request.toolChoice !== "none" || !request.tools) return request;
   const { tools: _, ...others } = request;
   return others;
-}
-
-/** The calls that an answer may be. */
-interface CallsAsked {
-  form: ToolForm | undefined;
-  tools: readonly Tool[];
-  only: string | undefined;
-  isOne: boolean;
-}
-
-/** What the words of an answer are held to, and the option that says so. */
-function wordsForm({ schema, pattern }: Pick<InferRequest, "schema" | "pattern">) {
-  if (schema !== undefined) return { option: "schema", ...schemaForm(schema as JsonSchema) };
-  if (pattern === undefined) return undefined;
-  const grammar: Form["grammar"] = (of) => textPattern(of, pattern);
-  return { option: "pattern", key: [pattern], grammar };
-}
-
-/** Words of a form, calls, or one of both. */
-function heldTo(words: Form | undefined, { form, tools, ...calls }: CallsAsked): Form {
-  const called = tools.map(({ function: { name, parameters } }) => [name, parameters]);
-  return {
-    key: form ? [words?.key ?? "", called, form, calls] : words?.key,
-    grammar: (of) =>
-      of.either(
-        words ? words.grammar(of) : of.none,
-        form ? callGrammar(of, form, tools, calls) : of.none,
-      ),
-  };
 }
 
 function withoutForm(): KitError {

@@ -3,8 +3,9 @@ import type { InferRequest } from "../../protocol/infer.ts";
 import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
 import { askedForm, withoutHiddenTools } from "../answers/askedForm.ts";
 import { atFault } from "../answers/fault.ts";
-import type { Form } from "../answers/grammar/constraint.ts";
-import { writtenGrammar } from "../answers/grammar/writtenGrammar.ts";
+import { type Form, formGrammar } from "../answers/form.ts";
+import { keyOf } from "../answers/grammar/constraint.ts";
+import { createExpressions } from "../answers/grammar/expressions.ts";
 import { type ToolForm, SHOWN_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
 import type { Listener, Question } from "../answers/warmModels.ts";
 import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
@@ -39,11 +40,11 @@ export function createOpenAnswers(
     try {
       const asked = withoutHiddenTools(question.request);
       const { form, calls, markers, fault } = askedForm(asked, () => forms.get(question.model));
-      const grammar = form && grammarOf(form, fault);
+      const heldTo = form && followable(form, fault);
       const { schema: _, ...request } = asked;
       const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));
       open.set(id, { parts, fault });
-      send({ ...question, request: request as InferRequest, grammar, markers });
+      send({ ...question, request: request as InferRequest, form: heldTo, markers });
     } catch (error) {
       // Not before it is awaited.
       queueMicrotask(() => onAnswer(id, error as Error));
@@ -86,9 +87,13 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
   return atFault(error, fault) as Error;
 }
 
-function grammarOf(form: Form, fault: RequestFault) {
+/** For kit_engine/grammar.py. What no answer can be held to is refused here, faster than there. */
+function followable(form: Form, fault: RequestFault): [json: string, count: number] {
   try {
-    return writtenGrammar(form);
+    const json = keyOf(form);
+    const expressions = createExpressions();
+    formGrammar(expressions, form);
+    return [json, expressions.count()];
   } catch (error) {
     throw atFault(error, fault);
   }

@@ -128,7 +128,7 @@ export function createPackage(cluster: Cluster) {
 
 function programsIn(folder: string): [name: string, path: string][] {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => name.endsWith(".py"));
+  const names = all.filter((name) => name.endsWith(".py") || name === "grammar.js");
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 

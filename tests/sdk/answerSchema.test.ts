@@ -2,7 +2,7 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { createConstraints, schemaForm } from "../../engines/answers/grammar/constraint.ts";
+import { createConstraints } from "../../engines/answers/grammar/constraint.ts";
 import { createRandom } from "../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../engines/tokens/byteTokenizer.ts";
 import type { AnswerSchema, InferRequest } from "../../protocol/infer.ts";
@@ -38,7 +38,7 @@ const VALIBOT = v.object({
 
 /** JSON that is drawn as a schema allows it. */
 function drawn(schema: Awaited<ReturnType<typeof asJsonSchema>>, seed: number): unknown {
-  const constraint = createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
+  const constraint = createConstraints(BYTE_TOKENIZER).begin({ schema });
   const random = createRandom(seed);
   const bytes: number[] = [];
   for (;;) {

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
@@ -64,25 +65,28 @@ export function bareCharacterOf(of: Expressions, ranges: readonly Range[]): Expr
 
 /** Any of these texts. */
 export function textsOf(of: Expressions, texts: readonly string[]): Expression {
-  const sorted = [...new Set(texts)]
-    .map((text) => Buffer.from(text))
-    .sort((a, b) => Buffer.compare(a, b));
+  return encodedOf(of, texts.map(encodeUtf8));
+}
+
+/** Any of these texts in UTF-8, a character for each byte. */
+export function encodedOf(of: Expressions, texts: readonly string[]): Expression {
+  const sorted = [...new Set(texts)].sort();
   return branches(of, sorted, 0, sorted.length, 0);
 }
 
 /** Texts `from` to `to` in sorted order, which share a prefix. Branches one byte at a time. */
 function branches(
   of: Expressions,
-  sorted: readonly Buffer[],
+  sorted: readonly string[],
   from: number,
   to: number,
   at: number,
 ): Expression {
   const [first, last] = [sorted[from], sorted[to - 1]];
-  if (!first || !last) return of.none;
+  if (first === undefined || last === undefined) return of.none;
   let same = at;
   while (same < first.length && first[same] === last[same]) same++;
-  const head = of.text(first.subarray(at, same));
+  const head = of.encoded(first.slice(at, same));
   const choices: Expression[] = [];
   let start = from;
   if (first.length === same) {
@@ -120,7 +124,7 @@ function utf8(of: Expressions, ranges: readonly Range[]): Expression {
 }
 
 function bytesOf(code: number): number[] {
-  return [...Buffer.from(String.fromCodePoint(code))];
+  return [...encodeUtf8(String.fromCodePoint(code))].map((byte) => byte.charCodeAt(0));
 }
 
 /** Byte sequences between two of equal length; all bytes but the first range from 0x80 to 0xbf. */

@@ -1,10 +1,9 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { JsonSchema } from "../../../protocol/infer.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import { type Form, formGrammar } from "../form.ts";
 import type { Expression } from "./expression.ts";
 import { type Expressions, createExpressions } from "./expressions.ts";
-import { schemaGrammar } from "./schemaGrammar.ts";
 import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
 
 /** What an answer is held to, token by token. */
@@ -40,13 +39,6 @@ const SLICE = 128;
 /** Tokens of a word of bits. */
 const BITS = 32;
 
-/** What an answer is to be. */
-export interface Form {
-  /** Names it among others. */
-  key: unknown;
-  grammar: (expressions: Expressions) => Expression;
-}
-
 /**
  * Holds a model's answers to forms. What it has found of one serves all that ask for it.
  * @param markers special tokens that an answer may have where its form has their text
@@ -62,7 +54,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
   function begin(form: Form): Constraint {
-    const key = keyOf(form.key);
+    const key = keyOf(form);
     const known = kept.get(key);
     const grammar = known?.expressions.isFresh() ? known : grammarOf(key, form);
     kept.delete(key);
@@ -85,7 +77,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   function grammarOf(key: string, form: Form): Grammar {
     const expressions = createExpressions();
-    const found = form.grammar(expressions);
+    const found = formGrammar(expressions, form);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
     return { key, expressions, root, masks: new Map() };
@@ -168,15 +160,11 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   return { begin };
 }
 
-export function schemaForm(schema: JsonSchema): Form {
-  return { key: schema, grammar: (expressions) => schemaGrammar(expressions, schema) };
-}
-
 /** @throws KitError `REQUEST_INVALID` for a schema that is too long or not JSON */
-export function keyOf(schema: unknown): string {
+export function keyOf(form: Form): string {
   let text: string | undefined;
   try {
-    text = stringifyJson(schema);
+    text = stringifyJson(form);
   } catch {
     // Deeper than the stack, or cyclic.
   }

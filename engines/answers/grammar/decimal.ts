@@ -17,6 +17,13 @@ export function decimalOf(value: number | bigint): Decimal {
   return { whole: 0n, fraction: "0".repeat(-Number(exponent) - 1) + before + behind };
 }
 
+/** Exactly; QuickJS 0.17 compares negative doubles with bigints wrongly. */
+export function isLess(one: number | bigint, other: number | bigint): boolean {
+  if (typeof one === "bigint" && typeof other === "number") return one < BigInt(Math.ceil(other));
+  if (typeof one === "number" && typeof other === "bigint") return BigInt(Math.floor(one)) < other;
+  return one < other;
+}
+
 /** The double next to another. @param direction 1 for the greater one */
 export function nextDouble(value: number, direction: 1 | -1): number {
   if (value === 0) return direction * Number.MIN_VALUE;

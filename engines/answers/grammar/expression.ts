@@ -1,5 +1,3 @@
-import type { UniqueList } from "./uniqueList.ts";
-
 /**
  * A set of texts, as bytes. Equal ones are one object, so that what is found of one is found once.
  * Its derivative by a byte is the set of what may follow that byte (Brzozowski, 1964).
@@ -14,10 +12,6 @@ export interface Expression {
   readonly clamp: (bytes: number) => Expression;
   /** Derivatives that are known, by their byte. */
   readonly known: (Expression | undefined)[];
-  /** Of single bytes: ranges, each with its last, in order. */
-  readonly ranges?: readonly (readonly [number, number])[];
-  /** Of one text. */
-  readonly content?: () => Uint8Array;
   /** Of a sequence. */
   readonly parts?: readonly [Expression, Expression];
   /** Of a sequence: what it ends with. */
@@ -28,12 +22,6 @@ export interface Expression {
   readonly all?: readonly Expression[];
   /** Of what this one lacks. */
   readonly lacking?: Expression;
-  readonly repeated?: Repeated;
-  /** Of a rule. */
-  readonly body?: () => Expression;
-  readonly unique?: UniqueList;
-  /** Of multiples: of what, without its point, and how many digits are behind that. */
-  readonly multiple?: readonly [modulus: number, places: number];
   /** Bytes from which on derivatives may be others than before, and 0. */
   readonly cuts: () => ReadonlySet<number>;
   /** Bytes of a text of it, at least. */
@@ -41,9 +29,6 @@ export interface Expression {
   /** Expressions in expressions. */
   readonly depth: number;
 }
-
-/** What is repeated, at least and at most how often, and what counts as two. */
-export type Repeated = readonly [of: Expression, least: number, most: number, double: Expression];
 
 /** One that is to be made: what it does not say follows from these. */
 export type NewExpression = Pick<Expression, "isNullable" | "derive" | "cuts"> &

@@ -1,4 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
+import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression, NewExpression } from "./expression.ts";
 import { createTextSearch } from "./textSearch.ts";
 import { DEEPEST, createWork, tooLarge } from "./work.ts";
@@ -11,7 +12,9 @@ export interface Expressions {
   empty: Expression;
   /** @param ranges of bytes, each with its last, in order */
   bytes: (ranges: readonly (readonly [number, number])[]) => Expression;
-  text: (text: string | Uint8Array) => Expression;
+  text: (text: string) => Expression;
+  /** A text in UTF-8, a character for each byte. */
+  encoded: (bytes: string) => Expression;
   sequence: (...parts: readonly Expression[]) => Expression;
   either: (...choices: readonly Expression[]) => Expression;
   /** The texts that all of these have: none of them a rule whose texts never end. */
@@ -84,7 +87,7 @@ export function createExpressions(): Expressions {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
-        ...{ isNullable: false, ranges },
+        isNullable: false,
         derive: (byte) => (has[byte] === 1 ? empty : none),
         cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
@@ -94,20 +97,21 @@ export function createExpressions(): Expressions {
   /** Numbers of longer texts: keying each suffix by its content would take quadratic memory. */
   const longTexts = new Map<string, number>();
 
-  function text(content: Buffer): Expression {
-    const name = content.length > LONG_TEXT ? content.toString("latin1") : "";
-    if (name !== "" && !longTexts.has(name)) longTexts.set(name, longTexts.size);
-    return textFrom(content, 0, longTexts.get(name));
+  function encoded(content: string): Expression {
+    const isLong = content.length > LONG_TEXT;
+    if (isLong && !longTexts.has(content)) longTexts.set(content, longTexts.size);
+    return textFrom(content, 0, longTexts.get(content));
   }
 
-  function textFrom(content: Buffer, at: number, number: number | undefined): Expression {
+  function textFrom(content: string, at: number, number: number | undefined): Expression {
     const left = content.length - at;
     if (left === 0) return empty;
-    const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.toString("latin1", at)}`;
+    const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.slice(at)}`;
+    const first = content.charCodeAt(at);
     return one(key, () => ({
-      ...{ isNullable: false, shortest: left, content: () => content.subarray(at) },
-      derive: (byte) => (byte === content[at] ? textFrom(content, at + 1, number) : none),
-      cuts: () => new Set([0, content[at]!, content[at]! + 1]),
+      ...{ isNullable: false, shortest: left },
+      derive: (byte) => (byte === first ? textFrom(content, at + 1, number) : none),
+      cuts: () => new Set([0, first, first + 1]),
     }));
   }
 
@@ -193,7 +197,7 @@ export function createExpressions(): Expressions {
     const needed = of.isNullable ? 0 : least;
     if (needed === 1 && most === 1) return of;
     const make = () => ({
-      ...{ isNullable: needed === 0, repeated: [of, needed, most, double] as const },
+      isNullable: needed === 0,
       shortest: needed * of.shortest,
       derive(byte: number) {
         const left = Math.max(0, needed - 1);
@@ -226,7 +230,8 @@ export function createExpressions(): Expressions {
       let isOpen = false;
       const found = () => (known ??= body());
       return {
-        ...{ isNullable: false, body: found, cuts: () => found().cuts() },
+        isNullable: false,
+        cuts: () => found().cuts(),
         derive(byte) {
           if (isOpen) throw endless();
           isOpen = true;
@@ -241,8 +246,8 @@ export function createExpressions(): Expressions {
   }
 
   return {
-    ...{ none, empty, bytes, either, both, not, repeat, any, rule, next, one, spend },
-    text: (content) => text(Buffer.from(content)),
+    ...{ none, empty, bytes, encoded, either, both, not, repeat, any, rule, next, one, spend },
+    text: (content) => encoded(encodeUtf8(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
     ...{ begin, isFresh, count: () => all.size },
   };

@@ -43,7 +43,6 @@ function multipleNumbers(of: Expressions, modulus: number, places: number): Expr
         return from((rest * 10 + digit) % modulus, left && left - 1, true);
       },
       cuts: () => cuts,
-      ...(!hasDigit && left === undefined && { multiple: [modulus, places] as const }),
     }));
   }
 

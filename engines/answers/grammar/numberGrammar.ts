@@ -1,5 +1,5 @@
 import { textsOf } from "./characters.ts";
-import { decimalOf } from "./decimal.ts";
+import { decimalOf, isLess } from "./decimal.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { multiplesOf } from "./multiples.ts";
@@ -62,8 +62,8 @@ function numberOf(name: string, value: unknown): number | bigint {
 function tightest(sign: number) {
   return (one: Bound | undefined, other: Bound | undefined): Bound | undefined => {
     if (!one || !other) return one ?? other;
-    if (one.value < other.value) return sign > 0 ? other : one;
-    if (one.value > other.value) return sign > 0 ? one : other;
+    if (isLess(one.value, other.value)) return sign > 0 ? other : one;
+    if (isLess(other.value, one.value)) return sign > 0 ? one : other;
     return { value: one.value, isOpen: one.isOpen || other.isOpen };
   };
 }

@@ -1,5 +1,5 @@
 import type { KitError } from "../../../protocol/error.ts";
-import { decimalOf, nextDouble } from "./decimal.ts";
+import { decimalOf, isLess, nextDouble } from "./decimal.ts";
 import { DIGITS, GREATEST, digitsOf, fractions, wholeNumbers } from "./digits.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
@@ -53,8 +53,8 @@ function negated({ value, isOpen }: Bound): Bound {
 export function numbersOf(of: Expressions, { least, most }: Bounds): Expression {
   const [low, high] = [least && closed(least, 1), most && closed(most, -1)];
   assertNear(low, high);
-  const from = low === undefined || low < -GREATEST ? undefined : low;
-  const to = high === undefined || high > GREATEST ? undefined : high;
+  const from = low === undefined || isLess(low, -GREATEST) ? undefined : low;
+  const to = high === undefined || isLess(GREATEST, high) ? undefined : high;
   const isBelow = from === undefined || from < 0;
   const isAbove = to === undefined || to >= 0;
   const magnitudes = from === undefined ? undefined : -from;
@@ -63,7 +63,7 @@ export function numbersOf(of: Expressions, { least, most }: Bounds): Expression 
     : of.none;
   const positive = isAbove ? decimals(of, from === undefined || from < 0 ? 0 : from, to) : of.none;
   const found = of.either(of.sequence(of.text("-"), negative), positive);
-  const isEmpty = from !== undefined && to !== undefined && from > to;
+  const isEmpty = from !== undefined && to !== undefined && isLess(to, from);
   if (found === of.none && !isEmpty) throw tooFar();
   return found;
 }
@@ -81,7 +81,7 @@ function decimals(
   to: number | bigint | undefined,
 ): Expression {
   if (to === undefined && Number(from) === 0) return magnitude(of);
-  if (to !== undefined && from > to) return of.none;
+  if (to !== undefined && isLess(to, from)) return of.none;
   const low = decimalOf(from);
   const part = (first: bigint, last: bigint, fraction: Expression) =>
     of.sequence(wholeNumbers(of, first, last), fraction);
@@ -126,7 +126,8 @@ function magnitude(of: Expressions): Expression {
 
 /** @throws KitError `REQUEST_INVALID` where all numbers within bounds have more than 100 digits */
 function assertNear(low: number | bigint | undefined, high: number | bigint | undefined): void {
-  const isFar = (low !== undefined && low > GREATEST) || (high !== undefined && high < -GREATEST);
+  const isFar =
+    (low !== undefined && isLess(GREATEST, low)) || (high !== undefined && isLess(high, -GREATEST));
   if (isFar) throw tooFar();
 }
 

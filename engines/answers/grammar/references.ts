@@ -20,7 +20,7 @@ export function createReferences(root: unknown, spend: Spend) {
       if ((!isRecord(at) && !Array.isArray(at)) || bases.has(at)) continue;
       spend(1);
       const { $id: id, $anchor: anchor, $dynamicAnchor: moving } = at as Keywords;
-      const base = (typeof id === "string" && addressOf(id, from)) || from;
+      const base = typeof id === "string" ? addressOf(id, from) : from;
       bases.set(at, base);
       if (base !== from) known.set(base, at);
       for (const name of [anchor, moving])
@@ -62,13 +62,40 @@ export function createReferences(root: unknown, spend: Spend) {
   return resolved;
 }
 
-/** Undefined for one that cannot be read. */
-function addressOf(reference: string, base: string): string | undefined {
-  try {
-    return new URL(reference, base).href.replace(/#$/, "");
-  } catch {
-    return undefined;
+/** Scheme, host, path, query and fragment. */
+const PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is;
+
+/** What a reference names, from where it is written (RFC 3986, 5.2). QuickJS has no URL. */
+function addressOf(reference: string, base: string): string {
+  const [, scheme, host, path = "", query, fragment] = PARTS.exec(reference) ?? [];
+  const [, ownScheme = "", ownHost, ownPath = "", ownQuery] = PARTS.exec(base) ?? [];
+  const isElsewhere = scheme !== undefined || host !== undefined;
+  const isSame = !isElsewhere && path === "";
+  const isWhole = isElsewhere || path.startsWith("/");
+  const joined = isWhole ? path : ownPath.replace(/[^/]*$/, "") + path;
+  const at = isElsewhere ? host : ownHost;
+  return [
+    `${(scheme ?? ownScheme).toLowerCase()}:`,
+    at === undefined ? "" : `//${at.toLowerCase()}`,
+    isSame ? ownPath : withoutDots(joined) || (at === undefined ? "" : "/"),
+    ...optional("?", isSame ? (query ?? ownQuery) : query),
+    ...optional("#", fragment),
+  ].join("");
+}
+
+function optional(mark: string, part = ""): string[] {
+  return part === "" ? [] : [mark, part];
+}
+
+function withoutDots(path: string): string {
+  const kept: string[] = [];
+  const parts = path.split("/");
+  for (const part of parts) {
+    if (part === "..") kept.length = Math.max(1, kept.length - 1);
+    else if (part !== ".") kept.push(part);
   }
+  if (/^\.{1,2}$/.test(parts.at(-1)!)) kept.push("");
+  return kept.join("/");
 }
 
 function nameOf(part: string): string {

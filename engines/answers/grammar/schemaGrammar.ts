@@ -4,6 +4,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
+import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { createFacts } from "./facts.ts";
@@ -205,9 +206,9 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
 
   function isIn(some: Expression, text: string): boolean {
     let left = some;
-    for (const byte of Buffer.from(text)) {
+    for (const byte of encodeUtf8(text)) {
       spend(1);
-      left = of.next(left, byte);
+      left = of.next(left, byte.charCodeAt(0));
     }
     return left.isNullable;
   }

@@ -1,4 +1,4 @@
-import { textsOf } from "./characters.ts";
+import { encodedOf } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { refused } from "./schemaNode.ts";
@@ -9,7 +9,7 @@ const MOST = 1000;
 const MOST_BYTES = 256;
 
 /** Comma-separated elements, one or more, whose texts differ. */
-export interface UniqueList {
+interface UniqueList {
   element: Expression;
   least: number;
   most: number;
@@ -40,8 +40,8 @@ export function uniqueList(
 
 function follow(of: Expressions, list: UniqueList): Expression {
   const { element, least, most, isEndless } = list;
-  const bytes = Array.from({ length: 256 }, (_, byte) => byte);
-  const begins = bytes.filter((byte) => of.next(element, byte) !== of.none);
+  const bytes = new Set(Array.from({ length: 256 }, (_, byte) => byte));
+  const begins = [...bytes].filter((byte) => of.next(element, byte) !== of.none);
   const all: Seen[] = [];
   const number = of.count();
   const stuck = of.one(`stuck ${number}`, () => ({
@@ -56,7 +56,7 @@ function follow(of: Expressions, list: UniqueList): Expression {
   }
 
   function from(seen: Seen): Expression {
-    return within(of.both(element, of.not(textsOf(of, seen.texts))), "", seen);
+    return within(of.both(element, of.not(encodedOf(of, seen.texts))), "", seen);
   }
 
   /** @param left of the element that `text` begins, a character for each byte */
@@ -65,8 +65,7 @@ function follow(of: Expressions, list: UniqueList): Expression {
     const count = seen.texts.length + 1;
     function behind(): Expression {
       if (count >= most) return of.none;
-      const whole = Buffer.from(text, "latin1").toString();
-      const known = seen.after.get(text) ?? seenOf([...seen.texts, whole]);
+      const known = seen.after.get(text) ?? seenOf([...seen.texts, text]);
       seen.after.set(text, known);
       return from(known);
     }
@@ -83,8 +82,8 @@ function follow(of: Expressions, list: UniqueList): Expression {
             of.either(count < least ? of.none : of.empty, count < most ? opening : of.none),
           ),
       }),
-      ...(all.length === 1 && text === "" && { unique: list }),
-      cuts: () => new Set([...left.cuts(), 0x2c, 0x2d]),
+      // Each leads to another text.
+      cuts: () => bytes,
     }));
   }
 

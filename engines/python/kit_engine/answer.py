@@ -111,17 +111,18 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
 
 
 def constraint_of(loaded: Loaded, question: dict[str, Any]) -> Constraint | None:
-    written, markers = question.get("grammar"), tuple(question["markers"])
-    if written is None:
+    markers = tuple(question["markers"])
+    if "form" not in question:
         return None
+    form, count = question["form"]
     if markers not in loaded.spoken:
         loaded.spoken[markers] = SpokenTokens(
             loaded.token_bytes, loaded.without(markers), loaded.ends
         )
-    key = (written["key"], markers)
+    key = (form, markers)
     followers = loaded.grammars.pop(key, None)
-    if followers is None or not followers.is_fresh():
-        followers = Followers(written, loaded.spoken[markers])
+    if followers is None or not followers.grammar.is_fresh():
+        followers = Followers(form, count, loaded.spoken[markers])
     loaded.grammars[key] = followers
     if len(loaded.grammars) > MOST_GRAMMARS:
         del loaded.grammars[next(iter(loaded.grammars))]

@@ -1,7 +1,5 @@
 """Which tokens an answer may have next."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,12 +7,14 @@ import torch
 
 from .decoding import TokenBytes
 from .errors import KitError
-from .grammar import LONGEST, MOST_IN_ALL, Expression, Grammar, too_much
+from .grammar import Grammar
 
-# Places in a grammar whose tokens are kept, and those whose bytes are, at most.
-MOST_MASKS = 256
-MOST_ROWS = 20_000
-BYTES = 256
+# Bytes of a token. Longer ones, such as those of a hundred spaces, are left out: a shorter one can
+# always begin.
+MAX_TOKEN_BYTES = 64
+# Places in a grammar whose tokens are kept, and those whose bytes are.
+MAX_MASKS = 256
+MAX_ROWS = 20_000
 
 
 class SpokenTokens:
@@ -26,53 +26,59 @@ class SpokenTokens:
     def __init__(self, token_bytes: TokenBytes, unspoken: Any, ends: set[int]) -> None:
         spoken = [int(one) for one in (~unspoken).nonzero()[:, 0] if int(one) not in ends]
         found = [(one, token_bytes.of(one)) for one in spoken]
-        kept = [(one, text) for one, text in found if 0 < len(text) <= LONGEST]
+        kept = [(one, text) for one, text in found if 0 < len(text) <= MAX_TOKEN_BYTES]
         self.vocabulary = len(unspoken)
         self.ends = sorted(one for one in ends if one < self.vocabulary)
         self.ids = np.array([one for one, _ in kept], dtype=np.int64)
         self.lengths = np.array([len(text) for _, text in kept], dtype=np.int64)
-        padded = b"".join(text.ljust(LONGEST, b"\0") for _, text in kept)
+        padded = b"".join(text.ljust(MAX_TOKEN_BYTES, b"\0") for _, text in kept)
         # [tokens, bytes]
-        self.bytes = np.frombuffer(padded, dtype=np.uint8).reshape(-1, LONGEST)
+        self.bytes = np.frombuffer(padded, dtype=np.uint8).reshape(-1, MAX_TOKEN_BYTES)
         self.token_bytes = token_bytes
 
 
 class Followers:
-    """What may follow at each place of a grammar."""
+    """What may follow at each place of a Grammar, from its first two parameters."""
 
-    def __init__(self, written: dict[str, Any], tokens: SpokenTokens) -> None:
+    def __init__(self, form: str, count: int, tokens: SpokenTokens) -> None:
         self.tokens = tokens
-        self.grammar = grammar = Grammar(written)
-        space = grammar.repeat(grammar.text(b" "), 0, 1, grammar.none)
-        drops = tokens.token_bytes.drops_space
-        self.root = grammar.pair(space, grammar.root) if drops else grammar.root
+        self.grammar = Grammar(form, count, tokens.token_bytes.drops_space)
         self.masks: dict[int, Any] = {}
-        self._clear()
+        self.rows: dict[int, Any] = {}
 
-    def mask(self, place: Expression, device: Any) -> Any:
+    def mask(self, place: int, device: Any) -> Any:
         """Whether a token may follow [vocabulary]."""
-        place = self.grammar.clamp(place)
-        found = self.masks.get(place.id)
+        place = self.grammar.clamp(place, MAX_TOKEN_BYTES)
+        found = self.masks.get(place)
         if found is None:
-            if len(self.masks) == MOST_MASKS:
+            if len(self.masks) == MAX_MASKS:
                 self.masks.clear()
-            found = self.masks[place.id] = self._mask(place).to(device)
+            found = self.masks[place] = self._mask(place).to(device)
         return found
 
-    def _mask(self, place: Expression) -> Any:
+    def row(self, place: int) -> Any:
+        """The place after each byte, 0 for none."""
+        found = self.rows.get(place)
+        if found is None:
+            if len(self.rows) == MAX_ROWS:
+                self.rows.clear()
+            found = self.rows[place] = np.array(self.grammar.row(place), dtype=np.int32)
+        return found
+
+    def _mask(self, place: int) -> Any:
         tokens = self.tokens
         mask = torch.zeros(tokens.vocabulary, dtype=torch.bool)
-        if place.nullable:
+        if self.grammar.is_whole(place):
             mask[tokens.ends] = True
         # Of all tokens at once, the place after each byte.
         left = np.arange(len(tokens.ids))
-        rows = np.full(len(left), self._row(place))
-        for depth in range(LONGEST):
-            rows = self._next(rows, tokens.bytes[left, depth])
-            left, rows = left[rows >= 0], rows[rows >= 0]
+        places = np.full(len(left), place)
+        for depth in range(MAX_TOKEN_BYTES):
+            places = self._after(places, tokens.bytes[left, depth])
+            left, places = left[places > 0], places[places > 0]
             is_whole = tokens.lengths[left] == depth + 1
             mask[tokens.ids[left[is_whole]]] = True
-            left, rows = left[~is_whole], rows[~is_whole]
+            left, places = left[~is_whole], places[~is_whole]
             if len(left) == 0:
                 break
         if not mask.any():
@@ -83,57 +89,13 @@ class Followers:
             )
         return mask
 
-    def _next(self, rows: Any, after: Any) -> Any:
-        """The rows after a byte each; -1 for none."""
-        for row in np.flatnonzero(np.bincount(rows, minlength=1)):
-            self._fill(int(row), after[rows == row])
-        return self.table[rows, after]
-
-    def _fill(self, row: int, wanted: Any) -> None:
-        table, place = self.table, self.places[row]
-        starts = self.grammar.starts(place)
-        for byte in np.flatnonzero(np.bincount(wanted, minlength=BYTES)):
-            if table[row, byte] != UNKNOWN:
-                continue
-            is_start = starts >> int(byte) & 1
-            after = self._row(self.grammar.next(place, int(byte))) if is_start else NONE
-            # A new row may have made the table larger.
-            table = self.table
-            table[row, byte] = after
-
-    def _row(self, place: Expression) -> int:
-        if place is self.grammar.none:
-            return NONE
-        found = self.row_of.get(place.id)
-        if found is None:
-            found = self.row_of[place.id] = len(self.places)
-            self.places.append(place)
-            if found == len(self.table):
-                self.table = np.concatenate([self.table, np.full_like(self.table, UNKNOWN)])
-        return found
-
-    def is_fresh(self) -> bool:
-        """Whether there is work left for another answer."""
-        return self.grammar.work_in_all < MOST_IN_ALL / 2
-
-    @contextmanager
-    def bounded(self) -> Iterator[None]:
-        self.grammar.begin()
-        if len(self.places) > MOST_ROWS:
-            self._clear()
-        try:
-            yield
-        except RecursionError as error:
-            raise too_much() from error
-
-    def _clear(self) -> None:
-        self.places: list[Expression] = []
-        self.row_of: dict[int, int] = {}
-        # By a place and a byte, the next place.
-        self.table = np.full((64, BYTES), UNKNOWN, dtype=np.int32)
-
-
-NONE, UNKNOWN = -1, -2
+    def _after(self, places: Any, after: Any) -> Any:
+        """The places after a byte each."""
+        some = np.flatnonzero(np.bincount(places))
+        index = np.zeros(some[-1] + 1 if len(some) else 0, dtype=np.int64)
+        index[some] = np.arange(len(some))
+        rows = [self.row(int(place)) for place in some]
+        return np.stack(rows)[index[places], after] if rows else places
 
 
 class Constraint:
@@ -141,21 +103,21 @@ class Constraint:
 
     def __init__(self, followers: Followers) -> None:
         self.followers = followers
-        self.place = followers.root
+        self.place = followers.grammar.root
 
     def allowed(self, device: Any) -> Any:
         """Whether a token may follow [vocabulary].
 
         :raises KitError: if it takes too long to find, or none may
         """
-        with self.followers.bounded():
-            return self.followers.mask(self.place, device)
+        self.followers.grammar.begin()
+        return self.followers.mask(self.place, device)
 
     def accept(self, token: int) -> None:
-        with self.followers.bounded():
-            for byte in self.followers.tokens.token_bytes.of(token):
-                self.place = self.followers.grammar.next(self.place, byte)
+        self.followers.grammar.begin()
+        for byte in self.followers.tokens.token_bytes.of(token):
+            self.place = int(self.followers.row(self.place)[byte])
 
     def is_over(self, ends: set[int]) -> bool:
         """Whether nothing may follow, where no token would say so."""
-        return not ends and self.place is self.followers.grammar.empty
+        return not ends and self.followers.grammar.is_over(self.place)

@@ -29,7 +29,7 @@ class Loaded:
     unspoken: Any
     # For answers that are held to a form: by the markers that they may have.
     spoken: dict[tuple[int, ...], SpokenTokens] = field(default_factory=dict)
-    # By their keys and markers, the one that was used last at the end.
+    # By their forms and markers, the one that was used last at the end.
     grammars: dict[tuple[str, tuple[int, ...]], Followers] = field(default_factory=dict)
 
     def without(self, markers: Iterable[int]) -> Any:

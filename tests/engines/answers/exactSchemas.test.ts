@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { createConstraints } from "../../../engines/answers/grammar/constraint.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 
 /** What a model that would write a text by itself writes of it under a schema; "…" for what it cannot end there. */
 function written(schema: string, text: string): string {
-  const constraint = createConstraints(BYTE_TOKENIZER).begin(
-    schemaForm(parseJson(schema) as JsonSchema),
-  );
+  const constraint = createConstraints(BYTE_TOKENIZER).begin({
+    schema: parseJson(schema) as JsonSchema,
+  });
   const bytes = Buffer.from(text);
   for (const [i, byte] of bytes.entries()) {
     const mask = constraint.allowed();

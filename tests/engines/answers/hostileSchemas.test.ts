@@ -1,11 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createAskedForms } from "../../../engines/answers/askedForm.ts";
-import {
-  type Form,
-  createConstraints,
-  schemaForm,
-} from "../../../engines/answers/grammar/constraint.ts";
+import { createConstraints } from "../../../engines/answers/grammar/constraint.ts";
 import {
   type Expressions,
   createExpressions,
@@ -169,14 +165,11 @@ test.each(Object.entries(HOSTILE))(
     const random = createRandom(1);
     try {
       let steps = 0;
-      const grammar = (of: Expressions) =>
-        schemaGrammar(
-          counted(of, () => steps++),
-          schema,
-        );
-      const constraint = compiled(() => begin({ key: schema, grammar }));
+      const of = counted(createExpressions(), () => steps++);
+      const grammar = compiled(() => schemaGrammar(of, schema));
       expect(steps).toBeLessThan(MAX_STEPS);
-      if (!constraint) return;
+      if (!grammar) return;
+      const constraint = begin({ schema });
       for (let n = 0; n < 300; n++) {
         const mask = constraint.allowed();
         const all = many(264, (id) => id).filter(
@@ -224,15 +217,13 @@ test.each<[RegExp, JsonSchema]>([
   [/"pattern"/, behindRef({ type: "string", pattern: "(?<=a)" })],
   [/"\$ref"/, behindRef({ $ref: "#/$defs/nope" })],
 ])("what is wrong behind a $ref is found before the first token: %s in %j", (found, schema) => {
-  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(found);
+  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(found);
 });
 
 test("a circle in a schema's objects is refused", () => {
   const schema: Record<string, unknown> = { type: "array" };
   schema["items"] = schema;
-  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(
-    /without a circle/,
-  );
+  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(/without a circle/);
 });
 
 const REFUSED: [string, JsonSchema][] = [
@@ -278,7 +269,7 @@ const REFUSED: [string, JsonSchema][] = [
 test.each(REFUSED)(
   "what an answer is not held to is refused by its name: %s in %j",
   (name, schema) => {
-    const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
+    const begin = () => createConstraints(BYTE_TOKENIZER).begin({ schema });
     expect(begin).toThrow(new RegExp(`^No answer can be held to .*"${name.replace("$", "\\$")}"`));
   },
 );
@@ -298,9 +289,7 @@ test.each([
   { not: {} },
   false,
 ])("a schema that allows nothing is refused: %j", (schema) => {
-  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(
-    /allows no answer/,
-  );
+  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(/allows no answer/);
 });
 
 test.each<[JsonSchema, string]>([
@@ -308,13 +297,13 @@ test.each<[JsonSchema, string]>([
   [{ const: "x", format: "date" }, '"const" "x" and "format" "date"'],
   [{ pattern: "^🌊$", maxLength: 1 }, '"pattern" "^🌊$" and "maxLength" 1'],
 ])("what no text has together is named: %j", (schema, names) => {
-  const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
+  const begin = () => createConstraints(BYTE_TOKENIZER).begin({ schema });
   expect(begin).toThrow(`The schema allows no answer: there is no text with ${names}. `);
 });
 
 test("what is found of a schema serves the next request, until larger ones take its place", () => {
   const { begin } = createConstraints(BYTE_TOKENIZER);
-  const ask = (schema: JsonSchema) => begin(schemaForm(schema)).allowed();
+  const ask = (schema: JsonSchema) => begin({ schema }).allowed();
   const first = ask({ type: "string" });
   for (let i = 0; i < 100; i++) ask({ type: "string", maxLength: i });
   expect(ask({ type: "string" })).toBe(first);
@@ -402,9 +391,9 @@ test("what is not allowed of a member of oneOf is found once", () => {
 test("300 patterns of a length each make what a character is once", () => {
   const of = createExpressions();
   let count = 0;
-  const text = (content: string | Uint8Array) => (count++, of.text(content));
+  const encoded = (content: string) => (count++, of.encoded(content));
   const lengths = many(300, (i) => [`p${i}`, pattern(`^[a-z]{${i},${i + 40}}$`)]);
-  schemaGrammar({ ...of, text }, { properties: Object.fromEntries(lengths) });
+  schemaGrammar({ ...of, encoded }, { properties: Object.fromEntries(lengths) });
   expect(count).toBeLessThan(2_000);
 });
 
@@ -449,10 +438,10 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
   };
   const { begin } = createConstraints(large);
   const slices = (schema: JsonSchema) => {
-    const constraint = begin(schemaForm(schema));
+    const constraint = begin({ schema });
     let count = 1;
     while (!constraint.prepare(0)) count++;
-    expect(constraint.allowed()).toEqual(begin(schemaForm(schema)).allowed());
+    expect(constraint.allowed()).toEqual(begin({ schema }).allowed());
     return count;
   };
   expect(slices({ type: "string", pattern: "^a" })).toBeGreaterThan(20);
@@ -470,23 +459,13 @@ test.each([2_500, 9_000])("%d properties are refused before they are read", (cou
 });
 
 test.each([
-  [10, 1],
-  [20, 2],
-])("a grammar whose work is used up is made anew: after %d parts", (parts, times) => {
-  const { begin } = createConstraints(BYTE_TOKENIZER);
-  let made = 0;
-  const form: Form = {
-    key: "used",
-    grammar(of) {
-      made++;
-      for (let i = 0; i < parts; i++) {
-        of.begin();
-        of.spend(90_000);
-      }
-      return of.text("a");
-    },
-  };
-  begin(form);
-  begin(form);
-  expect(made).toBe(times);
+  [10, true],
+  [20, false],
+])("after %d parts, whether another answer may follow the grammar is %s", (parts, isFresh) => {
+  const of = createExpressions();
+  for (let i = 0; i < parts; i++) {
+    of.begin();
+    of.spend(90_000);
+  }
+  expect(of.isFresh()).toBe(isFresh);
 });

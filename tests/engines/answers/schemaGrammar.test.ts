@@ -2,11 +2,7 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import {
-  type Constraint,
-  createConstraints,
-  schemaForm,
-} from "../../../engines/answers/grammar/constraint.ts";
+import { type Constraint, createConstraints } from "../../../engines/answers/grammar/constraint.ts";
 import { HONOURED } from "../../../engines/answers/grammar/schemaNode.ts";
 import { type Random, createRandom } from "../../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
@@ -62,7 +58,7 @@ test.each(Object.entries(HELD))(
       const { begin } = createConstraints(BYTE_TOKENIZER);
       const texts = new Set<string>();
       for (let i = 0; i < ANSWERS; i++) {
-        const text = drawn(begin(schemaForm(schema)), random);
+        const text = drawn(begin({ schema }), random);
         if (text === undefined) continue;
         texts.add(text);
         const said = `${JSON.stringify(schema)} ${text}`;

@@ -1,6 +1,6 @@
-"""Prints, for grammars and texts, which bytes may come at each place of a text, and whether it may
-end there: grammar.py <folder of the engine> <file of grammars and texts>. Of a grammar that takes
-too much, what it says."""
+"""Prints, for forms and texts, which bytes may come at each place of a text, and whether it may
+end there: grammar.py <folder of the engine> <file of forms and texts>. Of a form that takes too
+much, what it says."""
 
 import json
 import sys
@@ -9,32 +9,28 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.errors import KitError
-from kit_engine.grammar import Expression, Grammar
+from kit_engine.grammar import Grammar
 
 
-def bytes_after(grammar: Grammar, place: Expression) -> list[int]:
-    starts = grammar.starts(place)
-    some = [byte for byte in range(256) if starts >> byte & 1]
-    return [byte for byte in some if grammar.next(place, byte) is not grammar.none]
-
-
-def followed(written: dict[str, Any], text: str) -> list[Any] | str:
+def followed(form: str, count: int, text: str) -> list[Any] | str:
     found: list[Any] = []
     try:
-        grammar = Grammar(written)
+        grammar = Grammar(form, count, False)
         place = grammar.root
         for byte in [*text.encode("latin-1"), None]:
             grammar.begin()
-            starts = bytes_after(grammar, place)
-            found.append([starts, place.nullable])
+            row = grammar.row(place)
+            starts = [byte for byte in range(256) if row[byte]]
+            found.append([starts, grammar.is_whole(place)])
             # Of as many bytes as a token has.
-            assert bytes_after(grammar, grammar.clamp(place)) == starts
+            clamped = grammar.row(grammar.clamp(place, 64))
+            assert [byte for byte in range(256) if clamped[byte]] == starts
             if byte is not None:
-                place = grammar.next(place, byte)
+                place = row[byte]
     except KitError as error:
         return str(error)
     return found
 
 
 with open(sys.argv[2], encoding="utf-8") as file:
-    print(json.dumps([followed(one["written"], one["text"]) for one in json.load(file)]))
+    print(json.dumps([followed(*one["form"], one["text"]) for one in json.load(file)]))

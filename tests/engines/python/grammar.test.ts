@@ -1,16 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { formGrammar } from "../../../engines/answers/form.ts";
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
-import { writtenGrammar } from "../../../engines/answers/grammar/writtenGrammar.ts";
 import { createRandom } from "../../../engines/dataset/random.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
-import { WholeFloat } from "../../../protocol/json.ts";
+import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { createScratch } from "../scratch.ts";
-import { PYTHON, hasPython } from "./environment.ts";
+import { ENGINE_FOLDER, PYTHON, hasPython } from "./environment.ts";
 
-const ENGINE = fileURLToPath(new URL("../../../engines/python", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("grammar.py", import.meta.url));
 /** Bytes of a text, at most: what an answer may have is endless. */
 const LONGEST = 120;
@@ -66,11 +64,18 @@ const SCHEMAS: JsonSchema[] = [
 const scratch = createScratch();
 afterAll(() => scratch.remove());
 
+/** As a question has it. */
+function formOf(schema: JsonSchema): [string, number] {
+  const of = createExpressions();
+  formGrammar(of, { schema });
+  return [stringifyJson({ schema })!, of.count()];
+}
+
 /** A text that a schema allows, or its beginning, and what may follow at each of its places. */
 function walk(schema: JsonSchema, seed: number) {
   const of = createExpressions();
   const random = createRandom(seed, "test");
-  let place = schemaForm(schema).grammar(of);
+  let place = formGrammar(of, { schema });
   const text: number[] = [];
   const places: [bytes: number[], isWhole: boolean][] = [];
   for (;;) {
@@ -84,24 +89,26 @@ function walk(schema: JsonSchema, seed: number) {
     text.push(byte);
     place = of.next(place, byte);
   }
-  return { written: writtenGrammar(schemaForm(schema)), text: text.map(latin1).join(""), places };
+  return { form: formOf(schema), text: text.map(latin1).join(""), places };
 }
 
 function latin1(byte: number): string {
   return String.fromCharCode(byte);
 }
 
-function inPython(walks: { written: object; text: string }[]): unknown[] {
+function inPython(walks: { form: [string, number]; text: string }[]): unknown[] {
   const path = scratch.file("walks.json", JSON.stringify(walks));
-  const printed = execFileSync(PYTHON, ["-B", PROGRAM, ENGINE, path], { maxBuffer: 2 ** 28 });
+  const printed = execFileSync(PYTHON, ["-B", PROGRAM, ENGINE_FOLDER, path], {
+    maxBuffer: 2 ** 28,
+  });
   return JSON.parse(printed.toString()) as unknown[];
 }
 
 it.runIf(hasPython)("Python follows a schema's grammar byte by byte as TypeScript does", () => {
   const walks = SCHEMAS.flatMap((schema) => [1, 2, 3, 4].map((seed) => walk(schema, seed)));
   const found = inPython(walks);
-  walks.forEach(({ written, text, places }, i) => {
-    expect(found[i], `${written.key} after ${JSON.stringify(text)}`).toEqual(places);
+  walks.forEach(({ form, text, places }, i) => {
+    expect(found[i], `${form[0]} after ${JSON.stringify(text)}`).toEqual(places);
   });
 });
 
@@ -111,7 +118,7 @@ it.runIf(hasPython)("what takes too long to follow is refused", () => {
   const letters = Array.from({ length: 4_000 }, () => (random.uniform() < 0.5 ? "a" : "b")).join(
     "",
   );
-  expect(inPython([{ written: writtenGrammar(schemaForm(wide)), text: `"${letters}` }])).toEqual([
+  expect(inPython([{ form: formOf(wide), text: `"${letters}` }])).toEqual([
     expect.stringMatching(/^The schema allows so many answers in so many ways that /),
   ]);
 });

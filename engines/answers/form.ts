@@ -1,0 +1,27 @@
+import type { Tool } from "../../protocol/chat.ts";
+import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
+import type { Expression } from "./grammar/expression.ts";
+import type { Expressions } from "./grammar/expressions.ts";
+import { textPattern } from "./grammar/pattern.ts";
+import { schemaGrammar } from "./grammar/schemaGrammar.ts";
+import { callGrammar } from "./tools/callGrammar.ts";
+import type { ToolForm } from "./tools/toolForm.ts";
+
+/** What an answer is to be: words of one of these kinds, calls, or one of both. Plain JSON, so that another program can make its grammar, too. */
+export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
+  calls?: {
+    form: ToolForm;
+    tools: readonly Tool[];
+    only?: string | undefined;
+    isOne: boolean;
+  };
+}
+
+/** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
+export function formGrammar(of: Expressions, { schema, pattern, calls }: Form): Expression {
+  const choices: Expression[] = [];
+  if (schema !== undefined) choices.push(schemaGrammar(of, schema as JsonSchema));
+  else if (pattern !== undefined) choices.push(textPattern(of, pattern));
+  if (calls) choices.push(callGrammar(of, calls.form, calls.tools, calls));
+  return of.either(...choices);
+}

@@ -1,0 +1,10 @@
+/** A text in UTF-8, a character for each byte. QuickJS has neither Buffer nor TextEncoder. */
+export function encodeUtf8(text: string): string {
+  return encodeURIComponent(text.replace(LONE_SURROGATE, "\ufffd")).replace(
+    ESCAPED,
+    (_, byte: string) => String.fromCharCode(parseInt(byte, 16)),
+  );
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+const ESCAPED = /%(..)/g;
