@@ -8,14 +8,17 @@ import { assertSession } from "./session.ts";
 
 /** Between two looks, in ms. */
 const PAUSE_MS = 500;
+/** The driver's beat, in ms, and lines between two of them besides; more are read from the log's start. */
+const BEAT_MS = 5_000;
+const LINES_AT_ONCE = 64;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
 /** The most that one attempt adds to that, in ms: what takes longer is a sleep of this machine. */
 const LONGEST_ATTEMPT_MS = 31_000;
 
 export interface FollowOptions {
-  /** The number of the last message that was taken. */
-  after?: number;
+  /** The number of the last message that was taken, and when (`now`). */
+  after?: { seq: number; at: number };
   /** The session that took the job. The job is lost only if this session no longer knows it. */
   submittedTo?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
@@ -28,7 +31,7 @@ export interface FollowOptions {
 
 /**
  * The messages of a job, each once and in order, however often the connection breaks or a line is lost:
- * the log is read from its start again, and what was seen is dropped.
+ * the end of the log is read again, or all of it where that is not enough, and what was seen is dropped.
  * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
  * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line;
  * `CANNOT_FOLLOW` if it was submitted, and perhaps not to the cluster that answers
@@ -38,7 +41,7 @@ export async function* follow(
   { id, secret }: JobLog,
   signal: AbortSignal,
   {
-    after = 0,
+    after,
     submittedTo,
     lostMs = LOST_MS,
     now = () => performance.now(),
@@ -46,8 +49,10 @@ export async function* follow(
   }: FollowOptions = {},
 ): AsyncGenerator<RayMessage> {
   const silence = createSilence(remote, lostMs, now);
-  let seen = after;
+  let seen = after?.seq ?? 0;
+  let seenAt = after?.at ?? 0;
   let missing = 0;
+  let needsAll = false;
   let hasWaited = false;
   for (;;) {
     signal.throwIfAborted();
@@ -66,17 +71,22 @@ export async function* follow(
         hasWaited = true;
       } else {
         const isEnded = state.phase === "ended";
-        for await (const line of linesOf(remote.log(id, isEnded, signal))) {
+        const isAll = seen === 0 || needsAll;
+        needsAll = false;
+        const lines = isAll ? undefined : LINES_AT_ONCE + Math.ceil((now() - seenAt) / BEAT_MS);
+        for await (const line of linesOf(remote.log(id, { isEnded, lines }, signal))) {
           const message = parseLine(line, secret);
           if (!message || !(message.seq > seen)) continue;
           const next = seen + 1;
           if (message.seq !== next) {
-            if (missing === next) throw incomplete(remote, id, missing);
-            missing = next;
-            throw new Error(`message ${missing} is missing in its log`);
+            if (isAll && missing === next) throw incomplete(remote, id, missing);
+            if (isAll) missing = next;
+            needsAll = true;
+            throw new Error(`message ${next} is missing in its log`);
           }
           assertMessage(message);
           seen = next;
+          seenAt = now();
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;
         }

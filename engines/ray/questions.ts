@@ -24,13 +24,13 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
   let asker: Listener | undefined;
   let mailbox: Mailbox | undefined;
   let listening: AbortController | undefined;
-  let after = 0;
+  let after = { seq: 0, at: 0 };
 
   async function listen(answers: OpenAnswers, signal: AbortSignal): Promise<void> {
     try {
       for await (const message of follow(remote, { id, secret }, signal, { after })) {
         signal.throwIfAborted();
-        after = message.seq;
+        after = { seq: message.seq, at: performance.now() };
         take(message, answers);
       }
       throw unheard(remote);

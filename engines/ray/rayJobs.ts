@@ -68,10 +68,10 @@ export function createRayJobs(cluster: Cluster): Remote {
     }
   }
 
-  async function* log(id: string, isEnded: boolean, signal: AbortSignal) {
+  async function* log(...[id, { isEnded, lines = -1 }, signal]: Parameters<Remote["log"]>) {
     const node = (await find(id, signal))?.["driver_node_id"];
     if (typeof node !== "string") return;
-    const asked = `node_id=${node}&submission_id=${id}&lines=-1`;
+    const asked = `node_id=${node}&submission_id=${id}&lines=${lines}`;
     const path = isEnded ? `file?${asked}` : `stream?${asked}&interval=${POLL_MS / 1000}`;
     yield* bytesOf(`/api/v0/logs/${path}`, signal);
   }

@@ -17,10 +17,15 @@ export interface Remote {
   /** A unique name of the remote since its last start; undefined if it has none. */
   session: (signal?: AbortSignal) => Promise<string | undefined>;
   /**
-   * What the job prints, from its first byte, as long as the connection lasts.
-   * @param isEnded whether it prints no more; else new output is waited for
+   * What the job prints, as long as the connection lasts.
+   * @param log.isEnded whether it prints no more; else new output is waited for
+   * @param log.lines the last ones that are there, and what comes. Default: from the first byte
    */
-  log: (id: string, isEnded: boolean, signal: AbortSignal) => AsyncIterable<Buffer>;
+  log: (
+    id: string,
+    log: { isEnded: boolean; lines?: number | undefined },
+    signal: AbortSignal,
+  ) => AsyncIterable<Buffer>;
   /**
    * Stops a job, and resolves once it has ended; does nothing for an ended one.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on, within half a minute

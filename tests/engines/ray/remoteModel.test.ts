@@ -30,6 +30,21 @@ it("answers several questions at once; what is wrong with one costs only that on
   await model.close();
 });
 
+it("reads the log's end alone for a question, but all of it if that is not enough", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote);
+  const ask = async () => {
+    const before = job.linesSent;
+    expect(await model.infer({ prompt: "a" })).toMatchObject({ text: "a!" });
+    return job.linesSent - before;
+  };
+  for (let i = 0; i < 100; i++) job.print({ type: "beat" });
+  expect(await ask()).toBeGreaterThan(100);
+  for (let i = 0; i < 100; i++) await ask();
+  expect(await ask()).toBeLessThan(100);
+  await model.close();
+});
+
 it("gives a question up when it is aborted, and drops its answer", async () => {
   const { remote, job } = createRemote();
   const model = await open(remote);
@@ -202,6 +217,7 @@ function createRemote() {
   const job = {
     taken: [] as Message[],
     readers: 0,
+    linesSent: 0,
     isStopped: false,
     /** Whether it answers nothing. */
     isDeaf: false,
@@ -249,14 +265,15 @@ function createRemote() {
       return Promise.resolve();
     },
     status: () => Promise.resolve(status),
-    async *log(_, isEnded, signal) {
+    async *log(_, { isEnded, lines: last = lines.length }, signal) {
       job.readers++;
       try {
-        for (let next = 0; ; next++) {
+        for (let next = Math.max(0, lines.length - last); ; next++) {
           while (next >= lines.length) {
             if (isEnded || status.phase !== "running") return;
             await once(news, "line", { signal });
           }
+          job.linesSent++;
           yield Buffer.from(`${JSON.stringify({ ...lines[next], secret })}\n`);
         }
       } finally {
