@@ -1,6 +1,6 @@
 import { didYouMean } from "../protocol/didYouMean.ts";
 import { OPTION_WORDS, wordOf } from "../sdk/validation/optionWords.ts";
-import { shellWord } from "./shell.ts";
+import { shellWord } from "./terminal/shell.ts";
 
 /** What others call a command. */
 const COMMAND_WORDS: Record<string, readonly string[]> = {

@@ -3,11 +3,11 @@ import { Command, CommanderError } from "commander";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { VERSION } from "../protocol/version.ts";
 import { examples } from "./command.ts";
-import { reportError } from "./errors.ts";
-import { EXIT_CODE, lastExitCode } from "./exitCode.ts";
 import { withFieldWords } from "./fieldWords.ts";
-import { keepHangupIgnored } from "./hangup.ts";
-import { watchOutput } from "./lostOutput.ts";
+import { EXIT_CODE, lastExitCode } from "./process/exitCode.ts";
+import { keepHangupIgnored } from "./process/signals.ts";
+import { reportError } from "./terminal/errors.ts";
+import { watchOutput } from "./terminal/lostOutput.ts";
 
 keepHangupIgnored();
 

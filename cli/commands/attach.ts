@@ -1,9 +1,9 @@
 import { assertRemote, assertReadable } from "../../jobs/remote/takeJob.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { followJob } from "../followJob.ts";
-import { modelProject } from "../modelProject.ts";
-import { enterProject } from "../project.ts";
+import { followJob } from "../jobs/followJob.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
 
 /**
  * Follows a job that runs remotely, from where its log ends.

@@ -1,7 +1,7 @@
-import { buildBundle, showPath } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { print } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { buildBundle, showPath } from "../project/bundle.ts";
+import { enterProject } from "../project/folder.ts";
+import { print } from "../terminal/print.ts";
 
 export const command = createCommand("build")
   .argument("[entry]", "bundle this file instead")

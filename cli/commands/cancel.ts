@@ -8,11 +8,11 @@ import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { LATEST, findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { EXIT_CODE } from "../exitCode.ts";
-import { followJob } from "../followJob.ts";
-import { modelProject } from "../modelProject.ts";
-import { print, printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { followJob } from "../jobs/followJob.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
+import { print, printError } from "../terminal/print.ts";
 
 const POLL_MS = 200;
 /** A step or a callback may take a while. */

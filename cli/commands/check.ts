@@ -13,17 +13,17 @@ import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainingTime } from "../../sdk/job/trainingTime.ts";
 import { asError, sourcePlace } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
-import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { describeError, onUncaught } from "../describeError.ts";
-import { reportError } from "../errors.ts";
-import { createEventLines } from "../eventLines.ts";
-import { EXIT_CODE } from "../exitCode.ts";
-import { onEndingSignal } from "../hangup.ts";
-import { openJsonOutput } from "../jsonOutput.ts";
-import { loadEntry } from "../loadEntry.ts";
-import { print, printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { createEventLines } from "../jobs/eventLines.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { buildBundle } from "../project/bundle.ts";
+import { describeError, onUncaught } from "../project/describeError.ts";
+import { enterProject } from "../project/folder.ts";
+import { loadEntry } from "../project/loadEntry.ts";
+import { reportError } from "../terminal/errors.ts";
+import { openJsonOutput } from "../terminal/jsonOutput.ts";
+import { print, printError } from "../terminal/print.ts";
 
 /**
  * Prints what a training of the project's latest edits would do. Trains nothing.

@@ -9,14 +9,14 @@ import { exportModel, sharedSystem } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
-import { showPath } from "../bundle.ts";
 import { Option, createCommand, examples, projectOption } from "../command.ts";
-import { EXIT_CODE } from "../exitCode.ts";
-import { onEndingSignal } from "../hangup.ts";
-import { modelProject } from "../modelProject.ts";
-import { print } from "../print.ts";
-import { enterProject } from "../project.ts";
-import { pathFrom, shellWord } from "../shell.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { showPath } from "../project/bundle.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
+import { print } from "../terminal/print.ts";
+import { pathFrom, shellWord } from "../terminal/shell.ts";
 
 /**
  * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes

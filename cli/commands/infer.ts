@@ -7,7 +7,6 @@ import { closeModel } from "../../sdk/models/engineModel.ts";
 import { engineOf, openModel } from "../../sdk/models/open.ts";
 import { findReference } from "../../sdk/models/reference.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
-import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import {
   Option,
   createCommand,
@@ -19,15 +18,16 @@ import {
   parseTopP,
   projectOption,
 } from "../command.ts";
-import { reportError } from "../errors.ts";
-import { EXIT_CODE } from "../exitCode.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
 import { isTyped } from "../infer/lines.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
-import { modelProject } from "../modelProject.ts";
-import { print, printError, printPart } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { abortedBySignal, exitCancelled } from "../process/abortedBySignal.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
+import { reportError } from "../terminal/errors.ts";
+import { print, printError, printPart } from "../terminal/print.ts";
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.

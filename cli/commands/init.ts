@@ -7,8 +7,8 @@ import { type Report, copyTemplate } from "../init/template.ts";
 import { TEMPLATES } from "../init/templates.ts";
 import { findInstallation } from "../packages/manager.ts";
 import { readPackageJson } from "../packages/packageJson.ts";
-import { print } from "../print.ts";
-import { pathFrom, shellWord } from "../shell.ts";
+import { print } from "../terminal/print.ts";
+import { pathFrom, shellWord } from "../terminal/shell.ts";
 
 /** A valid npm package name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;

@@ -7,9 +7,9 @@ import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
-import { modelProject } from "../modelProject.ts";
-import { print, printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
+import { print, printError } from "../terminal/print.ts";
 
 const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
 

@@ -1,11 +1,11 @@
 import { messageOf } from "../../protocol/error.ts";
 import type { ManifestMessage } from "../../protocol/http.ts";
-import { buildBundle } from "../bundle.ts";
 import { createCommand, projectOption } from "../command.ts";
-import { describeError, onUncaught } from "../describeError.ts";
-import { loadTrainer } from "../loadTrainer.ts";
-import { print } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { buildBundle } from "../project/bundle.ts";
+import { describeError, onUncaught } from "../project/describeError.ts";
+import { enterProject } from "../project/folder.ts";
+import { loadTrainer } from "../project/loadTrainer.ts";
+import { print } from "../terminal/print.ts";
 
 /** Builds and loads the project, and sends its manifest to the server that spawned this process. */
 export const command = createCommand("manifest")

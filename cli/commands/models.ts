@@ -3,8 +3,8 @@ import { formatCount } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";
 import { createCommand, examples } from "../command.ts";
-import { print, printError } from "../print.ts";
-import { tableLines } from "../table.ts";
+import { print, printError } from "../terminal/print.ts";
+import { tableLines } from "../terminal/table.ts";
 
 /** For unknown values. */
 const NONE = "-";

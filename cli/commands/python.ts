@@ -6,11 +6,11 @@ import { type Lock, takeLock } from "../../disk/lock.ts";
 import { signalGroup } from "../../disk/owner.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { EXIT_CODE } from "../exitCode.ts";
-import { onEndingSignal } from "../hangup.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
-import { print } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { enterProject } from "../project/folder.ts";
+import { print } from "../terminal/print.ts";
 
 type Step = [program: string, ...words: string[]];
 

@@ -14,14 +14,14 @@ import {
   parsePort,
   projectOption,
 } from "../command.ts";
-import { onEndingSignal } from "../hangup.ts";
-import { hostnameOf, nameToAllow, originToAllow } from "../hostOptions.ts";
-import { modelProject } from "../modelProject.ts";
+import { hostnameOf, nameToAllow, originToAllow } from "../host.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
-import { print, printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { enterProject } from "../project/folder.ts";
+import { modelProject } from "../project/modelProject.ts";
 import { fillShelf } from "../serve/fillShelf.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
+import { print, printError } from "../terminal/print.ts";
 
 /** How long requests in work may take after the first signal. Docker kills after ten seconds. */
 const DRAIN_MS = 8_000;

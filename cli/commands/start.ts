@@ -2,14 +2,14 @@ import { holdRun } from "../../jobs/runLease.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
-import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
-import { EXIT_CODE, lastExitCode } from "../exitCode.ts";
-import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
-import { explainExit, loadEntry } from "../loadEntry.ts";
-import { limitOutput } from "../outputLimit.ts";
-import { printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { type RecordEnd, exitOnSignals, printJob } from "../jobs/jobRun.ts";
+import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
+import { ensureBundle } from "../project/bundle.ts";
+import { enterProject } from "../project/folder.ts";
+import { explainExit, loadEntry } from "../project/loadEntry.ts";
+import { limitOutput } from "../terminal/outputLimit.ts";
+import { printError } from "../terminal/print.ts";
 
 export const command = createCommand("start")
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)

@@ -5,12 +5,12 @@ import { startUiServer } from "../../server/server.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { openBrowser } from "../browser.ts";
 import { createCommand, examples, parsePort, projectOption } from "../command.ts";
-import { onEndingSignal } from "../hangup.ts";
-import { hostnameOf, nameToAllow } from "../hostOptions.ts";
+import { hostnameOf, nameToAllow } from "../host.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
-import { print, printError } from "../print.ts";
-import { enterProject } from "../project.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { enterProject } from "../project/folder.ts";
+import { print, printError } from "../terminal/print.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter ones could be guessed. */

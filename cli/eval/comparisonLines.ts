@@ -2,7 +2,7 @@ import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/compare.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
-import { tableLines } from "../table.ts";
+import { tableLines } from "../terminal/table.ts";
 
 /** Rows that are shown, changed and wrong ones, and characters of a text in them. */
 const [MOST_CHANGED, MOST_WRONG, MOST_CHARACTERS] = [10, 5, 100];

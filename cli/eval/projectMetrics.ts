@@ -5,8 +5,8 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import { exactMatch, jsonFields, labels, validJson } from "../../sdk/metrics.ts";
 import { DRIVER } from "../../sdk/trainer.ts";
-import { buildBundle, ensureBundle } from "../bundle.ts";
-import { loadEntry } from "../loadEntry.ts";
+import { buildBundle, ensureBundle } from "../project/bundle.ts";
+import { loadEntry } from "../project/loadEntry.ts";
 
 const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
 

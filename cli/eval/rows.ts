@@ -7,7 +7,7 @@ import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
 import { isAsked } from "../../sdk/metrics/ask.ts";
-import { COMMAND_FOLDER } from "../project.ts";
+import { COMMAND_FOLDER } from "../project/folder.ts";
 
 interface AskedRows {
   /** A job's folder, if the model is one's. */

@@ -5,7 +5,7 @@ import { KitError } from "../../protocol/error.ts";
 import { formatCounted } from "../../protocol/format.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
-import { COMMAND_FOLDER } from "../project.ts";
+import { COMMAND_FOLDER } from "../project/folder.ts";
 
 /**
  * A file of rows that a model got wrong, as they train, each with its answer as `got`.

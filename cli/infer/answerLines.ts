@@ -1,7 +1,7 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
-import { reportError } from "../errors.ts";
-import { EXIT_CODE } from "../exitCode.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { reportError } from "../terminal/errors.ts";
 import { isTyped, stdinLines } from "./lines.ts";
 import { type LineForm, type Question, plainQuestion } from "./question.ts";
 

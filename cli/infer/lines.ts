@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { EXIT_CODE } from "../exitCode.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
 
 /** A line of the input; the first is 1. */
 export interface Line {

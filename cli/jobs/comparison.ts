@@ -4,7 +4,7 @@ import { formatCount, formatDuration } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { Asked } from "../../protocol/progress.ts";
-import { tableLines } from "../table.ts";
+import { tableLines } from "../terminal/table.ts";
 
 const UNKNOWN = "–";
 /** Characters of a value. */

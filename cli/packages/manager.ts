@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { shellWord } from "../shell.ts";
+import { shellWord } from "../terminal/shell.ts";
 import { readPackageJson } from "./packageJson.ts";
 
 /** For each package manager: its own files, and its commands to add a package and to run one. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
-import { loadTrainer } from "../../cli/loadTrainer.ts";
+import { loadTrainer } from "../../cli/project/loadTrainer.ts";
 import { runKit, startKit } from "../kit.ts";
 import { ROOT } from "../packed.ts";
 import { createProject } from "../project.ts";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createTrainer } from "kit";
 import { expect, test } from "vitest";
-import { EXIT_CODE } from "../../cli/exitCode.ts";
+import { EXIT_CODE } from "../../cli/process/exitCode.ts";
 import {
   END_OF_STREAM,
   OWNER_AWAY,

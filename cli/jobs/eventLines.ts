@@ -1,0 +1,242 @@
+import { basename, isAbsolute, relative } from "node:path";
+import { datasetPaths } from "../../protocol/dataset.ts";
+import { EVAL_LOSS, heldOutFigure } from "../../protocol/evaluation.ts";
+import type { Artifact, EventData, JobEvent, Measured } from "../../protocol/event.ts";
+import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
+import { secondsLeft } from "../../protocol/pace.ts";
+import { printable, printableNote } from "../../protocol/printable.ts";
+import { NO_PROGRESS, advance } from "../../protocol/progress.ts";
+import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
+import type { JobArguments } from "../../protocol/trainerOptions.ts";
+import { lostRows } from "./lostRows.ts";
+import { lossesOf, resultOf } from "./result.ts";
+import { trainingWarnings } from "./warnings.ts";
+
+/** Characters of a loss below 100, and of a speed. */
+const LOSS_WIDTH = "1.2346".length;
+const SPEED_WIDTH = "12.3k".length;
+
+export interface EventLinesOptions {
+  config: TrainConfig & Partial<Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">>;
+  /** Paths are shown relative to this folder. */
+  project: string;
+  /** The job's folder, as shown. */
+  directory: string;
+  /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
+  isHere?: (path: string) => boolean;
+  /** The command line that runs `kit` with these words where the user is. */
+  kit?: (words: string) => string;
+  /** A monotonic clock, in milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * Turns a job's events into the output of `kit start`: each line begins with its own keyword, with
+ * details indented below. Pure except for its clock and `isHere`.
+ */
+export function createEventLines(options: EventLinesOptions) {
+  const { config, project, directory, now = () => performance.now() } = options;
+  const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
+  const createdAt = now();
+  let progress = NO_PROGRESS;
+  /** What each step is worth by the metric that compares checkpoints, in words. */
+  const measures = new Map<number, string>();
+  const metric = config.metricForBestModel ?? EVAL_LOSS;
+  /** The best figure of it in the log, if it is the objective's. */
+  let best: { step: number; figure: number } | undefined;
+  /** The newest artifact; the job's result once it has completed. */
+  let last: Artifact | undefined;
+  const words = {
+    place: shownPath,
+    asking: kit(`infer ${basename(directory)}`),
+    formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
+    ...{ formatFigure, metric, logged: () => best },
+  };
+
+  function startLines(data: EventData["training.started"]): string {
+    const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
+    const { lora } = config;
+    const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
+    const ofFormat = format === undefined ? "" : ` of ${format}`;
+    const started = withDetails(`training ${shown(model)}`, {
+      parameters: formatCount(parameters) + of,
+      data: shownData(),
+      rows: formatCount(rows) + ofFormat,
+      ...(evalRows === undefined
+        ? {}
+        : { "held out": `${formatCounted(evalRows, "row")} to evaluate on` }),
+      ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
+      steps: `${formatCount(maxSteps)} with ${formatCounted(rowsPerStep(config), "row")} each`,
+      ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
+      ...takenDefaults(data),
+    });
+    return [started, ...lostRows(data), ...trainingWarnings(config, data)].join("\n");
+  }
+
+  /** The defaults that depend on the model, for a pretrained one. */
+  function takenDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
+    const { model, learningRate } = config;
+    if (!isPretrained(model)) return {};
+    return {
+      "row length": `up to ${formatCount(maxLength ?? 0)} tokens`,
+      "learning rate": String(learningRate),
+    };
+  }
+
+  function logLine(data: EventData["training.log"]): string {
+    const { steps = config.maxSteps ?? 0 } = progress;
+    const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
+    const { evalLoss } = data;
+    const figure = heldOutFigure(data, metric);
+    if (figure !== undefined) {
+      const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
+      measures.set(data.step, `${metric} ${shown}`);
+    }
+    if (metric !== EVAL_LOSS && typeof figure === "number") {
+      const sign = config.greaterIsBetter === false ? -1 : 1;
+      if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
+    }
+    const parts = [step, `loss ${formatLoss(data.loss)}`];
+    if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
+    const left = secondsLeft(progress.first, progress.last, steps);
+    if (left !== undefined) {
+      // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
+      if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
+      parts.push(`${formatDuration(left)} left`);
+    }
+    return withMetrics(parts.join(" ").trimEnd(), data.metrics);
+  }
+
+  function evaluatedLine({ step, metrics }: EventData["checkpoint.evaluated"]): string {
+    const figures = Object.entries(metrics).map(([name, value]) => {
+      if (name === metric) measures.set(step, `${name} ${formatFigure(value)}`);
+      const was = step > 0 ? progress.asked?.[name]?.before : undefined;
+      const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
+      return `${name} ${formatFigure(value)}${beside}`;
+    });
+    return `evaluated step ${step}: ${figures.join(", ")}`;
+  }
+
+  function completedLine({ stoppedAt }: EventData["training.completed"]): string {
+    const { startedAt = createdAt, at = createdAt } = progress;
+    const completed = `completed in ${formatDuration((at - startedAt) / 1000)}`;
+    const early = stoppedAt === undefined ? "" : `, stopped early at step ${stoppedAt}`;
+    const losses = lossesOf(progress, words);
+    return endLine(`${completed}${early}${losses && `: ${losses}`}`);
+  }
+
+  function cancelledLine({ step }: EventData["training.cancelled"]): string {
+    const cancelled = `cancelled at step ${step}`;
+    if (last) return endLine(cancelled);
+    const sooner = progress.first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
+    return `${cancelled}; this job has saved nothing${sooner}`;
+  }
+
+  /** One line, so that `grep ^completed` finds all of it. */
+  function endLine(how: string): string {
+    if (!last) return how;
+    const result = { artifact: last, measure: measures.get(last.step) };
+    return `${how}; ${resultOf(result, progress, words)}`;
+  }
+
+  function failedLines(error: string): string {
+    const failed = `failed: ${printableNote(error)}`;
+    return last ? withDetails(failed, { checkpoint: shownPath(last) }) : failed;
+  }
+
+  /** Shortens an absolute path inside the project; returns other names unchanged. */
+  function shown(name: string): string {
+    if (!isAbsolute(name)) return name;
+    const local = relative(project, name);
+    return local.startsWith("..") ? name : local;
+  }
+
+  function shownPath({ path }: Pick<Artifact, "path">): string {
+    return `${directory}/${printable(path)}${isHere(path) ? "" : " (on the cluster)"}`;
+  }
+
+  function shownData(): string {
+    const { type, name, split = "train" } = config.dataset;
+    if (type === "code") return "rows of the project's code";
+    if (type === "hub") return `${name} (${split})`;
+    const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
+    return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
+  }
+
+  return {
+    /** Empty for an event without a line. */
+    text(event: JobEvent): string {
+      progress = advance(progress, { ...event, at: now() });
+      switch (event.event) {
+        case "training.started":
+          return startLines(asPrintable(event.data));
+        case "training.log":
+          return logLine(event.data);
+        // Notes tell people of it.
+        case "checkpoint.evaluating":
+          return "";
+        case "checkpoint.evaluated":
+          return evaluatedLine(event.data);
+        case "checkpoint.saved":
+          last = event.data;
+          return `checkpoint ${shownPath(last)}`;
+        case "training.completed":
+          last = event.data.artifacts.at(-1) ?? last;
+          return completedLine(event.data);
+        case "training.failed":
+          return failedLines(event.data.error);
+        case "training.cancelled":
+          return cancelledLine(event.data);
+        default:
+          return defaultLine(event);
+      }
+    },
+  };
+}
+
+/** Of an event without a line of its own: its name, and what of its data fits in words. */
+function defaultLine({ event, data }: { event: string; data: object }): string {
+  const fields = Object.entries(asPrintable(data)).flatMap(([name, value]: [string, unknown]) =>
+    ["string", "number", "boolean"].includes(typeof value) ? [`${name} ${value as string}`] : [],
+  );
+  return [event.replace(".", " "), ...fields].join(" ");
+}
+
+/** So that no text of an engine is more than one line. */
+function asPrintable<Data extends object>(data: Data): Data {
+  const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === "string" ? printable(value) : value,
+  ]);
+  return Object.fromEntries(fields) as Data;
+}
+
+function withDetails(line: string, details: Record<string, string>): string {
+  const width = Math.max(...Object.keys(details).map((name) => name.length));
+  const below = Object.entries(details).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
+  return [line, ...below].join("\n");
+}
+
+/** All in one line below. */
+function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]): string {
+  const figures = Object.entries(metrics ?? {}).map(
+    ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,
+  );
+  return figures.length > 0 ? `${line}\n  ${figures.join("  ")}` : line;
+}
+
+/** Three digits: `0.923`. */
+function formatFigure(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+function formatLoss(loss: Measured | undefined): string {
+  const text = typeof loss === "number" ? loss.toFixed(loss < 10 ? 4 : 3) : "n/a";
+  return text.padEnd(LOSS_WIDTH);
+}
+
+function formatSpeed(tokensPerSecond: number): string {
+  const whole = Math.round(tokensPerSecond);
+  const text = whole < 10_000 ? formatCount(whole) : `${formatCount(whole / 1000)}k`;
+  return text.padStart(SPEED_WIDTH);
+}

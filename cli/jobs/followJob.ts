@@ -1,0 +1,33 @@
+import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
+import { ensureBundle } from "../project/bundle.ts";
+import { explainExit, loadEntry } from "../project/loadEntry.ts";
+import { printError } from "../terminal/print.ts";
+import { exitOnSignals, printJob } from "./jobRun.ts";
+
+/**
+ * Follows a job that runs remotely, with the project's trainer.
+ * @param onAttached called with the trainer once this process owns the job
+ * @returns the exit code
+ * @throws KitError as `attach` of a trainer
+ */
+export async function followJob(
+  project: string,
+  id: string,
+  onAttached: (trainer: DrivenTrainer) => void = () => {},
+): Promise<number> {
+  const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
+  const early = exitOnSignals(explain);
+  const bundle = await ensureBundle(project, undefined, (stale) => {
+    printError(`kit: ${stale}`);
+    tellServer({ kind: "warning", text: stale });
+  });
+  const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
+  const run = printJob({ trainer, project });
+  await trainer[DRIVER].attach(id);
+  run.heedSignals();
+  early.stop();
+  onAttached(trainer);
+  return run.exitCode();
+}

@@ -1,0 +1,157 @@
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
+import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
+import type { RunEnd } from "../../protocol/http.ts";
+import { printable, printableNote } from "../../protocol/printable.ts";
+import { sourcePlace } from "../../sdk/projectCode.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
+import { EXIT_CODE } from "../process/exitCode.ts";
+import { onEndingSignal } from "../process/signals.ts";
+import { showPath } from "../project/bundle.ts";
+import { onUncaught } from "../project/describeError.ts";
+import { kitCommand, placeCommands } from "../project/kitCommand.ts";
+import { reportError } from "../terminal/errors.ts";
+import { print, printError } from "../terminal/print.ts";
+import { createEventLines } from "./eventLines.ts";
+
+/** A job that this process drives, to be shown on the terminal. */
+export interface JobRun {
+  /** Ends or leaves the job on a signal. */
+  heedSignals: () => void;
+  /** Resolves with the exit code when the job has ended, or was left. */
+  exitCode: () => Promise<number>;
+}
+
+/** Records how a run ended, or its job as soon as other machines have it. */
+export type RecordEnd = (status: RunEnd, job?: string) => void;
+
+export interface JobRunOptions {
+  trainer: DrivenTrainer;
+  /** Absolute path. */
+  project: string;
+  recordEnd?: RecordEnd;
+  /** Leaves a job that runs remotely as soon as it does. */
+  detach?: boolean;
+  /** Called when all is printed that comes before the first step. */
+  onTraining?: () => void;
+}
+
+/** Prints what happens to a trainer's job, from before it begins. */
+export function printJob({
+  trainer,
+  project,
+  recordEnd,
+  detach,
+  onTraining,
+}: JobRunOptions): JobRun {
+  /** The ended job's status, once its last event is printed. */
+  let status: RunEnd | undefined;
+  let lines: ReturnType<typeof createEventLines> | undefined;
+  let id = "";
+  /** Age of the replayed event; 0 when live. */
+  let agoMs = 0;
+  const now = () => performance.now() - agoMs;
+  const kit = (words: string) => kitCommand(project, words);
+
+  function end(how: RunEnd): void {
+    status = how;
+    // For project code that ends the process by itself.
+    process.exitCode = EXIT_CODE[how];
+  }
+
+  function show(event: JobEvent, text: string): void {
+    if (event.event === "training.failed") printError(text);
+    else if (text !== "") print(text);
+    if (isFinalEvent(event)) tellServer({ kind: "ended", text });
+  }
+
+  trainer[DRIVER].observe({
+    onCreated({ job, config, directory, fail }) {
+      ({ id } = job);
+      const isHere = (path: string) => !isRemoteArtifact(join(directory, path));
+      const shown = showPath(project, directory);
+      lines = createEventLines({ config, project, directory: shown, isHere, kit, now });
+      print(`job ${id} ${printable(job.name)}`);
+      // An exception outside of the callbacks fails the job, not only the process.
+      onUncaught(fail);
+    },
+    onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
+    onRemote() {
+      recordEnd?.("detached", id);
+      if (detach) trainer[DRIVER].leave();
+    },
+    onAttached({ where }, events) {
+      for (const event of events) {
+        agoMs = Date.now() - event.at || 0;
+        lines?.text(event);
+      }
+      agoMs = 0;
+      const step = events.findLast(({ event }) => event !== "training.started")?.data;
+      const after = step && "step" in step ? ` after step ${step.step}` : "";
+      const text = `attached to the job on ${printable(where)}${after}`;
+      print(text);
+      tellServer({ kind: "attached", text });
+    },
+    onNote(note) {
+      const text = printableNote(note);
+      print(text);
+      if (text.startsWith("warning: ")) tellServer({ kind: "warning", text });
+    },
+    onEvent(event) {
+      if (isFinalEvent(event)) {
+        end(FINAL_STATUS[event.event]);
+        recordEnd?.(FINAL_STATUS[event.event]);
+      }
+      if (lines) show(event, lines.text(event));
+      if (event.event === "training.started") onTraining?.();
+    },
+    onLeft({ where }) {
+      end("detached");
+      print(
+        `detached: job ${id} keeps training on ${printable(where)}; follow it with: ${kit(`attach ${id}`)}`,
+      );
+    },
+  });
+
+  function placed(error: unknown): unknown {
+    if (!isKitError(error)) return error;
+    return new KitError(error.code, placeCommands(project, error.message), { cause: error });
+  }
+
+  return {
+    heedSignals() {
+      onEndingSignal((signal) => {
+        // The job has ended and its last callback still runs: a signal now stops that, too.
+        if (status) process.exit(EXIT_CODE[status]);
+        if (signal === "SIGINT") void trainer.cancel();
+        else trainer[DRIVER].leave();
+      });
+    },
+    async exitCode() {
+      try {
+        await trainer.wait();
+      } catch (error) {
+        if (status !== "failed") return reportError(placed(error));
+        const place = error instanceof Error && sourcePlace(error);
+        if (place) printError(`  at ${place}`);
+        if (process.env.DEBUG === "kit") printError(inspect(error));
+      }
+      return EXIT_CODE[status ?? "failed"];
+    },
+  };
+}
+
+/**
+ * Applies until there is a job to end or leave. SIGINT needs no handler: the system ends the process
+ * with 130, even while a loop in the project's code would keep a handler from running.
+ */
+export function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
+  const exit = () => {
+    process.off("exit", explain);
+    process.exit(EXIT_CODE.cancelled);
+  };
+  return onEndingSignal(exit, ["SIGTERM", "SIGHUP"]);
+}

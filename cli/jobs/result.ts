@@ -1,0 +1,67 @@
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import type { Artifact, Measured } from "../../protocol/event.ts";
+import { AGAINST_RISE, risenFrom } from "../../protocol/lossEnds.ts";
+import type { Progress } from "../../protocol/progress.ts";
+
+/** How a result is put into words. */
+export interface Words {
+  /** An artifact's path. */
+  place: (artifact: Artifact) => string;
+  /** The command that asks the job's model. */
+  asking: string;
+  /** Without blanks. */
+  formatLoss: (loss: Measured | undefined) => string;
+  formatFigure: (value: number) => string;
+  /** The name of the metric that compares the job's checkpoints. */
+  metric: string;
+  /** The best figure of it in the log, where that has one of held-out rows. */
+  logged: () => BestFigure | undefined;
+}
+
+interface BestFigure {
+  step: number;
+  figure: number;
+}
+
+/** The last loss, what to try if the training ended above its first, and the best evaluation. */
+export function lossesOf(progress: Progress, words: Words): string {
+  const { loss, lossEnds } = progress;
+  const last = loss === undefined ? [] : [`loss ${words.formatLoss(loss)}`];
+  const best = bestOf(progress, words);
+  const evaluation = best ? [`best ${words.metric} ${best.value} at step ${best.step}`] : [];
+  const first = risenFrom(lossEnds);
+  const risen =
+    first === undefined
+      ? ""
+      : `, above the ${words.formatLoss(first)} where it began: ${AGAINST_RISE}`;
+  return [...last, ...evaluation].join(", ") + risen;
+}
+
+/** By the metric that compares the job's checkpoints. */
+function bestOf(
+  { best, asked }: Progress,
+  { metric, formatLoss, formatFigure, logged }: Words,
+): { step: number; value: string } | undefined {
+  if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
+  const inLog = logged();
+  if (inLog) return { step: inLog.step, value: formatFigure(inLog.figure) };
+  const found = asked?.[metric];
+  return found && { step: found.bestStep, value: formatFigure(found.best) };
+}
+
+/** An artifact, and what it is worth in words, if it was evaluated. */
+export interface Result {
+  artifact: Artifact;
+  measure?: string | undefined;
+}
+
+/** Where the result lies, how good it is if it isn't the best, and how to ask it. */
+export function resultOf(
+  { artifact, measure = "not evaluated" }: Result,
+  progress: Progress,
+  words: Words,
+): string {
+  const best = bestOf(progress, words);
+  const comparison = !best || best.step === artifact.step ? "" : ` (${measure})`;
+  return `saved in ${words.place(artifact)}${comparison}; try it: ${words.asking}`;
+}

@@ -1,0 +1,44 @@
+import type { EventData } from "../../protocol/event.ts";
+import { formatCount, formatCounted } from "../../protocol/format.ts";
+import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
+
+/** Too few rows to learn a task from, below this. */
+const FEW = 100;
+const MANY_PASSES = 100;
+/** Nobody means these few. */
+const HANDFUL = 5;
+const MANY_PASSES_OF_HANDFUL = 20;
+
+/** Warnings about sizes that do not fit each other, known once the rows are counted. */
+export function trainingWarnings(
+  config: TrainConfig,
+  { maxSteps: steps, epochs = 0, rows = Infinity }: EventData["training.started"],
+): string[] {
+  const { warmupSteps, learningRate, gradientAccumulationSteps } = config;
+  const warnings: string[] = [];
+  if (warmupSteps > steps) {
+    warnings.push(
+      `warning: the training has ${formatCounted(steps, "step")}, but warmupSteps is ${warmupSteps}`,
+      `  lower it to reach the learning rate of ${learningRate}`,
+    );
+  }
+  if (rows < FEW && epochs > (rows < HANDFUL ? MANY_PASSES_OF_HANDFUL : MANY_PASSES)) {
+    const [there, them] =
+      rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
+    const times = formatCount(Math.round(epochs));
+    warnings.push(
+      `warning: there ${there}, and the training repeats ${them} ${times} times, which teaches the model nothing else`,
+      "  add rows: a task takes a hundred or more; or train for fewer steps",
+    );
+  }
+  // By the passes, not by the rows: a long text is several pieces.
+  if (epochs > steps) {
+    const sizes =
+      gradientAccumulationSteps > 1 ? "batchSize or gradientAccumulationSteps" : "batchSize";
+    warnings.push(
+      `warning: a step takes ${rowsPerStep(config)} rows, more than there are, and repeats some`,
+      `  lower ${sizes}, or add rows`,
+    );
+  }
+  return warnings;
+}

@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join, parse, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { BuildFailure, Plugin } from "esbuild";
+import {
+  isPlainFile,
+  keepOthersFromWriting,
+  makeDirectory,
+  refuseLink,
+  writeFileAtomically,
+  OTHERS_READ,
+} from "../../disk/file.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { didYouMean } from "../../protocol/didYouMean.ts";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { installedKit, wrongKit } from "../packages/installedKit.ts";
+import { PACKAGE } from "../packages/kitPackage.ts";
+import { refuseAliases } from "./aliases.ts";
+import { changedInputs, withInputs } from "./bundleInputs.ts";
+import { buildOnce } from "./esbuild.ts";
+import { packageImports } from "./imports.ts";
+import { kitCommand } from "./kitCommand.ts";
+
+const NODE_TARGET = "node20.19";
+
+/**
+ * Reuses the default entry's bundle or builds it; always builds a named entry.
+ * @param onStale gets a sentence when the reused bundle lacks the latest edits
+ */
+export async function ensureBundle(
+  project: string,
+  entry: string | undefined,
+  onStale: (sentence: string) => void,
+): Promise<string> {
+  const path = bundlePath(project, DEFAULT_ENTRY);
+  refuseLink(dirname(path));
+  if (entry !== undefined || !isPlainFile(path)) return buildBundle(project, entry);
+  for (const made of [dirname(dirname(path)), dirname(path), path]) keepOthersFromWriting(made);
+  const [changed, ...others] = changedInputs(path, project);
+  if (changed !== undefined) onStale(describeStale(project, changed, others.length));
+  return path;
+}
+
+function describeStale(project: string, changed: string, others: number): string {
+  const more = others === 0 ? "" : ` and ${others} more`;
+  const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
+  return `${changed}${more} ${verb} after the last build, and this run uses that build. To train your latest edits, run: ${kitCommand(project, "build")}`;
+}
+
+/**
+ * Bundles the project's own code, and the workspace's, and leaves packages as imports.
+ * @returns the bundle's absolute path
+ * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
+ */
+export async function buildBundle(project: string, named?: string): Promise<string> {
+  const entry = named ?? DEFAULT_ENTRY;
+  const entryPath = resolve(project, entry);
+  if (!existsSync(entryPath)) {
+    if (named !== undefined) {
+      throw new KitError(
+        "ENTRY_NOT_FOUND",
+        `There is no ${entry} in ${project}. Check the name of the file to build.`,
+      );
+    }
+    throw new KitError(
+      "ENTRY_NOT_FOUND",
+      `There is no ${entry} in ${project}. Create a project with "kit init", or name another folder with --project.`,
+    );
+  }
+  const path = bundlePath(project, entry);
+  const code = await bundle(project, entryPath, path);
+  try {
+    makeDirectory(dirname(path));
+    // Whatever the umask, only its owner may write what is executed.
+    writeFileAtomically(path, code, { mode: OTHERS_READ });
+  } catch (error) {
+    if (isKitError(error)) throw error;
+    throw cannotWrite(`write ${path}`, error);
+  }
+  return path;
+}
+
+async function bundle(project: string, entryPath: string, outfile: string): Promise<string> {
+  try {
+    const result = await buildOnce({
+      absWorkingDir: project,
+      // By its relative path: esbuild takes a * in the name of a folder above for a pattern.
+      entryPoints: [`./${relative(project, entryPath)}`],
+      outfile,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: NODE_TARGET,
+      // Not esbuild's "module", which Node does not know.
+      conditions: ["node"],
+      // Has no meaning in Node.
+      loader: { ".css": "empty" },
+      plugins: [kitImport(project, entryPath), packageImports(project)],
+      sourcemap: "inline",
+      logLevel: "silent",
+      write: false,
+      metafile: true,
+    });
+    if (result.metafile) refuseAliases(result.metafile);
+    const code = result.outputFiles?.[0]?.text ?? "";
+    return withInputs(code, project, Object.keys(result.metafile?.inputs ?? {}));
+  } catch (error) {
+    const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail ?? error;
+    if (isKitError(thrown)) throw thrown;
+    throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
+  }
+}
+
+/** Resolves `kit`, `kit/engines` and `kit/metrics` to the project's own copy, or to this package if it has none. */
+function kitImport(project: string, entryPath: string): Plugin {
+  return {
+    name: "kit-import",
+    setup(build) {
+      build.onResolve({ filter: /^kit(\/.*)?$/ }, ({ path: name }) => {
+        const found = installedKit(entryPath);
+        if (found === "another package") throw wrongKit(project);
+        const names = Object.keys(PACKAGE.exports);
+        if (!names.includes(name)) {
+          const text = `There is no "${name}".${didYouMean(name, names)} Kit has ${names.join(", ")}.`;
+          return { errors: [{ text }] };
+        }
+        const own = PACKAGE.exports[name as keyof typeof PACKAGE.exports];
+        return { path: found === "kit" ? name : pathToFileURL(own).href, external: true };
+      });
+    },
+  };
+}
+
+function describeFailure(error: unknown): string {
+  const failure = error as Partial<BuildFailure>;
+  const first = failure.errors?.[0];
+  if (!first) return messageOf(error);
+  const { location, text } = first;
+  const place = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
+  const others = (failure.errors?.length ?? 1) - 1;
+  return `${place}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
+}
+
+/** A named entry gets its own bundle, so that the page keeps using `src/kit/index.ts`. */
+function bundlePath(project: string, entry: string): string {
+  const path = relative(project, resolve(project, entry));
+  const isDefault = path === join(DEFAULT_ENTRY);
+  const digest = createHash("sha256").update(path).digest("hex").slice(0, 8);
+  const name = isDefault ? "index" : `${parse(path).name}-${digest}`;
+  return join(project, ".kit", "build", `${name}.mjs`);
+}
+
+/** Relative to the project, for display. */
+export function showPath(project: string, path: string): string {
+  return relative(project, path) || ".";
+}

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import { didYouMean } from "../../protocol/didYouMean.ts";
+import { isKitError } from "../../protocol/error.ts";
+import * as engines from "../../sdk/engines.ts";
+import * as kit from "../../sdk/index.ts";
+import * as metrics from "../../sdk/metrics.ts";
+import { asError, withPlace } from "../../sdk/projectCode.ts";
+import { installedKit, wrongKit } from "../packages/installedKit.ts";
+import { addPackage } from "../packages/manager.ts";
+
+/** Describes a thrown value in one sentence, with its place in the project's sources if known. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return asError(error).message;
+  if (isKitError(error)) return withPlace(error.message, error);
+  if (isWrongKit(error)) return wrongKit(process.cwd()).message;
+  const missing = missingPackage(error);
+  if (missing === "kit") {
+    return "The bundle was built by a Kit that has moved or was removed. Run kit build, or reload the page.";
+  }
+  if (missing) {
+    return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
+  }
+  const required = /^Dynamic require of "(.+)" is not supported/.exec(error.message)?.[1];
+  if (required !== undefined) return withPlace(describeRequire(required), error);
+  const message = error.message.replace(
+    /'(file:[^']*sdk\/(?:index|engines|metrics)\.js)'/,
+    (_, file: string) => `'${partOf(file)}'`,
+  );
+  const [, part = "", name = ""] =
+    /module '(.+)' does not provide an export named '(.+)'/.exec(message) ?? [];
+  const names = EXPORTS[part];
+  if (names)
+    return `There is no ${name} in ${part}.${didYouMean(name, names)} It has ${names.join(", ")}.`;
+  return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
+}
+
+/** What is most likely wanted of a package, to show how it is imported. */
+const REQUIRED: Record<string, string> = {
+  kit: "{ createKit, createTrainer }",
+  "kit/engines": "{ python }",
+  "kit/metrics": "{ exactMatch }",
+};
+
+const EXPORTS: Record<string, string[]> = {
+  kit: Object.keys(kit),
+  "kit/engines": Object.keys(engines),
+  "kit/metrics": Object.keys(metrics),
+};
+
+/** The bundle is an ES module, which has no `require`. */
+function describeRequire(required: string): string {
+  const name = partOf(required);
+  const names = REQUIRED[name];
+  const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
+  return `require("${name}") does not work here, as a project is built as an ES module. Write ${written} instead.`;
+}
+
+/** What a project imports of Kit, by its name or by the file that a bundle has for it. */
+function partOf(imported: string): string {
+  const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(imported) ?? [];
+  return own ? `kit/${own}`.replace("/index", "") : imported;
+}
+
+/** From Node, or from Yarn's Plug'n'Play, which has its own properties. */
+interface ResolutionError extends NodeJS.ErrnoException {
+  pnpCode?: string;
+  data?: { dependencyName?: string };
+}
+
+/** The name of the package that an import did not find; `kit` for the path of a Kit that has moved. */
+function missingPackage(error: Error): string | undefined {
+  const { code, pnpCode, data } = error as ResolutionError;
+  if (pnpCode === "UNDECLARED_DEPENDENCY") return data?.dependencyName;
+  if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  if (/'[^']*dist[\\/]sdk[\\/](index|engines|metrics)\.js'/.test(error.message)) return "kit";
+  return /^Cannot find package '((?!\/|\w:)[^']+)'/.exec(error.message)?.[1];
+}
+
+/** Whether an import failed because another package is installed as `kit`. */
+function isWrongKit(error: Error): boolean {
+  const isLinking = error instanceof SyntaxError || "code" in error;
+  if (!isLinking || !/['"/\\]kit['"/\\]/.test(error.message)) return false;
+  return installedKit(join(process.cwd(), "package.json")) === "another package";
+}
+
+/** Calls back with the project's uncaught exceptions and unhandled rejections. */
+export function onUncaught(handle: (thrown: unknown) => void): { stop: () => void } {
+  const onRejection = (reason: unknown) => {
+    // A project with its own listener handles its rejections itself.
+    if (process.listenerCount("unhandledRejection") === 1) handle(reason);
+  };
+  process.on("uncaughtException", handle);
+  process.on("unhandledRejection", onRejection);
+  return {
+    stop() {
+      process.off("uncaughtException", handle);
+      process.off("unhandledRejection", onRejection);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { installedKit } from "../packages/installedKit.ts";
+import { findInstallation, runKit } from "../packages/manager.ts";
+import { pathFrom, shellWord } from "../terminal/shell.ts";
+import { userFolder } from "./folder.ts";
+
+/**
+ * The command line that does this to a project, to be pasted where the user is.
+ * @param words a command of `kit` and its arguments, for a shell
+ */
+export function kitCommand(project: string, words: string): string {
+  const here = userFolder();
+  const folder = shellWord(pathFrom(here, project));
+  if (folder === "") return `${kitIn(here)} ${words}`;
+  const isHere = hasKit(here) || !hasKit(project);
+  return isHere
+    ? `${kitIn(here)} ${words} --project ${folder}`
+    : `cd ${folder} && ${kitIn(project)} ${words}`;
+}
+
+/** As the SDK writes it, which doesn't know where the user is. */
+export function placeCommands(project: string, sentence: string): string {
+  return sentence.replace(/\bnpx kit ((?:attach|cancel) \S+|start --resume)/g, (_, words: string) =>
+    kitCommand(project, words),
+  );
+}
+
+function kitIn(folder: string): string {
+  const { manager } = findInstallation(folder);
+  // The package is there, so that npx fetches no other.
+  return manager === "npm" ? "npx kit" : runKit(manager);
+}
+
+function hasKit(folder: string): boolean {
+  return installedKit(join(folder, "package.json")) === "kit";
+}

@@ -1,0 +1,70 @@
+import { dirname, sep } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../../protocol/entry.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isCompatible } from "../../protocol/version.ts";
+import { isKit, versionOf } from "../../sdk/kit.ts";
+import type { Trainer } from "../../sdk/trainer.ts";
+import { otherVersion } from "../packages/installedKit.ts";
+import { startWatchdog } from "../process/watchdog.ts";
+import { describeError } from "./describeError.ts";
+import { resolveFromProject } from "./linkedBundle.ts";
+
+/** Lets this thread's own timer fire first; the watchdog is for loops that block the thread. */
+const WATCHDOG_SLACK_MS = 1_000;
+
+/**
+ * @returns the exposed trainer, if any
+ * @throws KitError as `loadProject` and `exposedTrainer`
+ */
+export async function loadTrainer(
+  ...args: Parameters<typeof loadProject>
+): Promise<Trainer | undefined> {
+  return exposedTrainer(await loadProject(...args));
+}
+
+/**
+ * The trainer that a project's module passes to `createKit`, if any.
+ * @throws KitError `KIT_VERSION` for one of another version of Kit
+ */
+export function exposedTrainer(exports: Record<string, unknown>): Trainer | undefined {
+  const kit = [exports.default, ...Object.values(exports)].find(isKit);
+  if (kit && !isCompatible(versionOf(kit))) throw otherVersion(process.cwd(), versionOf(kit));
+  return kit?.trainer;
+}
+
+/**
+ * Imports a bundle, which runs the project's code.
+ * @param entry the bundle's source, as errors name it
+ * @returns what it exports
+ * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`
+ */
+export async function loadProject(
+  bundle: string,
+  entry = DEFAULT_ENTRY,
+  limitMs = LOAD_LIMIT_MS,
+): Promise<Record<string, unknown>> {
+  if (sep !== "\\" && bundle.includes("\\")) {
+    throw new KitError(
+      "IMPORT_FAILED",
+      `Node.js loads no code from ${dirname(bundle)}, which has a backslash in its path. Rename that folder.`,
+    );
+  }
+  process.setSourceMapsEnabled(true);
+  const stuck = stillLoading(entry, limitMs);
+  const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
+  let module: Record<string, unknown> | undefined;
+  try {
+    resolveFromProject(bundle);
+    const loading = import(pathToFileURL(bundle).href) as Promise<Record<string, unknown>>;
+    // The delay keeps nothing alive: if nothing else is open, Node ends the process.
+    module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);
+  } catch (error) {
+    throw new KitError("IMPORT_FAILED", describeError(error), { cause: error });
+  } finally {
+    watchdog.stop();
+  }
+  if (!module) throw new KitError("IMPORT_STUCK", stuck);
+  return module;
+}

@@ -1,0 +1,21 @@
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import type { ModelProject } from "../../sdk/models/reference.ts";
+import { kitCommand } from "./kitCommand.ts";
+
+/** A project whose models are named. Its code, and what loads it, are loaded only when they are needed. */
+export function modelProject(
+  directory: string,
+  onNote: (text: string) => void = () => {},
+): ModelProject {
+  return {
+    ...{ directory, onNote },
+    kit: (words) => kitCommand(directory, words),
+    async engine() {
+      const { ensureBundle } = await import("./bundle.ts");
+      const { loadEntry } = await import("./loadEntry.ts");
+      const driver = await import("../../sdk/trainer.ts");
+      const bundle = await ensureBundle(directory, undefined, () => undefined);
+      return (await loadEntry(bundle, DEFAULT_ENTRY))[driver.DRIVER].prepared.engine;
+    },
+  };
+}

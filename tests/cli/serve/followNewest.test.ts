@@ -1,0 +1,67 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { followNewest } from "../../../cli/serve/followNewest.ts";
+import type { JobEvent } from "../../../protocol/event.ts";
+import type { Job } from "../../../protocol/job.ts";
+import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function follow(onNewer: (job: Job) => Promise<void>, start: JobEvent[] = [STARTED, COMPLETED]) {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const project = createProject();
+  const first = createJob(project, "first", start);
+  const { job: from } = first;
+  const errors: unknown[] = [];
+  const complete = () => createJob(project, "next", [STARTED, COMPLETED]).job.id;
+  const following = followNewest({ project, from, onNewer, onError: (one) => errors.push(one) });
+  return { first, complete, stop: () => following.stop(), errors };
+}
+
+it("offers a newer completed job, and none once it is stopped, as while a server drains", async () => {
+  const offered: string[] = [];
+  const { complete, stop } = follow(({ id }) => {
+    offered.push(id);
+    return Promise.resolve();
+  });
+  const next = complete();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(offered).toEqual([next]);
+  stop();
+  complete();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(offered).toEqual([next]);
+});
+
+it("is silent on a model whose loading the stop has cut off", async () => {
+  let cut: (error: Error) => void = () => undefined;
+  const loading = new Promise<void>((_, reject) => (cut = reject));
+  const { complete, stop, errors } = follow(() => loading);
+  complete();
+  await vi.advanceTimersByTimeAsync(2_000);
+  stop();
+  cut(new Error("aborted"));
+  await vi.advanceTimersByTimeAsync(1);
+  expect(errors).toEqual([]);
+});
+
+it("offers the job that it serves once that completes, and then only newer ones", async () => {
+  const offered: string[] = [];
+  const { first, complete } = follow(
+    ({ id }) => {
+      offered.push(id);
+      return Promise.resolve();
+    },
+    [STARTED],
+  );
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(offered).toEqual([]);
+  first.append(COMPLETED);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(offered).toEqual([first.job.id]);
+  const next = complete();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(offered).toEqual([first.job.id, next]);
+});
