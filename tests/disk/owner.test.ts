@@ -6,10 +6,6 @@ import { describeOwner, ownerState } from "../../disk/owner.ts";
 import { spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 
-test("our own process is alive", () => {
-  expect(ownerState(describeOwner())).toBe("alive");
-});
-
 test("a process is alive, and gone as soon as it was killed", async () => {
   const sleeper = spawnProcess("sleep", ["60"]);
   const owner = describeOwner(sleeper.pid);

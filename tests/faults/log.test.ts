@@ -1,12 +1,11 @@
-import { rmSync, truncateSync, writeFileSync } from "node:fs";
+import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { EventData, JobEvent } from "../../protocol/event.ts";
 import { runJob } from "../../sdk/job/runJob.ts";
-import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
+import { COMPLETED, STARTED, appendRaw, createJob, logged } from "../jobs.ts";
 import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
-import { createProject } from "../project.ts";
 import { runOptions } from "../sdk/runOptions.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { listJobs, streamOf } from "./answers.ts";
@@ -134,13 +133,4 @@ test("losses that are not numbers and steps that go back are logged and streamed
   harm.also(stderr, expect.stringMatching(/^failed: The training diverged at step 2: /));
   harm.also(createJobStore(project).list()[0]?.status, "failed");
   harm.expectNone();
-});
-
-test("an unfinished job.json hides no other job", () => {
-  const project = createProject();
-  const { job } = createJob(project, "good", [STARTED, COMPLETED]);
-  const broken = createJob(project, "broken");
-  writeFileSync(logOf(broken), "");
-  rmSync(join(broken.directory, "job.json"));
-  expect(createJobStore(project).list()).toEqual([{ ...job, status: "completed" }]);
 });

@@ -40,10 +40,6 @@ test("ids of one moment differ", () => {
   expect(new Set(ids).size).toBeGreaterThan(10);
 });
 
-test("a created id is a job id", () => {
-  expect(isJobId(createJobId())).toBe(true);
-});
-
 test.each([
   "",
   ".",

@@ -124,17 +124,6 @@ test("a job that its owner gave up without a last event holds up none, though it
   expect(second.store.get(first.job.job.id)?.error).toBe(OWNER_GONE);
 });
 
-test("a job goes on when the owner of the one before it is killed", async () => {
-  const project = createProject();
-  const { owner } = await createForeignJob(project, [STARTED]);
-  const second = enter(project, "second");
-  const turn = second.turn();
-  expect(second.status()).toBe("queued");
-  await owner.kill();
-  await turn;
-  expect(second.status()).toBe("running");
-});
-
 test("a job waits for a later one that trains already", async () => {
   const project = createProject();
   const early = enter(project, "early");
@@ -190,15 +179,6 @@ test("a job steps back when an earlier one comes to the disk while it claims its
   early.job.append(COMPLETED);
   await turn;
   expect(claims).toEqual([true, false, true]);
-});
-
-test("finished jobs are not waited for", async () => {
-  const project = createProject();
-  createJob(project, "done", [STARTED, COMPLETED]);
-  await nextMillisecond();
-  const next = enter(project, "next");
-  await next.turn();
-  expect(next.status()).toBe("running");
 });
 
 test("waiting rejects with the reason of an abort, before and meanwhile", async () => {

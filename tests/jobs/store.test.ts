@@ -74,10 +74,6 @@ test.each(["", "yesterday", "2026-99-99T00:00:00.000Z"])(
   },
 );
 
-test("a project without jobs has an empty list", () => {
-  expect(createJobStore(createProject()).list()).toEqual([]);
-});
-
 test.each([
   ["missing", undefined],
   ["empty", ""],
@@ -174,15 +170,6 @@ test.each([
   expect(store.hasEnded(id)).toBe(false);
 });
 
-test("a last event outranks a dead owner", async () => {
-  const project = createProject();
-  const { id, owner } = await createForeignJob(project, [STARTED, COMPLETED]);
-  await owner.kill();
-  const store = createJobStore(project);
-  expect(store.get(id)?.job.status).toBe("completed");
-  expect(store.hasEnded(id)).toBe(true);
-});
-
 test("a job whose folder is deleted is gone from a store that knew it", () => {
   const project = createProject();
   const store = createJobStore(project);
@@ -227,11 +214,6 @@ test("an unwritable folder fails with a sentence", () => {
   const create = () => createOwnedJob(project, "job", CONFIG);
   expect(create).toThrow(expect.objectContaining({ name: "KitError", code: "CANNOT_WRITE" }));
   expect(create).toThrow(/Cannot create a job in .*\.kit\/jobs: .*Make the folder writable/);
-});
-
-test("an unreadable folder of jobs fails with a sentence", () => {
-  const project = createProject({ ".kit/jobs": "a file" });
-  expect(() => createJobStore(project).list()).toThrow(/^Cannot read .*\.kit\/jobs: /);
 });
 
 test("a job that could not be created is not listed, and leaves nothing behind", () => {

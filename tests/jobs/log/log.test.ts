@@ -172,25 +172,6 @@ test("a log of many chunks is read whole, letters across chunks included", async
   expect(found).toEqual(errors);
 });
 
-test.each([{ watching: true }, { watching: false }])(
-  "records arrive as they are written, %o",
-  async ({ watching }) => {
-    if (!watching) disableWatch();
-    const path = logFile();
-    const log = openLog(path);
-    let ended = false;
-    const records = followLog(path, { ended: () => ended });
-    for (let step = 1; step <= 3; step++) {
-      log.append(logged(step));
-      const { value } = (await records.next()) as IteratorYieldResult<PlacedRecord[]>;
-      expect(value.map(({ record }) => record.data)).toEqual([{ step, loss: 1 / step }]);
-    }
-    ended = true;
-    log.close();
-    expect((await records.next()).done).toBe(true);
-  },
-);
-
 test("half a line, cut inside a letter, is held back until the rest is written", async () => {
   disableWatch();
   const path = logFile();
@@ -205,21 +186,6 @@ test("half a line, cut inside a letter, is held back until the rest is written",
   };
   const records = await collect(followLog(path, { ended }));
   expect(records.map(({ record }) => record.data)).toEqual(["é🤖"]);
-});
-
-test("a follower ends only after the last byte that was there before the end", async () => {
-  disableWatch();
-  const path = logFile();
-  const log = openLog(path);
-  let asked = 0;
-  const ended = () => {
-    // The owner's last act, between the follower's two looks at the file.
-    if (asked++ === 1) log.append(COMPLETED);
-    return asked > 1;
-  };
-  const records = await collect(followLog(path, { ended }));
-  expect(records.map(({ record }) => record.event)).toEqual(["training.completed"]);
-  log.close();
 });
 
 test("a log that is not there yet is awaited", async () => {
@@ -237,19 +203,6 @@ test("a log that is not there yet is awaited", async () => {
   expect(records).toHaveLength(1);
 });
 
-test("a follower ends when it is aborted, while it waits for more", async () => {
-  const path = logFile();
-  openLog(path).close();
-  const abort = new AbortController();
-  let asked = 0;
-  const ended = () => {
-    if (asked++ === 1) abort.abort();
-    return false;
-  };
-  const batches = followLog(path, { ended, signal: abort.signal });
-  expect((await batches.next()).done).toBe(true);
-});
-
 test("a short log is searched from its end, without the line that is being written", () => {
   const path = logFile();
   const log = openLog(path);
@@ -258,17 +211,6 @@ test("a short log is searched from its end, without the line that is being writt
   log.close();
   appendFileSync(path, '{"event":"training.failed","time":"t","data":{}}');
   expect(newestOf(path)).toEqual([COMPLETED.event, STARTED.event]);
-});
-
-test("the last event of a long log is found, however long a line is", () => {
-  const path = logFile();
-  const log = openLog(path);
-  log.append(STARTED);
-  log.close();
-  // Older versions of Kit wrote such lines.
-  const failed = { event: "training.failed", data: { error: "é".repeat(500_000) } };
-  appendFileSync(path, `${JSON.stringify(failed)}\n`);
-  expect(newestOf(path)[0]).toBe("training.failed");
 });
 
 test("a log that is missing, or no file, has no end", () => {
