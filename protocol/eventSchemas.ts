@@ -16,9 +16,6 @@ const MOST_METRICS = 100;
 const MOST_FACTS = 100;
 const LONGEST_FACT = 200;
 
-/** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
-const path = v.custom<string>(isArtifactPath);
-
 const figureName = v.pipe(v.string(), v.regex(FIGURE_NAME));
 const figures = v.pipe(
   v.custom<Record<string, number>>(isRecord),
@@ -33,7 +30,8 @@ export const ARTIFACT = v.object({
   step: count,
   /** All of a model, or an adapter that `lora` has trained, which needs its base. */
   kind: v.picklist(["model", "adapter"]),
-  path,
+  /** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
+  path: v.custom<string>(isArtifactPath),
   /** Set where all are listed, for the one with the lowest `evalLoss`. */
   best: v.optional(v.boolean()),
 });
