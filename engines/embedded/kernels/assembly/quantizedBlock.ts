@@ -89,7 +89,10 @@ const FROM_HALF: u32 = 10 << 10;
 @inline
 export const TO_FLOAT: u32 = 102 << 23;
 
-/** Four numbers of float16, from words that were widened with their signs. @param constants those of quantizedConstants.ts */
+/**
+ * Four numbers of float16, from words that were widened with their signs.
+ * @param constants those of quantizedConstants.ts
+ */
 // @ts-ignore: decorator
 @inline
 export function fromHalves(words: v128, constants: usize): v128 {

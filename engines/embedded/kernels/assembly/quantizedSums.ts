@@ -79,46 +79,46 @@ function oneOf(
   type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
 ): void {
   const zero = f32x4.splat(0);
-  let w1 = w + apart, w2 = w1 + apart, w3 = w2 + apart, top = w;
+  let w1 = w + apart, w2 = w1 + apart, w3 = w2 + apart;
   let A = zero, B = zero, C = zero, D = zero, E = zero, F = zero, G = zero, H = zero;
   const whole = hasParts(type) ? wholeColumns(type) / columns(type) : blocks, step = scaleBytes(type);
   do {
-    top = w;
+    const top = w;
     w += headBytes(type); w1 += headBytes(type); w2 += headBytes(type); w3 += headBytes(type);
     for (let i = 0; i < whole; i++) {
-    let a = start(type, settings + 4), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
-    w += step; w1 += step; w2 += step; w3 += step;
-    for (const end = x + 2 * columns(type); x < end;) {
-      if (isNibbles(type)) {
-        const p = v128.load32_splat(x), q = v128.load32_splat(x, 4);
-        const r = v128.load32_splat(x, 8), s = v128.load32_splat(x, 12);
-        a = nibbles(v128.load(w), p, q, r, s, a, constants); b = nibbles(v128.load(w, 16), p, q, r, s, b, constants);
-        c = nibbles(v128.load(w1), p, q, r, s, c, constants); d = nibbles(v128.load(w1, 16), p, q, r, s, d, constants);
-        e = nibbles(v128.load(w2), p, q, r, s, e, constants); f = nibbles(v128.load(w2, 16), p, q, r, s, f, constants);
-        g = nibbles(v128.load(w3), p, q, r, s, g, constants); h = nibbles(v128.load(w3, 16), p, q, r, s, h, constants);
-        x += 16;
-      } else {
-        let t = v128.load32_splat(x);
-        a = dot(v128.load_ext<i8>(w), t, a); b = dot(v128.load_ext<i8>(w, 8), t, b);
-        c = dot(v128.load_ext<i8>(w1), t, c); d = dot(v128.load_ext<i8>(w1, 8), t, d);
-        e = dot(v128.load_ext<i8>(w2), t, e); f = dot(v128.load_ext<i8>(w2, 8), t, f);
-        g = dot(v128.load_ext<i8>(w3), t, g); h = dot(v128.load_ext<i8>(w3, 8), t, h);
-        t = v128.load32_splat(x, 4);
-        a = dot(v128.load_ext<i8>(w, 16), t, a); b = dot(v128.load_ext<i8>(w, 24), t, b);
-        c = dot(v128.load_ext<i8>(w1, 16), t, c); d = dot(v128.load_ext<i8>(w1, 24), t, d);
-        e = dot(v128.load_ext<i8>(w2, 16), t, e); f = dot(v128.load_ext<i8>(w2, 24), t, f);
-        g = dot(v128.load_ext<i8>(w3, 16), t, g); h = dot(v128.load_ext<i8>(w3, 24), t, h);
-        x += 8;
+      let a = start(type, settings + 4), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+      w += step; w1 += step; w2 += step; w3 += step;
+      for (const end = x + 2 * columns(type); x < end;) {
+        if (isNibbles(type)) {
+          const p = v128.load32_splat(x), q = v128.load32_splat(x, 4);
+          const r = v128.load32_splat(x, 8), s = v128.load32_splat(x, 12);
+          a = nibbles(v128.load(w), p, q, r, s, a, constants); b = nibbles(v128.load(w, 16), p, q, r, s, b, constants);
+          c = nibbles(v128.load(w1), p, q, r, s, c, constants); d = nibbles(v128.load(w1, 16), p, q, r, s, d, constants);
+          e = nibbles(v128.load(w2), p, q, r, s, e, constants); f = nibbles(v128.load(w2, 16), p, q, r, s, f, constants);
+          g = nibbles(v128.load(w3), p, q, r, s, g, constants); h = nibbles(v128.load(w3, 16), p, q, r, s, h, constants);
+          x += 16;
+        } else {
+          let t = v128.load32_splat(x);
+          a = dot(v128.load_ext<i8>(w), t, a); b = dot(v128.load_ext<i8>(w, 8), t, b);
+          c = dot(v128.load_ext<i8>(w1), t, c); d = dot(v128.load_ext<i8>(w1, 8), t, d);
+          e = dot(v128.load_ext<i8>(w2), t, e); f = dot(v128.load_ext<i8>(w2, 8), t, f);
+          g = dot(v128.load_ext<i8>(w3), t, g); h = dot(v128.load_ext<i8>(w3, 8), t, h);
+          t = v128.load32_splat(x, 4);
+          a = dot(v128.load_ext<i8>(w, 16), t, a); b = dot(v128.load_ext<i8>(w, 24), t, b);
+          c = dot(v128.load_ext<i8>(w1, 16), t, c); d = dot(v128.load_ext<i8>(w1, 24), t, d);
+          e = dot(v128.load_ext<i8>(w2, 16), t, e); f = dot(v128.load_ext<i8>(w2, 24), t, f);
+          g = dot(v128.load_ext<i8>(w3, 16), t, g); h = dot(v128.load_ext<i8>(w3, 24), t, h);
+          x += 8;
+        }
+        w += 32; w1 += 32; w2 += 32; w3 += 32;
       }
-      w += 32; w1 += 32; w2 += 32; w3 += 32;
-    }
-    const s = v128.load32_splat(settings), t = type == Q4_K ? v128.load32_splat(settings, 4) : s;
-    const back = blockBytes(type), top1 = top + apart, top2 = top1 + apart, top3 = top2 + apart;
-    A = addLow(type, a, top, w - back, s, t, A, constants); B = addHigh(type, b, top, w - back, s, t, B, constants);
-    C = addLow(type, c, top1, w1 - back, s, t, C, constants); D = addHigh(type, d, top1, w1 - back, s, t, D, constants);
-    E = addLow(type, e, top2, w2 - back, s, t, E, constants); F = addHigh(type, f, top2, w2 - back, s, t, F, constants);
-    G = addLow(type, g, top3, w3 - back, s, t, G, constants); H = addHigh(type, h, top3, w3 - back, s, t, H, constants);
-    settings += 8;
+      const s = v128.load32_splat(settings), t = type == Q4_K ? v128.load32_splat(settings, 4) : s;
+      const back = blockBytes(type), top1 = top + apart, top2 = top1 + apart, top3 = top2 + apart;
+      A = addLow(type, a, top, w - back, s, t, A, constants); B = addHigh(type, b, top, w - back, s, t, B, constants);
+      C = addLow(type, c, top1, w1 - back, s, t, C, constants); D = addHigh(type, d, top1, w1 - back, s, t, D, constants);
+      E = addLow(type, e, top2, w2 - back, s, t, E, constants); F = addHigh(type, f, top2, w2 - back, s, t, F, constants);
+      G = addLow(type, g, top3, w3 - back, s, t, G, constants); H = addHigh(type, h, top3, w3 - back, s, t, H, constants);
+      settings += 8;
     }
     blocks -= whole;
   } while (hasParts(type) && blocks > 0);
@@ -138,52 +138,56 @@ function fourOf(
     const top = w;
     w += headBytes(type);
     for (let i = 0; i < whole; i++) {
-    let a = start(type, settings + 16), c = start(type, settings + 20);
-    let e = start(type, settings + 24), g = start(type, settings + 28);
-    let b = a, d = c, f = e, h = g;
-    w += scaleBytes(type);
-    for (const end = x + 8 * columns(type); x < end; w += 32) {
-      if (isNibbles(type)) {
-        const s = v128.load(w), t = v128.load(w, 16);
-        let u = place(s, 0, constants), v = place(t, 0, constants), p = v128.load32_splat(x);
-        a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 4); c = dot(u, p, c); d = dot(v, p, d);
-        p = v128.load32_splat(x, 8); e = dot(u, p, e); f = dot(v, p, f);
-        p = v128.load32_splat(x, 12); g = dot(u, p, g); h = dot(v, p, h);
-        u = place(s, 1, constants); v = place(t, 1, constants); p = v128.load32_splat(x, 16);
-        a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 20); c = dot(u, p, c); d = dot(v, p, d);
-        p = v128.load32_splat(x, 24); e = dot(u, p, e); f = dot(v, p, f);
-        p = v128.load32_splat(x, 28); g = dot(u, p, g); h = dot(v, p, h);
-        u = place(s, 2, constants); v = place(t, 2, constants); p = v128.load32_splat(x, 32);
-        a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 36); c = dot(u, p, c); d = dot(v, p, d);
-        p = v128.load32_splat(x, 40); e = dot(u, p, e); f = dot(v, p, f);
-        p = v128.load32_splat(x, 44); g = dot(u, p, g); h = dot(v, p, h);
-        u = place(s, 3, constants); v = place(t, 3, constants); p = v128.load32_splat(x, 48);
-        a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 52); c = dot(u, p, c); d = dot(v, p, d);
-        p = v128.load32_splat(x, 56); e = dot(u, p, e); f = dot(v, p, f);
-        p = v128.load32_splat(x, 60); g = dot(u, p, g); h = dot(v, p, h);
-        x += 64;
-      } else {
-        let u = v128.load_ext<i8>(w), v = v128.load_ext<i8>(w, 8);
-        let t = v128.load32_splat(x); a = dot(u, t, a); b = dot(v, t, b);
-        t = v128.load32_splat(x, 4); c = dot(u, t, c); d = dot(v, t, d);
-        t = v128.load32_splat(x, 8); e = dot(u, t, e); f = dot(v, t, f);
-        t = v128.load32_splat(x, 12); g = dot(u, t, g); h = dot(v, t, h);
-        u = v128.load_ext<i8>(w, 16); v = v128.load_ext<i8>(w, 24);
-        t = v128.load32_splat(x, 16); a = dot(u, t, a); b = dot(v, t, b);
-        t = v128.load32_splat(x, 20); c = dot(u, t, c); d = dot(v, t, d);
-        t = v128.load32_splat(x, 24); e = dot(u, t, e); f = dot(v, t, f);
-        t = v128.load32_splat(x, 28); g = dot(u, t, g); h = dot(v, t, h);
-        x += 32;
+      let a = start(type, settings + 16), c = start(type, settings + 20);
+      let e = start(type, settings + 24), g = start(type, settings + 28);
+      let b = a, d = c, f = e, h = g;
+      w += scaleBytes(type);
+      for (const end = x + 8 * columns(type); x < end; w += 32) {
+        if (isNibbles(type)) {
+          const s = v128.load(w), t = v128.load(w, 16);
+          let u = place(s, 0, constants), v = place(t, 0, constants), p = v128.load32_splat(x);
+          a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 4); c = dot(u, p, c); d = dot(v, p, d);
+          p = v128.load32_splat(x, 8); e = dot(u, p, e); f = dot(v, p, f);
+          p = v128.load32_splat(x, 12); g = dot(u, p, g); h = dot(v, p, h);
+          u = place(s, 1, constants); v = place(t, 1, constants); p = v128.load32_splat(x, 16);
+          a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 20); c = dot(u, p, c); d = dot(v, p, d);
+          p = v128.load32_splat(x, 24); e = dot(u, p, e); f = dot(v, p, f);
+          p = v128.load32_splat(x, 28); g = dot(u, p, g); h = dot(v, p, h);
+          u = place(s, 2, constants); v = place(t, 2, constants); p = v128.load32_splat(x, 32);
+          a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 36); c = dot(u, p, c); d = dot(v, p, d);
+          p = v128.load32_splat(x, 40); e = dot(u, p, e); f = dot(v, p, f);
+          p = v128.load32_splat(x, 44); g = dot(u, p, g); h = dot(v, p, h);
+          u = place(s, 3, constants); v = place(t, 3, constants); p = v128.load32_splat(x, 48);
+          a = dot(u, p, a); b = dot(v, p, b); p = v128.load32_splat(x, 52); c = dot(u, p, c); d = dot(v, p, d);
+          p = v128.load32_splat(x, 56); e = dot(u, p, e); f = dot(v, p, f);
+          p = v128.load32_splat(x, 60); g = dot(u, p, g); h = dot(v, p, h);
+          x += 64;
+        } else {
+          let u = v128.load_ext<i8>(w), v = v128.load_ext<i8>(w, 8);
+          let t = v128.load32_splat(x); a = dot(u, t, a); b = dot(v, t, b);
+          t = v128.load32_splat(x, 4); c = dot(u, t, c); d = dot(v, t, d);
+          t = v128.load32_splat(x, 8); e = dot(u, t, e); f = dot(v, t, f);
+          t = v128.load32_splat(x, 12); g = dot(u, t, g); h = dot(v, t, h);
+          u = v128.load_ext<i8>(w, 16); v = v128.load_ext<i8>(w, 24);
+          t = v128.load32_splat(x, 16); a = dot(u, t, a); b = dot(v, t, b);
+          t = v128.load32_splat(x, 20); c = dot(u, t, c); d = dot(v, t, d);
+          t = v128.load32_splat(x, 24); e = dot(u, t, e); f = dot(v, t, f);
+          t = v128.load32_splat(x, 28); g = dot(u, t, g); h = dot(v, t, h);
+          x += 32;
+        }
       }
-    }
-    const block = w - blockBytes(type);
-    const lows = low(type, top, block, constants), highs = high(type, top, block, constants);
-    const l = type == Q4_K ? lowMinimums(top, block) : a, m = type == Q4_K ? highMinimums(top, block) : a;
-    A = add(type, a, lows, l, v128.load32_splat(settings, 0), v128.load32_splat(settings, 16), A); B = add(type, b, highs, m, v128.load32_splat(settings, 0), v128.load32_splat(settings, 16), B);
-    C = add(type, c, lows, l, v128.load32_splat(settings, 4), v128.load32_splat(settings, 20), C); D = add(type, d, highs, m, v128.load32_splat(settings, 4), v128.load32_splat(settings, 20), D);
-    E = add(type, e, lows, l, v128.load32_splat(settings, 8), v128.load32_splat(settings, 24), E); F = add(type, f, highs, m, v128.load32_splat(settings, 8), v128.load32_splat(settings, 24), F);
-    G = add(type, g, lows, l, v128.load32_splat(settings, 12), v128.load32_splat(settings, 28), G); H = add(type, h, highs, m, v128.load32_splat(settings, 12), v128.load32_splat(settings, 28), H);
-    settings += 32;
+      const block = w - blockBytes(type);
+      const lows = low(type, top, block, constants), highs = high(type, top, block, constants);
+      const l = type == Q4_K ? lowMinimums(top, block) : a, m = type == Q4_K ? highMinimums(top, block) : a;
+      let s = v128.load32_splat(settings, 0), t = v128.load32_splat(settings, 16);
+      A = add(type, a, lows, l, s, t, A); B = add(type, b, highs, m, s, t, B);
+      s = v128.load32_splat(settings, 4); t = v128.load32_splat(settings, 20);
+      C = add(type, c, lows, l, s, t, C); D = add(type, d, highs, m, s, t, D);
+      s = v128.load32_splat(settings, 8); t = v128.load32_splat(settings, 24);
+      E = add(type, e, lows, l, s, t, E); F = add(type, f, highs, m, s, t, F);
+      s = v128.load32_splat(settings, 12); t = v128.load32_splat(settings, 28);
+      G = add(type, g, lows, l, s, t, G); H = add(type, h, highs, m, s, t, H);
+      settings += 32;
     }
     blocks -= whole;
   } while (hasParts(type) && blocks > 0);
