@@ -97,7 +97,7 @@ for (const helper of HELPERS) await bundle([helper], false);
 await bundle(["engines/python/grammar"], false, "", {
   format: "iife",
   minify: true,
-  entryFileNames: "engines/python/kit_engine/grammar.js",
+  entryFileNames: "engines/python/kit_engine/answer/grammar.js",
 });
 // npm makes it so only once, when it links it into a project.
 chmodSync(`${outDir}/cli/kit.js`, 0o755);

@@ -38,9 +38,9 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       path,
     ) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed|wide)\.wasm$/.test(path) ||
-    /^dist\/engines\/python\/(run|kit_engine\/(objectives\/)?\w+)\.py$/.test(path) ||
+    /^dist\/engines\/python\/(run|kit_engine\/([a-z]+\/){0,2}\w+)\.py$/.test(path) ||
     path === "dist/engines/constants.json" ||
-    path === "dist/engines/python/kit_engine/grammar.js" ||
+    path === "dist/engines/python/kit_engine/answer/grammar.js" ||
     /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+|favicon\/\w+\.svg)$/.test(path) ||
@@ -64,7 +64,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/python/run.py",
       "dist/engines/constants.json",
       "dist/engines/python/kit_engine/main.py",
-      "dist/engines/python/kit_engine/grammar.js",
+      "dist/engines/python/kit_engine/answer/grammar.js",
       "dist/engines/ray/kit_ray/driver.py",
       "dist/page/index.html",
       "templates/quickstart/gitignore",

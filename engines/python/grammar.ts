@@ -1,5 +1,5 @@
 /**
- * Follows a form's grammar for a Python process: kit_engine/grammar.py runs this file, bundled, in QuickJS, a context
+ * Follows a form's grammar for a Python process: kit_engine/answer/grammar.py runs this file, bundled, in QuickJS, a context
  * for each grammar. So one code holds the answers of every engine.
  */
 import { isKitError } from "../../protocol/error.ts";

@@ -87,7 +87,7 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
   return atFault(error, fault) as Error;
 }
 
-/** For kit_engine/grammar.py. What no answer can be held to is refused here, faster than there. */
+/** For kit_engine/answer/grammar.py. What no answer can be held to is refused here, faster than there. */
 function followable(form: Form, fault: RequestFault): [json: string, count: number] {
   try {
     const json = keyOf(form);

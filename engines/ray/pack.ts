@@ -78,7 +78,7 @@ export function codeFiles(): PackedFile[] {
     })),
   );
   const shared = Buffer.from(JSON.stringify(constants));
-  return [...programs, { path: "kit_engine/constants.json", bytes: shared }];
+  return [...programs, { path: "kit_engine/process/constants.json", bytes: shared }];
 }
 
 /** Gathers files by their places in the package. */
@@ -128,7 +128,7 @@ export function createPackage(cluster: Cluster) {
 
 function programsIn(folder: string): [name: string, path: string][] {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => name.endsWith(".py") || name === "grammar.js");
+  const names = all.filter((name) => name.endsWith(".py") || name.endsWith("grammar.js"));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 

@@ -6,10 +6,10 @@ import sys
 import traceback
 from contextlib import suppress
 
-from .channel import Channel, take_stdout
-from .environment import say_hello
-from .errors import DEBUG_ADVICE, Cancelled, failure_of
-from .inbox import Inbox, end_with_parent
+from .process.channel import Channel, take_stdout
+from .process.environment import say_hello
+from .process.errors import DEBUG_ADVICE, Cancelled, failure_of
+from .process.inbox import Inbox, end_with_parent
 
 
 def run(mode: str) -> None:
@@ -49,21 +49,21 @@ def work(mode: str, channel: Channel) -> None:
     inbox = Inbox()
     channel.note("loading PyTorch")
     if mode == "train":
-        from .train import train
+        from .train.train import train
 
         train(inbox.job, channel, inbox.cancelled)
         channel.send("done")
     elif mode == "check":
-        from .check import check
+        from .train.check import check
 
         channel.send("done", check=check(inbox.job, channel))
     elif mode == "config":
-        from .models import refuse_hostile
+        from .model.models import refuse_hostile
 
         refuse_hostile(inbox.job["folder"])
         channel.send("done")
     else:
-        from .answer import answer
+        from .answer.answer import answer
 
         answer(inbox, channel)
         channel.send("done")

@@ -5,8 +5,8 @@ import signal
 import time
 from typing import NoReturn
 
-from kit_engine.channel import Channel
-from kit_engine.errors import KitError
+from kit_engine.process.channel import Channel
+from kit_engine.process.errors import KitError
 from ray.exceptions import OutOfMemoryError, RayActorError
 
 from .answer_router import AnswerRouter

@@ -3,8 +3,8 @@
 import time
 
 import ray
-from kit_engine.channel import Channel
-from kit_engine.errors import KitError
+from kit_engine.process.channel import Channel
+from kit_engine.process.errors import KitError
 from ray.util.placement_group import remove_placement_group
 
 from .answerer import Answerer, Message

@@ -6,9 +6,9 @@ import threading
 import traceback
 from typing import Any
 
-from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import ANSWER_MEMORY_ADVICE, fault_of
-from kit_engine.inbox import Questions
+from kit_engine.process.environment import assert_fit, installed
+from kit_engine.process.errors import ANSWER_MEMORY_ADVICE, fault_of
+from kit_engine.process.inbox import Questions
 
 from .checkpoints import open_checkpoint
 from .job import Job, at
@@ -68,7 +68,7 @@ class Answerer:
 
     def _answer(self) -> None:
         try:
-            from kit_engine.answer import answer
+            from kit_engine.answer.answer import answer
 
             answer(self.questions, self, PIECE_SECONDS)
         except BaseException as error:  # noqa: BLE001

@@ -4,7 +4,7 @@ import tempfile
 from typing import Any
 
 import ray
-from kit_engine.channel import Channel
+from kit_engine.process.channel import Channel
 
 from .job import Job
 
@@ -21,7 +21,7 @@ def check(job: Job, channel: Channel) -> dict[str, Any]:
 
 
 def check_here(job: Job) -> tuple[dict[str, Any], list[str]]:
-    from kit_engine.check import check as check_job
+    from kit_engine.train.check import check as check_job
 
     class Notes:
         def __init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ray.train
-from kit_engine.errors import KitError, clause_of
+from kit_engine.process.errors import KitError, clause_of
 
 BLOCK_BYTES = 1 << 20
 # Pauses between tries to store: a storage may fail for a moment.

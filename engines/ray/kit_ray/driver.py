@@ -5,8 +5,8 @@ import platform
 import threading
 from importlib import metadata
 
-from kit_engine.channel import Channel
-from kit_engine.environment import say_hello
+from kit_engine.process.channel import Channel
+from kit_engine.process.environment import say_hello
 
 from .failure import fail
 from .job import Job, read_job

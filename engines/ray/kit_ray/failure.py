@@ -5,7 +5,7 @@ import os
 import traceback
 from typing import NoReturn
 
-from kit_engine.channel import Channel
+from kit_engine.process.channel import Channel
 
 from .job import Job
 from .log import print_trace

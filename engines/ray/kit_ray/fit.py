@@ -2,7 +2,7 @@
 
 import re
 
-from kit_engine.errors import ESCAPES, KitError
+from kit_engine.process.errors import ESCAPES, KitError
 from ray.exceptions import RayActorError
 from ray.train import FailureConfig, RunConfig, ScalingConfig, WorkerGroupError
 from ray.train.torch import TorchTrainer

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from kit_engine.errors import MEMORY_ADVICE, failure_of
+from kit_engine.process.errors import MEMORY_ADVICE, failure_of
 
 # Of the package, on whichever node this runs.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

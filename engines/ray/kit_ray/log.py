@@ -4,8 +4,8 @@ import os
 import sys
 import textwrap
 
-from kit_engine.channel import Channel, take_stdout
-from kit_engine.constants import CONSTANTS
+from kit_engine.process.channel import Channel, take_stdout
+from kit_engine.process.constants import CONSTANTS
 
 # The job's, from Kit.
 SECRET = CONSTANTS["secretVariable"]

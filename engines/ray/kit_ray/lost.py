@@ -2,7 +2,7 @@
 
 import re
 
-from kit_engine.errors import failure_of
+from kit_engine.process.errors import failure_of
 from ray.exceptions import RayError
 
 # What carries numbers between workers; Gloo's own errors are plain ones.

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import ray
-from kit_engine.channel import Channel
+from kit_engine.process.channel import Channel
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from .failure import fail

@@ -9,8 +9,8 @@ from typing import Any
 
 import ray
 import ray.train
-from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import KitError
+from kit_engine.process.environment import assert_fit, installed
+from kit_engine.process.errors import KitError
 from ray.train.collective import broadcast_from_rank_zero
 
 from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
@@ -39,7 +39,7 @@ def train_worker(given: dict[str, Any]) -> None:
 def train_here(job: Job, hub: Any) -> None:
     # The driver has asked for its own node.
     assert_fit(*installed())
-    from kit_engine.train import train
+    from kit_engine.train.train import train
 
     is_first = ray.train.get_context().get_world_rank() == 0
     attempt, announced = ray.get(hub.begin.remote()) if is_first else (0, "")
@@ -84,8 +84,8 @@ class WorkerChannel:
 
     def lost(self, name: str, start: str | None) -> None:
         """Says where a group goes on after another one."""
-        from kit_engine.directory import checkpoint_path
-        from kit_engine.train import read_state
+        from kit_engine.train.directory import checkpoint_path
+        from kit_engine.train.train import read_state
 
         step = 0
         if start:

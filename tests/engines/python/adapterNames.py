@@ -15,8 +15,8 @@ from safetensors.torch import load_file, save_file
 sys.path.append(sys.argv[1])
 sys.path.append(str(Path(__file__).parents[1] / "lora/reference"))
 from adapters import ALL, base, fill, tokens
-from kit_engine.errors import KitError
-from kit_engine.models import merged
+from kit_engine.model.models import merged
+from kit_engine.process.errors import KitError
 
 FORMS = {
     "as PEFT saves them": lambda name: name,

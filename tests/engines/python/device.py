@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 
 import torch
-from kit_engine.device import Device, find_device
+from kit_engine.process.device import Device, find_device
 
 torch.cuda.is_available = lambda: True
 torch.cuda.is_bf16_supported = lambda: True

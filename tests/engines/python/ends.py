@@ -13,12 +13,12 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.dataset import read_dataset
-from kit_engine.errors import KitError
-from kit_engine.masks import Tokens
-from kit_engine.models import Source, load_tokenizer
-from kit_engine.objectives import objective_of
-from kit_engine.prompt import prompt_ids
+from kit_engine.answer.prompt import prompt_ids
+from kit_engine.data.dataset import read_dataset
+from kit_engine.data.masks import Tokens
+from kit_engine.model.models import Source, load_tokenizer
+from kit_engine.process.errors import KitError
+from kit_engine.train.objectives import objective_of
 from transformers import AutoModelForCausalLM, AutoTokenizer, logging
 
 logging.set_verbosity_error()

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
 
 import torch
-from kit_engine.errors import DEBUG_ADVICE, failure_of
-from kit_engine.inbox import Questions
+from kit_engine.process.errors import DEBUG_ADVICE, failure_of
+from kit_engine.process.inbox import Questions
 
 
 def of(work: object) -> tuple[str, str]:

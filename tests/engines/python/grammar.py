@@ -8,8 +8,8 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.errors import KitError
-from kit_engine.grammar import Grammar
+from kit_engine.answer.grammar import Grammar
+from kit_engine.process.errors import KitError
 
 
 def followed(form: str, count: int, text: str) -> list[Any] | str:

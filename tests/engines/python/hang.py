@@ -5,8 +5,8 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.channel import take_stdout
-from kit_engine.inbox import Inbox, end_with_parent
+from kit_engine.process.channel import take_stdout
+from kit_engine.process.inbox import Inbox, end_with_parent
 
 channel = take_stdout()
 end_with_parent()

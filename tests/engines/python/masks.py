@@ -5,10 +5,10 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.decoding import AnswerText, TokenBytes
-from kit_engine.errors import KitError
-from kit_engine.masks import sequences_of
-from kit_engine.rows import row_of
+from kit_engine.answer.decoding import AnswerText, TokenBytes
+from kit_engine.data.masks import sequences_of
+from kit_engine.data.rows import row_of
+from kit_engine.process.errors import KitError
 from tokenizers import (
     AddedToken,
     Tokenizer,

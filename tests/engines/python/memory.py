@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.check import memory_bytes
-from kit_engine.device import Device
+from kit_engine.process.device import Device
+from kit_engine.train.check import memory_bytes
 
 # SmolLM2-135M, and an adapter of rank 16 to all its linear layers; 8 rows of 512 tokens.
 WHOLE, ADAPTER = 134_515_008, 4_884_480

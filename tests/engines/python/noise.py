@@ -7,7 +7,7 @@ import threading
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.channel import take_stdout
+from kit_engine.process.channel import take_stdout
 
 libc = ctypes.CDLL(None)
 channel = take_stdout()

@@ -11,9 +11,9 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.chat import read_json
-from kit_engine.masks import render
-from kit_engine.rows import row_of
+from kit_engine.data.chat import read_json
+from kit_engine.data.masks import render
+from kit_engine.data.rows import row_of
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 

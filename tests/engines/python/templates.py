@@ -11,8 +11,8 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.masks import sequences_of
-from kit_engine.rows import row_of
+from kit_engine.data.masks import sequences_of
+from kit_engine.data.rows import row_of
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 

@@ -16,7 +16,7 @@ sys.path.insert(0, f"{sys.argv[1]}/ray")
 
 import kit_ray.fit
 import ray
-from kit_engine import channel
+from kit_engine.process import channel
 from kit_ray import driver, reports
 from kit_ray.job import Job
 from ray.exceptions import ActorDiedError

@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 import torch
-from kit_engine.dataset import read_training_data
-from kit_engine.errors import KitError
+from kit_engine.data.dataset import read_training_data
+from kit_engine.process.errors import KitError
+from kit_engine.train.objectives.sft import Sft
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
@@ -76,6 +77,6 @@ def end_of_reading(file: str, eval_file: str) -> Any:
     config = {"dataset": {"path": file}, "evalDataset": {"path": eval_file}}
     job = {"config": config, "files": [file], "evalFiles": [eval_file]}
     try:
-        return read_training_data(job, tokenizer, 48, print).training.rows
+        return read_training_data(job, Sft(), tokenizer, 48, print).training.rows
     except KitError as error:
         return [error.code, str(error)]

@@ -73,7 +73,7 @@ it.runIf(hasPython)("Python has the constants of TypeScript where a job is unpac
     writeFileSync(join(folder, path), bytes);
   }
   const program =
-    "import json; from kit_engine.constants import CONSTANTS; print(json.dumps(CONSTANTS))";
+    "import json; from kit_engine.process.constants import CONSTANTS; print(json.dumps(CONSTANTS))";
   const printed = execFileSync(PYTHON, ["-c", program], { cwd: folder, encoding: "utf8" });
   expect(JSON.parse(printed)).toEqual(constants);
 });

@@ -9,8 +9,8 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.errors import KitError
-from kit_engine.rows import read_rows
+from kit_engine.data.rows import read_rows
+from kit_engine.process.errors import KitError
 
 FORMS = json.loads(sys.argv[2])
 

@@ -15,7 +15,7 @@ import ray.train
 import torch
 from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
-from kit_engine.errors import KitError
+from kit_engine.process.errors import KitError
 from kit_ray import checkpoints, mailbox, worker
 from kit_ray.answer_router import AnswerRouter
 from kit_ray.answerer import Asked

@@ -234,8 +234,8 @@ def reference(name: str, tokens_of) -> dict:
 if __name__ == "__main__":
     # The Python engine's own masks, by character offsets.
     sys.path.insert(0, str(Path(__file__).parents[4] / "engines" / "python"))
-    from kit_engine.chat import Conversation
-    from kit_engine.masks import conversation_tokens
+    from kit_engine.data.chat import Conversation
+    from kit_engine.data.masks import conversation_tokens
 
     def tokens_of(messages: list[dict[str, str]], tokenizer) -> list:
         return conversation_tokens(Conversation(messages), tokenizer)

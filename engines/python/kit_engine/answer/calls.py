@@ -1,0 +1,47 @@
+"""How a model's chat template writes calls of tools."""
+
+from typing import Any
+
+from ..data.chat import Conversation
+from ..data.masks import render
+from ..process.errors import KitError
+from .loaded import Loaded
+
+
+def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
+    """An answer of some calls, without its end; empty if the template does not write them."""
+    tokenizer = loaded.tokenizer
+    if tokenizer.chat_template is None:
+        return ""
+    names = [call["function"]["name"] for call in calls]
+    parameters = {"type": "object", "properties": {}}
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": name, "description": name, "parameters": parameters},
+        }
+        for name in names
+    ]
+    question = {"role": "user", "content": "?"}
+    called = {"role": "assistant", "content": "", "tool_calls": calls}
+    try:
+        opened = render(Conversation([question], tools), tokenizer, opens=True)
+        whole = render(Conversation([question, called], tools), tokenizer)
+    except KitError:
+        # It takes no tools, or not so many calls at once.
+        return ""
+    if not whole.startswith(opened):
+        return ""
+    written = whole[len(opened) :]
+    ends = [loaded.token_bytes.of(end).decode("utf-8", "replace") for end in loaded.ends]
+    places = [written.find(end) for end in ends if end]
+    return written[: min([len(written), *(place for place in places if place >= 0)])]
+
+
+def specials_of(loaded: Loaded) -> list[tuple[int, str]]:
+    """Tokens that no text spells, and that end no answer, with their texts."""
+    return [
+        (token, str(one.content))
+        for token, one in loaded.tokenizer.added_tokens_decoder.items()
+        if one.special and token not in loaded.ends and token < len(loaded.unspoken)
+    ]

@@ -1,0 +1,136 @@
+"""The likeliest of some answers."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from ..process.errors import KitError
+from .generation import assert_telling
+from .loaded import Loaded
+from .logprobs import Logprobs
+from .prompt import prompt_ids, too_long
+
+# Logits that are computed at once, at most, 256 MiB in float32; and tokens.
+MOST_LOGITS = 2**26
+MOST_TOKENS = 4_096
+
+
+def choose(
+    loaded: Loaded, request: dict[str, Any], prompt: list[int], is_over: Callable[[], bool]
+) -> dict[str, Any]:
+    """Chooses by the probability of all tokens of an answer, as the model's tokenizer writes the
+    prompt and the answer in one, and of the end after them.
+
+    :raises KitError: for one that does not fit the model's context
+    """
+    choices: list[str] = request["choices"]
+    texts = [prompt_ids(request, loaded.tokenizer, text) for text in choices]
+    for i, ids in enumerate(texts):
+        if len(ids) > loaded.context:
+            raise KitError(
+                "REQUEST_INVALID",
+                f"Shorten the prompt or choices[{i}]: together they have {len(ids)} tokens, and "
+                f"this model's maximum context length is {loaded.context} tokens.",
+                too_long(request),
+            )
+    # A token may cross the border of prompt and answer: all are measured from where none does.
+    start = max(1, min(common_length(prompt, ids) for ids in texts))
+    tails = [ids[start:] for ids in texts]
+    sums: list[float] = []
+    best = 0
+    found: list[dict[str, Any]] | None = None
+    for logs in measured(loaded, texts[0][:start], tails, is_over):
+        tail = tails[len(sums)]
+        total = float(sum(logs[at, token] for at, token in enumerate(tail)))
+        if loaded.ends:
+            total += float(logs[len(tail), sorted(loaded.ends)].logsumexp(0))
+        if not sums or total > sums[best]:
+            best = len(sums)
+            count = request.get("logprobs")
+            found = (
+                count
+                if count is None
+                else [
+                    Logprobs(logs[at], count, loaded.token_bytes).of(token)
+                    for at, token in enumerate(tail)
+                ]
+            )
+        sums.append(total)
+    shares = torch.tensor(sums, dtype=torch.float64).softmax(0).tolist()
+    return {
+        "text": choices[best],
+        "finishReason": "stop",
+        "promptTokens": len(prompt),
+        "tokens": len(tails[best]),
+        "choices": [
+            {"text": text, "probability": share}
+            for text, share in zip(choices, shares, strict=True)
+        ],
+        **({} if found is None else {"logprobs": found}),
+    }
+
+
+def measured(
+    loaded: Loaded, head: list[int], tails: list[list[int]], is_over: Callable[[], bool]
+) -> Iterator[Any]:
+    """For each tail, how likely each token is after the head and after each token of the tail: the
+    logarithm of its probability [tail + 1, vocabulary]. The head is read once, where the model's
+    cache can be copied."""
+    device, vocabulary = loaded.device.name, len(loaded.unspoken)
+    with torch.inference_mode():
+        first = loaded.model(input_ids=torch.tensor([head], device=device), use_cache=True)
+        after_head = logs_of(first.logits[0, -1:])
+        shared = getattr(first, "past_key_values", None)
+        can_share = type(shared).__name__ == "DynamicCache" and shared.is_croppable
+        before = [] if can_share else head
+        at = 0
+        while at < len(tails):
+            if is_over():
+                raise KitError("WORKER_FAILED", "The question was given up. Try again.")
+            longest, batch = 0, []
+            for tail in tails[at:]:
+                length = max(longest, len(tail))
+                rows = len(batch) + 1
+                read = rows * (len(before) + length)
+                is_full = (
+                    read * vocabulary > MOST_LOGITS or rows * (len(head) + length) > MOST_TOKENS
+                )
+                if batch and is_full:
+                    break
+                longest = length
+                batch.append(tail)
+            at += len(batch)
+            logits = None
+            if longest > 0:
+                # Padding on the right changes nothing before it.
+                rows = [before + tail + [0] * (longest - len(tail)) for tail in batch]
+                cache = copy.deepcopy(shared) if can_share else None
+                if cache is not None:
+                    cache.batch_repeat_interleave(len(batch))
+                logits = loaded.model(
+                    input_ids=torch.tensor(rows, device=device),
+                    past_key_values=cache,
+                    use_cache=can_share,
+                ).logits
+            for row, tail in enumerate(batch):
+                if not tail or logits is None:
+                    yield after_head
+                    continue
+                of_tail = logits[row, len(before) : len(before) + len(tail)]
+                yield torch.cat([after_head, logs_of(of_tail)])
+
+
+def logs_of(logits: Any) -> Any:
+    for row in logits:
+        assert_telling(row)
+    return torch.log_softmax(logits.float(), dim=-1).cpu()
+
+
+def common_length(one: list[int], other: list[int]) -> int:
+    """How many tokens both begin with."""
+    length = 0
+    while length < min(len(one), len(other)) and one[length] == other[length]:
+        length += 1
+    return length

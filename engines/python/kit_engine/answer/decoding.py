@@ -1,0 +1,84 @@
+"""The text of an answer's tokens."""
+
+import codecs
+import re
+from typing import Any
+
+from ..process.limits import decode
+
+# A byte of text that the vocabulary lacks, as sentencepiece writes it.
+BYTE = re.compile("<0x[0-9A-F]{2}>")
+# Stands for a space in sentencepiece's vocabularies.
+SPACE = "\u2581"
+
+
+# Decoders that write a token by more than its own text.
+OTHERS = ("WordPiece", "BPEDecoder", "CTC")
+
+
+class TokenBytes:
+    """UTF-8 of the text that each token adds. A special has the text that it is written as."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.added = tokenizer.added_tokens_decoder
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        decoder = str(backend.decoder) if backend else ""
+        self.is_plain = bool(decoder) and not any(kind in decoder for kind in OTHERS)
+        self.is_byte_level = "ByteLevel" in decoder
+        # Without a decoder, the library writes a space between tokens.
+        self.has_spaces = decoder == "None"
+        # Whether an answer leaves out a space that its first token begins with.
+        self.drops_space = (
+            self.has_spaces
+            or not self.is_plain
+            or any(kind in decoder for kind in ("Metaspace", "Strip"))
+        )
+        self.byte_of = {character: byte for byte, character in enumerate(byte_characters())}
+
+    def of(self, token: int) -> bytes:
+        if token in self.added:
+            return str(self.added[token].content).encode()
+        if not self.is_plain:
+            # Behind another one.
+            before = self._decoded([token])
+            return self._decoded([token, token])[len(before) :].encode()
+        text = self.tokenizer.convert_ids_to_tokens(token) or ""
+        if self.is_byte_level:
+            return bytes(self.byte_of.get(character, 0x3F) for character in text)
+        if BYTE.fullmatch(text):
+            return bytes([int(text[3:5], 16)])
+        return (f" {text}" if self.has_spaces else text.replace(SPACE, " ")).encode()
+
+    def _decoded(self, ids: list[int]) -> str:
+        return decode(ids, self.tokenizer, clean_up_tokenization_spaces=False)
+
+
+class AnswerText:
+    """The text of an answer, token by token: no character is split. Malformed bytes become U+FFFD;
+    a character that is cut off at the end never comes."""
+
+    def __init__(self, token_bytes: TokenBytes) -> None:
+        self.token_bytes = token_bytes
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.is_begun = not token_bytes.drops_space
+
+    def push(self, token: int) -> str:
+        """The text that is now known to follow."""
+        text = self.decoder.decode(self.token_bytes.of(token))
+        if self.is_begun or not text:
+            return text
+        self.is_begun = True
+        return text.removeprefix(" ")
+
+
+def byte_characters() -> list[str]:
+    """The character that stands for each byte in byte-level vocabularies."""
+    characters, hidden = [], 0
+    for byte in range(256):
+        if 0x21 <= byte <= 0x7E or (byte >= 0xA1 and byte != 0xAD):
+            characters.append(chr(byte))
+        else:
+            characters.append(chr(0x100 + hidden))
+            hidden += 1
+    return characters

@@ -1,0 +1,85 @@
+"""The texts that an answer may have, followed by Kit's own grammar code in QuickJS."""
+
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+from ..process.environment import assert_fit, installed
+from ..process.errors import KitError
+
+QUICKJS = {"quickjs-ng": "0.17"}
+# engines/python/grammar.ts, which the build bundles.
+CODE = os.path.join(os.path.dirname(__file__), "grammar.js")
+# Expressions are up to 2,500 deep, more than the main thread's stack holds.
+STACK_BYTES = 64 * 2**20
+# Of them, for what the interpreter calls.
+SPARE_BYTES = 2**20
+
+
+class Grammar:
+    """
+    :param form: JSON of a Form of engines/answers/form.ts
+    :param count: of its expressions
+    :raises KitError: in any method, for a grammar that takes too much work or memory
+    """
+
+    def __init__(self, form: str, count: int, drops_space: bool) -> None:
+        assert_fit(*installed(QUICKJS), QUICKJS, ", which holds an answer to a form")
+        self.context = thread().submit(new_context).result()
+        self.root: int = self._call("root", form, count, drops_space)
+
+    def begin(self) -> None:
+        """Begins a part of the work, which is bounded."""
+        self._call("begin")
+
+    def is_fresh(self) -> bool:
+        """Whether there is work left for another answer."""
+        return bool(self._call("isFresh"))
+
+    def is_whole(self, place: int) -> bool:
+        """Whether an answer may end there."""
+        return bool(self._call("isWhole", place))
+
+    def is_over(self, place: int) -> bool:
+        """Whether nothing may follow."""
+        return bool(self._call("isOver", place))
+
+    def clamp(self, place: int, count: int) -> int:
+        """The same as far as so many bytes tell."""
+        return int(self._call("clamp", place, count))
+
+    def row(self, place: int) -> list[int]:
+        """The places after each byte; 0 where it may not come."""
+        return list(self._call("row", place))
+
+    def _call(self, name: str, *words: Any) -> Any:
+        call = self.context.get("call")
+        found = json.loads(thread().submit(call, name, json.dumps(words)).result())
+        if "code" in found:
+            raise KitError(found["code"], found["message"], found.get("fault"))
+        return found.get("value")
+
+
+@cache
+def thread() -> ThreadPoolExecutor:
+    """The one in which QuickJS runs."""
+    usual = threading.stack_size(STACK_BYTES)
+    try:
+        pool = ThreadPoolExecutor(1)
+        pool.submit(int).result()
+        return pool
+    finally:
+        threading.stack_size(usual)
+
+
+def new_context() -> Any:
+    import quickjs
+
+    context = quickjs.Context()
+    context.set_max_stack_size(STACK_BYTES - SPARE_BYTES)
+    with open(CODE, encoding="utf-8") as file:
+        context.eval(file.read())
+    return context

@@ -1,0 +1,47 @@
+"""The tokens that an answer goes on from."""
+
+from typing import Any
+
+from ..data.chat import Conversation, as_message, without_tools
+from ..data.markup import markup_of
+from ..data.masks import render
+from ..data.text_encoder import encode_text
+from ..data.unwritten import refuse_unwritten
+from ..process.limits import encode
+
+
+def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list[int]:
+    """
+    :param begun: the beginning of the answer
+    """
+    messages = request.get("messages")
+    if messages is None:
+        style = tokenizer.init_kwargs.get("prompt_style", "message")
+        prompt = request["prompt"]
+        is_rendered = not request.get("tools") and markup_of(tokenizer).is_rendered(prompt)
+        is_text = style == "text" or tokenizer.chat_template is None
+        if request.get("raw") or is_text or is_rendered:
+            return encode_text(prompt + begun, tokenizer)
+        messages = [{"role": "user", "content": request["prompt"]}]
+    conversation = Conversation(
+        [as_message(message) for message in messages],
+        request.get("tools") or None,
+        request.get("chatTemplateKwargs"),
+    )
+    if not request.get("lenient"):
+        refuse_unwritten(conversation.messages, conversation.kwargs or {}, tokenizer)
+    if tokenizer.chat_template is None:
+        if conversation.tools:
+            raise without_tools()
+        text = "".join(one["content"] or "" for one in conversation.messages)
+        return encode_text(text + begun, tokenizer)
+    # An answer at the end stays open, to be continued.
+    last = conversation.messages[-1]
+    goes_on = last["role"] == "assistant" and "tool_calls" not in last
+    text = render(conversation, tokenizer, opens=not goes_on, goes_on=goes_on)
+    return list(encode(text + begun, tokenizer, add_special_tokens=False)["input_ids"])
+
+
+def too_long(request: dict[str, Any]) -> dict[str, Any]:
+    """What an error is about for a prompt that leaves no room."""
+    return {"option": "messages" if request.get("messages") else "prompt", "isTooLong": True}

@@ -1,0 +1,1 @@
+"""Rows, and the tokens that are learned from them."""

@@ -1,0 +1,95 @@
+"""Messages and tools as Kit writes them, as protocol/chat.ts has them."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from ..process.constants import CONSTANTS
+from ..process.errors import KitError
+
+# As DeepSeek's templates have them.
+JOINED_ARGUMENTS = re.compile(CONSTANTS["joinedArguments"])
+
+# As templates take it: `content` is None beside `tool_calls` alone.
+Message = dict[str, Any]
+
+WITHOUT_TOOLS = (
+    "The model's chat template takes no tools. Use a model whose template does, or remove tools "
+    "and tool_calls."
+)
+
+
+class Conversation(NamedTuple):
+    messages: list[Message]
+    tools: list[dict[str, Any]] | None = None
+    # Variables of the chat template.
+    kwargs: dict[str, Any] | None = None
+
+
+def arguments_of(given: Any) -> dict[str, Any] | None:
+    """A call's arguments as an object; None for others. No arguments are none."""
+    if given is None or given == "":
+        return {}
+    if not isinstance(given, str):
+        return given if isinstance(given, dict) else None
+    try:
+        parsed = read_json(given)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def read_json(text: str) -> Any:
+    return json.loads(text, parse_int=integer, parse_constant=refuse)
+
+
+def integer(digits: str) -> int | float:
+    """A number may have more digits than Python's own have by default."""
+    return int(digits) if len(digits) < 4_000 else float(digits)
+
+
+def refuse(constant: str) -> Any:
+    """Refuses NaN and Infinity, which Python accepts although JSON has neither."""
+    raise ValueError(f"{constant} is not JSON")
+
+
+def as_message(message: Message) -> Message:
+    """As Kit writes it: without content where it only calls tools."""
+    return {"role": message["role"], "content": None} | message
+
+
+def is_learned(message: Message) -> bool:
+    return message["role"] == "assistant" and message.get("weight") != 0
+
+
+def without_tools() -> KitError:
+    return KitError("DATASET_INVALID", WITHOUT_TOOLS, {"option": "tools"})
+
+
+def adapted(conversation: Conversation, template: str) -> list[Message]:
+    """The messages as a template wants them.
+
+    :raises KitError: for tools of a template that drops them in silence
+    """
+    has_calls = any("tool_calls" in message for message in conversation.messages)
+    if (conversation.tools and "tools" not in template) or (
+        has_calls and "tool_calls" not in template
+    ):
+        raise without_tools()
+    return [adapt(message, template) for message in conversation.messages]
+
+
+def adapt(message: Message, template: str) -> Message:
+    wanted = {key: value for key, value in message.items() if key != "weight"}
+    if wanted["role"] == "developer" and "developer" not in template:
+        wanted["role"] = "system"
+    # A template that takes a text, too, writes it as it is.
+    takes_text = "arguments is string" in template or JOINED_ARGUMENTS.search(template)
+    if "tool_calls" in wanted and not takes_text:
+        wanted["tool_calls"] = [with_parsed_arguments(call) for call in wanted["tool_calls"]]
+    return wanted
+
+
+def with_parsed_arguments(call: dict[str, Any]) -> dict[str, Any]:
+    called = call["function"]
+    return call | {"function": called | {"arguments": arguments_of(called.get("arguments"))}}

@@ -1,0 +1,192 @@
+"""The rows that a training learns from, and those it is evaluated on."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..process.errors import KitError
+from ..process.workers import assert_same
+from .examples import Examples, ExampleSet, digest_of
+from .inspection import Inspection
+from .masks import Tokens
+from .objective import Objective
+from .order import held_out_rows
+from .plain_rows import named
+from .row_notes import RowNotes
+from .rows import Row, read_rows
+
+NOTE_EVERY_SECONDS = 10.0
+
+
+@dataclass
+class Dataset:
+    examples: Examples = field(default_factory=Examples)
+    # Rows that were read, and those of them that are texts.
+    read: int = 0
+    texts: int = 0
+    # Rows that lost their end, and rows without an answer that fits.
+    cut: int = 0
+    left_out: int = 0
+    # Tokens of the longest row that is left out, and of the longest of all.
+    needed: int = 0
+    longest: int = 0
+    formats: set[str] = field(default_factory=set)
+
+    def all(self) -> ExampleSet:
+        return ExampleSet(self.examples, range(len(self.examples)), self.examples.row_count)
+
+
+@dataclass
+class TrainingData:
+    dataset: Dataset
+    # Of all its rows.
+    fingerprint: str
+    training: ExampleSet
+    evaluation: ExampleSet | None
+    # Fields of `training.started` about the evaluation's rows.
+    evaluated: dict[str, Any]
+
+
+# Takes each row, its sequences, and whether it is left out.
+See = Callable[[Row, list[Tokens], bool], None]
+
+
+def read_training_data(
+    job: dict[str, Any],
+    objective: Objective,
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+    inspection: Inspection | None = None,
+) -> TrainingData:
+    """
+    :raises KitError: for what cannot be read or learned, or is not what the other workers have read
+    """
+    data = read_all(job, objective, tokenizer, max_length, note, inspection)
+    assert_same(data.fingerprint, data.evaluated.get("evalFingerprint", data.fingerprint))
+    return data
+
+
+def read_all(
+    job: dict[str, Any],
+    objective: Objective,
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+    inspection: Inspection | None,
+) -> TrainingData:
+    config = job["config"]
+    reading = objective, tokenizer, max_length, note
+    see = inspection and inspection.see
+    dataset = read_dataset(job["files"], config["dataset"], *reading, see)
+    fingerprint = dataset.examples.fingerprint()
+    if job.get("evalFiles") is not None:
+        see = inspection and inspection.see_held_out
+        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading, see)
+        evaluated = {
+            "evalRows": held_out.examples.row_count,
+            "evalCut": held_out.cut,
+            "evalLeftOut": held_out.left_out,
+            "evalFingerprint": held_out.examples.fingerprint(),
+        }
+        return TrainingData(dataset, fingerprint, dataset.all(), held_out.all(), evaluated)
+    if config.get("evalSplit") is None:
+        return TrainingData(dataset, fingerprint, dataset.all(), None, {})
+    held = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
+    training, evaluation = part_of(dataset, held, False), part_of(dataset, held, True)
+    digest = digest_of(fingerprint.encode(), bytes(held))
+    evaluated = {"evalRows": evaluation.rows, "evalFingerprint": digest}
+    return TrainingData(dataset, fingerprint, training, evaluation, evaluated)
+
+
+def read_dataset(
+    files: list[str],
+    asked: dict[str, Any],
+    objective: Objective,
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+    see: See | None,
+) -> Dataset:
+    dataset, row_notes = Dataset(), RowNotes(tokenizer)
+    noted = time.monotonic()
+    for row in read_rows(files, objective.forms):
+        sequences = sequences_of(row, objective, tokenizer)
+        # What is cut is told elsewhere.
+        whole = [one for one in sequences if len(one.ids) <= max_length]
+        row_notes.see(row, [] if row.is_text else whole)
+        is_kept = add_row(dataset, row, sequences, objective, max_length)
+        if see is not None:
+            see(row, sequences, not is_kept)
+        dataset.formats.add(f"{{{row.keys}}}")
+        if time.monotonic() - noted > NOTE_EVERY_SECONDS:
+            noted = time.monotonic()
+            note(f"tokenizing the dataset: {dataset.read:,} rows")
+    path = asked["path"]
+    name = path if isinstance(path, str) else ", ".join(path)
+    if dataset.read == 0:
+        raise KitError(
+            "DATASET_INVALID", f"{name} has no rows. Write {named(objective.forms)} on each line."
+        )
+    if len(dataset.examples) == 0:
+        raise KitError(
+            "DATASET_INVALID",
+            f"No row of {name} has an answer within {max_length} tokens. "
+            "Shorten the prompts or raise maxLength.",
+        )
+    for one in row_notes.notes():
+        note(one)
+    return dataset
+
+
+def sequences_of(row: Row, objective: Objective, tokenizer: Any) -> list[Tokens]:
+    """:raises KitError: with where the row is"""
+    try:
+        return objective.sequences_of(row, tokenizer)
+    except KitError as error:
+        if error.code != "DATASET_INVALID":
+            raise
+        raise KitError(error.code, f"{row.where}: {error}") from error
+
+
+def add_row(
+    dataset: Dataset,
+    row: Row,
+    sequences: list[Tokens],
+    objective: Objective,
+    max_length: int,
+) -> bool:
+    """:return: whether it is trained on"""
+    length = max(len(one.ids) for one in sequences)
+    dataset.read += 1
+    dataset.longest = max(dataset.longest, length)
+    if row.is_text:
+        dataset.texts += 1
+        for one in sequences:
+            dataset.examples.add_pieces(one, max_length)
+        return True
+    fitting = [one for one in sequences if True in one.learned[1:max_length]]
+    if objective.needs_all:
+        is_left_out = len(fitting) < len(sequences) or are_alike(fitting, max_length)
+    else:
+        is_left_out = not fitting
+    if is_left_out:
+        dataset.left_out += 1
+        dataset.needed = max(dataset.needed, length)
+        return False
+    dataset.cut += length > max_length
+    dataset.examples.add_start(fitting, max_length, row.is_bad)
+    return True
+
+
+def are_alike(sequences: list[Tokens], most: int) -> bool:
+    """Whether the sequences are identical up to the limit."""
+    first, *others = [one.ids[:most] for one in sequences]
+    return all(one == first for one in others)
+
+
+def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:
+    examples = dataset.examples
+    chosen = [i for i, row in enumerate(examples.rows) if is_held_out[row] == wanted]
+    return ExampleSet(examples, chosen, is_held_out.count(wanted))

@@ -1,0 +1,109 @@
+"""Gathers what a dataset has, as engines/training/inspection.ts does here."""
+
+import hashlib
+import json
+import math
+import re
+from array import array
+from collections import Counter
+from typing import Any
+
+from ..process.constants import CONSTANTS
+from .chat import refuse
+from .masks import Tokens
+from .rows import Row
+
+# More kinds of answers are no kinds, and each of them occurs so often, on average.
+MOST_KINDS = CONSTANTS["mostKindsOfAnswers"]
+LEAST_OF_A_KIND = CONSTANTS["leastOfAKind"]
+OPENING = re.compile(r"\s*[{[]")
+
+
+class Repeated:
+    """Counts pairs of rows, and keeps the first."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.first: list[str] | None = None
+
+    def add(self, before: str, where: str) -> None:
+        self.rows += 1
+        self.first = self.first or [before, where]
+
+    def report(self) -> dict[str, Any]:
+        return {"rows": self.rows, **({"first": self.first} if self.first else {})}
+
+
+class Inspection:
+    def __init__(self) -> None:
+        self.forms: Counter[str] = Counter()
+        self.lengths = array("q")
+        # Where each row was first, by the digest of its tokens; and those that are trained on.
+        self.places: dict[bytes, str] = {}
+        self.kept: list[str] = []
+        self.duplicates, self.leaked = Repeated(), Repeated()
+        self.has_held_out = False
+        self.kinds: Counter[str] = Counter()
+        self.answers = self.objects = 0
+        self.broken: list[str] = []
+
+    def see(self, row: Row, sequences: list[Tokens], is_left_out: bool) -> None:
+        digest = digest_of(sequences, row.is_bad)
+        before = self.places.setdefault(digest, row.where)
+        if before != row.where:
+            self.duplicates.add(before, row.where)
+        if not is_left_out:
+            self.kept.append(row.where)
+        self.forms[f"{{{row.keys}}}"] += 1
+        self.lengths.append(max(len(one.ids) for one in sequences))
+        for text in row.answers():
+            self._see_answer(text, row.where)
+
+    def see_held_out(self, row: Row, sequences: list[Tokens], _is_left_out: bool) -> None:
+        self.has_held_out = True
+        before = self.places.get(digest_of(sequences, row.is_bad))
+        if before is not None:
+            self.leaked.add(before, row.where)
+
+    def report(self) -> dict[str, Any]:
+        lengths = sorted(self.lengths)
+
+        def at(share: float) -> int:
+            return lengths[math.ceil(share * len(lengths)) - 1]
+
+        tokens = {"least": lengths[0], "median": at(0.5), "p95": at(0.95), "most": lengths[-1]}
+        found: dict[str, Any] = {
+            "forms": dict(self.forms),
+            "tokens": tokens,
+            "duplicates": self.duplicates.report(),
+        }
+        if self.has_held_out:
+            found["leaked"] = self.leaked.report()
+        if len(self.kinds) <= MOST_KINDS and self.answers >= LEAST_OF_A_KIND * len(self.kinds):
+            counts = self.kinds.most_common()
+            found["answers"] = [{"text": text, "count": count} for text, count in counts]
+        # Text may begin with a bracket here and there.
+        if self.objects * 2 > self.answers:
+            first = {"first": self.broken[0]} if self.broken else {}
+            found["json"] = {"answers": self.objects, "broken": len(self.broken), **first}
+        return found
+
+    def _see_answer(self, text: str, where: str) -> None:
+        self.answers += 1
+        if len(self.kinds) <= MOST_KINDS:
+            self.kinds[text] += 1
+        if not OPENING.match(text):
+            return
+        self.objects += 1
+        try:
+            json.loads(text, parse_constant=refuse)
+        except (ValueError, RecursionError):
+            self.broken.append(where)
+
+
+def digest_of(sequences: list[Tokens], is_bad: bool) -> bytes:
+    digest = hashlib.sha1(bytes([is_bad]), usedforsecurity=False)
+    for one in sequences:
+        digest.update(array("i", one.ids))
+        digest.update(bytes(one.learned))
+    return digest.digest()

@@ -1,0 +1,93 @@
+"""Special tokens that a text spells, as engines/tokens/markup.ts tells them."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.ends import ends_of
+from ..process.constants import CONSTANTS
+from ..process.limits import TEMPLATES
+
+# How models write their special tokens.
+MARKERS = re.compile(CONSTANTS["markers"])
+
+WORDS = "a question"
+QUESTION = {"role": "user", "content": WORDS}
+CONVERSATIONS = [
+    [QUESTION],
+    [QUESTION, {"role": "assistant", "content": "an answer"}, QUESTION],
+    [{"role": "system", "content": "a task"}, QUESTION],
+]
+
+
+@dataclass
+class Markup:
+    has_template: bool
+    # All that the chat template writes, and the special tokens among it.
+    written: str
+    own: list[str]
+    # What it writes around a question.
+    opening: str
+    closing: str
+    # Texts of the tokenizer's added tokens.
+    added: set[str]
+
+    def is_rendered(self, prompt: str) -> bool:
+        """Whether a prompt begins as the chat template begins one, so that it is read as it is."""
+        if not self.has_template:
+            return False
+        if any(prompt.startswith(text) for text in self.own):
+            return True
+        # Some templates write words alone, which others may say.
+        is_framed = prompt.startswith(self.opening) and prompt.rstrip().endswith(self.closing)
+        return bool(self.opening and self.closing) and is_framed
+
+    def own_in(self, text: str) -> str | None:
+        """The model's own token in it that the chat template writes around messages."""
+        if not self.has_template or not self.own:
+            return None
+        found = re.search("|".join(map(re.escape, sorted(self.own, key=len, reverse=True))), text)
+        return found and found[0]
+
+    def foreign_in(self, text: str) -> str | None:
+        """Another model's, which this one reads letter by letter."""
+        markers = MARKERS.findall(text)
+        return next(
+            (one for one in markers if one not in self.added and one not in self.written), None
+        )
+
+
+def markup_of(tokenizer: Any) -> Markup:
+    markup: Markup | None = getattr(tokenizer, "kit_markup", None)
+    if markup is None:
+        markup = tokenizer.kit_markup = read_markup(tokenizer)
+    return markup
+
+
+def read_markup(tokenizer: Any) -> Markup:
+    has_template = tokenizer.chat_template is not None
+    written = "".join(tried(one, tokenizer) for one in CONVERSATIONS) if has_template else ""
+    tokens = tokenizer.added_tokens_decoder.values()
+    special = [one.content for one in tokens if one.special and one.content in written]
+    bos = tokenizer.bos_token or ""
+    ends = [tokenizer.convert_ids_to_tokens(one) for one in ends_of(tokenizer)]
+    before, _, after = tried([QUESTION], tokenizer).partition(WORDS) if has_template else [""] * 3
+    return Markup(
+        has_template,
+        written,
+        [one for one in dict.fromkeys([bos, *ends, *special]) if one],
+        before.removeprefix(bos).strip(),
+        after.strip(),
+        {one.content for one in tokens},
+    )
+
+
+def tried(messages: list[dict[str, str]], tokenizer: Any) -> str:
+    try:
+        with TEMPLATES.limit():
+            return str(
+                tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            )
+    except Exception:  # noqa: BLE001
+        # Some templates refuse a system message.
+        return ""

@@ -1,0 +1,220 @@
+"""A row as the model sees it, and which of its tokens are learned."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.ends import ends_of, known_ends
+from ..process.errors import KitError
+from ..process.limits import TEMPLATES, decode, encode
+from .chat import Conversation, Message, adapted, is_learned, without_tools
+from .markup import markup_of
+from .rows import Row
+from .template_date import told
+from .text_encoder import encode_text, tokens_around
+
+
+@dataclass
+class Tokens:
+    ids: list[int]
+    # As long as `ids`: whether a token is learned from those before it.
+    learned: list[bool]
+
+
+def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
+    """One, or one for each answer where the chat template rewrites earlier turns."""
+    if row.is_text:
+        return [text_tokens(row.text, tokenizer)]
+    return tokens_of(row.conversations[0], tokenizer, is_prompt=row.keys.startswith("prompt"))
+
+
+def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> list[Tokens]:
+    """
+    :param is_prompt: whether it may be a prompt that was rendered before, and its answer
+    """
+    prompt = rendered_prompt(conversation, tokenizer) if is_prompt else None
+    if prompt is not None:
+        return [rendered_tokens(prompt, conversation.messages[1]["content"] or "", tokenizer)]
+    if tokenizer.chat_template is None:
+        return [plain_tokens(conversation, tokenizer)]
+    return conversation_tokens(conversation, tokenizer)
+
+
+def text_tokens(text: str, tokenizer: Any) -> Tokens:
+    """All of a text is learned, and its end."""
+    ids = encode_text(text, tokenizer)
+    if not is_ended(ids, tokenizer):
+        ids += ends_of(tokenizer)[:1]
+    starts = bool(ids) and ids[0] == tokenizer.bos_token_id
+    return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
+
+
+def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
+    """Without a chat template, a conversation is its words, and an end after each answer."""
+    tokens = Tokens([], [])
+    if conversation.tools or any(
+        one["role"] == "tool" or "tool_calls" in one for one in conversation.messages
+    ):
+        raise without_tools()
+    for i, message in enumerate(conversation.messages):
+        content = message["content"]
+        ids = encode_text(content, tokenizer) if i == 0 else bare_ids(content, tokenizer)
+        if message["role"] == "assistant" and not is_ended(ids, tokenizer):
+            ids += ends_of(tokenizer)[:1]
+        tokens.ids += ids
+        tokens.learned += [is_learned(message)] * len(ids)
+    return tokens
+
+
+def bare_ids(text: str, tokenizer: Any) -> list[int]:
+    return list(encode(text, tokenizer, add_special_tokens=False)["input_ids"])
+
+
+def is_ended(ids: list[int], tokenizer: Any) -> bool:
+    """Whether tokens end with one at which answers stop, but for white space."""
+    ends = ends_of(tokenizer)
+    for one in reversed(ids):
+        if one in ends:
+            return True
+        if decode([one], tokenizer).strip():
+            return False
+    return False
+
+
+def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
+    """The prompt of a question and an answer that was rendered by a chat template before."""
+    messages = conversation.messages
+    if [one["role"] for one in messages] != ["user", "assistant"] or conversation.tools:
+        return None
+    prompt, is_call = messages[0]["content"] or "", "tool_calls" in messages[1]
+    return prompt if not is_call and markup_of(tokenizer).is_rendered(prompt) else None
+
+
+def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
+    """A prompt that was rendered before is not rendered again, and nor is its answer."""
+    whole = prompt + completion
+    tokens = marked(whole, [(len(prompt), len(whole))], tokenizer)
+    ends = ends_of(tokenizer)
+    ended = [i in ends for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
+    if True not in ended:
+        turn = known_ends(tokenizer).turn
+        tokens.ids += ends[:1] if turn is None else [turn]
+        tokens.learned += [True] * (len(tokens.ids) - len(tokens.learned))
+    before, _ = tokens_around(tokenizer)
+    if tokens.ids[: len(before)] == before:
+        return tokens
+    return Tokens(before + tokens.ids, [False] * len(before) + tokens.learned)
+
+
+def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
+    """The answers are learned, each up to the first token at which answers stop, which may be the
+    next turn's first."""
+    messages = conversation.messages
+    if messages[0]["role"] == "assistant":
+        # `transformers` opens no conversation without a message.
+        raise KitError(
+            "DATASET_INVALID",
+            "A conversation begins with an assistant's message, which answers nothing. "
+            "Write a user or system message before it.",
+        )
+    answers = [i for i, message in enumerate(messages) if is_learned(message)]
+    whole = masked(conversation, answers, tokenizer)
+    if whole:
+        return [whole]
+    parts = [(conversation._replace(messages=messages[: i + 1]), i) for i in answers]
+    tokens = [masked(part, [i], tokenizer) for part, i in parts]
+    if any(one is None for one in tokens):
+        raise KitError(
+            "DATASET_INVALID",
+            "The model's chat template rewrites the turn that it opens, so an answer cannot be "
+            "told from its question. Use a model with another template.",
+        )
+    return [one for one in tokens if one is not None]
+
+
+def masked(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
+    """None where the template writes an answer otherwise than what came before it."""
+    text = render(conversation, tokenizer)
+    spans = answer_spans(conversation, answers, text, tokenizer)
+    return None if spans is None else marked(text, spans, tokenizer)
+
+
+def marked(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
+    """A text's tokens, of which answers are learned.
+
+    :param spans: the characters of each
+    """
+    encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
+    ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
+    learned = [False] * len(ids)
+    ends = ends_of(tokenizer)
+    for begin, end in spans:
+        for i, (first, last) in enumerate(offsets):
+            # A byte-level tokenizer may leave white space out of its offsets.
+            if first < begin or last <= begin:
+                continue
+            learned[i] = last <= end or (first >= end and ids[i] in ends)
+            if last > end or ids[i] in ends:
+                break
+    return Tokens(ids, learned)
+
+
+def answer_spans(
+    conversation: Conversation, answers: list[int], text: str, tokenizer: Any
+) -> list[tuple[int, int]] | None:
+    """The characters of each answer: from the opened turn's end to the turn's."""
+    messages = conversation.messages
+    spans: list[tuple[int, int]] = []
+    for i in answers:
+        opened = render(conversation._replace(messages=messages[:i]), tokenizer, opens=True)
+        is_last = i + 1 == len(messages)
+        part = conversation._replace(messages=messages[: i + 1])
+        closed = text if is_last else render(part, tokenizer)
+        if not (text.startswith(closed) and closed.startswith(opened)):
+            return None
+        spans.append((len(opened), len(closed)))
+    return spans
+
+
+def render(
+    conversation: Conversation, tokenizer: Any, opens: bool = False, goes_on: bool = False
+) -> str:
+    """
+    :param opens: whether an answer is to follow
+    :param goes_on: whether the last message is to be continued
+    """
+    messages = adapted(conversation, tokenizer.get_chat_template(tools=conversation.tools))
+
+    def written(messages: list[Message]) -> str:
+        with TEMPLATES.limit():
+            rendered = tokenizer.apply_chat_template(
+                messages,
+                tools=conversation.tools,
+                tokenize=False,
+                add_generation_prompt=opens,
+                continue_final_message=goes_on,
+                **{**told(tokenizer), **(conversation.kwargs or {})},
+            )
+        return str(rendered)
+
+    try:
+        return written_or(written, messages)
+    except Exception as error:
+        raise KitError(
+            "DATASET_INVALID",
+            f"The model's chat template refuses a conversation: {error}. "
+            "Change its messages, or use a model with another template.",
+            {"option": "messages"},
+        ) from error
+
+
+def written_or(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
+    """
+    Without words, a message that calls tools has an empty text where the template refuses None.
+    """
+    try:
+        return written(messages)
+    except Exception:
+        if all(message["content"] is not None for message in messages):
+            raise
+        return written([{**one, "content": one["content"] or ""} for one in messages])

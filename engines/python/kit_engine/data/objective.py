@@ -1,0 +1,27 @@
+"""What every objective has."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .masks import Tokens
+from .rows import Row
+
+
+class Objective(Protocol):
+    # Of rows at a URL, by their names: `prompt, completion`.
+    forms: tuple[str, ...]
+    # Whether a row needs each of its sequences, and a difference between them, as a pair does.
+    # Others go without those that do not fit.
+    needs_all: bool
+
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        """Whether training makes this sequence less likely; only for display."""
+        ...
+
+    def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
+        """The sequences that a row becomes; they stay in one batch."""
+        ...
+
+    def trainer(self) -> Callable[..., Any]:
+        """The class of its `KitTrainer`, which is imported only now."""
+        ...

@@ -1,0 +1,79 @@
+"""The order of rows and the rows set aside, as every engine of Kit has them for the same seed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ..process.errors import KitError
+
+# Numbers that are drawn at once.
+CHUNK = 4096
+
+
+def hash_of(text: str) -> int:
+    """FNV-1a, 32 bits."""
+    state = 0x811C9DC5
+    for character in text:
+        state = ((state ^ ord(character)) * 0x01000193) & 0xFFFFFFFF
+    return state
+
+
+def uniforms(seed: int, stream: str, start: int, count: int) -> npt.NDArray[np.float64]:
+    """`count` numbers in [0, 1) of a seed and stream's sequence (Mulberry32), from `start` on."""
+    first = np.uint64(hash_of(f"{seed}/{stream}"))
+    step = np.arange(start + 1, start + count + 1, dtype=np.uint64) * np.uint64(0x6D2B79F5)
+    state = (first + step).astype(np.uint32)
+    bits = (state ^ (state >> np.uint32(15))) * (state | np.uint32(1))
+    bits ^= bits + (bits ^ (bits >> np.uint32(7))) * (bits | np.uint32(61))
+    return (bits ^ (bits >> np.uint32(14))) / 2.0**32
+
+
+def endless(seed: int, stream: str) -> Iterator[float]:
+    start = 0
+    while True:
+        yield from uniforms(seed, stream, start, CHUNK).tolist()
+        start += CHUNK
+
+
+class RowOrder:
+    """Pass after pass over all rows, each shuffled anew; asked in ascending order."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self.count = count
+        self.random = endless(seed, "order")
+        self.rows = list(range(count))
+        self.shuffled = 0
+
+    def __getitem__(self, place: int) -> int:
+        """The row at a place, counted from 0 over all passes."""
+        while self.shuffled <= place // self.count:
+            self._shuffle()
+        return self.rows[place % self.count]
+
+    def _shuffle(self) -> None:
+        rows = self.rows
+        for i in range(self.count - 1, 0, -1):
+            j = int(next(self.random) * (i + 1))
+            rows[i], rows[j] = rows[j], rows[i]
+        self.shuffled += 1
+
+
+def held_out_rows(rows: int, share: float, seed: int) -> list[bool]:
+    """Whether each row is set aside to evaluate on: a share that the seed decides."""
+    if rows < 2:
+        raise KitError(
+            "DATASET_INVALID",
+            "The dataset has a single row with something to learn, and evalSplit needs two. "
+            "Add rows, or remove evalSplit.",
+        )
+    random = endless(seed, "held out")
+    # JavaScript rounds a half up.
+    left = min(rows - 1, max(1, int(np.floor(share * rows + 0.5))))
+    is_held_out = [False] * rows
+    for row in range(rows):
+        if next(random) * (rows - row) >= left:
+            continue
+        is_held_out[row] = True
+        left -= 1
+    return is_held_out

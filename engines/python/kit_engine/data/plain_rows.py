@@ -1,0 +1,130 @@
+"""Rows at URLs, which only a cluster's workers read: those of Kit's own forms alone."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..process.errors import KitError
+from .chat import Message, arguments_of, is_learned, read_json
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+BESIDE = {"tools", "chat_template_kwargs"}
+MESSAGE_KEYS = {
+    *("role", "content", "name", "tool_calls", "tool_call_id", "weight"),
+    *("reasoning_content", "reasoning", "thinking"),
+}
+
+
+def plain_row(line: str, where: str, forms: Sequence[str]) -> dict[str, Any]:
+    """
+    A row as Kit writes it.
+
+    :param forms: by their names: `prompt, completion`
+    :raises KitError: for any other row
+    """
+    try:
+        row = read_json(line)
+        # JSON can spell infinity and half a character, which no model learns.
+        json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
+        return checked(row, forms)
+    except (ValueError, RecursionError) as error:
+        problem = f"{where}: {error}"
+        if isinstance(error, json.JSONDecodeError):
+            problem = f"{where}:{error.colno}: not valid JSON ({error.msg})"
+        raise KitError(
+            "DATASET_INVALID",
+            f"{problem}. At a URL, Kit reads rows of {named(forms)} alone, with messages "
+            "as OpenAI writes them. Write them so, or download the file and name it locally.",
+        ) from error
+
+
+def named(forms: Sequence[str]) -> str:
+    return " or ".join(f"{{{form}}}" for form in forms)
+
+
+def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        fail("not a JSON object")
+    row = without_nothing(row)
+    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - BESIDE), [])
+    if not form or ("text" in row and {*row} & BESIDE):
+        fail(f"has {named([', '.join(row)])}")
+    read = {name: value_of(name, row[name]) for name in form}
+    answers = [read[name] for name in ("chosen", "rejected", "completion") if name in read]
+    if form != ["prompt", "completion"] and any(map(is_empty, answers)):
+        fail("an answer is empty")
+    if "chosen" in read and read["chosen"] == read["rejected"]:
+        fail('"chosen" and "rejected" are the same answer')
+    tools = row.get("tools", [])
+    if not (isinstance(tools, list) and all(map(is_tool, tools))):
+        fail('"tools" is no list of {"type":"function","function":{"name":"…","parameters":{…}}}')
+    if not isinstance(row.get("chat_template_kwargs", {}), dict):
+        fail('"chat_template_kwargs" is no object')
+    return read | {name: row[name] for name in ("tools", "chat_template_kwargs") if row.get(name)}
+
+
+def value_of(name: str, value: Any) -> Any:
+    if name == "label" and not isinstance(value, bool):
+        fail('"label" is neither true nor false')
+    if name == "text" and not isinstance(value, str):
+        fail('"text" is not a string')
+    if name in ("label", "text") or (isinstance(value, str) and name != "messages"):
+        return value
+    if not isinstance(value, list) or not value:
+        fail(f'"{name}" is no list of messages')
+    messages = [message_of(f"{name}[{i}]", one) for i, one in enumerate(value)]
+    if name == "prompt":
+        return [one | {"weight": 0} if one["role"] == "assistant" else one for one in messages]
+    ends = [messages[0]["role"], messages[-1]["role"]] if name != "messages" else []
+    if any(role != "assistant" for role in ends) or not any(map(is_learned, messages)):
+        fail(f'"{name}" is no answer to learn')
+    return messages
+
+
+def message_of(name: str, value: Any) -> Message:
+    message = without_nothing(value) if isinstance(value, dict) else {}
+    role, content, calls = (message.get(key) for key in ("role", "content", "tool_calls"))
+    is_answer, weight = role == "assistant", message.pop("weight", 1)
+    is_called = calls is None or (
+        is_answer and isinstance(calls, list) and all(map(is_call, calls))
+    )
+    is_said = isinstance(content, str) or (content is None and calls is not None)
+    if role not in ROLES or {*message} - MESSAGE_KEYS or not is_said or not is_called:
+        fail(f"{name} is no plain message")
+    if weight not in (0, 1):
+        fail(f'{name} has a "weight" that is neither 0 nor 1')
+    return message | ({"weight": 0} if is_answer and weight == 0 else {})
+
+
+def is_empty(answer: str | list[Message]) -> bool:
+    said = [{"content": answer}] if isinstance(answer, str) else answer
+    answers = [one for one in said if one.get("role", "assistant") == "assistant"]
+    return any("tool_calls" not in one and not one["content"].strip() for one in answers)
+
+
+def without_nothing(value: dict[str, Any]) -> dict[str, Any]:
+    """Libraries write a key that an object lacks as null, or as an empty list."""
+    return {key: one for key, one in value.items() if one is not None and one != []}
+
+
+def is_call(call: Any) -> bool:
+    called = call.get("function") if isinstance(call, dict) else None
+    return (
+        isinstance(called, dict)
+        and isinstance(called.get("name"), str)
+        and arguments_of(called.get("arguments")) is not None
+    )
+
+
+def is_tool(tool: Any) -> bool:
+    described = tool.get("function") if isinstance(tool, dict) else None
+    return (
+        isinstance(described, dict)
+        and tool.get("type") == "function"
+        and isinstance(described.get("name"), str)
+        and isinstance(described.get("parameters"), dict | None)
+    )
+
+
+def fail(problem: str) -> NoReturn:
+    raise ValueError(problem)

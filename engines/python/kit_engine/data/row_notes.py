@@ -1,0 +1,143 @@
+"""Notes on what a dataset's rows teach that no single row shows, as
+engines/training/rowNotes.ts has them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from ..model.ends import ends_of
+from ..process.limits import decode
+from .markup import markup_of
+from .masks import Tokens, is_ended, rendered_prompt
+from .rows import Row
+from .unwritten import Unwritten, name_of, parts_of
+
+# Last tokens of an answer that are shown, a count.
+SHOWN = 12
+
+
+class RowNotes:
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.markup = markup_of(tokenizer)
+        self.is_unwritten = Unwritten(tokenizer)
+        self.rows = 0
+        # Of each kind: rows, the first token, and where it is.
+        self.found: dict[str, list[Any]] = {}
+
+    def see(self, row: Row, whole: Iterable[Tokens]) -> None:
+        """
+        :param whole: the sequences that are learned whole
+        """
+        self.rows += 1
+        where, conversations = row.where, row.conversations
+        self._see_ends(whole, where)
+        self._see_parts(row)
+        texts = texts_of(row)
+        foreign = (self.markup.foreign_in(text) for text, _ in texts)
+        self._count("foreign", next((one for one in foreign if one), None), where)
+        if row.keys.startswith("prompt") and rendered_prompt(conversations[0], self.tokenizer):
+            return self._count("rendered", "", where)
+        if not conversations:
+            return None
+        own = (
+            # An answer may have its own end, where the template's would be.
+            (one, is_answer and text.rstrip().endswith(one or ""))
+            for text, is_answer in texts
+            for one in [self.markup.own_in(text)]
+        )
+        inside = (one for one, is_end in own if not is_end)
+        return self._count("own", next((one for one in inside if one), None), where)
+
+    def notes(self) -> list[str]:
+        notes = []
+        if "rendered" in self.found:
+            notes.append(
+                f"the prompts of {self._of('rendered')} were rendered by a chat template: they are "
+                f"read as they are, without the model's\n  the first is {self.found['rendered'][2]}"
+            )
+        if "own" in self.found:
+            _, token, where = self.found["own"]
+            notes.append(
+                f"warning: {self._of('own')} have a special token of the model inside a message, "
+                "around which the chat template writes its own\n"
+                f"  the first is {token} of {where}\n"
+                '  remove it, or write what it separates as "messages"; a rendered prompt is read '
+                "as it is if it begins as the template does"
+            )
+        if "foreign" in self.found:
+            _, token, where = self.found["foreign"]
+            notes.append(
+                f"warning: {self._of('foreign')} have a special token of another model's chat "
+                "template, which this model learns letter by letter\n"
+                f"  the first is {token} of {where}\n"
+                '  write the rows as "messages", which the model\'s own template renders'
+            )
+        for kind, (_, part, where) in self.found.items():
+            if kind.startswith("unwritten "):
+                notes.append(
+                    f"warning: the model's chat template leaves out {name_of(part)} of "
+                    f"{self._of(kind)}\n"
+                    f"  the first is {where}\n  {self.is_unwritten.advice(part)}"
+                )
+        if "unended" in self.found:
+            _, last, where = self.found["unended"]
+            notes.append(
+                "warning: no token that ends an answer is learned from "
+                f"{self._of('unended')}, so the model may not stop\n"
+                f"  the first is {where}, which ends with {last}\n  {self._advice()}"
+            )
+        return notes
+
+    def _see_ends(self, whole: Iterable[Tokens], where: str) -> None:
+        for one in whole:
+            for begin, end in learned_runs(one.learned):
+                if not is_ended(one.ids[begin:end], self.tokenizer):
+                    last = decode(one.ids[begin:end][-SHOWN:], self.tokenizer)
+                    return self._count("unended", json.dumps(last, ensure_ascii=False), where)
+        return None
+
+    def _see_parts(self, row: Row) -> None:
+        parts = (part for one in row.conversations for part in parts_of(one.messages))
+        for part in dict.fromkeys(parts):
+            if self.is_unwritten(part):
+                self._count(f"unwritten {part}", part, row.where)
+
+    def _advice(self) -> str:
+        ends = ends_of(self.tokenizer)
+        if not ends:
+            return (
+                "name the token that ends an answer as eos_token in the model's "
+                "tokenizer_config.json"
+            )
+        end = decode(ends[:1], self.tokenizer)
+        return f"let the model's chat template write {end} after an assistant's message"
+
+    def _count(self, kind: str, token: str | None, where: str) -> None:
+        if token is not None:
+            self.found.setdefault(kind, [0, token, where])[0] += 1
+
+    def _of(self, kind: str) -> str:
+        rows = f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
+        return f"{self.found[kind][0]:,} of {rows}"
+
+
+def learned_runs(learned: list[bool]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for i, one in enumerate(learned):
+        if one and runs and runs[-1][1] == i:
+            runs[-1] = (runs[-1][0], i + 1)
+        elif one:
+            runs.append((i, i + 1))
+    return runs
+
+
+def texts_of(row: Row) -> list[tuple[str, bool]]:
+    """The texts of a row of any form, and whether each is an answer."""
+    if row.is_text:
+        return [(row.text, False)]
+    return [
+        (message["content"] or "", message["role"] == "assistant")
+        for one in row.conversations
+        for message in one.messages
+    ]

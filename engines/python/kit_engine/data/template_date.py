@@ -1,0 +1,41 @@
+"""The date that chat templates write, as engines/tokens/templateDate.ts has it."""
+
+import json
+import os
+from datetime import datetime
+from typing import Any
+
+from ..model.models import resuming
+
+# Of tokenizer_config.json, Kit's own: a time of the clock, without a zone.
+KEY = "template_date"
+
+
+def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
+    """Saved with each checkpoint: when the training began, also for one that goes on."""
+    if "strftime_now" not in str(tokenizer.chat_template):
+        return
+    resumed = job.get("resumeFrom")
+    known = (resumed and saved_date(resumed)) or date_in(tokenizer.init_kwargs)
+    tokenizer.init_kwargs[KEY] = known.isoformat() if known else job["date"]
+
+
+def told(tokenizer: Any) -> dict[str, Any]:
+    """What a template is told besides: no date for a model that has learned none."""
+    date = date_in(tokenizer.init_kwargs)
+    return {"strftime_now": date.strftime} if date else {}
+
+
+def saved_date(checkpoint: str) -> datetime | None:
+    path = os.path.join(checkpoint, "tokenizer_config.json")
+    if not os.path.exists(path):
+        return None
+    with resuming(checkpoint), open(path, encoding="utf-8") as file:
+        return date_in(json.load(file))
+
+
+def date_in(config: dict[str, Any]) -> datetime | None:
+    try:
+        return datetime.strptime(config[KEY], "%Y-%m-%dT%H:%M:%S")
+    except (KeyError, TypeError, ValueError):
+        return None

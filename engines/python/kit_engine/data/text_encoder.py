@@ -1,0 +1,28 @@
+"""Whole texts with the special tokens around them, as engines/tokens/textEncoder.ts has them."""
+
+from typing import Any
+
+from ..process.limits import encode
+
+
+def encode_text(text: str, tokenizer: Any) -> list[int]:
+    """A text that was rendered before has them itself, and gets no second ones."""
+    before, after = tokens_around(tokenizer)
+    ids = list(encode(text, tokenizer)["input_ids"])
+    if before and ids[len(before) : 2 * len(before)] == before:
+        ids = ids[len(before) :]
+    if after and ids[-2 * len(after) : -len(after)] == after:
+        ids = ids[: -len(after)]
+    return ids
+
+
+def tokens_around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    around: tuple[list[int], list[int]] | None = getattr(tokenizer, "kit_around", None)
+    if around is None:
+        whole = list(encode("a", tokenizer)["input_ids"])
+        bare = list(encode("a", tokenizer, add_special_tokens=False)["input_ids"])
+        starts = (i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
+        at = next(starts, None)
+        around = ([], []) if at is None else (whole[:at], whole[at + len(bare) :])
+        tokenizer.kit_around = around
+    return around

@@ -1,0 +1,132 @@
+"""Parts of messages that a chat template leaves out, as engines/tokens/unwritten.ts tells them."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ..process.errors import KitError
+from .chat import Conversation, Message
+from .masks import render
+
+REASONING = ("reasoning_content", "reasoning", "thinking")
+NAMES = {
+    "system": "the system message",
+    "later system": "the system message after the first message",
+    "tool": "what tools return",
+}
+ADVICE = {
+    "system": "write it in the first user's message",
+    "later system": "write all of it in the first message",
+    "tool": "use a model whose template takes tools, or a user's message",
+}
+
+PROBE = "what is looked for"
+QUESTION = {"role": "user", "content": "a question"}
+ANSWER = {"role": "assistant", "content": "an answer"}
+FUNCTION = {"name": "look", "arguments": "{}"}
+CALL = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "call00001", "type": "function", "function": FUNCTION}],
+}
+PARAMETERS = {"type": "object", "properties": {}}
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "look", "description": "look", "parameters": PARAMETERS},
+    }
+]
+SYSTEM = {"role": "system", "content": PROBE}
+RESULT = {"role": "tool", "content": PROBE, "name": "look", "tool_call_id": "call00001"}
+
+
+def parts_of(messages: list[Message]) -> Iterable[str]:
+    """Of the parts that messages have, those that a template may leave out."""
+    for turn, message in enumerate(messages):
+        yield from parts_at(turn, message)
+
+
+def parts_at(turn: int, message: Message) -> Iterable[str]:
+    role = message["role"]
+    if role == "assistant":
+        yield from (key for key in REASONING if is_text(message.get(key)))
+    elif role != "user" and is_text(message["content"]):
+        yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
+
+
+def refuse_unwritten(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
+    """:raises KitError: for a part of a question or a variable that the template would leave out"""
+    read = re.findall(r"\w+", str(tokenizer.chat_template or ""))
+    for name, value in kwargs.items():
+        if value and value != "none" and name not in read:
+            raise KitError(
+                "REQUEST_INVALID",
+                f'The model\'s chat template does not read "{name}". Leave it out, or use a model '
+                "whose template does.",
+                {"option": f"chatTemplateKwargs.{name}"},
+            )
+    is_unwritten: Unwritten | None = getattr(tokenizer, "kit_unwritten", None)
+    if is_unwritten is None:
+        is_unwritten = tokenizer.kit_unwritten = Unwritten(tokenizer)
+    for i, message in enumerate(messages):
+        for part in filter(is_unwritten, parts_at(i, message)):
+            raise KitError(
+                "REQUEST_INVALID",
+                f"The model's chat template leaves out {name_of(part)} in messages[{i}]: "
+                f"{is_unwritten.advice(part)}.",
+                {"option": f"messages[{i}]"},
+            )
+
+
+def name_of(part: str) -> str:
+    return NAMES.get(part, f'"{part}"')
+
+
+class Unwritten:
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.known: dict[str, bool] = {}
+
+    def __call__(self, part: str) -> bool:
+        """Whether the template writes nothing of a part, wherever a conversation has it."""
+        if part not in self.known:
+            has_template = self.tokenizer.chat_template is not None
+            self.known[part] = self._leaves_out(part) if has_template else part in REASONING
+        return self.known[part]
+
+    def advice(self, part: str) -> str:
+        if part in ADVICE:
+            return ADVICE[part]
+        read = next((key for key in REASONING if not self(key)), None)
+        if read:
+            return f'call it "{read}", which it writes'
+        return 'write it in "content", or leave it out'
+
+    def _leaves_out(self, part: str) -> bool:
+        """A template that refuses a part leaves nothing out."""
+        written = [self._tried(one) for one in conversations_with(part)]
+        is_refused = all(one is None for one in written)
+        return not is_refused and not any(PROBE in (one or "") for one in written)
+
+    def _tried(self, conversation: Conversation) -> str | None:
+        try:
+            return render(conversation, self.tokenizer)
+        except KitError:
+            return None
+
+
+def conversations_with(part: str) -> list[Conversation]:
+    if part == "system":
+        return [Conversation([SYSTEM, QUESTION, ANSWER])]
+    if part == "later system":
+        return [Conversation([QUESTION, ANSWER, SYSTEM, QUESTION, ANSWER])]
+    if part == "tool":
+        called = Conversation([QUESTION, CALL, RESULT, ANSWER], TOOLS)
+        return [Conversation([QUESTION, RESULT, ANSWER]), called]
+    thought = {part: PROBE}
+    calling = Conversation([QUESTION, CALL | thought], TOOLS)
+    return [Conversation([QUESTION, ANSWER | thought]), calling]
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != ""

@@ -1,0 +1,146 @@
+"""The tokens at which answers stop, as engines/tokens/ends.ts finds them."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..process.limits import TEMPLATES
+
+
+@dataclass
+class Ends:
+    # Ids: what ends a text first, then what ends a turn.
+    all: list[int]
+    # What the chat template ends an answer's turn with.
+    turn: int | None
+
+
+def ends_of(tokenizer: Any) -> list[int]:
+    """What ends a text, too, is the first."""
+    return known_ends(tokenizer).all
+
+
+def known_ends(tokenizer: Any) -> Ends:
+    """Those that a model's folder names are among them once `read_ends` has read them."""
+    ends: Ends | None = getattr(tokenizer, "kit_ends", None)
+    if ends is None:
+        ends = tokenizer.kit_ends = find_ends(tokenizer, [], None)
+    return ends
+
+
+def read_ends(tokenizer: Any, folder: str) -> None:
+    """Takes what the model's folder names; the first is the tokenizer's end, if it has none."""
+    config = read_config(folder, "config.json")
+    size = config.get("vocab_size", text_config(config).get("vocab_size"))
+    tokenizer.kit_ends = find_ends(tokenizer, all_named(config, folder, tokenizer), size)
+    ends = ends_of(tokenizer)
+    if tokenizer.eos_token_id is None and ends:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ends[0])
+
+
+def stop_at_ends(model: Any, tokenizer: Any) -> None:
+    """Names all of them in the model's generation config, for other programs to stop there, too."""
+    named = listed(model.generation_config.eos_token_id)
+    missing = [one for one in ends_of(tokenizer) if one not in named]
+    if missing:
+        ends = named + missing
+        model.generation_config.eos_token_id = ends if len(ends) > 1 else ends[0]
+
+
+def find_ends(tokenizer: Any, named: list[int], size: Any) -> Ends:
+    """
+    :param size: of the model's vocabulary, if it is known
+    """
+    own = tokenizer.eos_token_id
+    text = own if own is not None or not named else named[0]
+    turn = turn_end(tokenizer, {text, *named})
+    # No other id is ever an answer's next token.
+    ends = [
+        one
+        for one in dict.fromkeys([text, turn, *named])
+        if one is not None and (not isinstance(size, int) or one < size)
+    ]
+    return Ends(ends, turn)
+
+
+def all_named(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
+    """As `transformers`, which reads config.json where there is no other file."""
+    generation = read_config(folder, "generation_config.json")
+    if not os.path.exists(os.path.join(folder, "generation_config.json")):
+        return named_ends(config)
+    # A config that somebody wrote anew often has a number that is another token here.
+    added = [one for one in named_ends(config) if one in tokenizer.added_tokens_decoder]
+    return named_ends(generation) or added
+
+
+def named_ends(config: dict[str, Any]) -> list[int]:
+    named = config.get("eos_token_id")
+    return listed(text_config(config).get("eos_token_id") if named is None else named)
+
+
+def listed(named: Any) -> list[int]:
+    ids = named if isinstance(named, list) else [named]
+    return [one for one in ids if isinstance(one, int) and not isinstance(one, bool) and one >= 0]
+
+
+def text_config(config: dict[str, Any]) -> dict[str, Any]:
+    text = config.get("text_config")
+    return text if isinstance(text, dict) else {}
+
+
+def read_config(folder: str, name: str) -> dict[str, Any]:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            config = json.load(file)
+    except (OSError, ValueError):
+        # Who needs it says what is wrong with it.
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+QUESTION = {"role": "user", "content": "a question"}
+ANSWER = {"role": "assistant", "content": "an answer"}
+SYSTEM = {"role": "system", "content": "a system message"}
+
+
+def turn_end(tokenizer: Any, known: set[int | None]) -> int | None:
+    """
+    The first special token that the template writes after an answer, of which none is made; without
+    one, as some turns end where the next begins, the first after the answer before a question.
+    """
+    if tokenizer.chat_template is None:
+        return None
+    added = {one.content: (i, one.special) for i, one in tokenizer.added_tokens_decoder.items()}
+    if tokenizer.eos_token is not None:
+        added[tokenizer.eos_token] = (tokenizer.eos_token_id, True)
+    longest_first = sorted(added, key=len, reverse=True)
+    pattern = re.compile("|".join(re.escape(one) for one in longest_first if one))
+
+    def written(messages: list[dict[str, str]]) -> list[tuple[str, int, bool]]:
+        tail = tail_of(messages, tokenizer) or ""
+        return [(one, *added[one]) for one in pattern.findall(tail)] if pattern.pattern else []
+
+    def end_in(tokens: list[tuple[str, int, bool]]) -> int | None:
+        return next((i for _, i, special in tokens if special or i in known), None)
+
+    # Some templates demand one.
+    begin = [SYSTEM] if tail_of([QUESTION, ANSWER], tokenizer) is None else []
+    last = written([*begin, QUESTION, ANSWER])
+    end = end_in(last)
+    if end is None:
+        end = next((i for content, i, _ in last if content.strip()), None)
+    return end_in(written([*begin, QUESTION, ANSWER, QUESTION])) if end is None else end
+
+
+def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str | None:
+    """What the template writes after the answer's words; None for one that refuses messages."""
+    try:
+        with TEMPLATES.limit():
+            text = str(tokenizer.apply_chat_template(messages, tokenize=False))
+    except Exception:  # noqa: BLE001
+        # A row that it refuses, too, says so.
+        return None
+    _, found, tail = text.rpartition(ANSWER["content"])
+    return tail if found else ""

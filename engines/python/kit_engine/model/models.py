@@ -1,0 +1,230 @@
+"""Models and tokenizers from their folders."""
+
+import json
+import os
+import pickle
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from tokenizers import Tokenizer
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoConfig,
+    AutoModelForCausalLM,
+    PreTrainedTokenizerFast,
+)
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from ..process.constants import CONSTANTS
+from ..process.errors import KitError
+from .ends import read_ends
+
+# The folder of an adapter's base, among a job's artifacts.
+BASE = CONSTANTS["baseFolder"]
+
+# Nothing is downloaded, and no code of a model's folder runs.
+SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+def quiet() -> None:
+    """Keeps what the libraries say to developers from the user."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    warnings.filterwarnings("ignore", category=FutureWarning)
+
+
+@dataclass
+class Source:
+    """The folders of a model, which Kit has found."""
+
+    base: str
+    # Folder of an adapter to it.
+    adapter: str | None = None
+
+
+def load_config(source: Source) -> Any:
+    with reading(source.base):
+        refuse_hostile(source.base)
+        config = AutoConfig.from_pretrained(source.base, **SAFELY)
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
+        raise KitError(
+            "MODEL_INVALID",
+            f"{source.base} is a {config.model_type} model, which does not generate text from left "
+            "to right. Use a causal language model.",
+        )
+    return config
+
+
+def refuse_hostile(folder: str) -> None:
+    """
+    Code of a model that transformers does not know by itself, other names for the weights' files,
+    whose index may lead anywhere, and more layers than any model has, each of which is listed.
+    """
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
+        raise KitError(
+            "MODEL_INVALID",
+            f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
+            "Use a model that transformers has built in.",
+        )
+    most = CONSTANTS["mostLayers"]
+    for part in (config, config.get("text_config")):
+        layers = part.get("num_hidden_layers") if isinstance(part, dict) else None
+        if isinstance(layers, (int, float)) and layers > most:
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                f"{folder} needs at most {most:,} as num_hidden_layers, not {layers:,}. "
+                "Use a smaller model.",
+            )
+    if config.get("transformers_weights") is not None:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{folder} names its weights itself (transformers_weights in its config.json). "
+            "Use a model with model.safetensors.",
+        )
+
+
+def reads_ahead(config: Any) -> bool:
+    """An encoder such as BERT, which AutoModelForCausalLM loads, would see the answers."""
+    is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
+    return type(config) in MODEL_FOR_MASKED_LM_MAPPING and not is_decoder
+
+
+def load_tokenizer(source: Source) -> Any:
+    """
+    By its tokenizer.json alone, as the embedded engine. AutoTokenizer would replace parts of it by
+    those of the class that goes with the model's type.
+    """
+    folders = [one for one in (source.adapter, source.base) if one is not None]
+    where = next((one for one in folders if os.path.exists(os.path.join(one, FILE))), None)
+    if where is None:
+        raise KitError(
+            "MODEL_INVALID",
+            f"The tokenizer of {source.base} has no {FILE}. Use a model that has one.",
+        )
+    with reading(where):
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
+        # Its class may have other parts, and its config may have special tokens read as text.
+        tokenizer._tokenizer = with_added(Tokenizer.from_file(os.path.join(where, FILE)), tokenizer)
+        tokenizer.split_special_tokens = False
+        read_ends(tokenizer, source.base)
+    return tokenizer
+
+
+FILE = "tokenizer.json"
+
+
+def with_added(own: Tokenizer, tokenizer: Any) -> Tokenizer:
+    """The tokens that only the files beside tokenizer.json have, in the order of their ids."""
+    for _, token in sorted(tokenizer.added_tokens_decoder.items()):
+        if own.token_to_id(token.content) is None:
+            add = own.add_special_tokens if token.special else own.add_tokens
+            add([token])
+    return own
+
+
+def load_model(source: Source, dtype: torch.dtype) -> Any:
+    """The whole model; an adapter is merged into it."""
+    with reading(source.base):
+        model, info = AutoModelForCausalLM.from_pretrained(
+            source.base, dtype=dtype, output_loading_info=True, **SAFELY
+        )
+    if info["missing_keys"]:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{source.base} lacks {min(info['missing_keys'])}. Use another checkpoint.",
+        )
+    if source.adapter is None:
+        return model
+    with reading(source.adapter):
+        return merged(model, source.adapter).requires_grad_(True)
+
+
+def merged(model: Any, adapter: str) -> Any:
+    """
+    The model with an adapter merged in. PEFT leaves out what it finds no place for, so names as a
+    tool stored them, with the adapter's or without PEFT's prefix, are made those that PEFT saves.
+    """
+    from peft import PeftModel
+    from peft.utils.save_and_load import load_peft_weights, set_peft_model_state_dict
+
+    adapted = PeftModel.from_pretrained(model, adapter)
+    if adapted.peft_config["default"].peft_type == "LORA":
+        stored = load_peft_weights(adapter, device="cpu", local_files_only=True)
+        named = {saved_name(name): tensor for name, tensor in stored.items()}
+        unplaced = set_peft_model_state_dict(adapted, named).unexpected_keys
+        if unplaced:
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                f"{adapter} has {min(unplaced)}, which fits nothing in its base. "
+                "Use the base that the adapter was trained on.",
+            )
+    return adapted.merge_and_unload()
+
+
+def saved_name(name: str) -> str:
+    """As engines/lora/peftConfig.ts has it."""
+    saved = re.sub(r"\.(lora_[AB])\.[^.]+\.weight$", r".\1.weight", name)
+    return saved if saved.startswith(PREFIX) else PREFIX + saved
+
+
+PREFIX = "base_model.model."
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Says in a sentence why a model's files cannot be read."""
+    try:
+        yield
+    except (KitError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except pickle.UnpicklingError as error:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{name} has a pickle that is damaged or holds code, which Kit never runs. "
+            "Use another checkpoint.",
+        ) from error
+    except Exception as error:
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise KitError(
+            "CHECKPOINT_INVALID", f"Cannot load {name}: {line.rstrip('.')}. Use another checkpoint."
+        ) from error
+
+
+@contextmanager
+def resuming(checkpoint: str) -> Iterator[None]:
+    """Of a checkpoint to resume from: Kit tries the one before when this one cannot be read."""
+    try:
+        with reading(checkpoint):
+            yield
+    except KitError as error:
+        if error.code != "CHECKPOINT_INVALID":
+            raise
+        raise KitError("RESUME_INVALID", str(error)) from error
+
+
+def context_of(config: Any) -> int:
+    """The longest sequence that a model reads, in tokens."""
+    text = config.get_text_config()
+    for name in ("max_position_embeddings", "n_positions", "max_sequence_length"):
+        length = getattr(text, name, None)
+        if isinstance(length, int):
+            return length
+    return MOST_CONTEXT
+
+
+# Context of a model that names none.
+MOST_CONTEXT = 1_000_000
+
+
+def set_padding(tokenizer: Any) -> None:
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token

@@ -1,0 +1,81 @@
+"""Rows for transformers' Trainer: a map in Kit's order already, and how rows become a batch."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from ..data.examples import Arrays, ExampleSet
+from ..data.order import RowOrder
+
+IGNORED = -100
+
+# The sequences of an example.
+Example = list[Arrays]
+
+
+class OrderedRows(Dataset[Example]):
+    """Every row of the training, in the order in which it is learned from."""
+
+    def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
+        self.examples = examples
+        self.order = RowOrder(len(examples), seed)
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, place: int) -> Example:
+        return self.examples.arrays(self.order[place])
+
+
+class AllRows(Dataset[Example]):
+    """All rows once, in their order."""
+
+    def __init__(self, examples: ExampleSet) -> None:
+        self.examples = examples
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, place: int) -> Example:
+        return self.examples.arrays(place)
+
+
+class Collator:
+    """The examples' sequences one below another, padded to the longest. A GPU waits meanwhile: no
+    loops over tokens."""
+
+    def __init__(self, pad: int | None) -> None:
+        self.pad = pad
+
+    def __call__(self, examples: list[Example]) -> dict[str, torch.Tensor]:
+        rows = [sequence for example in examples for sequence in example]
+        inputs, attended, learned = padded(rows, self.pad)
+        labels = np.where(learned, inputs, IGNORED)
+        batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
+        return {name: torch.from_numpy(numbers) for name, numbers in batch.items()}
+
+
+Numbers = npt.NDArray[np.int64]
+
+
+def padded(rows: list[Arrays], pad: int | None) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_]]:
+    """:return: [rows, longest]: the tokens, 1 for each of them, and whether it is learned"""
+    shape = len(rows), max(len(ids) for ids, _ in rows)
+    inputs = np.full(shape, pad or 0, np.int64)
+    attended = np.zeros(shape, np.int64)
+    learned = np.zeros(shape, np.bool_)
+    for i, (ids, is_learned) in enumerate(rows):
+        inputs[i, : len(ids)] = ids
+        attended[i, : len(ids)] = 1
+        learned[i, : len(ids)] = is_learned
+    # Nothing comes before the first.
+    learned[:, 0] = False
+    return inputs, attended, learned
+
+
+def predicted_count(batch: dict[str, torch.Tensor]) -> int:
+    """Tokens of a batch without padding and without each row's first."""
+    mask = batch["attention_mask"]
+    return int(mask.sum()) - len(mask)

@@ -1,0 +1,116 @@
+"""Says when transformers' Trainer logs, evaluates, saves and stops, and tells Kit what happened."""
+
+import math
+import threading
+from typing import Any
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_callback import ExportableState
+
+from ..process.channel import Channel
+from ..process.errors import Cancelled
+from ..process.means import Mean, values_of
+from ..process.workers import all_reduce_loss, all_reduce_means
+from .preparation import Preparation
+from .schedule import learning_rate
+from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
+
+# A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
+MOST_RATE = 3.4e37
+
+
+class Kit(TrainerCallback, ExportableState):
+    """Its name is the key under which trainer_state.json keeps its state."""
+
+    def __init__(
+        self,
+        prepared: Preparation,
+        channel: Channel,
+        cancelled: threading.Event,
+        log: StepLog,
+    ) -> None:
+        self.prepared = prepared
+        self.channel = channel
+        self.cancelled = cancelled
+        self.log = log
+        # Figures of the current step; KitTrainer sets them. A metric has its name from the
+        # first step on.
+        self.metrics: dict[str, Mean] = {}
+        self.loss = 0.0
+        self.grad_norm = math.nan
+        self.tokens = 0
+        # A step's log that waits for its evaluation.
+        self.waiting: dict[str, Any] | None = None
+
+    def state(self) -> dict[str, Any]:
+        hub = self.prepared.hub
+        start = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
+        return {"args": {}, "attributes": {**self.log.pending(), "checksums": True, **start}}
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.stop_if_cancelled()
+        self.log.begin()
+
+    def on_substep_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.stop_if_cancelled()
+
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Stops before non-finite numbers reach the weights."""
+        self.loss, self.tokens = all_reduce_loss(self.loss, self.tokens, self.prepared.device.name)
+        config = self.prepared.config
+        step, peak = state.global_step + 1, config["learningRate"]
+        assert_finite(step, "loss is", math.isfinite(self.loss), peak)
+        assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
+        rate = learning_rate(step, self.prepared.steps, config)
+        assert_finite(step, "weights are", rate <= MOST_RATE, peak)
+        metrics = all_reduce_means(self.metrics, self.prepared.device.name)
+        self.log.add(self.loss, self.grad_norm, self.tokens, metrics)
+        self.metrics = {name: Mean() for name in metrics}
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.log.end()
+        state.num_input_tokens_seen += self.tokens
+        self.tokens = 0
+        config, steps, step = self.prepared.config, self.prepared.steps, state.global_step
+        state.epoch = self.prepared.epochs_at(step)
+        evaluates = self.prepared.data.evaluation is not None
+        control.should_evaluate = evaluates and is_due(step, config["evalSteps"], steps)
+        is_due_log = is_logged(step, config["loggingSteps"], steps)
+        control.should_log = is_due_log or control.should_evaluate
+        control.should_save = is_due(step, config["saveSteps"], steps)
+
+    def on_prediction_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.stop_if_cancelled()
+
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        entry = state.log_history[-1]
+        if "loss" in entry:
+            self.waiting = entry
+            if not control.should_evaluate:
+                self._report(entry)
+        elif "eval_loss" in entry and self.waiting is not None:
+            peak = self.prepared.config["learningRate"]
+            assert_finite(state.global_step, "loss is", math.isfinite(entry["eval_loss"]), peak)
+            evaluated = {key: entry[key] for key in ("eval_loss", "eval_metrics") if key in entry}
+            self._report({**self.waiting, **evaluated})
+
+    def _report(self, entry: dict[str, Any]) -> None:
+        metrics = values_of(self.log.metrics)
+        self.channel.event("training.log", log_event(entry, self.log.tokens_per_second(), metrics))
+        self.log.clear()
+
+    def stop_if_cancelled(self) -> None:
+        if self.cancelled.is_set():
+            raise Cancelled

@@ -1,0 +1,148 @@
+"""Reads what a training would, and trains nothing."""
+
+import time
+from typing import Any
+
+import torch
+
+from ..data.dataset import NOTE_EVERY_SECONDS
+from ..data.examples import ExampleSet
+from ..data.inspection import Inspection
+from ..data.masks import Tokens
+from ..data.objective import Objective
+from ..model.models import quiet
+from ..process.channel import Channel
+from ..process.constants import CONSTANTS
+from ..process.limits import decode
+from .batches import IGNORED
+from .objectives import objective_of
+from .preparation import Preparation, prepare
+from .sft_trainer import token_losses
+from .train import load_trained, trainable_count
+
+FLOAT32_BYTES = 4
+# Copies of a trained number: itself, its gradient and AdamW's two means.
+TRAINED_COPIES = 4
+# Numbers that a block keeps for each token until its gradient, as multiples of the hidden size.
+KEPT_BY_BLOCK = 34
+# Copies of the logits: in float32, their softmax and their gradient.
+LOGITS_COPIES = 3
+
+
+def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    quiet()
+    inspection = Inspection()
+    objective = objective_of(job["config"])
+    prepared = prepare(job, objective, channel, inspection)
+    model = load_trained(prepared, job["directory"])
+    training = prepared.data.training
+    started = prepared.started(job["modelName"], trainable_count(model))
+    hardest = None
+    if job.get("measuresLoss"):
+        if job["config"].get("objective"):
+            channel.note("no row is the hardest: before the training all are alike")
+        else:
+            hardest = hardest_rows(prepared, model, inspection, channel)
+    return {
+        "started": started,
+        "kept": prepared.kept_out(),
+        "dataset": inspection.report(),
+        **({} if hardest is None else {"hardest": hardest}),
+        "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),
+        "longestRow": prepared.data.dataset.longest,
+        "memoryBytes": memory_bytes(prepared, model),
+        "firstRow": first_row(prepared, objective),
+    }
+
+
+def hardest_rows(
+    prepared: Preparation, model: Any, inspection: Inspection, channel: Channel
+) -> list[dict[str, Any]]:
+    """As engines/training/inspection.ts finds them."""
+    training, device = prepared.data.training, prepared.device
+    count = min(CONSTANTS["mostMeasuredRows"], len(training))
+    channel.note(f"measuring the loss of {count:,} examples")
+    noted = time.monotonic()
+    model.to(device.name).eval()
+    losses = []
+    with torch.no_grad(), torch.autocast(device.name, torch.bfloat16, enabled=device.bf16):
+        for i in range(count):
+            if time.monotonic() - noted > NOTE_EVERY_SECONDS:
+                noted = time.monotonic()
+                channel.note(f"measuring the loss: {i} of {count:,} examples")
+            index = i * len(training) // count
+            losses.append((loss_of(training[index], model), index))
+    known = [one for one in losses if one[0] is not None]
+    hardest = sorted(known, key=lambda one: -one[0])[: CONSTANTS["hardestRows"]]
+    return [
+        {
+            "where": inspection.kept[training.row_at(index)],
+            "loss": loss,
+            "row": pieces_in(training[index], prepared.tokenizer),
+        }
+        for loss, index in hardest
+    ]
+
+
+def loss_of(sequences: list[Tokens], model: Any) -> float | None:
+    """The mean of its learned tokens; None without any, as of a piece of a text."""
+    total, learned = 0.0, 0
+    for one in sequences:
+        ids = torch.tensor([one.ids], device=model.device)
+        wanted = torch.tensor([one.learned], device=model.device)
+        losses = token_losses(model(ids).logits, ids.where(wanted, IGNORED))
+        total += float(losses.double().sum())
+        learned += sum(one.learned)
+    return total / learned if learned > 0 else None
+
+
+def pieces_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]:
+    return [piece for one in sequences for piece in pieces_of(one, tokenizer)]
+
+
+def first_row(prepared: Preparation, objective: Objective) -> list[dict[str, Any]]:
+    """Its pieces; what is learned to be less likely is marked."""
+    training = prepared.data.training
+    return [
+        {**piece, "isAvoided": True} if is_avoided and piece["isLearned"] else piece
+        for i, one in enumerate(training[0])
+        for is_avoided in [objective.is_avoided(training.is_bad(0), i)]
+        for piece in pieces_of(one, prepared.tokenizer)
+    ]
+
+
+def rows_of(examples: ExampleSet) -> list[Tokens]:
+    return [sequence for i in range(len(examples)) for sequence in examples[i]]
+
+
+def memory_bytes(prepared: Preparation, model: Any) -> int:
+    """An estimate: weights, gradients and moments, and the activations of a batch."""
+    trained = trainable_count(model)
+    frozen = sum(one.numel() for one in model.parameters()) - trained
+    text = prepared.model_config.get_text_config()
+    tokens = prepared.config["batchSize"] * prepared.data.training.largest()
+    kept = KEPT_BY_BLOCK * text.hidden_size * text.num_hidden_layers
+    # In these, a block multiplies and an adapter's base is kept.
+    size = prepared.device.frozen_dtype().itemsize
+    in_float32 = TRAINED_COPIES * trained + tokens * LOGITS_COPIES * text.vocab_size
+    return FLOAT32_BYTES * in_float32 + size * (frozen + tokens * kept)
+
+
+def pieces_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
+    """A row's text in parts that are learned or not; each special token is one."""
+    added = tokenizer.added_tokens_decoder
+    pieces: list[dict[str, Any]] = []
+    start = 0
+    while start < len(row.ids):
+        is_special = row.ids[start] in added
+        end = start + 1
+        while not is_special and end < len(row.ids) and is_same(row, start, end, added):
+            end += 1
+        text = decode(row.ids[start:end], tokenizer)
+        pieces.append({"text": text, "isLearned": row.learned[start], "isSpecial": is_special})
+        start = end
+    return pieces
+
+
+def is_same(row: Tokens, start: int, end: int, added: dict[int, Any]) -> bool:
+    return row.ids[end] not in added and row.learned[end] == row.learned[start]

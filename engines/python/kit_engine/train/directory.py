@@ -1,0 +1,73 @@
+"""Checkpoints on the disk: whole when they have their names."""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from safetensors import SafetensorError
+
+from ..process.errors import KitError
+
+ARTIFACTS = "artifacts"
+# As disk/checksums.ts reads it.
+CHECKSUMS = "checksums.json"
+BLOCK_BYTES = 1 << 20
+
+
+def checkpoint_path(step: int) -> str:
+    """Relative to the job's directory, with forward slashes."""
+    return f"{ARTIFACTS}/step-{step}"
+
+
+def partial_of(path: str) -> str:
+    """The name of a folder while it is written."""
+    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.partial")
+
+
+def write_directory(path: str, fill: Callable[[str], None]) -> None:
+    """Fills a folder under another name, puts all of it on the disk, and renames it."""
+    partial = partial_of(path)
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        os.makedirs(partial)
+        fill(partial)
+        write_checksums(partial)
+        for name in os.listdir(partial):
+            sync(os.path.join(partial, name))
+        sync(partial)
+        shutil.rmtree(path, ignore_errors=True)
+        os.rename(partial, path)
+        sync(os.path.dirname(path))
+    except (OSError, SafetensorError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise KitError(
+            "CHECKPOINT_UNWRITABLE",
+            f"Cannot save {path}: {why}. Make the folder writable, or free disk space.",
+        ) from error
+
+
+def write_checksums(folder: str) -> None:
+    """How each file is, for a resume to know that it still is so."""
+    names = sorted(name for name in os.listdir(folder) if name != CHECKSUMS)
+    checksums = {name: checksum(os.path.join(folder, name)) for name in names}
+    with open(os.path.join(folder, CHECKSUMS), "w", encoding="utf-8") as file:
+        json.dump(checksums, file, indent=2)
+
+
+def checksum(path: str) -> dict[str, Any]:
+    value = 0
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            value = zlib.crc32(block, value)
+    return {"size": os.path.getsize(path), "crc32": f"{value:08x}"}
+
+
+def sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,24 @@
+"""The better of two answers."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...data.masks import Tokens
+from ...data.rows import Row
+from .answer_sequence import answer_sequence
+
+
+class Dpo:
+    forms = ("prompt, chosen, rejected",)
+    needs_all = True
+
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return sequence == 1
+
+    def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
+        return [answer_sequence(one, tokenizer) for one in row.conversations]
+
+    def trainer(self) -> Callable[..., Any]:
+        from ..dpo_trainer import PairTrainer
+
+        return PairTrainer

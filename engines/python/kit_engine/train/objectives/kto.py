@@ -1,0 +1,24 @@
+"""Single answers that were judged good or bad."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...data.masks import Tokens
+from ...data.rows import Row
+from .answer_sequence import answer_sequence
+
+
+class Kto:
+    forms = ("prompt, completion, label",)
+    needs_all = False
+
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return is_bad
+
+    def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
+        return [answer_sequence(row.conversations[0], tokenizer)]
+
+    def trainer(self) -> Callable[..., Any]:
+        from ..kto_trainer import JudgedTrainer
+
+        return JudgedTrainer

@@ -1,0 +1,23 @@
+"""Supervised fine-tuning: the mean negative log likelihood of a learned token."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...data.masks import Tokens, sequences_of
+from ...data.rows import Row
+
+
+class Sft:
+    forms = ("messages", "prompt, completion", "text")
+    needs_all = False
+
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return False
+
+    def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
+        return sequences_of(row, tokenizer)
+
+    def trainer(self) -> Callable[..., Any]:
+        from ..sft_trainer import SftTrainer
+
+        return SftTrainer

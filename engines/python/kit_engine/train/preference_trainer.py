@@ -1,0 +1,148 @@
+"""What the trainers of TRL need to train on Kit's rows and to tell what they measure.
+
+TRL's own way from rows to batches is not taken: it learns all that follows a prompt, while Kit's
+masks end with the answer; and it copies all tokens of each pass, which has each row once.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import datasets
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from ..data.examples import ExampleSet
+from ..data.order import RowOrder
+from ..process.means import Mean, add_means, values_of
+from .batches import Example, padded
+from .callback import Kit
+from .preparation import Preparation
+from .schedule import rows_per_step
+from .trainer import KitTrainer, arguments_of
+
+# TRL's names and Kit's.
+METRICS = {
+    "rewards/chosen": "rewardsChosen",
+    "rewards/rejected": "rewardsRejected",
+    "rewards/margins": "rewardsMargins",
+    "rewards/accuracies": "rewardsAccuracies",
+    "kl": "kl",
+}
+
+
+class PreferenceTrainer(KitTrainer):
+    """Comes before a trainer of TRL among the bases."""
+
+    # What `compute_ref_log_probs` returns, as TRL's batches name it.
+    references: Sequence[str]
+
+    def __init__(
+        self,
+        model: Any,
+        prepared: Preparation,
+        kit: Kit,
+        directory: str,
+        begins_at: int,
+        args_type: Any,
+        **of_objective: Any,
+    ) -> None:
+        data, config = prepared.data, prepared.config
+        # Of the evaluation in work.
+        self.evaluated: dict[str, Mean] = {}
+        self.sets = {False: data.training, True: data.evaluation}
+        order = RowOrder(len(data.training), config["seed"])
+        places = range(prepared.steps * rows_per_step(config))
+        more = {
+            # A whole model would need a second one in memory; an adapter is turned off.
+            "precompute_ref_log_probs": not config.get("lora"),
+            "beta": config["objective"]["beta"],
+            "max_length": None,
+            **of_objective,
+        }
+        evaluation = data.evaluation
+        super().__init__(
+            *(model, prepared, kit, directory, begins_at),
+            args=arguments_of(prepared, directory, args_type, **more),
+            train_dataset=named([order[place] for place in places], False),
+            eval_dataset=named(range(len(evaluation)), True) if evaluation else None,
+            data_collator=self.collate,
+        )
+        if config.get("lora"):
+            # A copy of the new adapter, which TRL would compute with and save.
+            self.model.delete_adapter("ref")
+
+    def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
+        """As TRL's collator makes it."""
+        raise NotImplementedError
+
+    def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
+        """What its figures count in a mean over batches; an evaluation's last one is smaller."""
+        raise NotImplementedError
+
+    def collate(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        places = [(self.set_of(row), row["example"]) for row in rows]
+        examples = [examples.arrays(place) for examples, place in places]
+        is_good = [not examples.is_bad(place) for examples, place in places]
+        known = {name: torch.tensor([row[name] for row in rows]) for name in rows[0]}
+        references = {name: known[name] for name in self.references if name in known}
+        return {**self.batch_of(examples, is_good), **references}
+
+    def set_of(self, row: dict[str, Any]) -> ExampleSet:
+        examples = self.sets[row["is_held_out"]]
+        assert examples is not None
+        return examples
+
+    def padded(self, sequences: Example, prefix: str = "") -> dict[str, torch.Tensor]:
+        ids, attended, learned = padded(sequences, self.prepared.tokenizer.pad_token_id)
+        return {
+            f"{prefix}input_ids": torch.from_numpy(ids),
+            f"{prefix}attention_mask": torch.from_numpy(attended),
+            f"{prefix}completion_mask": torch.from_numpy(learned.astype(np.int64)),
+        }
+
+    def _prepare_dataset(self, dataset: datasets.Dataset, *_: Any) -> datasets.Dataset:
+        return dataset
+
+    def _precompute_ref_logps(
+        self, dataset: datasets.Dataset, name: str, batch_size: int
+    ) -> datasets.Dataset:
+        """In memory. TRL writes files that would stay, and hears of no cancel meanwhile."""
+        loader = DataLoader(dataset, batch_size=batch_size, collate_fn=self.collate)
+        found = []
+        for batch in self.accelerator.prepare(loader):
+            self.kit.stop_if_cancelled()
+            measured = self.compute_ref_log_probs(self.model, batch)
+            found.append(self.accelerator.gather_for_metrics(measured))
+        for column, parts in zip(self.references, zip(*found, strict=True), strict=True):
+            dataset = dataset.add_column(column, torch.cat(parts).cpu().numpy())
+        return dataset
+
+    def compute_loss(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Any:
+        loss = super().compute_loss(model, inputs, *more, **named)
+        mode, means = (
+            ("train", self.kit.metrics) if self.model.training else ("eval", self.evaluated)
+        )
+        measured, weight = self._metrics[mode], self.weight_of(inputs)
+        of_batch = {
+            ours: Mean(sum(measured[name]) * weight, len(measured[name]) * weight)
+            for name, ours in METRICS.items()
+            if name in measured
+        }
+        add_means(means, of_batch)
+        measured.clear()
+        return loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "eval_loss" in logs:
+            logs = {**logs, "eval_metrics": values_of(self.evaluated)}
+            self.evaluated = {}
+        super().log(logs, start_time)
+
+
+def named(examples: Sequence[int], is_held_out: bool) -> datasets.Dataset:
+    """Rows as TRL takes them: which example each is, in the order in which it is learned from."""
+    columns = {"example": np.array(examples, np.int64)}
+    return datasets.Dataset.from_dict(
+        {**columns, "is_held_out": np.full(len(examples), is_held_out)}
+    )

@@ -1,0 +1,112 @@
+"""All that is known before a training's first step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.dataset import TrainingData, read_training_data
+from ..data.inspection import Inspection
+from ..data.objective import Objective
+from ..data.template_date import set_template_date
+from ..model.models import Source, context_of, load_config, load_tokenizer, set_padding
+from ..process.channel import Channel
+from ..process.constants import CONSTANTS
+from ..process.device import Device, find_device
+from ..process.errors import KitError
+from .schedule import rows_per_step, step_count
+
+
+@dataclass
+class Preparation:
+    config: dict[str, Any]
+    device: Device
+    source: Source
+    model_config: Any
+    tokenizer: Any
+    data: TrainingData
+    # Longest row in tokens.
+    max_length: int
+    # Optimizer steps in all.
+    steps: int
+    # `repo` and `commit` of a model of the hub.
+    hub: dict[str, str] | None
+    # How an adapter names its base, if not by the folder that it is read from.
+    base_name: str | None
+
+    def epochs_at(self, step: int) -> float:
+        return step * rows_per_step(self.config) / len(self.data.training)
+
+    def started(self, name: str, parameters: int) -> dict[str, Any]:
+        """The data of `training.started`, and `needed` and `context` for Kit's advice."""
+        dataset, training = self.data.dataset, self.data.training
+        return {
+            "model": name,
+            "parameters": parameters,
+            "rows": training.rows,
+            **self.data.evaluated,
+            "cut": dataset.cut,
+            "leftOut": dataset.left_out,
+            "maxLength": self.max_length,
+            "format": " | ".join(sorted(dataset.formats)),
+            "tokens": training.predicted(),
+            "fingerprint": self.data.fingerprint,
+            "maxSteps": self.steps,
+            "epochs": self.epochs_at(self.steps),
+            "environment": self.device.recorded(),
+        }
+
+    def kept_out(self) -> dict[str, int]:
+        """What Kit's advice on rows that are left out depends on."""
+        dataset = self.data.dataset
+        return {
+            "rows": dataset.examples.row_count,
+            "leftOut": dataset.left_out,
+            "needed": dataset.needed,
+            "context": context_of(self.model_config),
+        }
+
+
+def prepare(
+    job: dict[str, Any],
+    objective: Objective,
+    channel: Channel,
+    inspection: Inspection | None = None,
+) -> Preparation:
+    config = job["config"]
+    device = find_device(config["engine"].get("bf16"))
+    channel.note(device.described())
+    source = Source(**job["model"])
+    model_config = load_config(source)
+    tokenizer = load_tokenizer(source)
+    set_template_date(tokenizer, job)
+    limit = row_limit(job, context_of(model_config))
+    data = read_training_data(job, objective, tokenizer, limit, channel.note, inspection)
+    if tokenizer.chat_template is None and data.dataset.formats != {"{text}"}:
+        channel.note(CONSTANTS["withoutTemplate"])
+    set_padding(tokenizer)
+    set_prompt_style(tokenizer, data)
+    steps = step_count(config, len(data.training))
+    named = job.get("hub"), job.get("baseName")
+    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, *named)
+
+
+# Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.
+MOST_BY_DEFAULT = CONSTANTS["longestRowByDefault"]
+
+
+def row_limit(job: dict[str, Any], context: int) -> int:
+    max_length = job["config"].get("maxLength")
+    if max_length is None:
+        return min(context, MOST_BY_DEFAULT) if job["isPretrained"] else context
+    if max_length <= context:
+        return max_length
+    raise KitError(
+        "CONFIG_INVALID",
+        f'"maxLength" must be at most the model\'s context of {context} tokens, '
+        f"but is {max_length}.",
+    )
+
+
+def set_prompt_style(tokenizer: Any, data: TrainingData) -> None:
+    """Saved in tokenizer_config.json: how the model reads a bare prompt."""
+    is_text = data.dataset.texts * 2 > data.dataset.read
+    tokenizer.init_kwargs["prompt_style"] = "text" if is_text else "message"

@@ -1,0 +1,37 @@
+"""The learning rate of each step, as engines/training/schedule.ts has it."""
+
+import math
+from typing import Any
+
+from ..process.constants import CONSTANTS
+
+# The cosine falls to this share of the peak.
+FLOOR = CONSTANTS["cosineFloor"]
+
+
+def step_count(config: dict[str, Any], rows: int) -> int:
+    """Optimizer steps in all. `rows` are those of one pass."""
+    if config.get("numTrainEpochs") is None:
+        return int(config["maxSteps"])
+    return max(1, math.ceil(config.get("numTrainEpochs") * rows / rows_per_step(config)))
+
+
+def rows_per_step(config: dict[str, Any]) -> int:
+    return int(config["batchSize"] * config["gradientAccumulationSteps"])
+
+
+def learning_rate(step: int, steps: int, config: dict[str, Any]) -> float:
+    """The rate of a step, from 1: a linear warm-up to the peak, then as lrSchedulerType says."""
+    peak, kind = float(config["learningRate"]), config["lrSchedulerType"]
+    warmup = config["warmupSteps"]
+    if warmup < 1:
+        warmup = math.ceil(warmup * steps)
+    if step < warmup:
+        return peak * step / warmup
+    is_line = kind == "linear"
+    start = max(1, warmup) if is_line else warmup
+    end = steps + 1 if is_line else steps
+    progress = min(1.0, (step - start) / max(1, end - start))
+    if kind == "cosine":
+        return peak * (FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2)
+    return peak * (1 - progress) if is_line else peak

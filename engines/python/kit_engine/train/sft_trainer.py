@@ -1,0 +1,78 @@
+"""transformers' Trainer for right answers, with sums over tokens in place of means of batches."""
+
+from typing import Any
+
+import torch
+from transformers import EvalPrediction
+
+from ..process.means import Mean
+from .batches import IGNORED, AllRows, Collator, OrderedRows
+from .callback import Kit
+from .preparation import Preparation
+from .schedule import rows_per_step
+from .trainer import KitTrainer, arguments_of
+
+
+class SftTrainer(KitTrainer):
+    def __init__(
+        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+    ) -> None:
+        # Of the evaluation in work.
+        self.evaluated = Mean()
+        data, config = prepared.data, prepared.config
+        length = prepared.steps * rows_per_step(config)
+        super().__init__(
+            *(model, prepared, kit, directory, begins_at),
+            args=arguments_of(prepared, directory),
+            train_dataset=OrderedRows(data.training, config["seed"], length),
+            eval_dataset=AllRows(data.evaluation) if data.evaluation else None,
+            data_collator=Collator(prepared.tokenizer.pad_token_id),
+            compute_loss_func=self.step_share,
+            compute_metrics=self.measure,
+        )
+
+    def step_share(
+        self, outputs: Any, labels: torch.Tensor, num_items_in_batch: Any
+    ) -> torch.Tensor:
+        """A sum divided by the learned tokens of all batches of the step, so that the size of a
+        batch does not show. Some models average each batch, or forget to divide."""
+        return token_losses(outputs.logits, labels).sum() / num_items_in_batch
+
+    def prediction_step(
+        self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None
+    ) -> tuple[None, torch.Tensor, torch.Tensor]:
+        """The tokens' losses in place of the logits, and no mean of the batch."""
+        labels = inputs.pop("labels")
+        prepared = self._prepare_inputs({**inputs, "labels": labels})
+        labels = prepared.pop("labels")
+        with torch.no_grad(), self.compute_loss_context_manager():
+            logits = model(**prepared).logits
+        return None, token_losses(logits, labels), labels
+
+    def measure(self, batch: EvalPrediction, compute_result: bool) -> dict[str, Any]:
+        """
+        A sum over all, divided once.
+
+        :return: at the end the `loss`, and `metrics` by their names, if there are any
+        """
+        learned = torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED
+        # Other workers' rows may be longer: what pads to them counts for nothing.
+        losses = torch.as_tensor(batch.predictions)[:, :-1][learned]
+        self.evaluated.sum += float(losses.double().sum())
+        self.evaluated.count += int(learned.sum())
+        if not compute_result:
+            return {}
+        mean = self.evaluated.sum / self.evaluated.count
+        self.evaluated = Mean()
+        return {"loss": mean}
+
+
+def token_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """[rows, length]: each next token's loss in nats, and 0 where it is not learned."""
+    following = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
+    return torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1),
+        following.flatten(),
+        ignore_index=IGNORED,
+        reduction="none",
+    ).view_as(labels)

@@ -1,0 +1,144 @@
+"""A whole training."""
+
+import json
+import math
+import os
+import shutil
+import threading
+import warnings
+from typing import Any
+
+from safetensors import safe_open
+
+from ..model.ends import stop_at_ends
+from ..model.models import BASE, Source, load_model, quiet, resuming
+from ..process.channel import Channel
+from ..process.errors import KitError
+from ..process.means import Mean
+from .adapter import with_adapter
+from .callback import Kit
+from .directory import ARTIFACTS, checkpoint_path, write_directory
+from .objectives import objective_of
+from .preparation import Preparation, prepare
+from .step_log import StepLog
+
+# Files of a checkpoint that only a resumed training needs.
+OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
+
+
+def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> None:
+    quiet()
+    directory, resume_from = job["directory"], job.get("resumeFrom")
+    objective = objective_of(job["config"])
+    prepared = prepare(job, objective, channel)
+    state = read_state(resume_from) if resume_from else {}
+    model = load_trained(prepared, directory)
+    started = prepared.started(job["modelName"], trainable_count(model))
+    if resume_from:
+        assert_same_model(resume_from, trainable_count(model))
+    channel.send("started", data=started, kept=prepared.kept_out())
+    if resume_from and state["step"] >= prepared.steps:
+        return take_over(resume_from, directory, state["step"], prepared, channel)
+    begins_at = 0
+    if resume_from and not has_optimizer(resume_from):
+        channel.note(
+            f"warning: {resume_from} has no {OPTIMIZER}, so the optimizer starts anew; "
+            "losses will differ from an uninterrupted run"
+        )
+        begins_at = state["step"]
+    kit = Kit(prepared, channel, cancelled, state.get("log", StepLog()))
+    create_trainer = objective.trainer()
+    trainer = create_trainer(model, prepared, kit, directory, begins_at)
+    trainer.train(resume_from_checkpoint=resume_from)
+
+
+def has_optimizer(checkpoint: str) -> bool:
+    return all(os.path.exists(os.path.join(checkpoint, name)) for name in (OPTIMIZER, SCHEDULER))
+
+
+def load_trained(prepared: Preparation, directory: str) -> Any:
+    """The model, or with LoRA the base with a new adapter."""
+    lora, device = prepared.config.get("lora"), prepared.device
+    dtype = device.frozen_dtype() if lora else device.trained_dtype()
+    model = load_model(prepared.source, dtype)
+    stop_at_ends(model, prepared.tokenizer)
+    if not lora:
+        return model
+    if prepared.source.adapter is not None:
+        # The merged model is on no disk yet.
+        save_base(model, prepared, directory)
+    adapted = with_adapter(model, lora, prepared.config["seed"])
+    name, saved = prepared.base_name, adapted.peft_config["default"]
+    if prepared.hub:
+        name, saved.revision = prepared.hub["repo"], prepared.hub["commit"]
+    if name is not None:
+        # PEFT looks for the base under its name, and there is no folder of that name.
+        warnings.filterwarnings("ignore", "Could not find a config file")
+        saved.base_model_name_or_path = name
+    return adapted
+
+
+def save_base(model: Any, prepared: Preparation, directory: str) -> None:
+    path = os.path.join(directory, ARTIFACTS, BASE)
+
+    def fill(folder: str) -> None:
+        model.save_pretrained(folder)
+        prepared.tokenizer.save_pretrained(folder)
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_directory(path, fill)
+    model.name_or_path = path
+    model.config._name_or_path = path
+    prepared.source = Source(path)
+
+
+def trainable_count(model: Any) -> int:
+    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+
+
+def read_state(checkpoint: str) -> dict[str, Any]:
+    """How far another job's training was."""
+    try:
+        with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
+            state = json.load(file)
+        own = state["stateful_callbacks"][Kit.__name__]["attributes"]
+        metrics = {name: Mean(**one) for name, one in own.get("metrics", {}).items()}
+        log = StepLog(losses=own["losses"], metrics=metrics)
+        return {"step": state["global_step"], "log": log}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KitError(
+            "RESUME_INVALID",
+            f"{checkpoint} does not record the training's progress. "
+            "Use a checkpoint that Kit saved.",
+        ) from error
+
+
+def assert_same_model(checkpoint: str, trained: int) -> None:
+    """By the count of all numbers, whatever the library calls the tensors."""
+    saved = 0
+    for name in os.listdir(checkpoint):
+        if name.endswith(".safetensors") and not name.startswith("optimizer"):
+            with resuming(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
+                saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
+    if saved != trained:
+        raise KitError(
+            "CANNOT_RESUME",
+            f"{checkpoint} belongs to a different model or adapter than the trainer's, so the "
+            "training cannot go on from it. Undo the change, or start without resume.",
+        )
+
+
+def take_over(
+    resume_from: str, directory: str, step: int, prepared: Preparation, channel: Channel
+) -> None:
+    """The job had trained all its steps, but not ended."""
+    path = checkpoint_path(step)
+    whole = os.path.join(directory, path)
+    os.makedirs(os.path.dirname(whole), exist_ok=True)
+
+    def fill(folder: str) -> None:
+        shutil.copytree(resume_from, folder, dirs_exist_ok=True)
+
+    write_directory(whole, fill)
+    kind = "adapter" if prepared.config.get("lora") else "model"
+    channel.saved(directory, {"step": step, "kind": kind, "path": path})

@@ -1,0 +1,186 @@
+"""A Trainer of transformers or TRL with Kit's schedule, figures and checkpoints."""
+
+import copy
+import math
+import os
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+from ..model.models import resuming
+from ..process.constants import CONSTANTS
+from ..process.workers import is_first, worker_count
+from .batches import IGNORED, predicted_count
+from .callback import Kit
+from .directory import ARTIFACTS, checkpoint_path, write_directory
+from .preparation import Preparation
+from .schedule import learning_rate
+from .step_log import assert_finite
+
+# Files that the libraries write besides: one with this machine's paths, one with generic words.
+UNWANTED = ("training_args.bin", "README.md")
+
+
+class KitTrainer(Trainer):
+    """What every objective's trainer has. One of TRL comes second among its bases."""
+
+    def __init__(
+        self,
+        model: Any,
+        prepared: Preparation,
+        kit: Kit,
+        directory: str,
+        begins_at: int,
+        **of_objective: Any,
+    ) -> None:
+        self.prepared = prepared
+        self.kit = kit
+        self.directory = directory
+        # The step of a checkpoint without the schedule's state.
+        self.begins_at = begins_at
+        # The current step's last batch, and the losses of all;
+        # the batch proves the weights that are saved.
+        self.batch: dict[str, torch.Tensor] = {}
+        self.shares: list[torch.Tensor] = []
+        super().__init__(
+            model=model, processing_class=prepared.tokenizer, callbacks=[kit], **of_objective
+        )
+        # It prints every log.
+        self.remove_callback(PrinterCallback)
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        config, steps = self.prepared.config, self.prepared.steps
+
+        def share(done: int) -> float:
+            step = self.begins_at + done + 1
+            return learning_rate(step, steps, config) / config["learningRate"]
+
+        chosen = self.optimizer if optimizer is None else optimizer
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, share)
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        # Before the Trainer moves it to the device, where each count would wait for the device.
+        self.kit.tokens += predicted_count(inputs)
+        self.batch = inputs
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        self.shares.append(loss)
+        return loss
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        # Waits for the device, once a step.
+        *shares, self.kit.grad_norm = torch.stack([*self.shares, norm]).tolist()
+        self.kit.loss = math.fsum(shares)
+        self.shares = []
+        return self.kit.grad_norm
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "loss" in logs:
+            # The Trainer's mean forgets the steps before it was resumed.
+            logs["loss"] = self.kit.log.mean()
+        super().log(logs, start_time)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with resuming(str(checkpoint)):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with resuming(str(checkpoint)):
+            super()._load_rng_state(checkpoint)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        step, peak = self.state.global_step, self.prepared.config["learningRate"]
+        trained = [one for one in self.model.parameters() if one.requires_grad]
+        is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
+        assert_finite(step, "weights are", is_finite, peak)
+        self._prove(step, model)
+        path = checkpoint_path(step)
+        # A sum over all workers.
+        self.store_flos()
+        if is_first():
+            write_directory(os.path.join(self.directory, path), self._fill)
+        kind = "adapter" if self.prepared.config.get("lora") else "model"
+        data = {"step": step, "kind": kind, "path": path}
+        self.kit.channel.saved(self.directory, data)
+
+    def _prove(self, step: int, model: Any) -> None:
+        """Computes a step and does not take it: finite weights may be too large to compute with."""
+        peak = self.prepared.config["learningRate"]
+        labels = self.batch.get("labels")
+        learned = None if labels is None else (labels != IGNORED).sum()
+        metrics = copy.deepcopy(self.kit.metrics)
+        with torch.random.fork_rng():
+            loss = super().training_step(model, self.batch, learned)
+        self.kit.metrics = metrics
+        norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
+        model.zero_grad()
+        following = min(step + 1, self.prepared.steps)
+        for what, value in (("loss is", loss), ("gradient norm is", norm)):
+            assert_finite(following, what, math.isfinite(value), peak)
+
+    def _fill(self, folder: str) -> None:
+        """All that the Trainer saves, by its own means."""
+        # The Trainer turns it off for training; the saved model keeps its own setting.
+        self.model.config.use_cache = getattr(self.prepared.model_config, "use_cache", True)
+        self.save_model(folder, _internal_call=True)
+        self.model.config.use_cache = self.args.use_cache
+        self._save_optimizer_and_scheduler(folder)
+        self._save_scaler(folder)
+        self._save_rng_state(folder)
+        self.state.stateful_callbacks = {type(self.kit).__name__: self.kit.state()}
+        self.state.save_to_json(os.path.join(folder, "trainer_state.json"))
+        for name in UNWANTED:
+            remove(os.path.join(folder, name))
+
+
+def remove(path: str) -> None:
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def arguments_of(
+    prepared: Preparation,
+    directory: str,
+    kind: type[TrainingArguments] = TrainingArguments,
+    **more: Any,
+) -> TrainingArguments:
+    """Kit's callback decides when to log, evaluate and save."""
+    config, device = prepared.config, prepared.device
+    # batchSize is the whole training's.
+    rows = config["batchSize"] // worker_count()
+    arguments = kind(
+        output_dir=os.path.join(directory, ARTIFACTS),
+        max_steps=prepared.steps,
+        per_device_train_batch_size=rows,
+        per_device_eval_batch_size=rows,
+        gradient_accumulation_steps=config["gradientAccumulationSteps"],
+        learning_rate=config["learningRate"],
+        weight_decay=config["weightDecay"],
+        max_grad_norm=config["maxGradNorm"],
+        adam_beta2=CONSTANTS["adamBeta2"],
+        optim="adamw_torch_fused" if device.name == "cuda" else "adamw_torch",
+        seed=config["seed"],
+        train_sampling_strategy="sequential",
+        batch_eval_metrics=True,
+        logging_strategy="no",
+        eval_strategy="no",
+        save_strategy="no",
+        logging_nan_inf_filter=False,
+        restore_callback_states_from_checkpoint=False,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        bf16=device.bf16,
+        use_cpu=device.name == "cpu",
+        gradient_checkpointing=bool(config["engine"].get("gradientCheckpointing")),
+        gradient_checkpointing_kwargs={"use_reentrant": False},
+        dataloader_pin_memory=device.name == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+        **more,
+    )
+    # With more, the Trainer would multiply the batch by their number.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments
