@@ -8,9 +8,9 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 import torch
-from kit_engine import train as training
 from kit_engine.process.channel import Channel
 from kit_engine.process.means import Mean
+from kit_engine.train import train as training
 from kit_engine.train.batches import IGNORED
 from kit_engine.train.objectives.sft import Sft
 from kit_engine.train.sft_trainer import SftTrainer
