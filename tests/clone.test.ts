@@ -114,20 +114,3 @@ test("no test runs on a stale build, by npm test or by vitest alone, and npm tes
   expect(broken.printed).toContain("The build failed");
   expect(broken.printed).not.toMatch(/Tests .*passed/);
 });
-
-test("npm run python says that it could not download the real weights, and fails for nothing else", () => {
-  const lists = ["bench/python/requirements.txt", "tests/engines/ray/requirements.txt"];
-  const clone = createProject({
-    ".python/bin/python": '#!/bin/sh\necho "asked for: $*"\nexit 1\n',
-    ".python/kit-requirements.txt": readFileSync(join(ROOT, lists[0]!), "utf8"),
-  });
-  chmodSync(join(clone, ".python/bin/python"), 0o755);
-  for (const name of ["scripts", ...lists]) {
-    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
-  }
-  const { status, printed } = run(clone, "", "scripts/python.mjs");
-  expect(printed).toMatch(/^asked for: -m pip install .*realWeights\.txt$/m);
-  expect(printed).toContain("kit: .real-weights/ could not be made, so what needs it will not be");
-  expect(status).toBe(0);
-  expect(readdirSync(clone).filter((name) => name.startsWith(".real"))).toEqual([]);
-});

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { problemsOf } from "../scripts/lock.mjs";
 import { ROOT } from "./packed.ts";
 import { createProject } from "./project.ts";
 
@@ -73,9 +74,14 @@ test.each<[string, (packages: Lock["packages"], vite: Entry) => void, string]>([
 ])("nothing is installed from a lock with %s", (_, harm, told) => {
   const lock = readLock();
   harm(lock.packages, lock.packages["node_modules/vite"]!);
-  const said = setUp(lock);
-  expect(said).toContain(told);
-  expect(said).toContain("kit: package-lock.json would install");
+  const manifest = JSON.parse(read("package.json")) as object;
+  expect(problemsOf(lock, manifest).join("\n")).toContain(told);
+});
+
+test("npm start says what it would install, and installs nothing of it", () => {
+  const lock = readLock();
+  delete lock.packages["node_modules/vite"]!["integrity"];
+  expect(setUp(lock)).toMatch(/kit: package-lock\.json would install[^]*vite has no SHA-512/);
 });
 
 test("no install script is allowed but esbuild's, and npm takes no version younger than seven days", () => {
@@ -83,6 +89,14 @@ test("no install script is allowed but esbuild's, and npm takes no version young
   const allowed = Object.entries(allowScripts).filter(([, isAllowed]) => isAllowed);
   expect(allowed).toEqual([["esbuild", true]]);
   expect(read(".npmrc")).toMatch(/^min-release-age=7$/m);
+});
+
+test("packages whose insides Kit uses are pinned to one version", () => {
+  const file = JSON.parse(read("package.json")) as Record<string, Record<string, string>>;
+  const all = { ...file["dependencies"], ...file["devDependencies"] };
+  for (const name of ["@huggingface/jinja", "@huggingface/tokenizers", "hyparquet"]) {
+    expect(all[name], name).toMatch(/^\d+\.\d+\.\d+$/);
+  }
 });
 
 test("the Python engine's packages are each named with a version and its SHA-256", () => {

@@ -1,67 +1,9 @@
-import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { readPage, snippetsOf } from "./snippets.ts";
 
 /** What ray() needs of Ray, and KubeRay for a token. */
 const OLDEST_RAY = /^2\.(5[89]|[6-9]\d)\.\d+$/;
-
-const text = { type: "string", minLength: 1 } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const list = (items: object) => ({ type: "array", minItems: 1, items });
-const record = (properties: Record<string, object>, optional: string[] = []) => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-  additionalProperties: false,
-});
-
-const VOLUME = record({ name: text, persistentVolumeClaim: record({ claimName: text }) });
-const CONTAINER = record({
-  name: text,
-  image: text,
-  // A number would be one, too; a quantity is a text.
-  resources: record({ limits: record({ cpu: text, memory: text }) }),
-  volumeMounts: list(record({ name: text, mountPath: text })),
-});
-/** Of KubeRay's own schema, `ray.io_rayclusters.yaml`, what the example uses. */
-const GROUP = {
-  rayStartParams: { type: "object", additionalProperties: text },
-  template: record({
-    spec: record({
-      securityContext: record({ fsGroup: { type: "integer" } }),
-      containers: list(CONTAINER),
-      volumes: list(VOLUME),
-    }),
-  }),
-};
-const metadata = record({ name: text });
-const CLUSTER = record({
-  apiVersion: { const: "ray.io/v1" },
-  kind: { const: "RayCluster" },
-  metadata,
-  spec: record({
-    rayVersion: text,
-    authOptions: record({ mode: { enum: ["disabled", "token"] } }),
-    headGroupSpec: record(GROUP),
-    workerGroupSpecs: list(
-      record({
-        ...{ groupName: text, replicas: count, minReplicas: count, maxReplicas: count },
-        ...GROUP,
-      }),
-    ),
-  }),
-});
-const CLAIM = record({
-  apiVersion: { const: "v1" },
-  kind: { const: "PersistentVolumeClaim" },
-  metadata,
-  spec: record({
-    storageClassName: text,
-    accessModes: { type: "array", items: { const: "ReadWriteMany" }, minItems: 1 },
-    resources: record({ requests: record({ storage: text }) }),
-  }),
-});
 
 interface Group {
   template: {
@@ -85,12 +27,14 @@ interface RayCluster {
 const snippets = snippetsOf(readPage("ray.md"));
 const codeOf = (part: string) => snippets.find(({ code }) => code.includes(part))?.code ?? "";
 
-test("the example for KubeRay is what its schema takes, and fits the image, the commands and the trainer around it", () => {
+test("the example for KubeRay is YAML that fits the image, the commands and the trainer around it", () => {
   const documents = parseAllDocuments(codeOf("kind: RayCluster"));
   const [claim, cluster] = documents.map((one) => one.toJS() as unknown);
   expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
-  expect(problemsOf(CLAIM, claim)).toEqual([]);
-  expect(problemsOf(CLUSTER, cluster)).toEqual([]);
+  expect([claim, cluster]).toMatchObject([
+    { apiVersion: "v1", kind: "PersistentVolumeClaim", spec: { accessModes: ["ReadWriteMany"] } },
+    { apiVersion: "ray.io/v1", kind: "RayCluster" },
+  ]);
 
   const { name } = (claim as RayCluster).metadata;
   const { metadata: mine, spec } = cluster as RayCluster;
@@ -116,9 +60,3 @@ test("the example for KubeRay is what its schema takes, and fits the image, the 
     }
   }
 });
-
-function problemsOf(schema: object, value: unknown): string[] {
-  const ajv = new Ajv({ allErrors: true, strict: true });
-  ajv.validate(schema, value);
-  return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
-}

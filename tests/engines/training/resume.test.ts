@@ -10,11 +10,11 @@ import { BACKENDS } from "./backends.ts";
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 
 describe.each(BACKENDS)("a training on %s", (_, run) => {
-  /** Must be the same in both: each log after step 40, and the files of the last checkpoint. */
+  /** Must be the same in both: each log after step 8, and the files of the last checkpoint. */
   function resultOf({ events, directory }: Run, lora: boolean) {
     const read = (name: string) =>
-      readFileSync(join(directory, "artifacts/step-40", name), "base64");
-    const logs = dataOf(events, "training.log").filter(({ step }) => step > 16);
+      readFileSync(join(directory, "artifacts/step-20", name), "base64");
+    const logs = dataOf(events, "training.log").filter(({ step }) => step > 8);
     return {
       logs: logs.map(({ tokensPerSecond: _, ...log }) => log),
       weights: read(lora ? "adapter_model.safetensors" : "model.safetensors"),
@@ -23,14 +23,14 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     };
   }
 
-  /** Trains until step 16 is saved. Returns that checkpoint's folder. */
+  /** Trains until step 8 is saved. Returns that checkpoint's folder. */
   async function interrupted(config: TrainConfig): Promise<string> {
     const [abort, directory] = [new AbortController(), scratchDirectory()];
     const onEvent = ({ event, data }: { event: string; data: object }) => {
-      if (event === "checkpoint.saved" && "step" in data && data.step === 16) abort.abort();
+      if (event === "checkpoint.saved" && "step" in data && data.step === 8) abort.abort();
     };
     await run(config, { signal: abort.signal, onEvent }, directory).catch(() => undefined);
-    return join(directory, "artifacts/step-16");
+    return join(directory, "artifacts/step-8");
   }
 
   test.each([
@@ -38,15 +38,15 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     ["evaluated", { evalSplit: 0.25, evalSteps: 6 }],
     ["in accumulated batches", { gradientAccumulationSteps: 3, numTrainEpochs: undefined }],
     ["an adapter", { lora: LORA }],
-  ])("16 steps and 24 more are 40 to the bit, on 1 thread or 2: %s", async (_, options) => {
+  ])("8 steps and 12 more are 20 to the bit, on 1 thread or 2: %s", async (_, options) => {
     onTestFinished(() => void delete process.env["KIT_THREADS"]);
-    const config = tinyConfig({ maxSteps: 40, saveSteps: 8, loggingSteps: 1, ...options });
+    const config = tinyConfig({ maxSteps: 20, saveSteps: 4, loggingSteps: 1, ...options });
     process.env["KIT_THREADS"] = "1";
     const resumeFrom = await interrupted(config);
     const whole = resultOf(await run(config), config.lora !== undefined);
     process.env["KIT_THREADS"] = "2";
     const more = await run(config, { resumeFrom });
-    expect(dataOf(more.events, "training.log")[0]?.step).toBeGreaterThan(16);
+    expect(dataOf(more.events, "training.log")[0]?.step).toBeGreaterThan(8);
     expect(resultOf(more, config.lora !== undefined)).toEqual(whole);
   });
 
