@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
-import { createProject } from "../project.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 
@@ -62,14 +61,6 @@ test("the button says why a project cannot be read, and works once the project i
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
 });
 
-test("in a folder without a project, the page says how to create one", async () => {
-  const { url } = await startKitUi(createProject());
-  const page = await openPage(url);
-  await expect
-    .poll(() => runButton(page).innerText())
-    .toMatch(/^Couldn't read manifest: There is no src\/kit\/index.ts in .*kit init/);
-});
-
 test("a job that fails shows its error in the output, the list and its page", async () => {
   const project = createTinyProject();
   writeFileSync(join(project, "data.jsonl"), '{"prompt":"1","completion":"1"}\n{"prompt":\n');
@@ -86,10 +77,4 @@ test("a job that fails shows its error in the output, the list and its page", as
     .poll(() => page.locator(".outcome").innerText())
     .toMatch(/^failed\s+\S*data\.jsonl:2/);
   await page.getByText("No training.log events yet.").waitFor();
-});
-
-test("the page of an unknown job says that there is no such job", async () => {
-  const { url } = await startKitUi(createTinyProject());
-  const page = await openPage(`${url}#/jobs/20200101-000000-000-aaaa`);
-  await page.getByText("No job 20200101-000000-000-aaaa in this project.").waitFor();
 });

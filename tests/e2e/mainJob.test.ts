@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { GATED, createTinyProject, openGate, runKit, tinySource } from "../kit.ts";
+import { GATED, openGate, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
@@ -93,22 +93,4 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   await page.getByText("artifacts: 2").waitFor();
   expect(await curve(page)).toEqual(losses);
   expect(await logLines(page)).toEqual(lines);
-});
-
-test("the output box is attached to a run in flight after a reload, from its first line", async () => {
-  const options = "callbacks: { onCheckpoint: gate },";
-  const project = createTinyProject(tinySource({ before: GATED, options }));
-  const { url } = await startKitUi(project);
-  const page = await openPage(url);
-  const output = page.getByLabel("Output of kit start");
-  await runButton(page).click();
-  await expect.poll(() => output.innerText()).toContain("step ");
-
-  await page.reload();
-
-  await expect.poll(() => output.innerText()).toMatch(/^job \S+ tiny\ntraining llama-8x1/);
-  expect(await runButton(page).isDisabled()).toBe(true);
-  openGate(project);
-  await expect.poll(() => output.innerText()).toMatch(/\ncompleted in /);
-  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
 });

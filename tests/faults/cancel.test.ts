@@ -5,7 +5,6 @@ import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import { readAll } from "../../engines/modelFiles/tensors.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { createTinyProject, startKit, tinySource } from "../kit.ts";
-import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createHarm } from "./harm.ts";
 import { LONGER } from "./table.ts";
 
@@ -141,16 +140,4 @@ test.each(WAYS)("%s ends a job once, whenever and however often it comes", async
   };
   await Promise.all([worker(), worker()]);
   harm.expectNone();
-});
-
-test("a cancelled job is cancelled in the list, and its stream ends", async () => {
-  const project = createCancelProject();
-  const { id } = await cancelJob(project, "SIGINT", "during", 1);
-  const server = await startServer({ project });
-  const list = await (await fetch(`${server.url}api/jobs`)).json();
-  expect(list).toMatchObject({ jobs: [{ id, status: "cancelled" }] });
-  const stream = readBody(await fetch(`${server.url}api/jobs/${id}/events`));
-  const names = parseFrames(String(await stream.all())).map(({ event }) => event);
-  expect(names.at(-1)).toBe("end");
-  expect(names).not.toContain("training.failed");
 });

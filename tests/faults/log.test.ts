@@ -17,6 +17,11 @@ const END: JobEvent[] = [logged(2), COMPLETED];
 /** The damage between the log's first two events and its last two, and the lines that survive. */
 const DAMAGES: [string, (job: ReturnType<typeof createJob>) => void, string[]][] = [
   ["a junk line", (job) => appendRaw(job, "junk\n\0\0\n[]\n{}\n"), []],
+  [
+    "lines of other events",
+    (job) => appendRaw(job, '{"event":"evil\\nevent: end","data":1}\n{"event":"end"}\n'),
+    [],
+  ],
   ["a line of 1 MB that is none", (job) => appendRaw(job, `${LONG}\n`), []],
   [
     "a record of 1 MB",

@@ -59,25 +59,6 @@ test.each([
 });
 
 test.each([
-  "/../secret.js",
-  "/..%2fsecret.js",
-  "/%2e%2e/secret.js",
-  "/assets/../index.html",
-  "/assets/%2e%2e/index.html",
-  "/assets\\..\\index.html",
-  "//index.html",
-  "/./index.html",
-  "/index.html%00.js",
-  "/%",
-  "/%ff",
-])("the target %s leads nowhere", async (target) => {
-  const { port } = await startServer();
-  const { status, body } = await askRaw(port, target);
-  expect(status).toBe(400);
-  expect((JSON.parse(body) as { error: string }).error).toMatch(/^The request's target /);
-});
-
-test.each([
   ["POST", "/api/manifest", "GET"],
   ["POST", "/api/jobs", "GET"],
   ["HEAD", "/api/train", "POST, GET"],

@@ -53,17 +53,6 @@ test("a client that goes away does not stop the run, and another sees it from th
   expect(String(await other.all())).toBe("first second");
 });
 
-test("a client that does not read slows neither the run nor another client", async () => {
-  const { train, url, project } = await startWith(
-    `for (let n = 0; n < 20; n++) writeSync(1, Buffer.alloc(1_000_000, "x")); await gate("go");`,
-  );
-  const stalled = readBody(await train());
-  const other = readBody(await attach(url));
-  openGate(project, "go");
-  expect(await other.all()).toHaveLength(20_000_000);
-  await stalled.cancel();
-});
-
 test("a client that names its run and position gets the rest, also after the run has ended", async () => {
   const { project, train, url } = await startWith(
     `writeSync(1, "é first "); await gate("go"); writeSync(1, "second");`,

@@ -1,10 +1,9 @@
-import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
+import { readdirSync, readlinkSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MAX_GAP_MS } from "../../disk/lease.ts";
 import { SILENCE_MS } from "../../jobs/ownerWatch.ts";
 import { takeJob } from "../../jobs/remote/takeJob.ts";
-import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
-import { createJobStore } from "../../jobs/store.ts";
+import { OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
 import {
@@ -27,7 +26,6 @@ const SAVED: JobEvent = {
   event: "checkpoint.saved",
   data: { step: 2, kind: "model", path: "artifacts/step-2" },
 };
-const FAILED: JobEvent = { event: "training.failed", data: { error: "No rows.\nNone." } };
 const CANCELLED: JobEvent = { event: "training.cancelled", data: { step: 2 } };
 const FINISHED = [STARTED, logged(1), logged(2, NaN), SAVED, COMPLETED];
 
@@ -81,14 +79,6 @@ test("a finished job's events are frames with id, event and data, and end closes
   ]);
 });
 
-test("a failed job's stream says why, then ends", async () => {
-  const { frames } = await startWith([STARTED, FAILED]);
-  expect((await frames()).slice(1)).toEqual([
-    { id: expect.any(String), event: "training.failed", data: JSON.stringify(FAILED.data) },
-    { id: expect.any(String), event: "end", data: "{}" },
-  ]);
-});
-
 test("a cancelled job's stream ends without that event, and is not resumed", async () => {
   const { frames, ask } = await startWith([STARTED, logged(1), CANCELLED]);
   const all = await frames();
@@ -121,15 +111,6 @@ test("events arrive as they are written, and end after the last", async () => {
   expect(namesOf(parseFrames(text)).slice(4)).toEqual(["training.completed", "end"]);
 });
 
-test("resuming from each id gives exactly the rest", async () => {
-  const { frames, job } = await startWith(FINISHED);
-  appendRaw(job, "junk\n");
-  const all = await frames();
-  for (const [n, { id }] of all.slice(0, -2).entries()) {
-    expect(await frames(id)).toEqual(all.slice(n + 1));
-  }
-});
-
 test("a live job that was read to its end continues with new events", async () => {
   const { ask, job } = await startWith([STARTED, logged(1)]);
   const [, last] = await frameCount(readBody(await ask()), 2);
@@ -147,48 +128,6 @@ test("a finished job that was read to its end stops the browser from asking agai
   expect(await response.text()).toBe("");
 });
 
-test.each([
-  "",
-  "0",
-  "-1",
-  "1",
-  "7.5",
-  "1e2",
-  "0x10",
-  "NaN",
-  "999999999",
-  "9".repeat(15),
-  "9".repeat(400),
-  "../../etc/passwd",
-  "training.log",
-])("an id that is not of this log starts from the first event: %j", async (id) => {
-  const { frames } = await startWith(FINISHED);
-  expect(namesOf(await frames(id))).toEqual([...FINISHED.map(({ event }) => event), "end"]);
-});
-
-test("an id inside a record starts from the first event", async () => {
-  const { frames, job } = await startWith(FINISHED);
-  const [first = 0] = recordEnds(logOf(job));
-  for (const id of [first - 1, first + 1]) expect(await frames(String(id))).toHaveLength(6);
-});
-
-test("an id that is a record's end in other digits starts from the first event", async () => {
-  const { frames, job } = await startWith(FINISHED);
-  const [, end = 0] = recordEnds(logOf(job));
-  expect(await frames(String(end))).toHaveLength(4);
-  for (const id of [`${end}.0`, `${end}e0`, `+${end}`, `0x${end.toString(16)}`]) {
-    expect(await frames(id)).toHaveLength(6);
-  }
-});
-
-test("torn, foreign and unknown lines are not sent", async () => {
-  const { frames, job } = await startWith([STARTED]);
-  appendRaw(job, 'junk\n{"event":"evil\\nevent: end","data":1}\n{"event":"end"}\n{"event":"tr\n');
-  job.append(COMPLETED);
-  appendRaw(job, '{"event":"training.log","data":{"st');
-  expect(namesOf(await frames())).toEqual(["training.started", "training.completed", "end"]);
-});
-
 test.each(["20260101-000000-000-aaaa", "nothing", "..", "%2e%2e", "job", "a".repeat(5_000)])(
   "a job that does not exist is 404 with a sentence: %s",
   async (id) => {
@@ -200,22 +139,6 @@ test.each(["20260101-000000-000-aaaa", "nothing", "..", "%2e%2e", "job", "a".rep
     expect(await errorOf(response)).toMatch(/^There is no/);
   },
 );
-
-test("a job whose owner is killed while it is watched fails on the page, then ends", async () => {
-  const { url, project } = await startServer();
-  const { id, owner } = await createForeignJob(project, [STARTED]);
-  const body = readBody(await fetch(`${url}api/jobs/${id}/events`));
-  await frameCount(body, 1);
-  await owner.kill();
-  const frames = parseFrames(String(await body.all()));
-  expect(namesOf(frames)).toEqual(["training.started", "training.failed", "end"]);
-  expect(frames[1]).toEqual({
-    event: "training.failed",
-    data: JSON.stringify({ error: OWNER_GONE }),
-  });
-  const log = readFileSync(createJobStore(project).logPath(id), "utf8");
-  expect(log.match(/\n/g)).toHaveLength(1);
-});
 
 test("a job that was left long ago fails on the page, then ends", async () => {
   const { url, project } = await startServer();
@@ -335,16 +258,6 @@ test("a silent job that completes after all reports no return", async () => {
   ]);
 });
 
-test("a job whose folder is deleted while it is watched ends", async () => {
-  const { ask, job } = await startWith([STARTED]);
-  const body = readBody(await ask());
-  await frameCount(body, 1);
-  rmSync(job.directory, { recursive: true });
-  const frames = parseFrames(String(await body.all()));
-  expect(namesOf(frames)).toEqual(["training.started", "training.failed", "end"]);
-  expect((await ask()).status).toBe(404);
-});
-
 test("a slow reader gets everything, once and in order", async () => {
   const { ask, job } = await startWith([]);
   const response = await ask();
@@ -364,16 +277,6 @@ test("a slow reader gets everything, once and in order", async () => {
   expect(seen).toEqual(steps);
 });
 
-test("many readers of one job see the same", async () => {
-  const { ask, job } = await startWith([STARTED]);
-  const responses = await Promise.all(Array.from({ length: 20 }, () => ask()));
-  job.append(logged(1));
-  job.append(COMPLETED);
-  const texts = await Promise.all(responses.map((response) => response.text()));
-  expect(new Set(texts).size).toBe(1);
-  expect(parseFrames(texts[0] ?? "")).toHaveLength(4);
-});
-
 test("a reader that goes away leaves no file open", async () => {
   const { ask, job } = await startWith([STARTED]);
   const openFiles = () =>
@@ -391,14 +294,6 @@ test("a reader that goes away leaves no file open", async () => {
   expect(openFiles()).toBe(before + 1);
   await body.cancel();
   await expect.poll(openFiles).toBe(before);
-});
-
-test("closing the server ends its streams", async () => {
-  const { ask, close } = await startWith([STARTED]);
-  const body = readBody(await ask());
-  await frameCount(body, 1);
-  await close();
-  await expect(body.all()).rejects.toThrow();
 });
 
 test("a stream without news has a heartbeat every 15 s: a comment, and for a page an event", async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { callbacks, optionsSchema } from "../../sdk/validation/optionsSchema.ts";
 import { OPTIONS, compile, completions, hoverText } from "./compiler.ts";
 
 const trainer = (options: string) => `
@@ -199,56 +198,33 @@ test.each([
   expect(completions(trainer(options)).sort()).toEqual(names);
 });
 
-const { entries } = optionsSchema;
-
-test.each(Object.keys(entries))("an editor explains the option %s", (option) => {
-  const given = `createTrainer({ ...({} as TrainerOptions), |${option}: undefined });`;
-  expect(hoverText(whole(given))).toMatch(/^\S+ \S+ \S+/);
-});
-
+// tests/types/documentation.test.ts reads the words of every part.
 test.each([
-  ["maxSteps: 5", /^Optimizer steps, unless `numTrainEpochs` is set\. Default 400\./],
-  ["numTrainEpochs: 2", /^Passes over the dataset, in place of `maxSteps`/],
-  ["callbacks: {}", /^Your own code/],
-  ['model: "kit/nano"', /^`"kit\/nano"` or /],
-])("an editor explains %s", (option, what) => {
-  expect(hoverText(trainer(`|${option}`))).toMatch(what);
-});
-
-test.each<[string, RegExp]>([
-  ["onStarted", /^Called once, before the first step/],
-  ["onLog", /^Called at the first two steps, .*`loggingSteps`/],
-  ["onCheckpoint", /^Called every `saveSteps` steps and after the last/],
-  ["onCompleted", /^Called once, .*the job is completed after it/],
-  ["onFailed", /^Called once, .*has failed/],
-  ["onCancelled", /^Called once, .*was cancelled/],
-])("an editor says when %s is called", (name, when) => {
-  expect(hoverText(trainer(`callbacks: { |${name}() {} }`))).toMatch(when);
-  expect(Object.keys(callbacks.entries)).toContain(name);
-});
-
-test.each<[string, RegExp]>([
-  ["job", /running/],
-  ["step", /from 1/],
-  ["loss", /nats; NaN when it is not finite/],
-  ["evalLoss", /undefined unless .*NaN when/],
-  ["learningRate", /this step/],
-  ["gradNorm", /NaN when/],
-  ["epoch", /fraction/],
-  ["tokensPerSecond", /previous log/],
-])("an editor says what %s of onLog is, and when it is no number", (name, what) => {
-  expect(hoverText(trainer(`callbacks: { onLog: ({ |${name} }) => ${name} }`))).toMatch(what);
-});
-
-test.each<[string, RegExp]>([
-  ['|prompt: "1"', /^A question, or the start of a text/],
-  ["|messages: []", /^A conversation/],
-  ['prompt: "1", |maxTokens: 1', /Default: /],
-  ['prompt: "1", |temperature: 1', /default/],
-  ['prompt: "1", |topP: 1', /Default 1/],
-  ['prompt: "1", |seed: 1', /Default 0/],
-  ['prompt: "1", |signal: undefined', /rejects/],
-])("an editor explains infer's %s", (request, what) => {
-  const options = `callbacks: { onCheckpoint: ({ infer }) => infer({ ${request} }) }`;
-  expect(hoverText(trainer(options))).toMatch(what);
+  [
+    "an option",
+    trainer("|maxSteps: 5"),
+    /^Optimizer steps, unless `numTrainEpochs` is set\. Default 400\./,
+  ],
+  [
+    "an option that takes another's place",
+    trainer("|numTrainEpochs: 2"),
+    /^Passes over the dataset, in place of `maxSteps`/,
+  ],
+  [
+    "a callback",
+    trainer("callbacks: { |onLog() {} }"),
+    /^Called at the first two steps, .*`loggingSteps`/,
+  ],
+  [
+    "what a callback gets",
+    trainer("callbacks: { onLog: ({ |loss }) => loss }"),
+    /nats; NaN when it is not finite/,
+  ],
+  [
+    "infer's options",
+    trainer('callbacks: { onCheckpoint: ({ infer }) => infer({ prompt: "1", |topP: 1 }) }'),
+    /Default 1/,
+  ],
+])("an editor explains %s", (_, source, what) => {
+  expect(hoverText(source)).toMatch(what);
 });

@@ -37,6 +37,7 @@ test("a list on each line is no array of rows", async () => {
   );
 });
 
+// tests/protocol/jsonProblem.test.ts has every kind of wrong JSON.
 test.each([
   [
     "objects over several lines",
@@ -47,21 +48,6 @@ test.each([
     "glued objects",
     `${ROWS[0]}\n${ROWS.join("")}\n`,
     "FILE:2:34: not valid JSON: another value begins here. Write each on a line of its own, as jq -c . does.",
-  ],
-  [
-    "an array's lines without its brackets",
-    `${ROWS.join(",\n")}\n`,
-    "FILE:1:34: not valid JSON: a comma after the end. Remove it.",
-  ],
-  [
-    "Python's repr",
-    "{'prompt': 'p0', 'completion': None}",
-    "FILE:1:2: not valid JSON: a quote that is not JSON's. Write strings and keys in double quotes, as Python's json.dumps does.",
-  ],
-  [
-    "a file that was cut off",
-    `${ROWS[0]}\n{"prompt":"p1","compl`,
-    "FILE:2:22: not valid JSON: it ends inside a string. Complete it.",
   ],
   [
     "a call's arguments that are not JSON",
@@ -75,11 +61,6 @@ test.each([
       ],
     }),
     `FILE:1: messages[1] has a call of f with "arguments" that are not valid JSON at character 2: a quote that is not JSON's. Write strings and keys in double quotes, as Python's json.dumps does. Write ${EXPECTED}`,
-  ],
-  [
-    "indented lines",
-    '   {"prompt":"😀",}',
-    "FILE:1:18: not valid JSON: a comma before }. Remove the comma.",
   ],
   ["prose", "Once upon a time", `FILE:1:1: not valid JSON: it begins with Once. Write ${EXPECTED}`],
 ])("%s are refused with the place of the first wrong character", async (_, text, message) => {

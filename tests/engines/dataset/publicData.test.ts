@@ -18,12 +18,23 @@ const CALL = (args: unknown) => ({
   function: { name: "discount", arguments: args },
 });
 
+const SPEAKERS = {
+  ...{ user: "user", chatgpt: "assistant", human: "user", bing: "assistant", tool: "tool" },
+  ...{ bard: "assistant", function: "tool", assistant: "assistant" },
+};
+
 /** A row in each form, what it becomes, and the line that tells it. */
 const FORMS: [name: string, row: object, expected: object, told: string | undefined][] = [
   [
     "ShareGPT",
     { conversations: [{ from: "system", value: "You help." }, HUMAN, GPT] },
     { messages: [SYSTEM, ...CHAT] },
+    "ShareGPT conversations → messages",
+  ],
+  [
+    "speakers of other tools",
+    { conversations: Object.keys(SPEAKERS).map((from) => ({ from, value: from })) },
+    { messages: Object.entries(SPEAKERS).map(([content, role]) => ({ role, content })) },
     "ShareGPT conversations → messages",
   ],
   [
@@ -76,6 +87,12 @@ const FORMS: [name: string, row: object, expected: object, told: string | undefi
     "Alpaca",
     { instruction: "Translate.", input: "Good night", output: "Bonne nuit" },
     { prompt: "Translate.\n\nGood night", completion: "Bonne nuit" },
+    "Alpaca instruction, input → prompt, output → completion",
+  ],
+  [
+    "Alpaca whose input is blank",
+    { instruction: "Add.", input: " \n", output: "3" },
+    { prompt: "Add.", completion: "3" },
     "Alpaca instruction, input → prompt, output → completion",
   ],
   [
@@ -278,6 +295,17 @@ test.each<[object, string]>([
   [{ messages: CHAT, tools: "{" }, 'column "tools" is not valid JSON'],
   [{ messages: CHAT, tools: [{ type: "web_search" }] }, "tools[0] is not {"],
   [{ instruction: "Hi", output: 7 }, 'column "output" is not text. Write a string in it.'],
+  [
+    { instruction: "Hi", input: 1, output: "3" },
+    'column "input" is not text. Write a string in it.',
+  ],
+  ...[["a", "b"], [["a"]], { a: "b" }, [["a", 1]]].map((history): [object, string] => [
+    { instruction: "Hi", output: "Oh", history },
+    'column "history" is not a list of [question, answer]. Write one.',
+  ]),
+  [{ conversations: [{ from: "constructor", value: "" }] }, 'conversations[0] has the role "con'],
+  [{ conversations: ["Hi"] }, 'conversations[0] needs a "role" (system,'],
+  [{ conversations: "Hi" }, 'column "conversations" is not valid JSON at character 1: it begins'],
   [{ who: "Hi" }, 'no "messages", "prompt" or "text"; for other names, set columns or map'],
 ])("what is wrong is told by its own name: %j", async (row, problem) => {
   expect(await refusalOf(writtenLines([row]))).toContain(`data.jsonl:1: ${problem}`);

@@ -1,17 +1,11 @@
 import { expect, test } from "vitest";
 import { tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
-import {
-  CHAT_TEMPLATE,
-  conversation,
-  openConversation,
-  openDocument,
-} from "../../../engines/tokens/byteChat.ts";
+import { conversation, openConversation, openDocument } from "../../../engines/tokens/byteChat.ts";
 import {
   byteCharacters,
   decode,
   encode,
   SPECIALS,
-  specialText,
   VOCABULARY,
 } from "../../../engines/tokens/byteTokens.ts";
 import type { Span } from "../../../engines/tokens/tokenizer.ts";
@@ -92,12 +86,4 @@ test("tokenizer.json maps bytes and specials to the ids that the model uses", ()
   // The tokenizers library numbers added tokens on from the vocabulary's size, in their order.
   expect(added_tokens.map(({ id }) => id)).toEqual([256, 257, 258, 259, 260, 261]);
   expect(post_processor.special_tokens["<|bos|>"]).toMatchObject({ ids: [SPECIALS.bos] });
-});
-
-test("the chat template writes the tokens that the engine trains on", () => {
-  // The template's only constructs, rendered by hand.
-  expect(CHAT_TEMPLATE).toBe(
-    "{{ bos_token }}{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + eos_token }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}",
-  );
-  expect(specialText("assistant")).toBe("<|assistant|>");
 });

@@ -52,10 +52,3 @@ test.each(["%Q", "%e", "%-A", "%-%", "%", "%_d", "%:z"])(
     );
   },
 );
-
-test("a template knows today", () => {
-  const render = createRender("{{ strftime_now('%A %-d') }}", {}, "model");
-  const before = new Date();
-  const text = render({ messages: [{ role: "user", content: "hello" }] });
-  expect([before, new Date()].map((time) => strftime("%A %-d", time))).toContain(text);
-});

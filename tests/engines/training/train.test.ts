@@ -142,5 +142,4 @@ describe.each(BACKENDS)("a training on %s", (_, run, tooHigh) => {
     expect(events).toEqual(["training.started", "training.log 1"]);
     expect(artifacts).toEqual([]);
   });
-
 });

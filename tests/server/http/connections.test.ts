@@ -4,15 +4,6 @@ import { createProject } from "../../project.ts";
 import { asBytes, openRaw, statusesIn } from "../../rawHttp.ts";
 import { startServer } from "../../uiServer.ts";
 
-test("requests on one connection are answered in turn", async () => {
-  const { port } = await startServer();
-  const { socket, closed } = await openRaw(port);
-  const targets = ["/", "/nothing", "/api/jobs", "//evil", "/api/train"];
-  socket.write(targets.map((target) => asBytes(target)).join(""));
-  socket.end();
-  expect(statusesIn(await closed())).toEqual([200, 404, 200, 400, 204]);
-});
-
 test.each([100, 2_000])(
   "one request too many on a connection is 429 after the others are answered, and ends it: of %i",
   async (count) => {

@@ -23,15 +23,6 @@ test("a second click while a run is in flight is 409, and starts no process", as
   expect(readdirSync(project).filter((name) => name.startsWith("started-"))).toHaveLength(1);
 });
 
-test("of two starts at the same moment one is refused", async () => {
-  const project = createProject();
-  const runner = createRunner({ project, kit: standIn(project, "") });
-  const [first, second] = await Promise.allSettled([runner.start(), runner.start()]);
-  expect(first.status).toBe("fulfilled");
-  expect(second).toMatchObject({ status: "rejected", reason: { code: "RUN_IN_FLIGHT" } });
-  await runner.close();
-});
-
 test("of two servers that are asked at the same moment one launches, and both have its run", async () => {
   const project = createProject();
   const kit = standIn(project, `writeFileSync("started-" + process.pid, ""); await gate("never");`);
@@ -67,29 +58,6 @@ const SERVER_OF_ITS_OWN = `
   const [project, page, ...kit] = process.argv.slice(1);
   const { port } = await startUiServer({ project, page, kit, host: "127.0.0.1", port: 0 });
   console.log(port);`;
-
-test("a run survives a killed server, and the next server attaches to it and ends it", async () => {
-  const project = createProject();
-  const page = createProject({ "index.html": "" });
-  const kit = standIn(
-    project,
-    `writeFileSync("pid", String(process.pid)); writeSync(1, "first "); await gate("go"); writeSync(1, "second"); await gate("never");`,
-  );
-  const killed = spawnModule(SERVER_OF_ITS_OWN, [project, page, ...kit]);
-  const port = await killed.line();
-  const tab = readBody(await postTrain(`http://127.0.0.1:${port}/`));
-  await tab.until((text) => text === "first ");
-  await killed.kill();
-
-  const next = await startServer({ project, kit });
-  openGate(project, "go");
-  const body = readBody(await attach(next.url));
-  expect(await body.until((text) => text.endsWith("second"))).toBe("first second");
-  expect((await postTrain(next.url)).status).toBe(409);
-  expect(isRunning(pidIn(project, "pid"))).toBe(true);
-  await next.close();
-  expect(isRunning(pidIn(project, "pid"))).toBe(false);
-});
 
 test("a second server beside the first shows its run, and closes without ending it", async () => {
   const project = createProject();

@@ -1,8 +1,6 @@
-import { closeSync, mkdirSync, openSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, openSync, readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { readTable } from "../../../../engines/dataset/tables/tables.ts";
-import { scratchDirectory } from "../../embedded/scratch.ts";
 import { fixture, placesOf, refusal, renamed, rowsOf, table } from "./tables.ts";
 
 it("reads what Python's csv writes for Excel: a byte order mark, CRLF, quotes and line breaks in a cell", async () => {
@@ -158,18 +156,6 @@ it("two columns of the same name are refused, as are two without a name", async 
       ["__proto__", "2"],
     ]),
   ]);
-});
-
-it("a file that cannot be read says why, as JSONL does", async () => {
-  const folder = scratchDirectory();
-  mkdirSync(join(folder, "b.csv"));
-  const advice = "Check its path, which is relative to the project.";
-  expect(await refusal(join(folder, "a.csv"))).toBe(
-    `DATASET_UNREADABLE Cannot read the dataset a.csv: there is no such file. ${advice}`,
-  );
-  expect(await refusal(join(folder, "b.csv"))).toBe(
-    `DATASET_UNREADABLE Cannot read the dataset b.csv: it is a folder, not a file. ${advice}`,
-  );
 });
 
 it("closes the file when the reader stops early", async () => {

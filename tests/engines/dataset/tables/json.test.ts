@@ -1,7 +1,5 @@
 import { truncateSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import { scratchDirectory } from "../../embedded/scratch.ts";
 import { placesOf, refusal, rowsOf, table } from "./tables.ts";
 
 it("reads the rows of an array, also after a byte order mark", async () => {
@@ -59,11 +57,5 @@ it("a file that is too large to parse at once is told to become JSONL", async ()
   truncateSync(path, 256 * 2 ** 20 + 1);
   expect(await refusal(path)).toBe(
     "DATASET_INVALID rows.json: more than 256 MiB, which JSON is parsed from at once. Turn it into JSONL: jq -c '.[]' rows.json > rows.jsonl",
-  );
-});
-
-it("a missing file says so", async () => {
-  expect(await refusal(join(scratchDirectory(), "a.json"))).toBe(
-    "DATASET_UNREADABLE Cannot read the dataset a.json: there is no such file. Check its path, which is relative to the project.",
   );
 });

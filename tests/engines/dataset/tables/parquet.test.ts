@@ -1,9 +1,7 @@
-import { mkdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, statSync } from "node:fs";
 import { expect, it } from "vitest";
 import { readTable } from "../../../../engines/dataset/tables/tables.ts";
 import { WholeFloat, mapValues, stringifyJson } from "../../../../protocol/json.ts";
-import { scratchDirectory } from "../../embedded/scratch.ts";
 import { changed, fixture, placesOf, refusal, rowsOf, table } from "./tables.ts";
 
 /** What `fixtures/make.py` has as QA. */
@@ -205,16 +203,4 @@ it("a text that a small file has again and again does not fill the disk", async 
   };
   await expect(reading()).rejects.toThrow();
   expect(bytes).toBeLessThan(2 ** 26 + 1_000 * statSync(file).size);
-});
-
-it("a file that cannot be read says why, as JSONL does", async () => {
-  const folder = scratchDirectory();
-  mkdirSync(join(folder, "b.parquet"));
-  const advice = "Check its path, which is relative to the project.";
-  expect(await refusal(join(folder, "a.parquet"))).toBe(
-    `DATASET_UNREADABLE Cannot read the dataset a.parquet: there is no such file. ${advice}`,
-  );
-  expect(await refusal(join(folder, "b.parquet"))).toBe(
-    `DATASET_UNREADABLE Cannot read the dataset b.parquet: it is a folder, not a file. ${advice}`,
-  );
 });

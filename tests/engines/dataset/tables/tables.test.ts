@@ -1,34 +1,21 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { tableColumns } from "../../../../engines/dataset/tables/tables.ts";
 import { typeOfFile } from "../../../../protocol/dataset.ts";
 import { spawnModule } from "../../../process.ts";
-import { fixture, rowsOf, table } from "./tables.ts";
+import { scratchDirectory } from "../../embedded/scratch.ts";
+import { fixture, refusal, rowsOf, table } from "./tables.ts";
 
 it("a file's type is its ending, in whichever case; without a known one it is JSONL", () => {
-  const types = [
-    "csv",
-    "tsv",
-    "parquet",
-    "json",
-    "jsonl",
-    "txt",
-    "CSV",
-    "Parquet",
-    "csv.gz",
-    "gz",
-  ].map((ending) => typeOfFile(`data.json/rows.${ending}`));
-  expect(types).toEqual([
-    "csv",
-    "csv",
-    "parquet",
-    "json",
-    "jsonl",
-    "jsonl",
-    "csv",
-    "parquet",
-    "csv",
-    "jsonl",
-  ]);
+  for (const [type, endings] of Object.entries({
+    csv: ["csv", "tsv", "CSV", "csv.gz"],
+    parquet: ["parquet", "Parquet"],
+    json: ["json"],
+    jsonl: ["jsonl", "txt", "gz"],
+  })) {
+    for (const ending of endings) expect(typeOfFile(`data.json/rows.${ending}`)).toBe(type);
+  }
   expect(typeOfFile("csv")).toBe("jsonl");
 });
 
@@ -36,6 +23,23 @@ it("each type is read by its own reader", async () => {
   expect(await rowsOf(fixture("pandas.csv"))).toHaveLength(3);
   expect(await rowsOf(fixture("pandas.parquet"))).toHaveLength(40);
 });
+
+it.each(["csv", "parquet", "json"])(
+  "a .%s that cannot be read says why, as JSONL does",
+  async (type) => {
+    const folder = scratchDirectory();
+    mkdirSync(join(folder, `b.${type}`));
+    const advice = "Check its path, which is relative to the project.";
+    for (const [name, why] of [
+      [`a.${type}`, "there is no such file"],
+      [`b.${type}`, "it is a folder, not a file"],
+    ] as const) {
+      expect(await refusal(join(folder, name))).toBe(
+        `DATASET_UNREADABLE Cannot read the dataset ${name}: ${why}. ${advice}`,
+      );
+    }
+  },
+);
 
 it("the columns of a table are known before its rows, of Parquet also without any", async () => {
   expect(await tableColumns("parquet", fixture("empty.parquet"))).toEqual([
