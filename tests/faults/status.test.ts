@@ -6,7 +6,6 @@ import { waitForTurn } from "../../jobs/queue.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobEvent } from "../../protocol/event.ts";
-import type { JobsResponse } from "../../protocol/http.ts";
 import {
   COMPLETED,
   STARTED,
@@ -19,6 +18,7 @@ import { CLI, createTinyProject, pacedSource, startKit, tinySource } from "../ki
 import { isRunning, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
+import { listJobs } from "./answers.ts";
 import { createHarm } from "./harm.ts";
 import { LONGER, repeated } from "./table.ts";
 
@@ -62,11 +62,6 @@ function snapshot(directory: string) {
     const { ino, size, mtimeMs } = statSync(path);
     return { name, ino, size, mtimeMs, content: statSync(path).isFile() && readFileSync(path) };
   });
-}
-
-async function listJobs(url: string): Promise<Record<string, string>> {
-  const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as JobsResponse;
-  return Object.fromEntries(jobs.map(({ id, status }) => [id, status]));
 }
 
 test("a job whose owner is killed is failed at the next check, with its reason", async () => {

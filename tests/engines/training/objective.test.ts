@@ -80,12 +80,13 @@ describe.each(BACKENDS)("%s", (_, planBackend) => {
     const more = await logsOf(planBackend, data, saved);
     const rest = whole.logs.filter(({ step }) => step > 4);
     expect(more.logs).toEqual(rest);
+    // An adapter's reference is its base.
+    if (lora) return;
     // Without the earlier job's figures, they are computed from the model before the training.
     const reference = join(whole.directory, "reference.json");
-    if (!lora)
-      writeFileSync(reference, readFileSync(reference, "utf8").replaceAll(/\[.*?\]/g, "[]"));
+    writeFileSync(reference, readFileSync(reference, "utf8").replaceAll(/\[.*?\]/g, "[]"));
     expect((await logsOf(planBackend, data, saved)).logs).toEqual(rest);
-    rmSync(reference, { force: true });
+    rmSync(reference);
     expect((await logsOf(planBackend, data, saved)).logs).toEqual(rest);
   });
 });

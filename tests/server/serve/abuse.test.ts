@@ -303,23 +303,6 @@ describe("places", () => {
     await isFree(model);
   });
 
-  it("of a connection are 33 at a time; one request more gets a 429, which ends it", async () => {
-    let goOn = () => {};
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const model = standIn(async () => {
-      await gate;
-      return { text: "", finishReason: "stop", promptTokens: 1, tokens: 1 };
-    });
-    const { port } = await serve(model, { atOnce: 1, maxWaiting: 0 });
-    const { socket, closed } = await openRaw(port);
-    socket.write(Buffer.concat(Array.from({ length: 60 }, () => ask("1"))));
-    await isAsked(model, 1);
-    goOn();
-    const answers = await closed();
-    expect(statusesIn(answers)).toEqual([...Array.from({ length: 33 }, () => 200), 429]);
-    expect(answers).toContain("Wait for their answers, then send more.");
-  });
-
   it("are not kept for a body that its client cuts", async () => {
     const { port } = await serve();
     const { socket, closed } = await openRaw(port);
