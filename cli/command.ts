@@ -3,8 +3,9 @@ import * as commander from "commander";
 import { LAST_PORT } from "../protocol/address.ts";
 import { type TemplateKwargs, problemOfKwargs } from "../protocol/chat.ts";
 import { messageOf } from "../protocol/error.ts";
+import { QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
+import { SAMPLING } from "../protocol/infer.ts";
 import { parseJson } from "../protocol/json.ts";
-import { SAMPLING } from "../protocol/sampling.ts";
 
 /** As `commander`'s, but its action's options are typed by their definitions. */
 export const createCommand = (name: string) =>
@@ -13,6 +14,13 @@ export const Option: typeof typed.Option = commander.Option;
 
 export function projectOption() {
   return new Option("--project <dir>", "project folder").default(".", "the current folder");
+}
+
+export function quantizeOption() {
+  const effect = "quantize weights to 8 or 4 bits: faster, less memory";
+  return new Option("--quantize <type>", `${effect} (default: as the model was trained)`).choices(
+    QUANTIZED_TYPES,
+  );
 }
 
 /** The lines beneath a command's help. */

@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import { KitError } from "../protocol/error.ts";
 import { parseHost } from "../server/http/guard/host.ts";
 
@@ -41,4 +42,43 @@ export function originToAllow(origin: string): string {
     "HOST_INVALID",
     `--allowed-origin "${origin}" is not valid. Pass an origin such as https://app.example.`,
   );
+}
+
+/** Not `localhost`, which may resolve to `::1`, where another server could listen. */
+const LOOPBACK = "127.0.0.1";
+/** The wildcard addresses, as a URL writes them. */
+const ANY_IPV4 = "0.0.0.0";
+const ANY_IPV6 = "[::]";
+
+/** A server's URL for this machine, then those for others: no browser can open a wildcard address. */
+export function urlsOf(hostname: string, port: number, path: string): URL[] {
+  const others = networkAddresses(hostname, networkInterfaces());
+  const own = isAnyAddress(hostname) ? LOOPBACK : hostname;
+  return [own, ...others].map((host) => new URL(`http://${host}:${port}${path}`));
+}
+
+function isAnyAddress(hostname: string): boolean {
+  return hostname === ANY_IPV4 || hostname === ANY_IPV6;
+}
+
+/**
+ * The hosts under which other machines reach a server that listens on a wildcard address.
+ * @param interfaces as `os.networkInterfaces()` gives them
+ */
+export function networkAddresses(
+  hostname: string,
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
+): string[] {
+  if (!isAnyAddress(hostname)) return [];
+  return Object.values(interfaces)
+    .flatMap((addresses = []) => addresses)
+    .filter(({ internal }) => !internal)
+    .filter(({ family }) => family === "IPv4" || hostname === ANY_IPV6)
+    .filter(({ address }) => !isLinkLocal(address))
+    .map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address));
+}
+
+/** A link-local IPv6 address needs a zone, which a URL cannot hold. */
+function isLinkLocal(address: string): boolean {
+  return /^fe[89ab]/i.test(address);
 }

@@ -6,8 +6,7 @@ import { examples } from "./command.ts";
 import { withFieldWords } from "./fieldWords.ts";
 import { EXIT_CODE, lastExitCode } from "./process/exitCode.ts";
 import { keepHangupIgnored } from "./process/signals.ts";
-import { reportError } from "./terminal/errors.ts";
-import { watchOutput } from "./terminal/lostOutput.ts";
+import { reportError, watchOutput } from "./terminal/errors.ts";
 
 keepHangupIgnored();
 
@@ -70,7 +69,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => import("./commands/infer.ts"),
   },
   serve: {
-    does: "answer programs that speak OpenAI's API with trained models",
+    does: "serve trained models over an OpenAI-compatible API",
     load: () => import("./commands/serve.ts"),
   },
   eval: {

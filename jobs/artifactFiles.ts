@@ -15,8 +15,8 @@ import {
   stepOfEntry,
   storedRecordPath,
 } from "../protocol/artifactPath.ts";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { isArtifact } from "../protocol/engineReport.ts";
+import { cannotWrite } from "../protocol/error.ts";
 import type { Artifact } from "../protocol/event.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { findNewest } from "./log/read.ts";

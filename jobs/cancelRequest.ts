@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { KitError } from "../protocol/error.ts";
+import { KitError, cannotWrite } from "../protocol/error.ts";
 
 /** How often a job's owner looks for a request. */
 const LOOK_MS = 500;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory, refuseLink, OWNER_ONLY } from "../disk/file.ts";
-import { unwritable } from "../protocol/cannotWrite.ts";
+import { OWNER_ONLY, makeDirectory, refuseLink } from "../disk/file.ts";
+import { unwritable } from "../protocol/error.ts";
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import { parseRecord } from "../protocol/isRecord.ts";
 import { stringifyJson } from "../protocol/json.ts";

@@ -1,9 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory, OTHERS_READ_FOLDER, syncFile, syncFolder } from "../disk/file.ts";
+import { OTHERS_READ_FOLDER, makeDirectory, syncFile, syncFolder } from "../disk/file.ts";
 import { type Lease, holdLease } from "../disk/lease.ts";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { KitError, isKitError } from "../protocol/error.ts";
+import { KitError, cannotWrite, isKitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
+import type { RemoteLocation } from "../protocol/engine.ts";
 import { isRecord } from "../protocol/isRecord.ts";
-import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import { isJobId } from "./id.ts";
 
 /** `placement.json` of a job that was handed to another machine. */

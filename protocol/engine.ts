@@ -1,8 +1,7 @@
 import type { EngineEvent } from "./event.ts";
+import type { QuantizedType } from "./exportFormat.ts";
 import type { AnswerStream, InferPiece, InferRequest, InferResult } from "./infer.ts";
 import type { ObjectiveType } from "./objective.ts";
-import type { QuantizedType } from "./quantizedType.ts";
-import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
 
@@ -189,4 +188,18 @@ export interface CachedModel {
   parameters: number | undefined;
   /** Why it cannot be trained. */
   problem: string | undefined;
+}
+
+/** Where a training runs that goes on when its owner's process here ends. Holds no token. */
+export interface RemoteLocation {
+  /** As sentences name it: `the Ray cluster at http://head:8265`. */
+  where: string;
+  /** With which the engine finds it again. */
+  address: string;
+  /** Where it keeps its checkpoints: a path there, or a URL. */
+  checkpoints: string;
+  /** Identifies the cluster that took the job, in case another one answers at its address later. */
+  session?: string;
+  /** Marks the job's own lines in its log there. Missing in records of an older Kit. */
+  secret?: string;
 }

@@ -1,4 +1,72 @@
-import type { ErrorCode } from "./errorCode.ts";
+/** Every code that a `KitError` can have, each in `docs/errors.md`. Stable: programs depend on them. */
+export type ErrorCode =
+  // A command and its project
+  | "PROJECT_NOT_FOUND"
+  | "ENTRY_NOT_FOUND"
+  | "NAME_INVALID"
+  | "PACKAGE_JSON_INVALID"
+  | "BUILD_FAILED"
+  | "IMPORT_FAILED"
+  | "IMPORT_STUCK"
+  | "WRONG_KIT"
+  | "KIT_VERSION"
+  | "NO_TRAINER"
+  | "JOB_NOT_FOUND"
+  | "CANNOT_ATTACH"
+  | "CANNOT_DETACH"
+  | "CANNOT_FOLLOW"
+  | "JOB_ENDED"
+  | "JOB_TAKEN"
+  | "PROMPT_INVALID"
+  // Options and arguments
+  | "OPTION_INVALID"
+  | "CONFIG_INVALID"
+  | "MODEL_UNKNOWN"
+  | "MODEL_INVALID"
+  | "REQUEST_INVALID"
+  // A model of the hub
+  | "HUB_INVALID"
+  | "HUB_UNREACHABLE"
+  | "MODEL_REFUSED"
+  // A dataset and a training
+  | "DATASET_UNREADABLE"
+  | "DATASET_INVALID"
+  | "CANNOT_RESUME"
+  | "CALLBACK_STUCK"
+  | "CANCELLED"
+  | "DIVERGED"
+  | "OUT_OF_MEMORY"
+  | "WORKER_FAILED"
+  | "METRIC_FAILED"
+  | "ENGINE_REPORT_INVALID"
+  | "KIT_BUNDLED"
+  | "MACHINE_UNFIT"
+  | "PYTHON_NOT_FOUND"
+  | "PYTHON_UNFIT"
+  | "CLUSTER_UNREACHABLE"
+  | "CLUSTER_REFUSED"
+  | "CLUSTER_UNFIT"
+  // Checkpoints
+  | "CHECKPOINT_INVALID"
+  | "RESUME_INVALID"
+  | "CHECKPOINT_UNWRITABLE"
+  // Files
+  | "CANNOT_READ"
+  | "CANNOT_WRITE"
+  | "LINK_IN_KIT"
+  | "LOG_CLOSED"
+  | "NO_FILE"
+  // `kit ui` and `kit serve`
+  | "CANNOT_LISTEN"
+  | "CANNOT_START"
+  | "CLOSED"
+  | "HOST_INVALID"
+  | "KEY_INVALID"
+  | "TOKEN_INVALID"
+  | "MANIFEST_FAILED"
+  | "PAGE_NOT_BUILT"
+  | "PORT_TAKEN"
+  | "RUN_IN_FLIGHT";
 
 /** What of a request an error is about. */
 export interface RequestFault {
@@ -67,4 +135,14 @@ export function isOutOfReach(error: unknown): boolean {
 /** @param cause a problem of this machine alone, which must not end a remote training */
 export function cannotFollow(cause: unknown): KitError {
   return new KitError("CANNOT_FOLLOW", messageOf(cause), { cause });
+}
+
+/** @param doing the attempt that failed, such as `write <path>` */
+export function unwritable(doing: string, cause: unknown): string {
+  return `Cannot ${doing}: ${messageOf(cause)}. Make the folder writable, or free disk space.`;
+}
+
+/** @param doing the attempt that failed, such as `write <path>` */
+export function cannotWrite(doing: string, cause: unknown): KitError {
+  return new KitError("CANNOT_WRITE", unwritable(doing, cause), { cause });
 }

@@ -31,6 +31,16 @@ export function formatCount(value: number): string {
   return decimals === undefined ? separated : `${separated}.${decimals}`;
 }
 
+/** Three digits, of a metric: `0.923`. */
+export function formatFigure(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+/** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
+export function formatNumber(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
 /** With its noun, in the singular: `1 row`, `1,200 rows`. */
 export function formatCounted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;

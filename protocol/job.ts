@@ -32,5 +32,5 @@ export function isFinal(status: JobStatus): boolean {
 
 /** In words, of a job that nobody follows. Another machine's clock may be ahead. */
 export function lastHeard(at: string, now = Date.now()): string {
-  return `last heard of ${formatAgo(Math.max(0, now - Date.parse(at)))}`;
+  return `last reported ${formatAgo(Math.max(0, now - Date.parse(at)))}`;
 }

@@ -1,7 +1,6 @@
 import { type Evaluation, isLower } from "./evaluation.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
-import type { Moment } from "./pace.ts";
 
 /** A GPU's first steps load what computes them, and are up to a hundred times as slow as others. */
 const WARM_UP_MS = 5_000;
@@ -121,4 +120,25 @@ export function numbersIn(found: unknown): Record<string, number> {
   return Object.fromEntries(
     entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
   );
+}
+
+/** When a step was logged, in milliseconds by any clock. */
+export interface Moment {
+  step: number;
+  at: number;
+}
+
+/**
+ * The seconds until a training's last step, at its pace between two logs. Undefined until the pace is
+ * known. Pure.
+ * @param first the first log, because the first step also warms up
+ */
+export function secondsLeft(
+  first: Moment | undefined,
+  last: Moment | undefined,
+  steps: number | undefined,
+): number | undefined {
+  if (!first || !last || steps === undefined || last.step <= first.step) return undefined;
+  const secondsPerStep = (last.at - first.at) / 1000 / (last.step - first.step);
+  return secondsPerStep * Math.max(0, steps - last.step);
 }

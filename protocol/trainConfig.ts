@@ -1,6 +1,6 @@
 import type { DatasetConfig } from "./dataset.ts";
+import type { QuantizedType } from "./exportFormat.ts";
 import type { AskedObjective, DpoObjective, KtoObjective } from "./objective.ts";
-import type { QuantizedType } from "./quantizedType.ts";
 import type {
   AskedLength,
   JobArguments,

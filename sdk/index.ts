@@ -18,7 +18,7 @@ export type {
   TrainOptions,
 } from "../protocol/engine.ts";
 export { KitError } from "../protocol/error.ts";
-export type { ErrorCode } from "../protocol/errorCode.ts";
+export type { ErrorCode } from "../protocol/error.ts";
 export type { ChatMessage, TextPart, Tool, ToolCall } from "../protocol/chat.ts";
 export type {
   AnswerSchema,

@@ -18,12 +18,10 @@ import { createEventLines } from "../jobs/eventLines.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { buildBundle } from "../project/bundle.ts";
-import { describeError, onUncaught } from "../project/describeError.ts";
+import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { loadEntry } from "../project/loadEntry.ts";
-import { reportError } from "../terminal/errors.ts";
-import { openJsonOutput } from "../terminal/jsonOutput.ts";
-import { print, printError } from "../terminal/print.ts";
+import { openJsonOutput, print, printError } from "../terminal/print.ts";
 
 /**
  * Prints what a training of the project's latest edits would do. Trains nothing.
@@ -47,10 +45,7 @@ export const command = createCommand("check")
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
     process.once("exit", explainEnd);
-    onUncaught((thrown) => {
-      process.off("exit", explainEnd);
-      process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
-    });
+    exitOnUncaught(explainEnd);
     const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
     process.off("exit", explainEnd);
     const { config, started, learnedTokens, longestRow, memoryBytes, dataset, time } = checked;

@@ -10,16 +10,13 @@ import { answersOfBoth, askModel } from "../eval/askModel.ts";
 import { type Figures, missedOf, parseBound, refuseUnknown } from "../eval/bounds.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
-import { evaluatedRows } from "../eval/rows.ts";
-import { newRowFile } from "../eval/wrongRows.ts";
-import { abortedBySignal, exitCancelled } from "../process/abortedBySignal.ts";
+import { evaluatedRows, newRowFile } from "../eval/rows.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
-import { describeError, onUncaught } from "../project/describeError.ts";
+import { abortedBySignal, exitCancelled } from "../process/signals.ts";
+import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { reportError } from "../terminal/errors.ts";
-import { openJsonOutput } from "../terminal/jsonOutput.ts";
-import { print, printError } from "../terminal/print.ts";
+import { openJsonOutput, print, printError } from "../terminal/print.ts";
 
 /** Rows that are asked, unless the user says how many. */
 const ROWS_ASKED = 100;
@@ -72,10 +69,7 @@ export const command = createCommand("eval")
       process.exitCode = EXIT_CODE.failed;
     };
     // Of the project's code, in the background.
-    onUncaught((thrown) => {
-      process.off("exit", explainEnd);
-      process.exit(lastExitCode(reportError(new Error(describeError(thrown), { cause: thrown }))));
-    });
+    exitOnUncaught(explainEnd);
     try {
       const onLoaded = () => process.once("exit", explainEnd);
       const isMissed = await evaluate(named, options, { signal, onLoaded });
@@ -85,7 +79,7 @@ export const command = createCommand("eval")
     } catch (error) {
       process.off("exit", explainEnd);
       if (!signal.aborted) throw error;
-      printError("interrupted; the answers so far are kept: the same command goes on from there");
+      printError("Interrupted. Run the same command again to continue.");
       exitCancelled();
     }
   });

@@ -2,13 +2,11 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { closeModel } from "../../sdk/models/engineModel.ts";
 import { engineOf, openModel } from "../../sdk/models/open.ts";
 import { findReference } from "../../sdk/models/reference.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
 import {
-  Option,
   createCommand,
   examples,
   parseKwargs,
@@ -17,13 +15,14 @@ import {
   parseTemperature,
   parseTopP,
   projectOption,
+  quantizeOption,
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
 import { isTyped } from "../infer/lines.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
-import { abortedBySignal, exitCancelled } from "../process/abortedBySignal.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
+import { abortedBySignal, exitCancelled } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { reportError } from "../terminal/errors.ts";
@@ -57,12 +56,7 @@ export const command = createCommand("infer")
     'variables of the model\'s chat template, such as {"enable_thinking":false}',
     parseKwargs,
   )
-  .addOption(
-    new Option(
-      "--quantize <type>",
-      "answer with weights of 8 or 4 bits, faster (default: as the model was trained)",
-    ).choices(QUANTIZED_TYPES),
-  )
+  .addOption(quantizeOption())
   .addOption(projectOption())
   .addHelpText(
     "after",

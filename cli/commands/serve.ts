@@ -1,8 +1,6 @@
-import { networkInterfaces } from "node:os";
 import { SERVE_PORT } from "../../protocol/address.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
-import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import { requestLine } from "../../server/serve/requestLog.ts";
 import { type ServeOptions, startServeServer } from "../../server/serve/server.ts";
 import { createShelf } from "../../server/serve/shelf.ts";
@@ -13,9 +11,9 @@ import {
   parseMost,
   parsePort,
   projectOption,
+  quantizeOption,
 } from "../command.ts";
-import { hostnameOf, nameToAllow, originToAllow } from "../host.ts";
-import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
+import { hostnameOf, nameToAllow, urlsOf, originToAllow } from "../host.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
@@ -26,8 +24,6 @@ import { print, printError } from "../terminal/print.ts";
 /** How long requests in work may take after the first signal. Docker kills after ten seconds. */
 const DRAIN_MS = 8_000;
 const MAX_WAITING = 256;
-/** Not `localhost`, which may resolve to `::1`, where another server could listen. */
-const LOOPBACK = "127.0.0.1";
 
 export const command = createCommand("serve")
   .argument(
@@ -46,12 +42,7 @@ export const command = createCommand("serve")
     "--key-file <path>",
     `a file with the key that callers must send (default: ${KEY_VARIABLE})`,
   )
-  .addOption(
-    new Option(
-      "--quantize <type>",
-      "answer with weights of 8 or 4 bits, faster (default: as the model was trained)",
-    ).choices(QUANTIZED_TYPES),
-  )
+  .addOption(quantizeOption())
   .addOption(
     new Option(
       "--engine <name>",
@@ -59,12 +50,7 @@ export const command = createCommand("serve")
     ).choices(["llama"]),
   )
   .option("--no-follow", "keep serving the same job when a newer one completes")
-  .option(
-    "--max-waiting <n>",
-    "requests that may wait for others; more get status 429",
-    parseMost,
-    MAX_WAITING,
-  )
+  .option("--max-waiting <n>", "maximum queued requests; more get a 429", parseMost, MAX_WAITING)
   .option("--json", "print a JSON object a line")
   .addOption(projectOption())
   .addHelpText(
@@ -97,7 +83,7 @@ export const command = createCommand("serve")
       maxWaiting: options.maxWaiting,
       onRequest: (record) => say("request", record, requestLine(record)),
     });
-    const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}:${server.port}/v1`);
+    const [url, ...others] = urlsOf(hostname, server.port, "/v1").map(({ href }) => href);
 
     let isEnding = false;
     let following: { stop: () => void } | undefined;
@@ -106,16 +92,14 @@ export const command = createCommand("serve")
       isEnding = true;
       following?.stop();
       loading.abort();
-      say("closing", {}, "kit serve  answers those who wait, then ends; again Ctrl-C ends it now");
+      say("closing", {}, "kit serve  finishing open requests; press Ctrl-C again to stop now");
       // Exit at once: connections of the closed server may linger.
       void server.close(DRAIN_MS).finally(() => process.exit());
     });
 
-    say("listening", { url: url.href }, `kit serve  ${url.href}  loading …`);
-    for (const address of networkAddresses(hostname, networkInterfaces())) {
-      const there = new URL(url);
-      there.hostname = address;
-      say("listening", { url: there.href }, `           ${there.href}  from other machines`);
+    say("listening", { url }, `kit serve  ${url}  loading …`);
+    for (const other of others) {
+      say("listening", { url: other }, `           ${other}  from other machines`);
     }
     const engine = engineName && (await import("../../sdk/engines.ts")).llama();
     try {

@@ -8,8 +8,7 @@ import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { explainExit, loadEntry } from "../project/loadEntry.ts";
-import { limitOutput } from "../terminal/outputLimit.ts";
-import { printError } from "../terminal/print.ts";
+import { limitOutput, printError } from "../terminal/print.ts";
 
 export const command = createCommand("start")
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)

@@ -1,12 +1,9 @@
-import { networkInterfaces } from "node:os";
 import { DEFAULT_PORT, isLoopback } from "../../protocol/address.ts";
 import { KitError } from "../../protocol/error.ts";
 import { startUiServer } from "../../server/server.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
-import { openBrowser } from "../browser.ts";
 import { createCommand, examples, parsePort, projectOption } from "../command.ts";
-import { hostnameOf, nameToAllow } from "../host.ts";
-import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
+import { hostnameOf, nameToAllow, urlsOf } from "../host.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
@@ -15,9 +12,6 @@ import { print, printError } from "../terminal/print.ts";
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter ones could be guessed. */
 const TOKEN_LENGTH = 16;
-/** Not `localhost`, which may resolve to `::1`, where another server could listen. */
-const LOOPBACK = "127.0.0.1";
-
 /** npx passes a Ctrl-C on that this process has got from the terminal, too. */
 const ONE_CTRL_C_MS = 300;
 
@@ -53,8 +47,6 @@ export const command = createCommand("ui")
   .action(async (options) => {
     const project = enterProject(options.project);
     const hostname = hostnameOf(options.host);
-    // A browser can't open a wildcard address.
-    const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}/`);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const token = chooseToken(options);
     const server = await startUiServer({
@@ -75,15 +67,12 @@ export const command = createCommand("ui")
       // Exit at once: connections of the closed server may linger.
       void server.close().finally(() => process.exit());
     });
-    url.port = String(server.port);
-    if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
-    print(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
-    for (const address of networkAddresses(hostname, networkInterfaces())) {
-      const there = new URL(url);
-      there.hostname = address;
-      print(`        ${there.href}  from other machines`);
-    }
-    if (options.open) await openBrowser(url.href);
+    const query = new URLSearchParams(token === undefined ? {} : { [TOKEN_PARAMETER]: token });
+    const path = token === undefined ? "/" : `/?${query}`;
+    const [url, ...others] = urlsOf(hostname, server.port, path).map(({ href }) => href);
+    print(`kit ui  ${url}  ${project}  stop with Ctrl-C`);
+    for (const other of others) print(`        ${other}  from other machines`);
+    if (options.open) await openBrowser(url!);
   });
 
 /**
@@ -105,4 +94,28 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
     "TOKEN_INVALID",
     `KIT_UI_TOKEN needs at least ${TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
   );
+}
+
+/** Opens a page in a browser. Does nothing if this machine has no visible browser, or on failure. */
+export async function openBrowser(url: string): Promise<void> {
+  // Other users of this machine could read the token in the browser's arguments.
+  if (new URL(url).searchParams.has(TOKEN_PARAMETER)) return;
+  if (!hasBrowser(process.env, process.platform)) return;
+  try {
+    const { default: isInsideContainer } = await import("is-inside-container");
+    if (isInsideContainer()) return;
+    const { default: open } = await import("open");
+    const child = await open(url);
+    // Ignore a missing browser: the URL is printed anyway.
+    child.once("error", () => undefined);
+  } catch {
+    // As above: no browser is needed.
+  }
+}
+
+/** Whether the user would see a browser that opens on this machine. */
+export function hasBrowser(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean {
+  if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return false;
+  if (env.REMOTE_CONTAINERS || env.CODESPACES) return false;
+  return platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }

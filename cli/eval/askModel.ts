@@ -49,10 +49,7 @@ export function answersOfBoth(
   const [a, b] = [one, other].map((answers) => new Set(answers.map(({ row }) => row)));
   const both = [one.filter(({ row }) => b!.has(row)), other.filter(({ row }) => a!.has(row))];
   if (both[0]!.length > 0) return both as [Answered[], Answered[]];
-  throw new KitError(
-    "REQUEST_INVALID",
-    "No row can be asked of both models. Name others by --data.",
-  );
+  throw new KitError("REQUEST_INVALID", "No row fits both models. Pass other rows with --data.");
 }
 
 /** How far the asking is: for a person at once, elsewhere now and then. */

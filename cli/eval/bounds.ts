@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "commander";
 import { KitError } from "../../protocol/error.ts";
+import { formatFigure } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { Comparison } from "../../sdk/metrics/compare.ts";
 import { mayHaveFigure } from "../../sdk/metrics/score.ts";
-import { figure } from "./comparisonLines.ts";
 
 /** Figures by their names. */
 export type Figures = Record<string, number>;
@@ -46,8 +46,9 @@ export function missedOf({ figures }: Comparison, { min, max }: Bounds): string[
     const { [name]: least = -Infinity } = min;
     const { [name]: most = Infinity } = max;
     if (!(found.value >= least))
-      return [`${name} is ${figure(found.value)}, below ${figure(least)}`];
-    if (!(found.value <= most)) return [`${name} is ${figure(found.value)}, above ${figure(most)}`];
+      return [`${name} is ${formatFigure(found.value)}, below ${formatFigure(least)}`];
+    if (!(found.value <= most))
+      return [`${name} is ${formatFigure(found.value)}, above ${formatFigure(most)}`];
     return [];
   });
 }

@@ -1,4 +1,4 @@
-import { formatCount, formatCounted } from "../../protocol/format.ts";
+import { formatCount, formatCounted, formatFigure } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/compare.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
@@ -25,13 +25,13 @@ export function comparisonLines({ figures, changed, wrong }: Comparison): string
 function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
   const start = [short(name), formatCount(rows)];
   if (!difference || before === undefined) {
-    const [least, most] = interval.map(figure);
-    return [...start, `${figure(value)}, 95 % ${least} to ${most} (${by})`];
+    const [least, most] = interval.map(formatFigure);
+    return [...start, `${formatFigure(value)}, 95 % CI [${least}, ${most}] (${by})`];
   }
   const [low, high] = difference.interval.map(signed);
-  const chance = difference.mayBeChance ? "may be chance" : "more than chance";
-  const inWords = `${signed(difference.value)}, 95 % ${low} to ${high} (paired bootstrap): ${chance}`;
-  return [...start, figure(before), figure(value), inWords];
+  const chance = difference.mayBeChance ? "not significant" : "significant";
+  const inWords = `${signed(difference.value)}, 95 % CI [${low}, ${high}] (paired bootstrap), ${chance}`;
+  return [...start, formatFigure(before), formatFigure(value), inWords];
 }
 
 function changedLines(changed: readonly ChangedRow[], shown: Set<string>): string[] {
@@ -111,11 +111,6 @@ function short(text: string, from = 0): string {
   return `${start > 0 ? "…" : ""}${shown.slice(0, MOST_CHARACTERS)}${isCut ? "…" : ""}`;
 }
 
-/** Three digits. */
-export function figure(value: number): string {
-  return String(Number(value.toPrecision(3)));
-}
-
 function signed(value: number): string {
-  return `${value > 0 ? "+" : ""}${figure(value)}`;
+  return `${value > 0 ? "+" : ""}${formatFigure(value)}`;
 }

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { kitDependency } from "../packages/kitDependency.ts";
-import { PACKAGE } from "../packages/kitPackage.ts";
+import { PACKAGE, kitDependency } from "../packages/kitPackage.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
-import type { Template } from "./templates.ts";
+
+/** The projects that `kit init` creates. */
+export const TEMPLATES = ["quickstart", "finetune"] as const;
+export type Template = (typeof TEMPLATES)[number];
 
 export const PACKAGE_JSON = "package.json";
 export const TSCONFIG = "tsconfig.json";

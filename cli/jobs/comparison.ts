@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JobSummary, LossSummary } from "../../jobs/jobSummary.ts";
-import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { Asked } from "../../protocol/progress.ts";
@@ -68,7 +68,7 @@ export function comparisonLines({ jobs }: JobComparison): string[] {
     row("loss", ({ loss }) => say(loss, lossIn)),
     row("evalLoss", ({ evalLoss }) => say(evalLoss, lossIn)),
     ...named(({ metrics }) => metrics).map((name) =>
-      row(name, ({ metrics }) => say(metrics?.[name], figure)),
+      row(name, ({ metrics }) => say(metrics?.[name], formatNumber)),
     ),
     ...named(({ evaluated }) => evaluated).map((name) =>
       row(name, ({ evaluated }) => say(evaluated?.[name], askedIn)),
@@ -78,12 +78,12 @@ export function comparisonLines({ jobs }: JobComparison): string[] {
 }
 
 function lossIn({ last, best, bestStep }: LossSummary): string {
-  return `${figure(last)}, best ${figure(best)} at step ${bestStep}`;
+  return `${formatNumber(last)}, best ${formatNumber(best)} at step ${bestStep}`;
 }
 
 function askedIn({ now, before, best, bestStep }: Asked): string {
-  const was = before === undefined ? "" : `, before ${figure(before)}`;
-  return `${figure(now)}${was}, best ${figure(best)} at step ${bestStep}`;
+  const was = before === undefined ? "" : `, before ${formatNumber(before)}`;
+  return `${formatNumber(now)}${was}, best ${formatNumber(best)} at step ${bestStep}`;
 }
 
 function valueIn(value: unknown): string | undefined {
@@ -98,9 +98,4 @@ function say<T>(value: T | undefined, inWords: (value: T) => string): string | u
 function short(text: string): string {
   const shown = printable(text);
   return shown.length > MOST_CHARACTERS ? `…${shown.slice(1 - MOST_CHARACTERS)}` : shown;
-}
-
-/** Four digits. */
-function figure(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }

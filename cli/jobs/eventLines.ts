@@ -2,15 +2,13 @@ import { basename, isAbsolute, relative } from "node:path";
 import { datasetPaths } from "../../protocol/dataset.ts";
 import { EVAL_LOSS, heldOutFigure } from "../../protocol/evaluation.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../../protocol/event.ts";
-import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
-import { secondsLeft } from "../../protocol/pace.ts";
+import { formatCount, formatCounted, formatDuration, formatFigure } from "../../protocol/format.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
-import { NO_PROGRESS, advance } from "../../protocol/progress.ts";
+import { NO_PROGRESS, advance, secondsLeft } from "../../protocol/progress.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { lostRows } from "./lostRows.ts";
 import { lossesOf, resultOf } from "./result.ts";
-import { trainingWarnings } from "./warnings.ts";
+import { lostRows, trainingWarnings } from "./warnings.ts";
 
 /** Characters of a loss below 100, and of a speed. */
 const LOSS_WIDTH = "1.2346".length;
@@ -223,11 +221,6 @@ function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]
     ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,
   );
   return figures.length > 0 ? `${line}\n  ${figures.join("  ")}` : line;
-}
-
-/** Three digits: `0.923`. */
-function formatFigure(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }
 
 function formatLoss(loss: Measured | undefined): string {

@@ -1,6 +1,11 @@
+import { readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { KitError } from "../../protocol/error.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { addPackage, findInstallation, runKit } from "./manager.ts";
+import { readPackageJson } from "./packageJson.ts";
 
 // Resolved by name, because the path from here differs between the sources and dist/.
 const root = dirname(createRequire(import.meta.url).resolve("kit/package.json"));
@@ -20,3 +25,94 @@ export const PACKAGE = {
   /** The running script, for subprocesses. */
   cli: fileURLToPath(new URL("../kit.js", import.meta.url)),
 };
+
+/** A file or a folder, as npm, pnpm, yarn or bun write it. */
+const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
+/** Only members of the same workspace can use these. */
+const WORKSPACE_ONLY = /^(workspace|catalog):/;
+
+/**
+ * The version or path of `kit` in a new project's `package.json`. It leads to the running Kit, not
+ * to npm's package of that name: copied from the folder that has Kit installed, else Kit's own path.
+ */
+export function kitDependency(project: string): string {
+  const folders = [...foldersAbove(PACKAGE.root), ...foldersAbove(process.cwd())];
+  for (const folder of folders) {
+    const packageJson = readPackageJson(folder);
+    const declared = packageJson?.dependencies?.kit ?? packageJson?.devDependencies?.kit;
+    if (!declared || WORKSPACE_ONLY.test(declared) || !isInstalledIn(folder)) continue;
+    const path = PATH.exec(declared)?.[1];
+    return path === undefined ? declared : pathFrom(project, resolve(folder, path));
+  }
+  return pathFrom(project, PACKAGE.root);
+}
+
+/** Whether code in a folder imports the running Kit. */
+function isInstalledIn(folder: string): boolean {
+  try {
+    const found = createRequire(join(folder, "package.json")).resolve("kit/package.json");
+    return dirname(found) === PACKAGE.root;
+  } catch {
+    // No Kit is installed there.
+    return false;
+  }
+}
+
+function pathFrom(project: string, path: string): string {
+  return `file:${relative(withoutLinks(project), withoutLinks(path)).split(sep).join("/")}`;
+}
+
+/** A relative path would lead elsewhere through a symbolic link. */
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // The package manager reports a missing folder.
+    return path;
+  }
+}
+
+function foldersAbove(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [path] : [path, ...foldersAbove(parent)];
+}
+
+/** npm's registry has another package of this name. */
+type Found = "kit" | "another package" | "nothing";
+
+/** Finds the package that `import … from "kit"` in a file resolves to. */
+export function installedKit(file: string): Found {
+  try {
+    const path = createRequire(file).resolve("kit/package.json");
+    const { bin } = JSON.parse(readFileSync(path, "utf8")) as { bin?: { kit?: unknown } };
+    const isOurs = typeof bin?.kit === "string" && bin.kit.endsWith("dist/cli/kit.js");
+    return isOurs ? "kit" : "another package";
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND";
+    return isThere ? "another package" : "nothing";
+  }
+}
+
+/** @param project the folder whose `kit` is another package */
+export function wrongKit(project: string): KitError {
+  return new KitError(
+    "WRONG_KIT",
+    `The package kit installed for ${project} is a different package. Install this one with: ${installOwn(project)}`,
+  );
+}
+
+/**
+ * @param project a folder that has another version of Kit
+ * @param version undefined if it is too old to say
+ */
+export function otherVersion(project: string, version = "an older version"): KitError {
+  const run = runKit(findInstallation(project).manager);
+  return new KitError(
+    "KIT_VERSION",
+    `This is Kit ${VERSION}, but the project's trainer is of ${version}. In the project's folder, run its own with: ${run}; or install this one with: ${installOwn(project)}`,
+  );
+}
+
+function installOwn(project: string): string {
+  return addPackage(project, `kit@${kitDependency(project)}`);
+}

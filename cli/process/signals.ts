@@ -1,4 +1,5 @@
 import { fstatSync } from "node:fs";
+import { EXIT_CODE } from "./exitCode.ts";
 
 const STDOUT = 1;
 /** Makes subprocesses ignore SIGHUP too, as the system itself would. */
@@ -7,6 +8,8 @@ const IGNORED = "ignored";
 /** npx, or a script of npm, that runs this process and nothing beside it. */
 const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
 const PARENT_POLL_MS = 500;
+/** How long what runs elsewhere may take to stop, in ms. */
+const GRACE_MS = 5_000;
 
 /**
  * The shell in which npm runs `kit`. npm hands SIGTERM to it alone, and it ends without a word to this process.
@@ -67,4 +70,23 @@ function writesToFile(): boolean {
     // It is closed.
     return false;
   }
+}
+
+/**
+ * Aborts at the first signal, so that what this process began elsewhere is stopped before it ends: a job
+ * on other machines, which ends by itself if it can't be reached, or files that nobody needs. A second
+ * signal ends it at once.
+ */
+export function abortedBySignal(): AbortSignal {
+  const abort = new AbortController();
+  onEndingSignal(() => {
+    if (abort.signal.aborted) exitCancelled();
+    setTimeout(exitCancelled, GRACE_MS);
+    abort.abort();
+  });
+  return abort.signal;
+}
+
+export function exitCancelled(): never {
+  process.exit(EXIT_CODE.cancelled);
 }

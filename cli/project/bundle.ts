@@ -1,26 +1,25 @@
+import type { ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { BuildFailure, Plugin } from "esbuild";
+import type { BuildFailure, BuildOptions, BuildResult, Plugin } from "esbuild";
 import {
+  OTHERS_READ,
   isPlainFile,
   keepOthersFromWriting,
   makeDirectory,
   refuseLink,
   writeFileAtomically,
-  OTHERS_READ,
 } from "../../disk/file.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { installedKit, wrongKit } from "../packages/installedKit.ts";
-import { PACKAGE } from "../packages/kitPackage.ts";
-import { refuseAliases } from "./aliases.ts";
-import { changedInputs, withInputs } from "./bundleInputs.ts";
-import { buildOnce } from "./esbuild.ts";
-import { packageImports } from "./imports.ts";
+import { KitError, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
+import { parseRecord } from "../../protocol/isRecord.ts";
+import { PACKAGE, installedKit, wrongKit } from "../packages/kitPackage.ts";
+import { packageImports, refuseAliases } from "./imports.ts";
 import { kitCommand } from "./kitCommand.ts";
 
 const NODE_TARGET = "node20.19";
@@ -155,4 +154,60 @@ function bundlePath(project: string, entry: string): string {
 /** Relative to the project, for display. */
 export function showPath(project: string, path: string): string {
   return relative(project, path) || ".";
+}
+
+/**
+ * Starts the comment at the end of a bundle: its source files with a digest of each one's content.
+ * Not their times, which a checkout, a copy or a wrong clock changes.
+ */
+const MARK = "\n//# kitInputs=";
+
+/** @param inputs relative to the project */
+function withInputs(code: string, project: string, inputs: string[]): string {
+  const digests = Object.fromEntries(inputs.map((path) => [path, digestOf(join(project, path))]));
+  return `${code.trimEnd()}${MARK}${JSON.stringify(digests)}\n`;
+}
+
+/** The files that changed since a bundle was built, relative to the project. */
+function changedInputs(bundle: string, project: string): string[] {
+  const code = readFileSync(bundle, "utf8");
+  // A bundle that an older Kit built has none.
+  const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length));
+  return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
+}
+
+/** Undefined if the file can't be read, so that a removed file counts as changed. */
+function digestOf(path: string): string | undefined {
+  try {
+    return createHash("sha256").update(readFileSync(path)).digest("base64url");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Builds with esbuild, then ends esbuild's process. An orphan would become a child of PID 1, which
+ * may be `kit ui` in a container, and Node doesn't reap processes that it hasn't started.
+ */
+async function buildOnce(options: BuildOptions): Promise<BuildResult> {
+  const { build, stop } = await import("esbuild");
+  const started: ChildProcess[] = [];
+  const onStart = (message: unknown) => {
+    started.push((message as { process: ChildProcess }).process);
+  };
+  subscribe("child_process", onStart);
+  try {
+    return await build(options);
+  } finally {
+    unsubscribe("child_process", onStart);
+    await stop();
+    await Promise.all(started.map(untilEnded));
+  }
+}
+
+async function untilEnded(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  // Stay alive until the child has exited.
+  child.ref();
+  await once(child, "exit");
 }

@@ -5,8 +5,10 @@ import * as engines from "../../sdk/engines.ts";
 import * as kit from "../../sdk/index.ts";
 import * as metrics from "../../sdk/metrics.ts";
 import { asError, withPlace } from "../../sdk/projectCode.ts";
-import { installedKit, wrongKit } from "../packages/installedKit.ts";
+import { installedKit, wrongKit } from "../packages/kitPackage.ts";
 import { addPackage } from "../packages/manager.ts";
+import { lastExitCode } from "../process/exitCode.ts";
+import { reportError } from "../terminal/errors.ts";
 
 /** Describes a thrown value in one sentence, with its place in the project's sources if known. */
 export function describeError(error: unknown): string {
@@ -81,6 +83,17 @@ function isWrongKit(error: Error): boolean {
   const isLinking = error instanceof SyntaxError || "code" in error;
   if (!isLinking || !/['"/\\]kit['"/\\]/.test(error.message)) return false;
   return installedKit(join(process.cwd(), "package.json")) === "another package";
+}
+
+/**
+ * Ends this process with the sentence of what the project's code does not catch.
+ * @param explain the listener to the exit that would say why it ended
+ */
+export function exitOnUncaught(explain: (code: number) => void): { stop: () => void } {
+  return onUncaught((thrown) => {
+    process.off("exit", explain);
+    process.exit(lastExitCode(reportError(new Error(describeError(thrown), { cause: thrown }))));
+  });
 }
 
 /** Calls back with the project's uncaught exceptions and unhandled rejections. */

@@ -1,13 +1,17 @@
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, extname, isAbsolute, join, relative, sep } from "node:path";
+import { dirname, extname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import type { Metafile, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { KitError } from "../../protocol/error.ts";
 
 /** What Node imports by itself; JSON only where the import says its type. */
 const NODE_READS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
 
 /** Marks a question of this plugin's own, which it must not ask again. */
 const ASKED = { isAsked: true };
+
+/** Begins the names that projects give their own folders, and no package has: `@/lib`, `~/lib`, `#lib`. */
+const ALIAS = /^(?:@\/|[#~$])/;
 
 /**
  * Leaves packages as imports of the bundle, for Node to find. A package of the workspace that is TypeScript is
@@ -62,4 +66,29 @@ function installedFolder(path: string, from: string): string | undefined {
     if (existsSync(found)) return realpathSync(found);
     if (dirname(folder) === folder) return undefined;
   }
+}
+
+/**
+ * Without this, what the bundler does not find would count as a package.
+ * @throws KitError `BUILD_FAILED` for an import by an alias that leads to no file
+ */
+export function refuseAliases({ inputs, outputs }: Metafile): void {
+  const imports = Object.values(outputs).flatMap((output) => output.imports);
+  const path = imports.find((one) => one.external && ALIAS.test(one.path))?.path;
+  if (path === undefined) return;
+  const [file] =
+    Object.entries(inputs).find(([, input]) => input.imports.some((one) => one.path === path)) ??
+    [];
+  throw new KitError(
+    "BUILD_FAILED",
+    `${file} imports "${path}", which leads to no file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,
+  );
+}
+
+/** As most projects would have it: `{ "@/*": ["./src/*"] }`. */
+function pathsFor(path: string): string {
+  const [alias = "", ...rest] = path.split("/");
+  const end = rest.length > 0 ? "*" : "";
+  const target = posix.join("src", alias.slice(1), end);
+  return `{ "${posix.join(alias, end)}": ["./${target}"] }`;
 }

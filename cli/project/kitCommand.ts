@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { installedKit } from "../packages/installedKit.ts";
+import { installedKit } from "../packages/kitPackage.ts";
 import { findInstallation, runKit } from "../packages/manager.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
 import { userFolder } from "./folder.ts";

@@ -1,14 +1,13 @@
 import { tellServer } from "../../jobs/remote/followerMessage.ts";
-import { describeEarlyExit } from "../../protocol/entry.ts";
+import { describeEarlyExit, noTrainer } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
+import { isTrainer } from "../../sdk/kit.ts";
 import type { DrivenTrainer } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { freeSignalsInLoops } from "../process/freeSignals.ts";
-import { reportError } from "../terminal/errors.ts";
+import { freeSignalsInLoops } from "../process/watchdog.ts";
 import { printError } from "../terminal/print.ts";
-import { describeError, onUncaught } from "./describeError.ts";
+import { exitOnUncaught } from "./describeError.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
-import { missingTrainer } from "./missingTrainer.ts";
 
 /**
  * Imports a bundle, whose code may end this process; the reason is then printed.
@@ -20,10 +19,7 @@ export async function loadEntry(
   entry: string,
   explain: (code: number) => void = (code) => explainExit(entry, code),
 ): Promise<DrivenTrainer> {
-  const uncaught = onUncaught((thrown) => {
-    process.off("exit", explain);
-    process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
-  });
+  const uncaught = exitOnUncaught(explain);
   process.once("exit", explain);
   try {
     const exports = await loadProject(bundle, entry);
@@ -43,4 +39,21 @@ export function explainExit(entry: string, code: number): void {
   printError(`kit: ${why}`);
   tellServer({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
+}
+
+/** Why a project's module exposes no trainer, and what to write. The page has the document's words for all of it. */
+function missingTrainer(exports: Record<string, unknown>, entry: string): string {
+  const values = Object.values(exports);
+  if (values.some(isTrainer)) {
+    return `${entry} exports a trainer without createKit. Write export default createKit({ trainer }).`;
+  }
+  const uncalled = Object.entries(exports).find(([, value]) => typeof value === "function");
+  if (uncalled) {
+    const [name, { name: own }] = uncalled as [string, () => unknown];
+    return `${entry} exports the function ${name === "default" ? own : name}, which nothing calls. Write export default createKit({ trainer: createTrainer({ … }) }).`;
+  }
+  if (values.length === 0) {
+    return `${entry} exports nothing. Write export default createKit({ trainer }).`;
+  }
+  return noTrainer(entry);
 }

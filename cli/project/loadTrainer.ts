@@ -1,4 +1,6 @@
-import { dirname, sep } from "node:path";
+import { realpathSync } from "node:fs";
+import { register } from "node:module";
+import { basename, dirname, join, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../../protocol/entry.ts";
@@ -6,10 +8,9 @@ import { KitError } from "../../protocol/error.ts";
 import { isCompatible } from "../../protocol/version.ts";
 import { isKit, versionOf } from "../../sdk/kit.ts";
 import type { Trainer } from "../../sdk/trainer.ts";
-import { otherVersion } from "../packages/installedKit.ts";
+import { otherVersion } from "../packages/kitPackage.ts";
 import { startWatchdog } from "../process/watchdog.ts";
 import { describeError } from "./describeError.ts";
-import { resolveFromProject } from "./linkedBundle.ts";
 
 /** Lets this thread's own timer fire first; the watchdog is for loops that block the thread. */
 const WATCHDOG_SLACK_MS = 1_000;
@@ -67,4 +68,29 @@ export async function loadProject(
   }
   if (!module) throw new KitError("IMPORT_STUCK", stuck);
   return module;
+}
+
+/** Resolves what one module imports as from another place. Node runs it in a thread of its own. */
+const HOOKS = `
+  let moved;
+  export function initialize(data) { moved = data; }
+  export function resolve(name, context, next) {
+    const isMoved = context.parentURL?.split("?")[0] === moved.real;
+    return next(name, isMoved ? { ...context, parentURL: moved.shown } : context);
+  }
+`;
+
+/**
+ * Lets a bundle find the project's packages where `.kit` is a link to a folder on another disk: Node
+ * looks for them from where a file really lies.
+ */
+function resolveFromProject(bundle: string): void {
+  const real = realpathSync(bundle);
+  const build = dirname(bundle);
+  const kit = dirname(build);
+  const own = join(realpathSync(dirname(kit)), basename(kit), basename(build), basename(bundle));
+  if (real === own) return;
+  register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, {
+    data: { real: pathToFileURL(real).href, shown: pathToFileURL(bundle).href },
+  });
 }

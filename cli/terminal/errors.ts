@@ -1,7 +1,6 @@
 import { inspect } from "node:util";
 import { tellServer } from "../../jobs/remote/followerMessage.ts";
-import { isKitError, messageOf } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { printError } from "./print.ts";
@@ -27,4 +26,23 @@ export function reportError(error: unknown): number {
   if (process.env.DEBUG === "kit") printError(inspect(error));
   const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
   return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;
+}
+
+/**
+ * Lets a command finish when its output can't be written, as on a full disk, and makes it exit with
+ * an error. Ignores EPIPE: `kit start | head` must not stop the run.
+ */
+export function watchOutput(): void {
+  let lost: NodeJS.ErrnoException | undefined;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    lost ??= error;
+  });
+  process.stderr.on("error", () => undefined);
+  process.on("exit", (code) => {
+    // The process may exit before the last write's event.
+    lost ??= process.stdout.errored ?? undefined;
+    if (!lost || lost.code === "EPIPE") return;
+    reportError(cannotWrite("write the output", lost));
+    if (code === EXIT_CODE.completed) process.exitCode = EXIT_CODE.failed;
+  });
 }

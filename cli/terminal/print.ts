@@ -1,5 +1,7 @@
 import { printableLines } from "../../protocol/printable.ts";
-import { asKits } from "./outputLimit.ts";
+
+/** More than a page shows. A loop that prints would fill the disk. */
+const MAX_BYTES = 256 * 2 ** 20;
 
 /**
  * Prints text from any source with its control characters escaped. Everything that Kit prints goes through
@@ -17,4 +19,47 @@ export function printPart(text: string): void {
 /** As {@link print}, on stderr. */
 export function printError(text: string): void {
   asKits(() => console.error(printableLines(text)));
+}
+
+/**
+ * With `--json`: stdout is JSON alone, and what the project's code prints goes to stderr.
+ * @returns prints the JSON
+ */
+export function openJsonOutput(): (found: unknown) => void {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return (found) => {
+    stdout.write = write;
+    print(JSON.stringify(found, undefined, 2));
+  };
+}
+
+let isKits = false;
+
+/** Whatever is printed meanwhile is Kit's own, which no limit drops. */
+function asKits(print: () => void): void {
+  const before = isKits;
+  isKits = true;
+  print();
+  isKits = before;
+}
+
+/** Drops what the project's code prints beyond a limit, in a process whose output is kept. */
+export function limitOutput(maxBytes = MAX_BYTES): void {
+  let left = maxBytes;
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+    const limited = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
+      const hadRoom = left >= 0;
+      if (!isKits) left -= Buffer.byteLength(chunk);
+      if (isKits || left >= 0) return write(chunk, ...rest);
+      if (hadRoom)
+        write("\nwarning: the project's code printed too much; the rest of it is dropped\n");
+      const done = rest.at(-1);
+      if (typeof done === "function") process.nextTick(done);
+      return true;
+    };
+    stream.write = limited;
+  }
 }

@@ -11,10 +11,9 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
-import { makeDirectory, OTHERS_READ, OTHERS_READ_FOLDER, syncFolder } from "../../disk/file.ts";
+import { OTHERS_READ, OTHERS_READ_FOLDER, makeDirectory, syncFolder } from "../../disk/file.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
-import { unwritable } from "../../protocol/cannotWrite.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
 import { writeWhole } from "../modelFiles/plainFile.ts";
 
 /** A file's content, whole or in parts that follow one another. */

@@ -1,9 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { OWNER_ONLY } from "../../disk/file.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { KitError, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { createArrowPadding } from "./arrowPadding.ts";

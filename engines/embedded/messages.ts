@@ -1,7 +1,12 @@
 import type { MessagePort, Worker } from "node:worker_threads";
 import { missingFile } from "../../disk/ownFile.ts";
-import { type RequestFault, KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import {
+  type ErrorCode,
+  type RequestFault,
+  KitError,
+  isKitError,
+  messageOf,
+} from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";

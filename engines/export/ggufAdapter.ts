@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { isQuantizedType } from "../../protocol/quantizedType.ts";
+import { isQuantizedType } from "../../protocol/exportFormat.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
 import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { architectureOf, reorderedRows } from "../gguf/architecture.ts";

@@ -1,7 +1,5 @@
 import { join } from "node:path";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { type ErrorCode, KitError, cannotWrite, isKitError } from "../../protocol/error.ts";
 import { COMPANION_FILES, TOKENIZER_CONFIG, listedWeights } from "../modelFiles/names.ts";
 import { isWholeSafetensors } from "../modelFiles/safetensors.ts";
 import { type HubSnapshot, openCache } from "./hubCache.ts";

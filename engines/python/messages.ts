@@ -1,5 +1,4 @@
-import type { RequestFault } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import type { ErrorCode, RequestFault } from "../../protocol/error.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";

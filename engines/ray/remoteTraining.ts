@@ -1,7 +1,6 @@
 import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
-import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import type { FetchOptions, FollowOptions, RemoteLocation } from "../../protocol/engine.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { fetchArtifact } from "./downloadArtifact.ts";

@@ -1,7 +1,6 @@
-import { copyFileSync, constants as fsConstants, existsSync } from "node:fs";
+import { copyFileSync, existsSync, constants as fsConstants } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import {
   type DatasetConfig,
   type FreezeJobOptions,
@@ -9,6 +8,7 @@ import {
   datasetPaths,
   isRemote,
 } from "../../protocol/dataset.ts";
+import { cannotWrite } from "../../protocol/error.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { type FileDataset, freezeDataset } from "../dataset/freeze.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeFileAtomically } from "../../disk/file.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
+import { cannotWrite } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Example, digestOf } from "../examples/examples.ts";
 import { sum } from "../objectives/reward.ts";

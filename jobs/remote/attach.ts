@@ -1,13 +1,12 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
-import type { Engine, RemoteTraining } from "../../protocol/engine.ts";
+import type { Engine, RemoteLocation, RemoteTraining } from "../../protocol/engine.ts";
 import { asEngineEvent } from "../../protocol/engineReport.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type PastEvent, EVALUATED, EVALUATING, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { refuseLinkedArtifacts } from "../artifactFiles.ts";
 import { readEngineName, readJobConfig } from "../jobFile.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { signalGroup } from "../../disk/owner.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import type { ErrorCode } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import type { ErrorCode } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { printableLines } from "../../protocol/printable.ts";
 

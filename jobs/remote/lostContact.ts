@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import type { RemoteLocation } from "../../protocol/engine.ts";
 import { KitError, cannotFollow, isKitError } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { logPath } from "../paths.ts";
 
 /** The error of a job that goes on remotely, out of reach or where this machine cannot follow it. */

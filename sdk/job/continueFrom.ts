@@ -5,8 +5,7 @@ import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import { messageOf } from "../../protocol/error.ts";
+import { cannotWrite, messageOf } from "../../protocol/error.ts";
 import { type Evaluation, bestOf, isLogged } from "../../protocol/evaluation.ts";
 import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";

@@ -1,8 +1,8 @@
 import { lostContact } from "../../jobs/remote/lostContact.ts";
+import type { RemoteLocation } from "../../protocol/engine.ts";
 import { endedTooEarly } from "../../protocol/entry.ts";
 import { isOutOfReach } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { type Artifact, listed } from "../models/artifact.ts";
 import { asError, orAborted } from "../projectCode.ts";
 import { callLast } from "./callbackQueue.ts";

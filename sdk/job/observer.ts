@@ -1,6 +1,6 @@
+import type { RemoteLocation } from "../../protocol/engine.ts";
 import type { JobEvent, PastEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 
 /** A new job, and a way to fail it for errors outside of its callbacks. */

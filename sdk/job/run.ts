@@ -1,13 +1,11 @@
 import type { OwnedJob } from "../../jobs/ownedJob.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import type { Engine } from "../../protocol/engine.ts";
-import { isKitError } from "../../protocol/error.ts";
+import type { Engine, RemoteLocation } from "../../protocol/engine.ts";
+import { cannotWrite, isKitError } from "../../protocol/error.ts";
 import { type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { Metrics } from "../../protocol/metric.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import { asError } from "../projectCode.ts";

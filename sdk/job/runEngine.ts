@@ -1,10 +1,9 @@
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
-import type { Engine, TrainOptions } from "../../protocol/engine.ts";
+import type { Engine, RemoteLocation, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent } from "../../protocol/engineReport.ts";
 import { KitError, isKitError, messageOf, readToResume } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 
 export interface RunEngineOptions extends Pick<
   TrainOptions,

@@ -1,8 +1,8 @@
 import { orCannotFollow } from "../../jobs/remote/lostContact.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
+import type { RemoteLocation } from "../../protocol/engine.ts";
 import { KitError, isOutOfReach } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { asError } from "../projectCode.ts";
 import { placedError } from "./config.ts";
 import { callbackOf } from "./eventCallbacks.ts";

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { QUANTIZED_TYPES } from "../../protocol/exportFormat.ts";
 import { createDefaultEngine } from "../engine.ts";
 import { atCaller } from "../projectCode.ts";
 import { findArtifact, remoteOf } from "./artifact.ts";

@@ -8,8 +8,7 @@ import {
 } from "../../protocol/chat.ts";
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { InferRequest } from "../../protocol/infer.ts";
-import { SAMPLING } from "../../protocol/sampling.ts";
+import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";
 import { asJsonSchema } from "./answerSchema.ts";
 import { problemOfAnswer } from "./askedAnswer.ts";
 

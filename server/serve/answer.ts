@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { EngineModel } from "../../protocol/engine.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import { closeSignal, endSilenceLimit, sendJson } from "../http/respond.ts";
 import type { Exchange } from "../http/router.ts";

@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { InferRequest } from "../../protocol/infer.ts";
-import { SAMPLING } from "../../protocol/sampling.ts";
+import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 

@@ -8,7 +8,7 @@ import {
   TIME,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
-import { createSilenceTimer } from "./silence.ts";
+import { createSilenceTimer } from "./request.ts";
 
 /** One frame of a job's event stream, as received. */
 export interface StreamFrame {

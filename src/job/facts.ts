@@ -1,7 +1,7 @@
-import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { formatCount, formatDuration, formatNumber } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-import { secondsLeft } from "../../protocol/pace.ts";
-import type { Progress } from "../../protocol/progress.ts";
+import { type LossEnds, AGAINST_RISE, risenFrom } from "../../protocol/lossEnds.ts";
+import { type Progress, secondsLeft } from "../../protocol/progress.ts";
 
 /** A fact about a job in words; the value is a dash while it is unknown. */
 export type Fact = [name: string, value: string];
@@ -51,7 +51,12 @@ function say<T>(value: T | undefined, inWords: (value: T) => string): string {
   return value === undefined ? UNKNOWN : inWords(value);
 }
 
-/** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
-export function formatNumber(value: number): string {
-  return String(Number(value.toPrecision(4)));
+/** What to try after a training whose loss ended above where it began; empty for any other. Pure. */
+export function adviceOn(losses: LossEnds): string {
+  const first = risenFrom(losses);
+  const last = losses.last.at(-1);
+  if (first === undefined || last === undefined) return "";
+  const [began, ended] = [first, last].map(formatNumber);
+  const advice = AGAINST_RISE.replace(/^t/, "T");
+  return `The loss ended at ${ended}, above the ${began} where it began. ${advice}.`;
 }

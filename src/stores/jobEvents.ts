@@ -4,9 +4,8 @@ import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { fetchJob } from "../api/jobs.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
-import { adviceOn } from "../job/advice.ts";
-import { factsOf } from "../job/facts.ts";
-import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
+import { adviceOn, factsOf } from "../job/facts.ts";
+import { type StreamEvent, EMPTY_JOB_VIEW, advance } from "../job/jobView.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
 

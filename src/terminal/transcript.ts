@@ -1,7 +1,7 @@
-import { createSilenceTimer } from "../api/silence.ts";
+import { createSilenceTimer } from "../api/request.ts";
 import type { Bookmark, RunOutput } from "../api/train.ts";
 import { createRepaint } from "../browser/repaint.ts";
-import { type Output, createOutput, NO_OUTPUT } from "./output.ts";
+import { type Output, NO_OUTPUT, createOutput } from "./output.ts";
 
 /** Output is processed this many bytes at a time, yielding after this long to keep the page responsive. */
 const STRETCH_MS = 10;

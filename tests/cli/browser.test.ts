@@ -80,7 +80,7 @@ it.each([
      };
      for (const name of ${JSON.stringify(Object.keys(NONE))}) delete process.env[name];
      Object.assign(process.env, ${JSON.stringify(signs)});
-     const { openBrowser } = await dist("cli/browser.js");
+     const { openBrowser } = await dist("cli/commands/ui.js");
      await openBrowser(${JSON.stringify(url)});
      console.log("done");`,
   );

@@ -84,7 +84,7 @@ describe("kit eval", () => {
     expect(lines.slice(0, 6)).toEqual([
       "answers of latest and of base to 4 held-out rows",
       "metric    rows  before  after  difference",
-      "accuracy  4     0       1      +1, 95 % +1 to +1 (paired bootstrap): may be chance",
+      "accuracy  4     0       1      +1, 95 % CI [+1, +1] (paired bootstrap), not significant",
       "",
       "4 rows changed: 0 worse, 4 better",
       "better    0",
@@ -346,7 +346,7 @@ describe("kit eval", () => {
       code: 0,
       stdout: `answers of latest and of latest to 4 held-out rows
 metric    rows  before  after  difference
-accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
+accuracy  4     1       1      0, 95 % CI [0, 0] (paired bootstrap), not significant
 `,
     });
   });
@@ -387,7 +387,7 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
       code: 130,
       stdout: "judging\n",
       stderr: `waiting for the metric stuck on row 1, "0"
-interrupted; the answers so far are kept: the same command goes on from there
+Interrupted. Run the same command again to continue.
 `,
     });
     expect(kept().join("").trim().split("\n")).toHaveLength(8);

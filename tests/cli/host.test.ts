@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networkAddresses } from "../../cli/networkAddresses.ts";
+import { networkAddresses } from "../../cli/host.ts";
 import { createContainer } from "../container.ts";
 import { createTinyProject, startKit } from "../kit.ts";
 

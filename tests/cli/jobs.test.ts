@@ -45,7 +45,7 @@ test("kit jobs says when a job that nobody follows last reported", async () => {
   const hourAgo = new Date(Date.now() - 3_600_000);
   utimesSync(logOf(job), hourAgo, hourAgo);
   expect((await runKit(project, ["jobs"])).stdout).toMatch(
-    /^running .*  far  last heard of 1 hour ago\n$/,
+    /^running .*  far  last reported 1 hour ago\n$/,
   );
 });
 

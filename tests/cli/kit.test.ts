@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hasBrowser } from "../../cli/browser.ts";
+import { hasBrowser } from "../../cli/commands/ui.ts";
 import { loadTrainer } from "../../cli/project/loadTrainer.ts";
 import { runKit, startKit } from "../kit.ts";
 import { ROOT } from "../packed.ts";

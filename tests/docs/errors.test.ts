@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { findErrors } from "./errorSources.ts";
 
 const PAGE = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
-const SOURCE = readFileSync(new URL("../../protocol/errorCode.ts", import.meta.url), "utf8");
+const SOURCE = readFileSync(new URL("../../protocol/error.ts", import.meta.url), "utf8");
 
 /** Words that tell what to do, or what is asked for. */
 const TELLING =

@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from "node:fs";
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { answerTokens } from "../../answers/answers.ts";
 import { createAskedForms } from "../../answers/askedForm.ts";
 import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";

@@ -1,4 +1,4 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { wordsOfBits } from "../../answers/allowedBits.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { isBlockType } from "../../modelFiles/numberTypes.ts";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
+import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Listener, createWarmModels } from "../../answers/warmModels.ts";
 import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
 import { createHelperTeams } from "./helperTeams.ts";

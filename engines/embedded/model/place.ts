@@ -1,4 +1,4 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { familyOf } from "../../families/families.ts";
 import { matrixType } from "../../families/matrixTypes.ts";

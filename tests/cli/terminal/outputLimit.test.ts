@@ -4,8 +4,7 @@ import { spawnModule } from "../../process.ts";
 
 test("beyond a limit, what the project's code prints is dropped, once told, and Kit's lines are not", async () => {
   const { child } = spawnModule(`
-    const { limitOutput } = await dist("cli/terminal/outputLimit.js");
-    const { print } = await dist("cli/terminal/print.js");
+    const { limitOutput, print } = await dist("cli/terminal/print.js");
     limitOutput(10);
     console.log("12345678");
     print("step 1");

@@ -43,9 +43,9 @@ describe("the jobs list", () => {
     backend.jobs({ ...job("a"), lastHeardAt }, job("b"));
     const { page } = await visitList();
     const names = () => page.findAll("td.name").map((cell) => cell.text());
-    expect(names()).toEqual(["name of a last heard of 5 minutes ago", "name of b"]);
+    expect(names()).toEqual(["name of a last reported 5 minutes ago", "name of b"]);
     await vi.advanceTimersByTimeAsync(80_000);
-    expect(names()[0]).toContain("last heard of 6 minutes ago");
+    expect(names()[0]).toContain("last reported 6 minutes ago");
     backend.jobs(job("a"), job("b"));
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(names()[0]).toBe("name of a");

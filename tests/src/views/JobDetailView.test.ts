@@ -63,7 +63,7 @@ describe("the job page", () => {
     const lastHeardAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
     backend.jobs({ ...job("a"), lastHeardAt });
     await send(["owner.away", "{}"]);
-    expect([status(page), heard().text()]).toEqual(["running", "last heard of 2 hours ago"]);
+    expect([status(page), heard().text()]).toEqual(["running", "last reported 2 hours ago"]);
     backend.jobs(job("a"));
     await send(["owner.back", "{}"]);
     expect(heard().exists()).toBe(false);

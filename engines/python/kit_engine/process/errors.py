@@ -17,7 +17,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class KitError(Exception):
-    """Its message says what happened and what to do; its code is one of protocol/errorCode.ts.
+    """Its message says what happened and what to do; its code is one of protocol/error.ts.
 
     :param fault: what of a question it is about, as protocol/error.ts has it
     """

@@ -4,7 +4,7 @@ import { adapterFiles, saveModel } from "../../../../engines/checkpoint/checkpoi
 import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { QUANTIZED_TYPES } from "../../../../protocol/quantizedType.ts";
+import { QUANTIZED_TYPES } from "../../../../protocol/exportFormat.ts";
 import { loadModel } from "../../../../sdk/models/load.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { numbers } from "../kernels/team.ts";
