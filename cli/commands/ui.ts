@@ -68,7 +68,7 @@ export const command = createCommand("ui")
       void server.close().finally(() => process.exit());
     });
     const query = new URLSearchParams(token === undefined ? {} : { [TOKEN_PARAMETER]: token });
-    const path = token === undefined ? "/" : `/?${query}`;
+    const path = token === undefined ? "/" : `/?${query.toString()}`;
     const [url, ...others] = urlsOf(hostname, server.port, path).map(({ href }) => href);
     print(`kit ui  ${url}  ${project}  stop with Ctrl-C`);
     for (const other of others) print(`        ${other}  from other machines`);
