@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fetchDataset } from "../../../engines/hub/fetchDataset.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
 import type { HubSplit } from "../../../protocol/dataset.ts";
 import { type Hub, type HubRepo, startHub } from "../../hub/server.ts";
-import { PATIENCE_MS } from "../../patience.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
@@ -95,34 +94,6 @@ test("what is here is read offline, and when the hub is gone", async () => {
   );
 });
 
-test("a download that is cut goes on where it stopped, and what is damaged is refused", async () => {
-  const hub = await hubOf();
-  const { home, fetch } = cacheOf(hub);
-  const asked: (string | undefined)[] = [];
-  const blobs = join(home, "hub/datasets--org--data/blobs");
-  const begun = () =>
-    vi.waitUntil(() => readdirSync(blobs).some((name) => statSync(join(blobs, name)).size === 5), {
-      timeout: PATIENCE_MS,
-    });
-  hub.intercept = ({ to, path, range }, response) => {
-    if (to !== "storage" || !path.includes("train/0000")) return false;
-    asked.push(range);
-    if (asked.length > 1) return false;
-    response.writeHead(200, { "Content-Length": 10 }).write("PAR1 ");
-    void begun().then(() => response.destroy());
-    return true;
-  };
-  expect(contents((await fetch()).paths)).toEqual(["PAR1 first", "PAR1 second"]);
-  expect(asked).toEqual([undefined, "bytes=5-"]);
-  hub.intercept = ({ to }, response) => {
-    if (to === "storage") response.writeHead(200).end("PAR1 evil");
-    return to === "storage";
-  };
-  await expect(fetch({ split: "test" })).rejects.toThrow(
-    /sent another default\/test\/0000\.parquet than it lists/,
-  );
-});
-
 test.each<[string, Partial<HubRepo>, Partial<HubSplit>, RegExp]>([
   [
     "no such dataset",
@@ -144,14 +115,6 @@ test("what the hub has not converted is said", async () => {
   await expect(cacheOf(hub).fetch()).rejects.toThrow(
     /^The hub has made no Parquet files of org\/data\. Set revision: "main" to read its own files\.$/,
   );
-});
-
-test("a list that leads out of the cache is refused", async () => {
-  const hub = await hubOf();
-  hub.commit(REPO, { "default/train/../../../../0000.parquet": "PAR1" }, CONVERTED);
-  const { home, fetch } = cacheOf(hub);
-  await expect(fetch()).rejects.toThrow(/names a file .*, which no repository can have/);
-  expect(existsSync(join(home, "hub/datasets--org--data/blobs"))).toBe(false);
 });
 
 test.runIf(hasPython)("Python finds what Kit has downloaded", async () => {

@@ -147,7 +147,7 @@ test("a dataset that does not fit in memory fails with one clear sentence, befor
 test.each([
   [
     "many rows",
-    400_000,
+    200_000,
     () => ({ prompt: "the sum of 1 and 2", completion: "it is 3, of course" }),
   ],
   ["one row", 1, () => ({ text: "0123456789 ".repeat(3e6) })],
