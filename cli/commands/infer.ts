@@ -18,7 +18,7 @@ import {
   quantizeOption,
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
-import { AT_ONCE, answerLines, answerTyped } from "../infer/answerLines.ts";
+import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
 import { isTyped } from "../infer/lines.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
@@ -100,7 +100,7 @@ export const command = createCommand("infer")
         noteCut(result);
         return print(result);
       };
-      const showAsItComes = async ({ request }: Question): Promise<void> => {
+      const showAsItComes = async ({ request }: Question): Promise<undefined> => {
         const stream = model.stream(asked(request));
         for await (const part of stream) printPart(part);
         print("");
@@ -108,15 +108,17 @@ export const command = createCommand("infer")
       };
       // A person reads along; a program gets the answer whole.
       const isRead = process.stdout.isTTY && !jsonl;
-      const showAnswer = async (question: Question) =>
-        isRead ? showAsItComes(question) : show(await answer(question));
       if (prompt !== undefined) {
-        await showAnswer(plainQuestion(prompt));
+        const question = plainQuestion(prompt);
+        if (isRead) await showAsItComes(question);
+        else show(await answer(question));
         return EXIT_CODE.completed;
       }
-      if (isRead && isTyped()) return answerTyped(showAnswer);
-      // An engine of the project's answers one after another.
-      return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
+      return answerLines(jsonl ? ROWS : PLAIN, {
+        ...{ answer: isRead && isTyped() ? showAsItComes : answer, show },
+        // An engine of the project's answers one after another.
+        most: engine ? 1 : AT_ONCE,
+      });
     };
     // No question fails while it waits for a line.
     const end = signal || new AbortController().signal;

@@ -3,13 +3,14 @@ import { orAborted } from "../../sdk/projectCode.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
 import { isTyped, stdinLines } from "./lines.ts";
-import { type LineForm, type Question, plainQuestion } from "./question.ts";
+import type { LineForm, Question } from "./question.ts";
 
 /** Questions that a model answers at once. */
 export const AT_ONCE = 32;
 
 interface Options {
-  answer: (question: Question) => Promise<string>;
+  /** Undefined if it is shown already. */
+  answer: (question: Question) => Promise<string | undefined>;
   show: (text: string) => void;
   /** Questions in work at once, at most. */
   most: number;
@@ -27,9 +28,13 @@ export async function answerLines(
   let code: number = EXIT_CODE.completed;
   let isEmpty = true;
 
-  async function showAnswer(number: number, answered: Promise<string>): Promise<void> {
+  async function showAnswer(
+    number: number,
+    answered: ReturnType<Options["answer"]>,
+  ): Promise<void> {
     try {
-      show(await answered);
+      const text = await answered;
+      if (text !== undefined) show(text);
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
       // A person sees which one, and asks again.
@@ -73,23 +78,6 @@ export async function answerLines(
     "PROMPT_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
   );
-}
-
-/**
- * Answers each line that a person types, one after another; goes on after one that cannot be answered.
- * @returns the exit code
- */
-export async function answerTyped(show: (question: Question) => Promise<void>): Promise<number> {
-  for await (const { text } of stdinLines()) {
-    if (text.trim() === "") continue;
-    try {
-      await show(plainQuestion(text));
-    } catch (error) {
-      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
-      reportError(error);
-    }
-  }
-  return EXIT_CODE.completed;
 }
 
 function atLine(number: number, { code, message }: KitError): KitError {

@@ -1,7 +1,7 @@
 import { defineStore } from "pinia";
 import { shallowRef } from "vue";
-import { fetchManifest } from "../api/manifest.ts";
-import { RequestError, sentence } from "../api/request.ts";
+import { ROUTES, isManifest } from "../../protocol/http.ts";
+import { RequestError, readResponse, request, sentence } from "../api/request.ts";
 
 export type ManifestState =
   | { state: "loading" }
@@ -19,7 +19,8 @@ export const useManifest = defineStore("manifest", () => {
     if (hasRead) return;
     hasRead = true;
     try {
-      const { trainer } = await fetchManifest();
+      const response = await request(ROUTES.manifest);
+      const { trainer } = await readResponse(response, ROUTES.manifest, isManifest);
       manifest.value = trainer ? { state: "found", name: trainer.name } : { state: "empty" };
     } catch (cause) {
       const unreachable = cause instanceof RequestError && cause.status === 0;

@@ -1,4 +1,4 @@
-import { createRendition } from "./rendition.ts";
+import { classesOf, restyled } from "./rendition.ts";
 import { type StyledText, createRow } from "./row.ts";
 
 /** The cursor moves no further than this column unless the text does. */
@@ -24,7 +24,7 @@ const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/
  * @param emit receives the lines that the cursor can't reach any more, in order
  */
 export function createTerminal(emit: (piece: StyledText) => void) {
-  const rendition = createRendition();
+  let rendition = {};
   let style = "";
   let rows = [createRow()];
   /** The cursor's row. */
@@ -61,8 +61,8 @@ export function createTerminal(emit: (piece: StyledText) => void) {
     if (sequence) {
       const [, parameters = "", letter] = sequence;
       if (letter === "m" && /^[\d;:]*$/.test(parameters)) {
-        rendition.change(parameters);
-        style = rendition.classes();
+        rendition = restyled(rendition, parameters);
+        style = classesOf(rendition);
       } else if (letter === "K" || (letter === "J" && !Number(parameters))) {
         row().erase(parameters, (column ??= row().width()));
         if (letter === "J") rows.length = at + 1;
