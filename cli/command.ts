@@ -7,9 +7,16 @@ import { QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
 import { SAMPLING } from "../protocol/infer.ts";
 import { parseJson } from "../protocol/json.ts";
 
-/** As `commander`'s, but its action's options are typed by their definitions. */
-export const createCommand = (name: string) =>
-  new commander.Command(name) as unknown as typed.Command;
+/**
+ * As `commander`'s, but its action's options are typed by their definitions.
+ * @param shown lines beneath its help, each with its effect
+ */
+export function createCommand(name: string, shown?: Record<string, string>): typed.Command {
+  const command = new commander.Command(name);
+  if (shown) command.addHelpText("after", examples(shown));
+  return command as unknown as typed.Command;
+}
+
 export const Option: typeof typed.Option = commander.Option;
 
 export function projectOption() {

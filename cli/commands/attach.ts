@@ -1,6 +1,6 @@
 import { assertRemote, assertReadable } from "../../jobs/remote/takeJob.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { followJob } from "../jobs/followJob.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
@@ -9,15 +9,11 @@ import { modelProject } from "../project/modelProject.ts";
  * Follows a job that runs remotely, from where its log ends.
  * @throws KitError `JOB_NOT_FOUND`, `JOB_ENDED`, `JOB_TAKEN`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
-export const command = createCommand("attach")
+export const command = createCommand("attach", {
+  "kit attach latest": "follow the newest job, from where its log ends",
+})
   .argument("<job>", 'a job id or its prefix, or "latest"')
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit attach latest": "follow the newest job, from where its log ends",
-    }),
-  )
   .action(async (named, options) => {
     const project = enterProject(options.project);
     const job = findJob(project, named);

@@ -7,7 +7,7 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { LATEST, findJob, noJob } from "../../sdk/models/reference.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { followJob } from "../jobs/followJob.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { enterProject } from "../project/folder.ts";
@@ -23,16 +23,12 @@ const PATIENCE_MS = 15_000;
  * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED` also for one that ended otherwise meanwhile;
  * `CANNOT_WRITE`, and those of `kit attach` for a job on other machines that nobody follows
  */
-export const command = createCommand("cancel")
+export const command = createCommand("cancel", {
+  "kit cancel latest": "end the newest job that goes on; its checkpoints stay",
+  "kit jobs | grep ^running": "the job that trains",
+})
   .argument("<job>", 'a job id or its prefix, or "latest"')
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit cancel latest": "end the newest job that goes on; its checkpoints stay",
-      "kit jobs | grep ^running": "the job that trains",
-    }),
-  )
   .action(async (named, options) => {
     const project = enterProject(options.project);
     const job = newestUnfinished(project, named) ?? findJob(project, named);

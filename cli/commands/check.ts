@@ -13,7 +13,7 @@ import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainingTime } from "../../sdk/job/trainingTime.ts";
 import { asError, sourcePlace } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { createEventLines } from "../jobs/eventLines.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
@@ -27,18 +27,14 @@ import { openJsonOutput, print, printError } from "../terminal/print.ts";
  * Prints what a training of the project's latest edits would do. Trains nothing.
  * @throws the KitError that `train` would throw
  */
-export const command = createCommand("check")
+export const command = createCommand("check", {
+  "kit check": "check your latest edits; trains nothing",
+  "kit check && kit build && kit start": "train only what passes",
+})
   .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
   .option("--loss", "also run the starting model on up to 200 rows, and show the hardest")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit check": "check your latest edits; trains nothing",
-      "kit check && kit build && kit start": "train only what passes",
-    }),
-  )
   .action(async (entry, options) => {
     const project = enterProject(options.project);
     const printJson = options.json && openJsonOutput();

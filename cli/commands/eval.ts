@@ -5,7 +5,7 @@ import { lowerIsBetter } from "../../sdk/job/measure.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
 import { configOf } from "../../sdk/models/open.ts";
 import { type ModelReference, BASE, baseOf, findReference } from "../../sdk/models/reference.ts";
-import { createCommand, examples, parseCount, projectOption } from "../command.ts";
+import { createCommand, parseCount, projectOption } from "../command.ts";
 import { answersOfBoth, askModel } from "../eval/askModel.ts";
 import { type Figures, missedOf, parseBound, refuseUnknown } from "../eval/bounds.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
@@ -37,7 +37,12 @@ interface Options {
  * Scores a model's answers, and compares them with another's.
  * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`, `DATASET_INVALID`, `METRIC_FAILED`
  */
-export const command = createCommand("eval")
+export const command = createCommand("eval", {
+  "kit eval latest": "compare the newest model with what it began as",
+  "kit eval latest --against 20261124": "compare two jobs' models",
+  "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % right",
+  "kit eval latest --wrong wrong.jsonl": "write the rows that it still gets wrong",
+})
   .argument("<model>", 'a job id or its prefix, "latest", "base", a checkpoint folder, or org/name')
   .option("--against <model>", "the model to compare with (default: what the job began with)")
   .option("--data <file>", "rows to ask (default: those that the job held out)")
@@ -51,15 +56,6 @@ export const command = createCommand("eval")
   .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit eval latest": "compare the newest model with what it began as",
-      "kit eval latest --against 20261124": "compare two jobs' models",
-      "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % right",
-      "kit eval latest --wrong wrong.jsonl": "write the rows that it still gets wrong",
-    }),
-  )
   .action(async (named, options) => {
     const signal = abortedBySignal();
     // A gate must not take an evaluation that the project's code ended for one that passed.

@@ -9,7 +9,7 @@ import { exportModel, sharedSystem } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
-import { Option, createCommand, examples, projectOption } from "../command.ts";
+import { Option, createCommand, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
@@ -24,7 +24,11 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
  * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`,
  * `CONFIG_INVALID`
  */
-export const command = createCommand("export")
+export const command = createCommand("export", {
+  "kit export latest": "merge the newest job's adapter into its base",
+  "kit export latest ../models/tickets": "write it elsewhere",
+  "kit export latest --format gguf --type q8_0": "for llama.cpp, Ollama and LM Studio",
+})
   .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
   .argument("[dir]", "an empty or new folder; default: the job's name")
   .addOption(
@@ -39,14 +43,6 @@ export const command = createCommand("export")
   )
   .option("--adapter", "write the adapter alone, as llama.cpp's --lora takes it")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit export latest": "merge the newest job's adapter into its base",
-      "kit export latest ../models/tickets": "write it elsewhere",
-      "kit export latest --format gguf --type q8_0": "for llama.cpp, Ollama and LM Studio",
-    }),
-  )
   .action(async (named, folder, { format, type, adapter, ...options }) => {
     assertGguf(format, { type, adapter });
     const project = enterProject(options.project);

@@ -8,7 +8,6 @@ import { findReference } from "../../sdk/models/reference.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
 import {
   createCommand,
-  examples,
   parseKwargs,
   parseMaxTokens,
   parseSeed,
@@ -32,7 +31,11 @@ import { print, printError, printPart } from "../terminal/print.ts";
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
  * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
-export const command = createCommand("infer")
+export const command = createCommand("infer", {
+  'kit infer latest "7th of March 1998"': "ask the newest job's model",
+  "kit infer latest < questions.txt": "answer each line",
+  "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
+})
   .argument(
     "<model>",
     'a job id or its prefix, "latest", "base", a checkpoint folder, a .gguf file, or org/name',
@@ -58,14 +61,6 @@ export const command = createCommand("infer")
   )
   .addOption(quantizeOption())
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      'kit infer latest "7th of March 1998"': "ask the newest job's model",
-      "kit infer latest < questions.txt": "answer each line",
-      "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
-    }),
-  )
   .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(

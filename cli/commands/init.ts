@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { Option, createCommand, examples } from "../command.ts";
+import { Option, createCommand } from "../command.ts";
 import { type Values, TEMPLATES, runScript } from "../init/content.ts";
 import { type Report, copyTemplate } from "../init/template.ts";
 import { findInstallation } from "../packages/manager.ts";
@@ -19,23 +19,19 @@ const RESERVED_NAMES = new Set(["kit", "node_modules"]);
  * Creates a project in a folder, or adds Kit to the project that is there.
  * @throws KitError `NAME_INVALID`, `PACKAGE_JSON_INVALID`, `CANNOT_WRITE`
  */
-export const command = createCommand("init")
+export const command = createCommand("init", {
+  "kit init dates": "create a project in dates/, which trains a small model from scratch",
+  "kit init tickets --template finetune":
+    "create a project that fine-tunes an open model from the Hugging Face hub",
+  "kit init": "add Kit to the current folder; overwrites nothing",
+  "kit init dates --name my-dates": "choose another package name",
+})
   .argument("[dir]", "project folder", ".")
   .option("--name <name>", "package name (default: the folder's name)")
   .addOption(
     new Option("--template <name>", "what the project trains")
       .choices(TEMPLATES)
       .default("quickstart"),
-  )
-  .addHelpText(
-    "after",
-    examples({
-      "kit init dates": "create a project in dates/, which trains a small model from scratch",
-      "kit init tickets --template finetune":
-        "create a project that fine-tunes an open model from the Hugging Face hub",
-      "kit init": "add Kit to the current folder; overwrites nothing",
-      "kit init dates --name my-dates": "choose another package name",
-    }),
   )
   .action((directory, options) => {
     const project = resolve(directory);

@@ -5,7 +5,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type Job, JOB_STATUSES, lastHeard } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
@@ -17,18 +17,14 @@ const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
  * Prints the jobs that the page lists, newest first, or two of them side by side.
  * @throws KitError `CANNOT_READ` when there are only another user's; `JOB_NOT_FOUND`, `PROMPT_INVALID`
  */
-export const command = createCommand("jobs")
+export const command = createCommand("jobs", {
+  "kit jobs": "status, id, local time and name of every job",
+  "kit jobs | grep ^failed": "the jobs that failed",
+  "kit jobs --compare 20261123 latest": "what differs between two jobs, and what came of it",
+})
   .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
   .option("--json", "print JSON, and nothing else")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit jobs": "status, id, local time and name of every job",
-      "kit jobs | grep ^failed": "the jobs that failed",
-      "kit jobs --compare 20261123 latest": "what differs between two jobs, and what came of it",
-    }),
-  )
   .action(({ project: folder, compare, json }) => {
     const project = enterProject(folder);
     if (compare) {

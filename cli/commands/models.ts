@@ -2,7 +2,7 @@ import type { CachedModel } from "../../protocol/engine.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";
-import { createCommand, examples } from "../command.ts";
+import { createCommand } from "../command.ts";
 import { print, printError } from "../terminal/print.ts";
 import { tableLines } from "../terminal/table.ts";
 
@@ -10,26 +10,21 @@ import { tableLines } from "../terminal/table.ts";
 const NONE = "-";
 
 /** Prints the Hugging Face models cached on this machine, and why one cannot be trained. */
-export const command = createCommand("models")
-  .addHelpText(
-    "after",
-    examples({
-      "kit models": "whether each can be trained, its parameters, size, architecture and name",
-      "kit models | grep ^trainable": "those that can be trained here",
-    }),
-  )
-  .action(async () => {
-    const { cache, models } = await listCachedModels();
-    if (models.length === 0) {
-      printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
-      return;
-    }
-    for (const [n, line] of tableLines(models.map(cellsOf)).entries()) {
-      print(line);
-      const { problem } = models[n]!;
-      if (problem !== undefined) print(`  ${printable(problem)}`);
-    }
-  });
+export const command = createCommand("models", {
+  "kit models": "whether each can be trained, its parameters, size, architecture and name",
+  "kit models | grep ^trainable": "those that can be trained here",
+}).action(async () => {
+  const { cache, models } = await listCachedModels();
+  if (models.length === 0) {
+    printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
+    return;
+  }
+  for (const [n, line] of tableLines(models.map(cellsOf)).entries()) {
+    print(line);
+    const { problem } = models[n]!;
+    if (problem !== undefined) print(`  ${printable(problem)}`);
+  }
+});
 
 /** The name comes last, as that of a job. */
 function cellsOf({ name, bytes, architecture = NONE, parameters, problem }: CachedModel): string[] {

@@ -5,7 +5,7 @@ import { makeDirectory } from "../../disk/file.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
 import { signalGroup } from "../../disk/owner.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
@@ -20,15 +20,13 @@ const TORCH = "torch==2.13.0";
 const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.pythonLock];
 
 /** Makes the project's `.kit/python`, or adds what is missing there. */
-const install = createCommand("install")
+const install = createCommand("install", {
+  "kit python install": "use uv if installed, otherwise venv and pip",
+})
   .description(
     "install tested versions of torch, transformers, peft, accelerate, trl and quickjs-ng into .kit/python",
   )
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({ "kit python install": "use uv if installed, otherwise venv and pip" }),
-  )
   .action(async (options) => {
     const project = enterProject(options.project);
     const folder = join(project, ".kit", "python");

@@ -7,7 +7,6 @@ import { createShelf } from "../../server/serve/shelf.ts";
 import {
   Option,
   createCommand,
-  examples,
   parseMost,
   parsePort,
   projectOption,
@@ -25,7 +24,12 @@ import { print, printError } from "../terminal/print.ts";
 const DRAIN_MS = 8_000;
 const MAX_WAITING = 256;
 
-export const command = createCommand("serve")
+export const command = createCommand("serve", {
+  "kit serve": "answer with the newest job's model, at http://localhost:4748/v1",
+  "kit serve --quantize q8_0": "faster, in less memory",
+  "kit serve --host 0.0.0.0 --key-file key.txt": "let other machines in that have the key",
+  "kit serve --allowed-origin https://app.example": "let that site's pages ask from browsers",
+})
   .argument(
     "[model...]",
     'job ids or their prefixes, "latest", "base", model folders, or names of the Hugging Face hub (default: latest)',
@@ -53,15 +57,6 @@ export const command = createCommand("serve")
   .option("--max-waiting <n>", "maximum queued requests; more get a 429", parseMost, MAX_WAITING)
   .option("--json", "print a JSON object a line")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit serve": "answer with the newest job's model, at http://localhost:4748/v1",
-      "kit serve --quantize q8_0": "faster, in less memory",
-      "kit serve --host 0.0.0.0 --key-file key.txt": "let other machines in that have the key",
-      "kit serve --allowed-origin https://app.example": "let that site's pages ask from browsers",
-    }),
-  )
   .action(async (named, options) => {
     const { host, port, json: asJson = false, quantize, engine: engineName } = options;
     const hostname = hostnameOf(host);

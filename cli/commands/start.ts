@@ -2,7 +2,7 @@ import { holdRun } from "../../jobs/runLease.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { createCommand, projectOption } from "../command.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobs/jobRun.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
@@ -10,21 +10,17 @@ import { enterProject } from "../project/folder.ts";
 import { explainExit, loadEntry } from "../project/loadEntry.ts";
 import { limitOutput, printError } from "../terminal/print.ts";
 
-export const command = createCommand("start")
+export const command = createCommand("start", {
+  "kit start": "train the last build",
+  "kit build && kit start": "train your latest edits",
+  "kit start --resume": "continue the last failed or cancelled job",
+  "kit start src/kit/long.ts": "build and train another file",
+  "kit start --project ../dates | tee run.txt": "train another project and keep its output",
+})
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
   .option("--resume", "resume the newest failed or cancelled job")
   .option("--detach", "return once the job runs on other machines")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit start": "train the last build",
-      "kit build && kit start": "train your latest edits",
-      "kit start --resume": "continue the last failed or cancelled job",
-      "kit start src/kit/long.ts": "build and train another file",
-      "kit start --project ../dates | tee run.txt": "train another project and keep its output",
-    }),
-  )
   .action(async (entry, { project: folder, resume = false, detach = false }) => {
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);

@@ -2,7 +2,7 @@ import { DEFAULT_PORT, isLoopback } from "../../protocol/address.ts";
 import { KitError } from "../../protocol/error.ts";
 import { startUiServer } from "../../server/server.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
-import { createCommand, examples, parsePort, projectOption } from "../command.ts";
+import { createCommand, parsePort, projectOption } from "../command.ts";
 import { hostnameOf, nameToAllow, urlsOf } from "../host.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { onEndingSignal } from "../process/signals.ts";
@@ -24,7 +24,12 @@ interface UiOptions {
   project: string;
 }
 
-export const command = createCommand("ui")
+export const command = createCommand("ui", {
+  "kit ui": `open http://localhost:${DEFAULT_PORT}/`,
+  "kit ui --port 0 --no-open": "use any free port and open no browser",
+  "kit ui --host 0.0.0.0": "let other machines in; the printed URL holds a token",
+  "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
+})
   .option(
     "-p, --port <n>",
     `port, or 0 for any free one (default: ${DEFAULT_PORT} or the next free one)`,
@@ -35,15 +40,6 @@ export const command = createCommand("ui")
   .option("--no-token", "do not require an access token")
   .option("--no-open", "do not open a browser")
   .addOption(projectOption())
-  .addHelpText(
-    "after",
-    examples({
-      "kit ui": `open http://localhost:${DEFAULT_PORT}/`,
-      "kit ui --port 0 --no-open": "use any free port and open no browser",
-      "kit ui --host 0.0.0.0": "let other machines in; the printed URL holds a token",
-      "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
-    }),
-  )
   .action(async (options) => {
     const project = enterProject(options.project);
     const hostname = hostnameOf(options.host);
