@@ -31,10 +31,11 @@ export type ObjectiveConfig = SftObjective | DpoObjective | KtoObjective;
 export type ObjectiveType = ObjectiveConfig["type"];
 
 /** What a training learns, as the project asks for it. */
-export type AskedObjective = SftObjective | Asked<DpoObjective> | Asked<KtoObjective>;
+export type AskedObjective = Asked<ObjectiveConfig>;
 
-type Asked<Objective extends { type: ObjectiveType }> = Pick<Objective, "type"> &
-  Partial<Objective>;
+type Asked<Objective extends ObjectiveConfig> = Objective extends unknown
+  ? Pick<Objective, "type"> & Partial<Objective>
+  : never;
 
 type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
 

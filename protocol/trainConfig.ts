@@ -1,6 +1,6 @@
 import type { DatasetConfig } from "./dataset.ts";
 import type { QuantizedType } from "./exportFormat.ts";
-import type { AskedObjective, DpoObjective, KtoObjective } from "./objective.ts";
+import type { AskedObjective, ObjectiveConfig, SftObjective } from "./objective.ts";
 import type {
   AskedLength,
   JobArguments,
@@ -83,7 +83,7 @@ export interface TrainConfig extends TrainingArguments, LengthArguments {
   evalSteps: number;
   lora: LoraConfig | undefined;
   /** Undefined: right answers. */
-  objective: DpoObjective | KtoObjective | undefined;
+  objective: Exclude<ObjectiveConfig, SftObjective> | undefined;
 }
 
 /** The `evaluate` option as a job's record has it. */

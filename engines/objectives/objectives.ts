@@ -11,7 +11,7 @@ export function objectiveOf({ objective }: Pick<TrainConfig, "objective">): Obje
       return dpo(objective);
     case "kto":
       return kto(objective);
-    default:
+    case undefined:
       return sft;
   }
 }

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createTrainer } from "kit";
+import * as v from "valibot";
 import { expect, test } from "vitest";
 import { EXIT_CODE } from "../../cli/process/exitCode.ts";
 import {
@@ -12,6 +13,7 @@ import {
   TIME,
 } from "../../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
+import { PLAIN_OPTIONS } from "../../protocol/trainerOptions.ts";
 import { type LoraOptions, checkOptions } from "../../sdk/options.ts";
 import { ROUTE_TABLE } from "../../server/routeTable.ts";
 import { CLI, runKit } from "../kit.ts";
@@ -72,6 +74,8 @@ function follows(option: string, other: string): boolean {
   const options = { name: "a", dataset: DATASET, evalDataset: DATASET };
   const { config: defaults } = checkOptions(options);
   if (typeof defaults[other as keyof typeof defaults] !== "number") return false;
+  const { schema } = PLAIN_OPTIONS[other as keyof typeof PLAIN_OPTIONS];
+  if (!v.is(schema, 7)) return false;
   const { config } = checkOptions({ ...options, [other]: 7 });
   return config[option as keyof typeof config] === 7;
 }

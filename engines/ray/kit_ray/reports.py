@@ -57,7 +57,7 @@ class Reports:
         self.job = job
         self.channel = channel
         self.is_started = False
-        self.last = {"training.log": 0, "checkpoint.saved": 0}
+        self.last: dict[str, int] = {}
         # On the driver's node: if that is lost, so is the job.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.hub = ray.remote(Hub).options(num_cpus=0, scheduling_strategy=here).remote()
@@ -78,7 +78,7 @@ class Reports:
         if kind == "event":
             event = message["event"]
             name, step = event["event"], event["data"]["step"]
-            if step <= self.last[name]:
+            if step <= self.last.get(name, 0):
                 return
             self.last[name] = step
         elif kind == "started":

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
+import { FAMILIES } from "../../../engines/families/families.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { KitError } from "../../../protocol/error.ts";
@@ -96,8 +97,8 @@ test.each([
   },
 );
 
-const KINDS =
-  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM, SmolLM3ForCausalLM, Gemma3ForCausalLM.";
+const ARCHITECTURES = Object.values(FAMILIES).map(({ architecture }) => architecture);
+const KINDS = `Use one of ${ARCHITECTURES.join(", ")}.`;
 
 test.each([
   [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],
