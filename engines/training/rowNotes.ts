@@ -10,6 +10,10 @@ const SHOWN = 12;
 /** Of some rows: those with a special token, whose messages the template leaves a part of out, or whose answer does not end. */
 type Kind = "rendered" | "own" | "foreign" | Part | "unended";
 
+/** In which order notes are given; parts that a template leaves out come as they are met. */
+const RANKS: Partial<Record<Kind, number>> = { rendered: 0, own: 1, foreign: 2, unended: 4 };
+const PART_RANK = 3;
+
 interface Found {
   rows: number;
   /** Where it is first, and the token or the answer's end there. */
@@ -94,7 +98,10 @@ export function watchRows(tokenizer: Tokenizer) {
       seeUnwritten(row, where);
       seeUnended(sequences, where);
     },
-    notes: (): string[] => [...found].map(([kind, one]) => noteOn(kind, one)),
+    notes: (): string[] =>
+      [...found]
+        .sort(([a], [b]) => (RANKS[a] ?? PART_RANK) - (RANKS[b] ?? PART_RANK))
+        .map(([kind, one]) => noteOn(kind, one)),
   };
 }
 
