@@ -50,15 +50,13 @@ export function summarizeJob(project: string, job: Job): JobSummary {
   const { fingerprint, evalFingerprint } = start.started;
   const { rows, evalRows } = numbersIn(start.started);
   let progress: Progress = NO_PROGRESS;
-  let [loss, evalLoss]: (LossSummary | undefined)[] = [];
+  let loss: LossSummary | undefined;
   for (const { event, data, time = "" } of readLog(directory)) {
     progress = advance(progress, { event, data, at: Date.parse(time) });
-    if (event !== "training.log") continue;
-    const found = numbersIn(data);
-    loss = lower(loss, found, "loss");
-    evalLoss = lower(evalLoss, found, "evalLoss");
+    if (event === "training.log") loss = lower(loss, numbersIn(data));
   }
-  const { startedAt, at } = progress;
+  const { startedAt, at, best, evalLoss: last } = progress;
+  const isEvaluated = best !== undefined && last !== undefined;
   return {
     ...job,
     resumedFrom: resumedFrom(start)?.id,
@@ -71,16 +69,16 @@ export function summarizeJob(project: string, job: Job): JobSummary {
     },
     ...{ step: progress.last?.step, steps: progress.steps },
     seconds: startedAt === undefined || at === undefined ? undefined : (at - startedAt) / 1000,
-    ...{ loss, evalLoss, metrics: progress.metrics, evaluated: progress.asked },
+    loss,
+    evalLoss: isEvaluated ? { last, best: best.evalLoss, bestStep: best.step } : undefined,
+    ...{ metrics: progress.metrics, evaluated: progress.asked },
   };
 }
 
 function lower(
   before: LossSummary | undefined,
-  found: Record<string, number>,
-  name: "loss" | "evalLoss",
+  { loss: last, step = NaN }: Record<string, number>,
 ): LossSummary | undefined {
-  const { [name]: last, step = NaN } = found;
   if (last === undefined) return before;
   return before && before.best <= last ? { ...before, last } : { last, best: last, bestStep: step };
 }

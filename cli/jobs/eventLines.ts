@@ -1,13 +1,20 @@
 import { basename, isAbsolute, relative } from "node:path";
+import type { MeasuringEvent } from "../../jobs/figures.ts";
 import { datasetPaths } from "../../protocol/dataset.ts";
 import { EVAL_LOSS, heldOutFigure } from "../../protocol/evaluation.ts";
-import type { Artifact, EventData, JobEvent, Measured } from "../../protocol/event.ts";
+import {
+  type Artifact,
+  type EventData,
+  type JobEvent,
+  type Measured,
+  EVALUATED,
+} from "../../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration, formatFigure } from "../../protocol/format.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
 import { NO_PROGRESS, advance, secondsLeft } from "../../protocol/progress.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { lossesOf, resultOf } from "./result.ts";
+import { type BestFigure, lossesOf, resultOf } from "./result.ts";
 import { lostRows, trainingWarnings } from "./warnings.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -22,6 +29,8 @@ export interface EventLinesOptions {
   directory: string;
   /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
   isHere?: (path: string) => boolean;
+  /** What the job that this one goes on from measured up to a step. */
+  earlier?: (upTo: number) => readonly MeasuringEvent[];
   /** The command line that runs `kit` with these words where the user is. */
   kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
@@ -34,24 +43,35 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
+  const { isHere = () => true, earlier = () => [], kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
   /** What each step is worth by the metric that compares checkpoints, in words. */
   const measures = new Map<number, string>();
   const metric = config.metricForBestModel ?? EVAL_LOSS;
-  /** The best figure of it in the log, if it is the objective's. */
-  let best: { step: number; figure: number } | undefined;
+  let best: BestFigure | undefined;
   /** The newest artifact; the job's result once it has completed. */
   let last: Artifact | undefined;
   const words = {
     place: shownPath,
     asking: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
-    ...{ formatFigure, metric, logged: () => best },
+    ...{ formatFigure, metric, best: () => best },
   };
 
+  function weigh({ event, data }: MeasuringEvent): void {
+    const isAsked = event === EVALUATED;
+    const figure = isAsked ? data.metrics[metric] : heldOutFigure(data, metric);
+    if (figure === undefined) return;
+    const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
+    measures.set(data.step, `${metric} ${shown}`);
+    if (figure === null) return;
+    const sign = config.greaterIsBetter === false ? -1 : 1;
+    if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
+  }
+
   function startLines(data: EventData["training.started"]): string {
+    if (data.resumedStep !== undefined) earlier(data.resumedStep).forEach(weigh);
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
@@ -85,15 +105,7 @@ export function createEventLines(options: EventLinesOptions) {
     const { steps = config.maxSteps ?? 0 } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    const figure = heldOutFigure(data, metric);
-    if (figure !== undefined) {
-      const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
-      measures.set(data.step, `${metric} ${shown}`);
-    }
-    if (metric !== EVAL_LOSS && typeof figure === "number") {
-      const sign = config.greaterIsBetter === false ? -1 : 1;
-      if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
-    }
+    weigh({ event: "training.log", data });
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(progress.first, progress.last, steps);
@@ -105,9 +117,10 @@ export function createEventLines(options: EventLinesOptions) {
     return withMetrics(parts.join(" ").trimEnd(), data.metrics);
   }
 
-  function evaluatedLine({ step, metrics }: EventData["checkpoint.evaluated"]): string {
+  function evaluatedLine(data: EventData[typeof EVALUATED]): string {
+    weigh({ event: EVALUATED, data });
+    const { step, metrics } = data;
     const figures = Object.entries(metrics).map(([name, value]) => {
-      if (name === metric) measures.set(step, `${name} ${formatFigure(value)}`);
       const was = step > 0 ? progress.asked?.[name]?.before : undefined;
       const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
       return `${name} ${formatFigure(value)}${beside}`;

@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
+import { readEvaluations } from "../../jobs/figures.ts";
 import { tellServer } from "../../jobs/remote/followerMessage.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
@@ -73,7 +74,8 @@ export function printJob({
       ({ id } = job);
       const isHere = (path: string) => !isRemoteArtifact(join(directory, path));
       const shown = showPath(project, directory);
-      lines = createEventLines({ config, project, directory: shown, isHere, kit, now });
+      const earlier = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
+      lines = createEventLines({ config, project, directory: shown, isHere, earlier, kit, now });
       print(`job ${id} ${printable(job.name)}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);

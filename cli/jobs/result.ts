@@ -14,11 +14,11 @@ export interface Words {
   formatFigure: (value: number) => string;
   /** The name of the metric that compares the job's checkpoints. */
   metric: string;
-  /** The best figure of it in the log, where that has one of held-out rows. */
-  logged: () => BestFigure | undefined;
+  /** The best figure of it; that of `evalLoss` is the progress's. */
+  best: () => BestFigure | undefined;
 }
 
-interface BestFigure {
+export interface BestFigure {
   step: number;
   figure: number;
 }
@@ -39,14 +39,12 @@ export function lossesOf(progress: Progress, words: Words): string {
 
 /** By the metric that compares the job's checkpoints. */
 function bestOf(
-  { best, asked }: Progress,
-  { metric, formatLoss, formatFigure, logged }: Words,
+  { best }: Progress,
+  { metric, formatLoss, formatFigure, best: ofMetric }: Words,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
-  const inLog = logged();
-  if (inLog) return { step: inLog.step, value: formatFigure(inLog.figure) };
-  const found = asked?.[metric];
-  return found && { step: found.bestStep, value: formatFigure(found.best) };
+  const found = ofMetric();
+  return found && { step: found.step, value: formatFigure(found.figure) };
 }
 
 /** An artifact, and what it is worth in words, if it was evaluated. */

@@ -10,7 +10,7 @@ import { type Evaluation, bestOf, isLogged } from "../../protocol/evaluation.ts"
 import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { asWritten } from "./config.ts";
-import { bestMeasure, createCriterion } from "./measure.ts";
+import { bestMeasure, createCriterion, lowerIsBetter } from "./measure.ts";
 import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
@@ -42,18 +42,17 @@ export function continueFrom(
       `warning: the dataset changed since job ${jobId}; losses will differ from an uninterrupted run`,
     );
   }
-  let evaluations = readEvaluations(dirname(directory), jobId, step);
+  let evaluations = readEvaluations(dirname(directory), jobId, step).map((one) =>
+    asJudged(one, config),
+  );
   if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
     evaluations = [];
     note(
       `warning: the held-out rows changed since job ${jobId}; its evaluations do not count for the best`,
     );
-  }
-  const isAsked = evaluations.some(({ event, data }) => event === EVALUATED && data.step === step);
-  if (evaluations.length > 0 && step < begun.maxSteps && !isAsked && isChosenByAsking(config)) {
-    note(
-      `warning: job ${jobId} had not asked its checkpoint of step ${step}, which does not count for the best`,
-    );
+  } else {
+    const lost = unmeasured(from, config, evaluations).filter((at) => at < begun.maxSteps);
+    if (lost.length > 0) note(`warning: ${notEvaluated(lost, jobId)}`);
   }
   if (step === begun.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; it only has to be completed`);
@@ -65,9 +64,38 @@ export function continueFrom(
   return { started, evaluations };
 }
 
-/** Whether the best checkpoint is the one with the best answers. */
-function isChosenByAsking({ loadBestModelAtEnd, metricForBestModel, objective }: JobConfig) {
-  return loadBestModelAtEnd && !isLogged(metricForBestModel, objective);
+/** The figures of answers with what is better by this job's options. */
+function asJudged(measuring: MeasuringEvent, config: JobConfig): MeasuringEvent {
+  if (measuring.event !== EVALUATED) return measuring;
+  const { lowerIsBetter: _, ...data } = measuring.data;
+  const lower = lowerIsBetter(config);
+  return {
+    event: EVALUATED,
+    data: { ...data, ...(lower.length > 0 && { lowerIsBetter: lower }) },
+  };
+}
+
+/** Steps of checkpoints without the figure of answers that the job compares them by. */
+function unmeasured(
+  { directory, step }: ResumePoint,
+  config: JobConfig,
+  evaluations: readonly MeasuringEvent[],
+): number[] {
+  const { loadBestModelAtEnd, earlyStoppingPatience, metricForBestModel, objective } = config;
+  const isCompared = loadBestModelAtEnd || earlyStoppingPatience !== undefined;
+  if (!isCompared || isLogged(metricForBestModel, objective)) return [];
+  const measureOf = createCriterion(config);
+  const measured = new Set(evaluations.map((one) => measureOf(one)?.step));
+  return checkpointSteps(join(directory, ARTIFACTS)).filter(
+    (at) => at <= step && !measured.has(at),
+  );
+}
+
+function notEvaluated(steps: readonly number[], jobId: string): string {
+  const by = `not evaluated by job ${jobId}, so`;
+  if (steps.length === 1) return `step ${steps[0]} was ${by} it cannot be the best`;
+  const all = `${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
+  return `steps ${all} were ${by} none of them can be the best`;
 }
 
 function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation[] {

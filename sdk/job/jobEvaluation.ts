@@ -33,6 +33,13 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     if (data.step === 0) before = data;
   }
 
+  /** For those who read the log: the best may be one of these. */
+  function recordInherited(): void {
+    for (const { event, data } of progress.inherited()) {
+      if (event === EVALUATED && data.step > 0) record({ event, data });
+    }
+  }
+
   function call(data: Evaluated): unknown {
     const { lowerIsBetter: _, ...shown } = data;
     const job = jobAs(run, "running");
@@ -94,9 +101,11 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       if (!evaluation) return;
       const start = before ?? inheritedStart();
       // The held-out rows or the metrics are others than the earlier job's.
-      if (!start) return ask(0, evaluation.ofStart);
-      take(start);
-      calls.add("onEvaluated", () => call(start));
+      if (start) {
+        take(start);
+        calls.add("onEvaluated", () => call(start));
+      } else ask(0, evaluation.ofStart);
+      recordInherited();
     },
     onSaved,
     costNote: () => evaluation?.costNote(),

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
 import { type MeasuringEvent, readLosses } from "../../jobs/figures.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
@@ -66,8 +67,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   let resumedAt = 0;
 
   function onEvent(event: RunningEvent): boolean {
-    // Counted with what is inherited.
-    if (event.event === EVALUATED && event.data.step < resumedAt) return false;
+    if (event.event === EVALUATED && isCounted(event.data)) return false;
     // Asking a checkpoint takes longer than the steps that follow it.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     if (event.event === "training.log" && typeof event.data.loss === "number")
@@ -75,6 +75,12 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     saved.onEvent(event);
     tellOfMissing(event);
     return stopping.onEvent(event);
+  }
+
+  /** Whether it counts with what is inherited. The last step's checkpoint may be asked anew. */
+  function isCounted(evaluated: EventData[typeof EVALUATED]): boolean {
+    if (evaluated.step !== resumedAt) return evaluated.step < resumedAt;
+    return inherited.some(({ data }) => isDeepStrictEqual(data, evaluated));
   }
 
   /** Counts what was evaluated before. */

@@ -12,6 +12,7 @@ const LOGGED: JobEvent[] = [
     data: {
       ...{ model: "kit/nano", parameters: 10, rows: 1200, maxSteps: 20 },
       ...{ fingerprint: "aaaa", evalRows: 100, evalFingerprint: "eeee" },
+      resumedBest: { step: 5, evalLoss: 0.5 },
     },
   },
   {
@@ -72,7 +73,7 @@ test("kit jobs --compare shows what differs between two jobs, and what came of i
     ["held-out data", "eeee", "–"],
     ["steps", "20 of 20", "–"],
     ["loss", "0.625, best 0.5 at step 10", "–"],
-    ["evalLoss", "1, best 0.75 at step 10", "–"],
+    ["evalLoss", "1, best 0.5 at step 5", "–"],
     ["margin", "2", "–"],
     ["accuracy", "0.75, before 0.25, best 1 at step 10", "–"],
     ["time", "1m 30s", "–"],
@@ -91,7 +92,7 @@ test("kit jobs --compare --json has the same for programs", async () => {
         data: { rows: 1200, fingerprint: "aaaa", evalRows: 100, evalFingerprint: "eeee" },
         ...{ step: 20, steps: 20, seconds: 90 },
         loss: { last: 0.625, best: 0.5, bestStep: 10 },
-        evalLoss: { last: 1, best: 0.75, bestStep: 10 },
+        evalLoss: { last: 1, best: 0.5, bestStep: 5 },
         metrics: { margin: 2 },
         evaluated: { accuracy: { now: 0.75, before: 0.25, best: 1, bestStep: 10 } },
       },

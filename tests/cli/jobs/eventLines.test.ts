@@ -324,6 +324,26 @@ it("says the last loss and the best evaluation of a job that completed, and how 
   expect(at(4).completed()).toContain(", best evalLoss 0.5000 at step 40");
 });
 
+it("takes what the job before measured for the last line of one that goes on from it", () => {
+  const log = (step: number, evalRewardsMargins: number) =>
+    ({
+      event: "training.log",
+      data: { step, loss: 1, evalLoss: 1, metrics: { evalRewardsMargins } },
+    }) as const;
+  const lines = createEventLines({
+    config: { ...CONFIG, metricForBestModel: "rewardsMargins", greaterIsBetter: true },
+    ...{ project: "/", directory: "d", now: () => 0 },
+    earlier: (upTo) => [log(20, 0.5), log(upTo, 0.25)],
+  });
+  const started = { model: "m", parameters: 1, rows: 1, maxSteps: 60, resumedStep: 40 };
+  lines.text({ event: "training.started", data: started });
+  lines.text(log(60, 0.125));
+  const data = { ...ARTIFACT, step: 40, path: "artifacts/40" };
+  expect(lines.text({ event: "training.completed", data: { artifacts: [data] } })).toContain(
+    ", best rewardsMargins 0.5 at step 20; saved in d/artifacts/40 (rewardsMargins 0.25); try it: ",
+  );
+});
+
 it("names a cancelled job's last artifact, and also the reason of a failed one", () => {
   const at = createPrinter();
   const cancel = () =>
