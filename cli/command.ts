@@ -25,9 +25,15 @@ export function projectOption() {
 
 export function quantizeOption() {
   const effect = "quantize weights to 8 or 4 bits: faster, less memory";
-  return new Option("--quantize <type>", `${effect} (default: as the model was trained)`).choices(
-    QUANTIZED_TYPES,
-  );
+  const option = new Option("--quantize <type>", `${effect} (default: as the model was trained)`);
+  return typeChoices(option.choices(QUANTIZED_TYPES));
+}
+
+/** Takes an option's choices in upper case, too, as Ollama and llama.cpp write types. */
+export function typeChoices<T extends commander.Option>(option: T): T {
+  const parse = option.parseArg?.bind(option);
+  if (parse) option.parseArg = (text, before) => parse(text.toLowerCase(), before);
+  return option;
 }
 
 /** The lines beneath a command's help. */

@@ -100,6 +100,12 @@ export function checkpointSteps(artifacts: string): number[] {
   return [...new Set(steps)].toSorted((a, b) => a - b);
 }
 
+/** Whether a job has ever saved a checkpoint, which may be deleted by now. */
+export function hasSaved(directory: string): boolean {
+  const isSave = ({ event }: { event?: unknown }) => event === "checkpoint.saved" || undefined;
+  return findNewest(logPath(directory), isSave)?.found === true;
+}
+
 /** The artifact that is a completed job's result; undefined for any other job. */
 export function readResult(directory: string): Artifact | undefined {
   const end = findNewest(logPath(directory), (record) =>

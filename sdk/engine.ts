@@ -1,5 +1,7 @@
 import { createRandom } from "../engines/dataset/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import { PRESETS } from "../engines/families/modelSource.ts";
+import { parseHubName } from "../engines/hub/hubName.ts";
 import * as checkFolder from "../engines/training/checkFolder.ts";
 import * as divergence from "../engines/training/diverged.ts";
 import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
@@ -27,6 +29,11 @@ export type Projection = keyof Record<
 export async function listCachedModels(): Promise<{ cache: string; models: CachedModel[] }> {
   const { cachedModels } = await import("../engines/embedded/cachedModels.ts");
   return cachedModels();
+}
+
+/** Whether a training can start from it: one of Kit's own models, or one that the hub may have. */
+export function isStartingName(name: string): boolean {
+  return Object.hasOwn(PRESETS, name) || parseHubName(name) !== undefined;
 }
 
 /** How `exportModel` writes. */

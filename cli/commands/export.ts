@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { basename, isAbsolute, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readJobFile } from "../../jobs/jobFile.ts";
@@ -9,7 +10,7 @@ import { exportModel, sharedSystem } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
-import { Option, createCommand, projectOption } from "../command.ts";
+import { Option, createCommand, projectOption, typeChoices } from "../command.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
@@ -37,8 +38,10 @@ export const command = createCommand("export", {
       .default("safetensors" as const),
   )
   .addOption(
-    new Option("--type <type>", "type of a gguf file (default: the model's own)").choices(
-      GGUF_TYPES,
+    typeChoices(
+      new Option("--type <type>", "type of a gguf file (default: the model's own)").choices(
+        GGUF_TYPES,
+      ),
     ),
   )
   .option("--adapter", "write the adapter alone, as llama.cpp's --lora takes it")
@@ -51,6 +54,7 @@ export const command = createCommand("export", {
     const model = findSaved(models, named);
     const { directory } = model;
     const checkpoint = findArtifact(directory);
+    assertFolder(checkpoint);
     const name = nameOf(directory) + (adapter ? "-lora" : "");
     const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
     let engine: Fetching | undefined;
@@ -82,6 +86,15 @@ export const command = createCommand("export", {
     // The project's code, if it ran, may have left something open.
     if (engine) process.exit();
   });
+
+/** @throws KitError `CHECKPOINT_INVALID` for a file */
+function assertFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `Kit cannot export ${path}, which is a file already. Name the job or the checkpoint's folder that it was made from.`,
+  );
+}
 
 /** @throws KitError `CONFIG_INVALID` for what only a GGUF file can have */
 function assertGguf(format: ExportFormatName, only: Record<string, unknown>): void {

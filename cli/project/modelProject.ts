@@ -1,5 +1,6 @@
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import type { ModelProject } from "../../sdk/models/reference.ts";
+import { COMMAND_FOLDER } from "./folder.ts";
 import { kitCommand } from "./kitCommand.ts";
 
 /** A project whose models are named. Its code, and what loads it, are loaded only when they are needed. */
@@ -8,7 +9,7 @@ export function modelProject(
   onNote: (text: string) => void = () => {},
 ): ModelProject {
   return {
-    ...{ directory, onNote },
+    ...{ directory, userFolder: COMMAND_FOLDER, onNote },
     kit: (words) => kitCommand(directory, words),
     async engine() {
       const { ensureBundle } = await import("./bundle.ts");

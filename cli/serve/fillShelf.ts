@@ -9,6 +9,7 @@ import {
   LATEST,
   baseOf,
   findReference,
+  hasCheckpoint,
 } from "../../sdk/models/reference.ts";
 import type { ServedModel, Shelf } from "../../server/serve/shelf.ts";
 import { AT_ONCE } from "../infer/answerLines.ts";
@@ -53,6 +54,8 @@ export async function fillShelf(shelf: Shelf, fill: FillOptions): Promise<{ stop
   return followNewest({
     ...{ project: project.directory, from, onError },
     async onNewer({ id, name }) {
+      // Passed over at the start, with a note.
+      if (!hasCheckpoint(project, { id })) return;
       await put(shelf, fill, await serve(fill, findReference(project, id)));
       if (id !== current) shelf.retire(current);
       current = id;

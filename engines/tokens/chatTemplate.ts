@@ -2,6 +2,7 @@ import { type Conversation, type Message, argumentsOf } from "../../protocol/cha
 import { KitError, messageOf } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import { createTemplate } from "./jinja.ts";
+import { UnknownToKit } from "./jinja/unknownToKit.ts";
 import { budgetOf } from "./templateBudget.ts";
 
 const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
@@ -56,7 +57,7 @@ export function createRender(
       } catch (cause) {
         throw new KitError(
           "DATASET_INVALID",
-          `The model's chat template refuses a conversation: ${messageOf(cause)}. Change its messages, or use a model with another template.`,
+          `The model's chat template refuses a conversation: ${messageOf(cause)}. ${cause instanceof UnknownToKit ? OTHER_ENGINE : "Change its messages, or use a model with another template."}`,
           { cause, fault: { option: "messages" } },
         );
       }
@@ -76,6 +77,10 @@ function writtenOr(
     return written(messages.map((message) => ({ ...message, content: message.content ?? "" })));
   }
 }
+
+/** No message, and no other copy, helps against what Kit does not know. */
+const OTHER_ENGINE =
+  "Use engine: python(), which renders templates as transformers does, or change the template.";
 
 type Knows = (name: string) => boolean;
 
@@ -125,7 +130,7 @@ function parsed(source: string, path: string): ReturnType<typeof createTemplate>
   } catch (cause) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `The chat template of ${path} cannot be read: ${messageOf(cause)}. Save or download it again.`,
+      `The chat template of ${path} cannot be read: ${messageOf(cause)}. ${cause instanceof UnknownToKit ? OTHER_ENGINE : "Save or download it again."}`,
       { cause },
     );
   }

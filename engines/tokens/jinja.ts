@@ -1,7 +1,9 @@
 import * as jinja from "@huggingface/jinja";
+import { messageOf } from "../../protocol/error.ts";
 import { GLOBALS, createScope } from "./jinja/globals.ts";
 import { createInterpreter } from "./jinja/interpreter.ts";
 import type { Statement } from "./jinja/syntax.ts";
+import { UnknownToKit } from "./jinja/unknownToKit.ts";
 import { fromJson } from "./jinja/values.ts";
 import { type Budget, createMeter } from "./templateBudget.ts";
 import { strftime } from "./templateDate.ts";
@@ -23,12 +25,12 @@ type Values = Record<string, unknown>;
  * values differ from Python's.
  * @returns a function of values as `parseJson` gives them, and of the time that it is; it throws where
  *   the rendering exceeds its budget
- * @throws Error for a text that is not Jinja
+ * @throws UnknownToKit for a statement that the library does not read, or Error for a text that is not Jinja
  */
 export function createTemplate(
   source: string,
 ): (values: Values, budget: Budget, now?: Date) => string {
-  const { parsed } = limitTime(() => new Template(source.replaceAll(/\r\n?/g, "\n")));
+  const parsed = parse(source.replaceAll(/\r\n?/g, "\n"));
   return (values, { steps, characters, milliseconds }, now = new Date()) => {
     const given = Object.entries(values).map(([name, value]) => [name, fromJson(value)] as const);
     const strftimeNow = ([format]: unknown[]) => strftime(String(format), now);
@@ -41,4 +43,17 @@ export function createTemplate(
     if (text.length <= characters) return text;
     throw new Error(`it writes more than ${characters} characters`);
   };
+}
+
+/** Others may only stand within one that the library reads. */
+const UNREAD = /^Unknown statement type: (?!end|elif$|else$)(\w+)$/;
+
+function parse(source: string): { body: Statement[] } {
+  try {
+    return limitTime(() => new Template(source)).parsed;
+  } catch (error) {
+    const [, statement] = UNREAD.exec(messageOf(error)) ?? [];
+    if (statement === undefined) throw error;
+    throw new UnknownToKit(`it uses the statement "${statement}"`);
+  }
 }

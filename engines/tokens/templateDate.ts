@@ -1,3 +1,5 @@
+import { UnknownToKit } from "./jinja/unknownToKit.ts";
+
 /**
  * The key in `tokenizer_config.json`, Kit's own, of the time at which a model's training began: what a
  * chat template that writes the date has written in its rows. A time of the clock, without a zone.
@@ -39,7 +41,7 @@ export function strftime(format: string, time: Date): string {
     const name = flag === "" ? NAMES.get(letter) : undefined;
     const number = NUMBERS.get(letter);
     if (name) return name(time);
-    if (!number) throw new Error(`it writes the date with "${directive}", which Kit does not know`);
+    if (!number) throw new UnknownToKit(`it writes the date with "${directive}"`);
     return String(number(time)).padStart(flag === "" ? 2 : 1, "0");
   });
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   checkpointSteps,
+  hasSaved,
   isKept,
   isRemoteArtifact,
   readResult,
@@ -87,6 +88,12 @@ export function findArtifact(directory: string): string {
   const last = checkpointSteps(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
   if (!isJob) return directory;
+  if (hasSaved(directory)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `The checkpoints of the job in ${directory} were deleted. Train again, or load another job's.`,
+    );
+  }
   if (hasEnded(directory)) {
     throw new KitError(
       "CHECKPOINT_INVALID",

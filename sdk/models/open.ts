@@ -83,8 +83,17 @@ async function withFolder<T>(
   use: (directory: string) => Promise<T>,
 ): Promise<T> {
   if (reference.kind === "saved") return use(findArtifact(reference.directory));
-  return withStartingModel(configOf(reference), { ...(signal && { signal }), onNote }, use);
+  const options = { ...(signal && { signal }), onNote };
+  try {
+    return await withStartingModel(configOf(reference), options, use);
+  } catch (error) {
+    if (reference.job || !isKitError(error) || !NOT_ON_HUB.has(error.code)) throw error;
+    const missing = `No folder named ${reference.name} is here, either; check the name.`;
+    throw new KitError(error.code, `${error.message} ${missing}`, { cause: error });
+  }
 }
+
+const NOT_ON_HUB = new Set(["MODEL_UNKNOWN", "HUB_UNREACHABLE"]);
 
 /** What trains a job's model, or would train one of the hub. */
 export function configOf({ name, job }: Pick<StartingModel, "name" | "job">): JobConfig {

@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, hasSaved, isKept } from "../../jobs/artifactFiles.ts";
 import { assertReadableJobs, isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -8,7 +9,8 @@ import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
-import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import { type JobConfig, isModelPath, isPretrained } from "../../protocol/trainConfig.ts";
+import { isStartingName } from "../engine.ts";
 
 /** The word for the newest job; as a model's, for the newest that has saved something. */
 export const LATEST = "latest";
@@ -19,6 +21,8 @@ export const BASE = "base";
 export interface ModelProject {
   /** Absolute path. */
   directory: string;
+  /** Absolute path of the folder where the user is, to which a model's path is relative first. */
+  userFolder: string;
   /** A command of `kit` as the user types it. */
   kit: (words: string) => string;
   /** The engine of the project's trainer. Runs the project's code. */
@@ -61,9 +65,22 @@ export interface StartingModel {
  */
 export function findReference(project: ModelProject, word: string): ModelReference {
   if (word === BASE) return baseOf(findSaved(project, LATEST));
-  const isOfHub = word.includes("/") && !isModelPath(word);
-  if (!isOfHub || isKept(resolve(project.directory, word))) return findSaved(project, word);
+  if (!word.includes("/") || isPath(project, word)) return findSaved(project, word);
   return { kind: "start", name: word, job: undefined };
+}
+
+/** Whether a word with a slash names a file or a folder, and nothing to start from. */
+function isPath(project: ModelProject, word: string): boolean {
+  if (isModelPath(word) || /\.gguf$/i.test(word) || !isStartingName(word)) return true;
+  const [first = ""] = word.split("/");
+  // A folder `kit` does not hide Kit's own models.
+  const begins = isPretrained(word) ? first : word;
+  return foldersOf(project).some((folder) => existsSync(resolve(folder, begins)));
+}
+
+/** Those to which a path is relative: the first in which it exists. */
+function foldersOf({ userFolder, directory }: ModelProject): string[] {
+  return [...new Set([userFolder, directory])];
 }
 
 /** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
@@ -83,9 +100,18 @@ export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
 export function findSaved(project: ModelProject, word: string): SavedModel {
   const named = /[\\/]|^\.*$/.test(word) ? undefined : findJob(project.directory, word);
   const job = named && word === LATEST ? newestSaved(project, named) : named;
-  const directory = job ? folderOf(project, job) : resolve(project.directory, word);
-  if (!job && !isKept(directory)) throw noJob(project, word, "job or folder");
+  const directory = job ? folderOf(project, job) : keptPath(project, word);
+  if (directory === undefined) {
+    const place = foldersOf(project).join(" or ");
+    throw noJob(project, word, "job, folder or file", place);
+  }
   return { kind: "saved", name: word, directory, job: jobAt(project, directory) };
+}
+
+function keptPath(project: ModelProject, word: string): string | undefined {
+  return foldersOf(project)
+    .map((folder) => resolve(folder, word))
+    .find((path) => isKept(path));
 }
 
 /** The job in a folder. */
@@ -99,16 +125,22 @@ export function jobAt(project: ModelProject, directory: string): ReferencedJob |
 function newestSaved(project: ModelProject, newest: Job): Job {
   const saved = createJobStore(project.directory)
     .list()
-    .find((job) => checkpointSteps(join(folderOf(project, job), ARTIFACTS)).length > 0);
+    .find((job) => hasCheckpoint(project, job));
   if (!saved || saved.id === newest.id) return newest;
   const yet = isFinal(newest.status) ? "" : " yet";
-  project.onNote(
-    `job ${newest.id} has saved nothing${yet}; taking job ${saved.id} ${printable(saved.name)}`,
-  );
+  const why = hasSaved(folderOf(project, newest))
+    ? `the checkpoints of job ${newest.id} were deleted`
+    : `job ${newest.id} has saved nothing${yet}`;
+  project.onNote(`${why}; taking job ${saved.id} ${printable(saved.name)}`);
   return saved;
 }
 
-function folderOf({ directory }: ModelProject, { id }: Job): string {
+/** Whether any of a job's checkpoints is left. */
+export function hasCheckpoint(project: ModelProject, job: Pick<Job, "id">): boolean {
+  return checkpointSteps(join(folderOf(project, job), ARTIFACTS)).length > 0;
+}
+
+function folderOf({ directory }: ModelProject, { id }: Pick<Job, "id">): string {
   return join(jobsPath(directory), id);
 }
 
@@ -136,12 +168,13 @@ export function noJob(
   { directory, kit }: Pick<ModelProject, "directory" | "kit">,
   named: string,
   what: string,
+  place = directory,
 ): KitError {
   assertReadableJobs(directory);
   return new KitError(
     "JOB_NOT_FOUND",
     named === LATEST
       ? `There is no job in ${directory} yet. Run ${kit("start")} first.`
-      : `No ${what} named ${named || '""'} in ${directory}. Run ${kit("jobs")} to see the ids.`,
+      : `No ${what} named ${named || '""'} in ${place}. Run ${kit("jobs")} to see the ids.`,
   );
 }

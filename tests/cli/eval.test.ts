@@ -520,7 +520,7 @@ Interrupted. Run the same command again to continue.
       [["latest", "--min", "f1=1"], 2, /^kit: --min names f1, which is not measured\. Use one of/],
       [["latest", "--min", "x"], 2, /It must be a metric and a figure, such as accuracy=0\.9/],
       [["latest", "--rows", "0"], 2, /It must be a whole number above 0/],
-      [["nobody"], 2, /^kit: No job or folder named nobody in /],
+      [["nobody"], 2, /^kit: No job, folder or file named nobody in /],
       [["latest", "--data", "nowhere.jsonl"], 1, /^kit: Cannot read .*nowhere\.jsonl/],
       [["latest", "--data", "texts.jsonl"], 1, /^kit: No held-out row has an answer in words\./],
     ];

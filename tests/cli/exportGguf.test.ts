@@ -121,3 +121,27 @@ test.each([
   const file = readFileSync(join(project, "to/Modelfile"), "utf8");
   expect(/^SYSTEM .*\n/m.exec(file)?.[0]).toBe(line);
 });
+
+test("kit takes a GGUF file from where the user is, writes types in upper case, and exports no file", async () => {
+  const project = createModels();
+  await runKit(project, ["export", "./model", "to", "--format", "gguf", "--type", "Q4_K_M"]);
+  const there = join(project, "to");
+  const ask = (model: string) => [
+    ...["infer", model, "1", "--max-tokens", "8"],
+    ...["--project", "../adapter", "--quantize", "Q8_0"],
+  ];
+  expect(await runKit(there, ask("model.gguf/none"))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      `No job, folder or file named model.gguf/none in ${there} or ${join(project, "adapter")}.`,
+    ) as string,
+  });
+  for (const path of ["./model.gguf", "../to/model.gguf"]) {
+    expect(await runKit(there, ask(path))).toMatchObject({ code: 0, stderr: "" });
+  }
+  const { code, stderr } = await runKit(project, ["export", "to/model.gguf", "again"]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `kit: Kit cannot export ${join(there, "model.gguf")}, which is a file already. Name the job or the checkpoint's folder that it was made from.\n`,
+  });
+});

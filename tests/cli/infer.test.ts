@@ -16,7 +16,10 @@ const project = realpathSync(mkdtempSync(join(tmpdir(), "kit-infer-")));
 let id = "";
 
 function kit(args: string[], input = "", cwd = project) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { cwd, input });
+  // Nothing answers there.
+  const env = { ...process.env, HF_ENDPOINT: "http://127.0.0.1:9" };
+  const words = [CLI, ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { cwd, input, env });
   return { code: status, stdout: String(stdout), stderr: String(stderr) };
 }
 
@@ -162,13 +165,17 @@ describe("kit infer", () => {
   });
 
   it.each([
-    [["nothing", "1"], 2, "No job or folder named nothing in "],
-    [["1999", "1"], 2, "No job or folder named 1999 in "],
+    [["nothing", "1"], 2, "No job, folder or file named nothing in "],
+    [["1999", "1"], 2, "No job, folder or file named 1999 in "],
     [["latest", "1", "--project", "src"], 2, "/src yet. Run npx kit start --project "],
     [["latest"], 2, "No prompt on stdin."],
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
+    ...["data.jsonl/step-30", "nodir/d.gguf", "src/nothing", "kit/nothing", "a//b", "a/b/c"].map(
+      (path): [string[], number, string] => [[path, "1"], 2, `named ${path} in `],
+    ),
+    [["org/nowhere", "1"], 1, "No folder named org/nowhere is here, either; check the name."],
     [["latest", "x".repeat(40)], 1, "The prompt is too long: its 44 tokens leave no room"],
   ])("fails with one clear sentence and an exit code for %j", (args, code, message) => {
     const ended = kit(["infer", ...args]);

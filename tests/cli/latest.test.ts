@@ -57,6 +57,21 @@ test.each([
   if (args[0] === "export") expect(stdout).toContain(`exporting .kit/jobs/${cancelled}/`);
 });
 
+test("the note says that the newest job's checkpoints were deleted, and so does the refusal of that job", async () => {
+  const project = createProject();
+  cpSync(template, project, { recursive: true });
+  const directory = join(project, ".kit/jobs", cancelled);
+  rmSync(join(directory, "artifacts"), { recursive: true });
+  const { stderr } = await runKit(project, ASK);
+  expect(stderr).toMatch(
+    new RegExp(`^the checkpoints of job ${cancelled} were deleted; taking job \\S+ tiny\n$`),
+  );
+  expect(await runKit(project, ["infer", cancelled, "1"])).toMatchObject({
+    code: 1,
+    stderr: `kit: The checkpoints of the job in ${directory} were deleted. Train again, or load another job's.\n`,
+  });
+});
+
 test.each([
   [[], () => [cancelled, "tiny", "latest"]],
   [["latest"], () => [cancelled, "tiny", "latest"]],

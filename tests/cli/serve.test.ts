@@ -248,7 +248,7 @@ describe("a kit serve that other machines reach", () => {
 
 describe("a kit serve that cannot start", () => {
   it.each([
-    [["nothing"], 2, /^kit: No job or folder named nothing in /],
+    [["nothing"], 2, /^kit: No job, folder or file named nothing in /],
     [["--port", "x"], 2, /It must be a whole number from 0 to 65535\./],
     [["--max-waiting", "-1"], 2, /max-waiting/],
     [["--host", "a b"], 2, /^kit: --host "a b" is not valid\./],

@@ -171,6 +171,8 @@ export function keyOf(form: Form): string {
   if (text !== undefined && text.length <= LONGEST) return text;
   throw new KitError(
     "REQUEST_INVALID",
-    `Send a schema of up to ${LONGEST} characters as JSON, without a circle. Make it smaller.`,
+    text === undefined
+      ? "The schema nests too deeply, or contains itself. Make it flatter."
+      : `The schema has more than ${LONGEST} characters as JSON. Make it smaller.`,
   );
 }

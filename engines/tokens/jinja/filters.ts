@@ -4,6 +4,7 @@ import { float, integer } from "./numberFilters.ts";
 import { joined, operate } from "./operators.ts";
 import { testOf } from "./predicates.ts";
 import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
+import { UnknownToKit } from "./unknownToKit.ts";
 import {
   Markup,
   asIndex,
@@ -156,5 +157,5 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
 export function filterOf(name: string): Filter {
   const filter = FILTERS.get(name);
   if (filter) return filter;
-  throw new Error(`it uses the filter "${name}", which Kit does not know`);
+  throw new UnknownToKit(`it uses the filter "${name}"`);
 }

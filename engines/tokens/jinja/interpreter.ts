@@ -14,6 +14,7 @@ import type {
   Slice,
   Statement,
 } from "./syntax.ts";
+import { UnknownToKit, bigInteger } from "./unknownToKit.ts";
 import {
   type Callable,
   Attributes,
@@ -169,8 +170,10 @@ export function createInterpreter(spend: (value: unknown) => void): {
 
   function valueOf(node: Expression | Slice, scope: Scope): unknown {
     switch (node.type) {
-      case "StringLiteral":
       case "IntegerLiteral":
+        if (!Number.isSafeInteger(node.value)) throw bigInteger("has");
+        return node.value;
+      case "StringLiteral":
         return node.value;
       case "FloatLiteral":
         return asFloat(node.value);
@@ -246,9 +249,11 @@ export function createInterpreter(spend: (value: unknown) => void): {
     if (caller) given.named.set("caller", caller);
     if (typeof callable === "function") return (callable as Callable)(given.all, given.named);
     const named = callee.type === "MemberExpression" ? callee.property : callee;
-    const name = named.type === "Identifier" ? `"${named.value}", ` : "";
-    if (callable === undefined) throw new Error(`it calls ${name}which Kit does not know`);
-    throw new Error(`it calls ${name}a value that is no function but a ${typeName(callable)}`);
+    const name = named.type === "Identifier" ? ` "${named.value}"` : "";
+    if (callable === undefined) throw new UnknownToKit(`it calls${name || " a value"}`);
+    throw new Error(
+      `it calls${name && `${name},`} a value that is no function but a ${typeName(callable)}`,
+    );
   }
 
   function filtered(value: unknown, filter: Applied, scope: Scope): unknown {

@@ -1,6 +1,7 @@
 import { argumentsAs } from "./arguments.ts";
 import { joined } from "./operators.ts";
 import { capitalized, lines, replaced, split, splitFromEnd, stripped, titled } from "./texts.ts";
+import { UnknownToKit } from "./unknownToKit.ts";
 import {
   type Callable,
   Series,
@@ -56,7 +57,7 @@ const affix =
   (has: "startsWith" | "endsWith"): Method<string> =>
   (text, args) => {
     if (args.length > 1)
-      throw new Error("it looks for the start or end of a part of a text, which Kit does not do");
+      throw new UnknownToKit("it looks for the start or end of a part of a text");
     const all = isTuple(args[0]) ? (args[0] as unknown[]) : [args[0]];
     return all.some((one) => text[has](textOf(one)));
   };

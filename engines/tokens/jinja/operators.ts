@@ -1,4 +1,5 @@
 import { holds, isEqual, order } from "./comparison.ts";
+import { UnknownToKit, bigInteger } from "./unknownToKit.ts";
 import {
   Markup,
   asFloat,
@@ -64,7 +65,7 @@ function computed(operator: string, left: unknown, right: unknown): unknown {
     if (!isTuple(left) && !isTuple(right)) return [...(left as unknown[]), ...(right as unknown[])];
   }
   if (operator === "%" && text !== undefined) {
-    throw new Error("it formats a text with %, which Kit does not know");
+    throw new UnknownToKit("it formats a text with %");
   }
   if (operator === "*") {
     if (isInteger(right)) return repeated(left, asIndex(right));
@@ -105,7 +106,7 @@ function calculated(operator: string, left: unknown, right: unknown): unknown {
     // JavaScript has a zero below zero.
     return found + 0;
   }
-  throw new Error("it computes with an integer beyond 2^53, which Kit does not");
+  throw bigInteger("computes with");
 }
 
 function ofNumbers(operator: string, left: number, right: number): number {
@@ -124,7 +125,7 @@ function ofNumbers(operator: string, left: number, right: number): number {
     case "%":
       return rest(left, right);
     default:
-      throw new Error(`it computes with "${operator}", which Kit does not know`);
+      throw new UnknownToKit(`it computes with "${operator}"`);
   }
 }
 

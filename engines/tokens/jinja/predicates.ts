@@ -1,5 +1,6 @@
 import { holds } from "./comparison.ts";
 import { operate } from "./operators.ts";
+import { UnknownToKit } from "./unknownToKit.ts";
 import { Markup, Series, isFloat, isInteger, isIterable, numeric, textIn } from "./values.ts";
 import { written } from "./writing.ts";
 
@@ -53,5 +54,5 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
 export function testOf(name: string): Test {
   const test = TESTS.get(name);
   if (test) return test;
-  throw new Error(`it uses the test "${name}", which Kit does not know`);
+  throw new UnknownToKit(`it uses the test "${name}"`);
 }

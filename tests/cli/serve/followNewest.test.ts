@@ -1,7 +1,12 @@
+import { mkdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
+import { modelProject } from "../../../cli/project/modelProject.ts";
+import { fillShelf } from "../../../cli/serve/fillShelf.ts";
 import { followNewest } from "../../../cli/serve/followNewest.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import type { Job } from "../../../protocol/job.ts";
+import type { Shelf } from "../../../server/serve/shelf.ts";
 import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 
@@ -64,4 +69,25 @@ it("offers the job that it serves once that completes, and then only newer ones"
   const next = complete();
   await vi.advanceTimersByTimeAsync(2_000);
   expect(offered).toEqual([first.job.id, next]);
+});
+
+it("leaves a job whose checkpoints were deleted, which the first choice has passed over", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const project = createProject();
+  const { directory } = createJob(project, "first", [STARTED, COMPLETED]);
+  mkdirSync(join(directory, "artifacts/step-1"), { recursive: true });
+  createJob(project, "next", [STARTED, COMPLETED]);
+  const [notes, served, errors]: [string[], string[], unknown[]] = [[], [], []];
+  const put = ({ id }: { id: string }) => Promise.resolve(void served.push(id));
+  const { stop } = await fillShelf({ put } as unknown as Shelf, {
+    ...{ project: modelProject(project, (text) => notes.push(text)), named: [], follows: true },
+    ...{ options: { engine: undefined }, onFollow: () => {}, onError: (one) => errors.push(one) },
+  });
+  await vi.advanceTimersByTimeAsync(2_000);
+  stop();
+  expect({ notes: notes.length, served, errors }).toEqual({
+    notes: 1,
+    served: [basename(directory)],
+    errors: [],
+  });
 });

@@ -72,7 +72,8 @@ test("a result of a filter that Python computes as it is needed is true, and gon
 });
 
 test.each([
-  ["x[0] + 1", "it computes with an integer beyond 2^53, which Kit does not"],
+  ["x[0] + 1", "it computes with an integer beyond 2^53, which Kit does not know"],
+  ["9007199254740993", "it has an integer beyond 2^53, which Kit does not know"],
   ["2 ** 3", 'it computes with "**", which Kit does not know'],
   ["'%s' % 1", "it formats a text with %, which Kit does not know"],
   ["x|sum", 'it uses the filter "sum", which Kit does not know'],

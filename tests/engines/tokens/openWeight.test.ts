@@ -116,7 +116,7 @@ test("a model without a chat template goes on with texts; so does one trained on
 const REWRITES =
   "{% for m in messages %}{{ '<|im_start|>' + m.role + (m.content if loop.last else '…') }}{% endfor %}";
 
-test.each([
+test.each<[string, string | RegExp]>([
   [
     REWRITES,
     "The model's chat template rewrites the turn that it opens, so an answer cannot be told from its question.",
@@ -125,6 +125,17 @@ test.each([
     "{{ raise_exception('no system') }}",
     "The model's chat template refuses a conversation: no system.",
   ],
+  [
+    "{{ messages|groupby('role') }}",
+    /: The model's chat template refuses a conversation: it uses the filter "groupby", which Kit does not know\. Use engine: python\(\), /,
+  ],
+  ...["raw", "with", "do"].map((name): [string, RegExp] => [
+    `{% ${name} %}`,
+    new RegExp(
+      `cannot be read: it uses the statement "${name}", which Kit does not know. Use engine: python\\(\\), `,
+    ),
+  ]),
+  ["{% endif %}", /cannot be read: .+ Save or download it again\.$/],
   ["{% if %}", /^The chat template of \S+model cannot be read: .+ Save or download it again\.$/],
 ])(
   "a template that cannot be trained with fails with one clear sentence: %s",
