@@ -4,7 +4,7 @@ import { checkpointSteps, hasSaved, isKept } from "../../jobs/artifactFiles.ts";
 import { assertReadableJobs, isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import { ARTIFACTS, stepOfEntry } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
@@ -72,6 +72,7 @@ export function findReference(project: ModelProject, word: string): ModelReferen
 /** Whether a word with a slash names a file or a folder, and nothing to start from. */
 function isPath(project: ModelProject, word: string): boolean {
   if (isModelPath(word) || /\.gguf$/i.test(word) || !isStartingName(word)) return true;
+  if (stepOfEntry(basename(word)) !== undefined) return true;
   const [first = ""] = word.split("/");
   // A folder `kit` does not hide Kit's own models.
   const begins = isPretrained(word) ? first : word;

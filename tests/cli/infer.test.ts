@@ -172,9 +172,15 @@ describe("kit infer", () => {
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
-    ...["data.jsonl/step-30", "nodir/d.gguf", "src/nothing", "kit/nothing", "a//b", "a/b/c"].map(
-      (path): [string[], number, string] => [[path, "1"], 2, `named ${path} in `],
-    ),
+    ...[
+      "artifacts/step-30",
+      "data.jsonl/x",
+      "nodir/d.gguf",
+      "src/nothing",
+      "kit/nothing",
+      "a//b",
+      "a/b/c",
+    ].map((path): [string[], number, string] => [[path, "1"], 2, `named ${path} in `]),
     [["org/nowhere", "1"], 1, "No folder named org/nowhere is here, either; check the name."],
     [["latest", "x".repeat(40)], 1, "The prompt is too long: its 44 tokens leave no room"],
   ])("fails with one clear sentence and an exit code for %j", (args, code, message) => {
