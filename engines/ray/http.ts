@@ -45,14 +45,20 @@ export function createHttp(address: string, token: string | undefined, isRecorde
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(bytes && { "content-length": bytes.length, "content-type": typeOf(body) }),
     };
-    // A connection of its own, as one that is kept may have been closed by the time it is used again.
-    const options: RequestOptions = { method, headers, agent: false, ...(signal && { signal }) };
-    return new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request(`${address}${path}`, options, resolve);
-      sent.setTimeout(silenceMs, () => sent.destroy(new Error("no answer")));
-      sent.once("error", reject);
-      sent.end(bytes);
-    }).then(assertAllowed, (cause: unknown) => {
+    const options: RequestOptions = { method, headers, ...(signal && { signal }) };
+    const send = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request(`${address}${path}`, options, resolve);
+        sent.setTimeout(silenceMs, () => sent.destroy(new Error("no answer")));
+        sent.once("error", (error: NodeJS.ErrnoException) => {
+          // A kept connection may have been closed by the time it is used again.
+          const isStale = method === "GET" && sent.reusedSocket && error.code === "ECONNRESET";
+          if (isStale) resolve(send());
+          else reject(error);
+        });
+        sent.end(bytes);
+      });
+    return send().then(assertAllowed, (cause: unknown) => {
       signal?.throwIfAborted();
       throw unreachable(address, cause);
     });

@@ -42,7 +42,7 @@ it("needs a Ray that is new enough", async () => {
   );
 });
 
-it("asks on a connection of its own, as the last one may have been closed meanwhile", async () => {
+it("asks again where a connection that it kept has been closed meanwhile", async () => {
   const remote = createRayJobs(createCluster({ address: addressOf(server), token: TOKEN }));
   await remote.assertReady({});
   server.closeIdleConnections();

@@ -119,8 +119,10 @@ const BAD_LINES = [
 
 const scratch = createScratch();
 afterAll(() => scratch.remove());
-const formOf = (type: Type) =>
-  objectiveOf(type === "sft" ? {} : { objective: { type } as TrainConfig["objective"] }).form;
+const formOf = (type: Type) => {
+  const objective = type === "sft" ? undefined : ({ type } as TrainConfig["objective"]);
+  return objectiveOf({ objective }).form;
+};
 const urlOf = (path: string) => pathToFileURL(path).href;
 
 it.runIf(hasRay).each(["sft", "dpo", "kto"] as const)(
