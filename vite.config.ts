@@ -13,7 +13,7 @@ export default defineConfig({
     // The source's own syntax, which Vue's is older than.
     target: "esnext",
     modulePreload: { polyfill: false },
-    // A note on a slow build is no fault of it.
+    // A slow build is not an error.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
 });

@@ -38,7 +38,7 @@ export function isMarkedUnlearned(message: object): boolean {
   );
 }
 
-/** What a message's key says of its learning; undefined for one that is no mark. */
+/** What a message's key says about learning it; undefined for any other key. */
 export function saysLearned(key: string, value: unknown): boolean | undefined {
   const flag = MARKS.has(key) ? flagOf(value) : undefined;
   return flag === undefined ? undefined : flag === MARKS.get(key);

@@ -35,7 +35,7 @@ export function jsonFields({ output, expected }: Pick<Answered, "output" | "expe
 jsonFields.parts = ({ output, expected }: Pick<Answered, "output" | "expected">) =>
   fieldScores(parsed(expected)?.value, parsed(output)?.value);
 
-/** 1 for each expected field that was found with the same value, else 0; none of what is no object. */
+/** 1 for each expected field that was found with the same value, else 0; none if the expected answer is not an object. */
 function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
   if (!isRecord(wanted)) return {};
   const there = isRecord(found) ? found : {};

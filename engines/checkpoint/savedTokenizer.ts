@@ -94,7 +94,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
   };
 }
 
-/** Undefined also for a template that is not Jinja: who opens it for rows or prompts says so. */
+/** Undefined also for a template that is not Jinja; opening it for rows or prompts reports that. */
 function readableRender(files: TextFiles, specials: Record<string, string>): Render | undefined {
   try {
     return renderOf(files, specials);

@@ -28,7 +28,7 @@ export function createArrowPadding(isArrow: boolean): ArrowPadding {
   // Arrow pads what a tool has and a call left out, too; what was meant looks alike.
   const doubtful = createTally();
 
-  /** A file that is no table means its `default: null`, unless other nulls show that Arrow filled it in. */
+  /** A file other than a table means its `default: null`, unless other nulls show that Arrow filled it in. */
   function schemaWithout(schema: Schema, onDrop: () => void): Schema {
     let isFilled = isArrow;
     const meant = withoutNulls(schema, () => void (isFilled = true), true);

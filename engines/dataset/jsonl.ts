@@ -25,7 +25,7 @@ export function* readJsonl(path: string, expected: string, onRead: OnRead): Gene
   yield* readLines(path, parse, onRead);
 }
 
-/** Whether a list of objects begins a file. A list of messages on each line is no array of rows. */
+/** Whether a list of objects begins a file. A list of messages on each line does not count. */
 function isArray(path: string): boolean {
   const { read, close } = openText(path);
   const head = Buffer.alloc(HEAD_BYTES);

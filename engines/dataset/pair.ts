@@ -80,7 +80,7 @@ function trlPair(object: RowObject): ReadPair {
 }
 
 interface Parts extends Record<"prompt" | "chosen" | "rejected", unknown> {
-  /** Whether the row's prompt is no part of its conversations. */
+  /** Whether the row's prompt stands outside its conversations. */
   isPromptUnread?: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface PythonJob {
   /** How an adapter names its base, if that is one of the hub. */
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
-  /** The time that chat templates which write the date are told, of the clock here, for every worker. */
+  /** The time, by this machine's clock, that chat templates write on every worker. */
   date: string;
   /** Whether a check measures losses. */
   measuresLoss?: boolean | undefined;

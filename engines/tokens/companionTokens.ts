@@ -36,7 +36,7 @@ export function withCompanionTokens(tokenizer: Config, companions: Companions): 
   try {
     return completed(tokenizer, own, companions);
   } catch {
-    // Whoever opens the damaged file says so.
+    // Opening the damaged file reports it.
     return tokenizer;
   }
 }

@@ -45,7 +45,7 @@ export interface AnswerReader extends Pick<HeldOutQuestions, "endOf"> {
   tokensOf: (row: Row) => number;
 }
 
-/** Where Kit cannot read the model's tokenizer, it counts an answer's bytes, which are no fewer tokens. */
+/** Where Kit cannot read the model's tokenizer, it counts an answer's bytes, at least as many as its tokens. */
 export async function readerOf(config: TrainConfig, options: LoadOptions): Promise<AnswerReader> {
   try {
     const source = await locateModel(config.model, options);

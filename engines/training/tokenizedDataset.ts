@@ -88,7 +88,7 @@ export function readDataset(
     const isBad = objective.isBad?.(row) === true;
     onRow?.({ row, where, sequences, isBad, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
-    // What is cut is told elsewhere.
+    // Truncated rows are reported elsewhere.
     const whole = isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength);
     watch.see(row, whole, where);
     counts.read++;

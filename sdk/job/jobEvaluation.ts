@@ -33,7 +33,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     if (data.step === 0) before = data;
   }
 
-  /** For those who read the log: the best may be one of these. */
+  /** Readers of the log need these, as one may be the best. */
   function recordInherited(): void {
     for (const { event, data } of progress.inherited()) {
       if (event === EVALUATED && data.step > 0) record({ event, data });

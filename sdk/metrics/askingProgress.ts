@@ -20,7 +20,7 @@ const REPORT_MS = 2_000;
 
 /**
  * @param rows that are asked, a count
- * @param report told at the beginning, now and then, and at the end
+ * @param report called at the start, from time to time, and at the end
  * @param now milliseconds, of a clock that never goes back
  */
 export function createAskingProgress(

@@ -49,7 +49,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
   return { infer, stream, ...check, close: model.close };
 }
 
-/** Who reads an answer as it comes, and until when. */
+/** The reader of an answer as it arrives, and the signal that ends it. */
 interface Reading {
   onPiece?: ((piece: InferPiece) => void) | undefined;
   signal?: AbortSignal;
@@ -72,7 +72,7 @@ function firstSignal(sources: readonly AbortSignal[]) {
 }
 
 /**
- * Frees a model's memory. Its answers stand, so that it can't be closed is only told.
+ * Frees a model's memory. A failure to close is only reported, as the answers stand.
  * @param engine its name, or whose it is
  */
 export async function closeModel(

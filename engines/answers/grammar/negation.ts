@@ -44,7 +44,7 @@ export function createNegation({
 }) {
   let problem: KitError | undefined;
 
-  /** Some of what a schema does not allow. @throws KitError `REQUEST_INVALID` if none of it can be told */
+  /** Part of what a schema rules out. @throws KitError `REQUEST_INVALID` if no part of it can be named */
   function negated(schema: unknown): Alternative[] {
     if (schema === true) return [];
     if (schema === false) return [[]];
@@ -152,7 +152,7 @@ export function createNegation({
 
   return {
     negated,
-    /** What of a `not` cannot be told first: where nothing is left, that may have been. */
+    /** Parts of a `not` that Kit cannot express: if nothing is left, one of them may have been the answer. */
     problem: () => problem,
   };
 }

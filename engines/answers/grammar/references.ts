@@ -5,7 +5,7 @@ import { type Keywords, type Spend, refused } from "./schemaNode.ts";
 
 /** Where a schema has no address of its own. */
 const NOWHERE = "schema://kit/";
-/** What is no schema, and may look like one. */
+/** Keywords whose values look like schemas but are plain data. */
 const VALUES = new Set(["const", "enum", "default", "examples", "example"]);
 
 /** Finds what a `$ref` names, from the schema that has it: by its place, its `$id` or its `$anchor`. */

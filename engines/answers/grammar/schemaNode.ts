@@ -15,7 +15,7 @@ export interface Reading {
   of: Expressions;
   /** Any character of a string, found once. */
   character: Expression;
-  /** Whether equal JSON has one text, as where it is to be told apart. */
+  /** Whether equal JSON values must have the same text, so that they can be compared. */
   isPlain: boolean;
   /** What was looked for first and not found, for an error. */
   missing: string | undefined;
@@ -79,7 +79,7 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   return found;
 }
 
-/** Keywords with values that are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(["const", "enum"]);
 
 /** Whether it is a number that no double holds, or has one. */

@@ -14,7 +14,7 @@ export interface CallReader {
   push: (text: string) => Read;
   /**
    * What was held back, once nothing more comes.
-   * @param isCut whether the model would go on, so that what it has begun of a call is no text
+   * @param isCut whether the model would go on, so that an unfinished call does not count as text
    */
   rest: (isCut: boolean) => Read;
 }

@@ -3,7 +3,7 @@ import type { RecordForm, RowColumns } from "./fields.ts";
 import { besideIn, besideOf, fieldsIn } from "./parts.ts";
 import { CONTENTS, checkMessages, geminiTurns, messagesOf } from "./turns.ts";
 
-/** Conversations of ShareGPT and of those who followed it. */
+/** Conversations of ShareGPT and its successors. */
 const CONVERSATIONS = ["conversations", "conversation"];
 
 /** ShareGPT's, or Gemini's. */

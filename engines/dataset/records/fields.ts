@@ -21,7 +21,7 @@ export interface RowColumns {
   own: readonly (readonly Field[])[];
   /** What stands beside a question, in whichever form that is. */
   answer: readonly Field[];
-  /** Of Kit's own form that is taken only where there is no question in another. */
+  /** Kit's own form, used only if no other fields hold a question. */
   last?: readonly Field[];
 }
 

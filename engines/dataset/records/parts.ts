@@ -72,7 +72,7 @@ export function conversationOf(
   return messagesOf(isMessage ? [value] : read, where, column);
 }
 
-/** Also one that Python wrote, which is told from JSON. */
+/** A list as JSON text, or as Python prints it. */
 function isJsonList(value: unknown): boolean {
   return typeof value === "string" && MESSAGES_TEXT.test(value);
 }

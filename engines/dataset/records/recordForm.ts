@@ -31,7 +31,7 @@ const MOST_NAMED = 20;
 /**
  * How records with these columns become rows.
  * @param where for error messages: a file, or file and line
- * @returns undefined for records that are no table's, and whose form is unknown: `parse` says what is wrong
+ * @returns undefined for records of an unknown form outside a table: `parse` says what is wrong
  * @throws KitError `DATASET_INVALID` for columns that are not there, and a table's that are unknown
  */
 export function recordForm(

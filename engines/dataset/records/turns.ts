@@ -124,7 +124,7 @@ const TEXT_ALONE = "and Kit reads texts alone of Gemini's form: write messages a
 
 /**
  * The turns of Gemini's form as ShareGPT's.
- * @throws KitError `DATASET_INVALID` for what is no text
+ * @throws KitError `DATASET_INVALID` for anything but text
  */
 export function geminiTurns(contents: unknown, where: string): unknown {
   if (!Array.isArray(contents)) return contents;

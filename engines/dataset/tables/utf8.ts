@@ -25,7 +25,7 @@ export function* readUtf8(path: string): Generator<Buffer, undefined> {
       const whole = bytes.subarray(0, end);
       if (!isUtf8(whole)) throw notUtf8(path, line + linesBefore(whole));
       line += newlinesIn(whole);
-      // Whoever gets a part may keep it.
+      // The caller may keep the chunk.
       chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       rest = bytes.copy(chunk, 0, end);
       yield whole;

@@ -35,7 +35,7 @@ type Write = (text: string) => void;
 
 /**
  * Evaluates a parsed template as Python's Jinja does.
- * @param spend is told what each step cost, and throws when it is too much
+ * @param spend takes each step's cost, and throws above the limit
  */
 export function createInterpreter(spend: (value: unknown) => void): {
   render: (body: Statement[], scope: Scope) => string;

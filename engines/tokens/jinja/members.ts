@@ -37,7 +37,7 @@ function itemOf(value: unknown, index: unknown): unknown {
   return items?.at(at);
 }
 
-/** `value[start:stop:step]`. @throws Error for what is no sequence */
+/** `value[start:stop:step]`. @throws Error for anything but a sequence */
 export function sliced(value: unknown, bounds: readonly unknown[]): unknown {
   const items = sequenceOf(value);
   if (!items) throw new Error(`it takes a part of a ${typeName(value)}`);

@@ -25,7 +25,7 @@ export class Attributes {
   }
 }
 
-/** What can be iterated and is no list: Python's views of a dict, ranges, and generators. */
+/** Iterables other than lists: Python's dict views, ranges and generators. */
 export class Series {
   readonly kind: "view" | "range" | "generator";
   /** How Python prints it; undefined for a generator, which it prints as an address. */
@@ -91,7 +91,7 @@ export const isInteger = (value: unknown) => numeric(value) !== undefined && !is
 
 export const asFloat = (value: number) => (Number.isInteger(value) ? new WholeFloat(value) : value);
 
-/** @throws Error for a value that is no integer */
+/** @throws Error for anything but an integer */
 export function asIndex(value: unknown): number {
   const number = isInteger(value) ? numeric(value) : undefined;
   if (number === undefined) throw new Error(`it takes a ${typeName(value)} for an int`);
