@@ -13,7 +13,6 @@ const PRODUCT = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", 
  * the identifiers that it made.
  */
 const WORDS: [privateWord: string, fieldWord: string, folder?: string][] = [
-  ["criterion", "comparator"],
   ["taken over", "continued"],
 ];
 
