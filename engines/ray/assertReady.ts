@@ -4,10 +4,11 @@ import { formatCounted } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Http, createHttp, jsonOf, unreachable } from "./http.ts";
-import { type Release, isOlder, readVersion } from "./version.ts";
 
 /** The oldest that Kit was tested with. */
-const OLDEST: Release = [2, 58];
+const OLDEST: readonly [major: number, minor: number] = [2, 58];
+/** As Ray writes versions, and short: errors print it. */
+const VERSION = /^\d{1,4}\.\d{1,4}[\w.+-]{0,40}$/;
 const OK = 200;
 const NOT_FOUND = 404;
 
@@ -127,4 +128,26 @@ async function answers(http: Http, signal?: AbortSignal): Promise<boolean> {
     signal?.throwIfAborted();
     return false;
   }
+}
+
+/**
+ * Asks what answers for the version of Ray, undefined if it is not Ray, and for Ray's name of this start of
+ * its head node, undefined if it has none.
+ * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function readVersion(http: Http, signal?: AbortSignal) {
+  const answer = await http.call({ method: "GET", path: "/api/version", signal });
+  const found = jsonOf(answer);
+  const { ray_version: version, session_name: session } = isRecord(found) ? found : {};
+  const isVersion = typeof version === "string" && VERSION.test(version);
+  return {
+    status: answer.status,
+    version: isVersion ? version : undefined,
+    session: typeof session === "string" ? session : undefined,
+  };
+}
+
+function isOlder(version: string, [major, minor]: typeof OLDEST): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  return ownMajor < major || (ownMajor === major && ownMinor < minor);
 }

@@ -8,12 +8,12 @@ import { withAdvice } from "../python/train.ts";
 import { makeCheckFolder, removeCheckFolder } from "../training/checkFolder.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
-import { createJob } from "./job.ts";
 import { type JobLog, noteOfCluster } from "./messages.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
-import { COMMAND } from "./train.ts";
+import { createJob } from "./remoteTraining.ts";
+import { COMMAND } from "./remoteTraining.ts";
 
 /** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
 export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import type { RayOptions } from "../../protocol/engineOptions.ts";
-import { serverUrl } from "../../protocol/url.ts";
-import { findAddress } from "./address.ts";
-import { findToken } from "./token.ts";
+import { KitError } from "../../protocol/error.ts";
+import { hasCredentials, serverUrl } from "../../protocol/url.ts";
 
 /** Where a job runs, and on how many workers. */
 export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailures">> {
@@ -24,6 +26,8 @@ export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailu
 }
 
 const MAX_FAILURES = 3;
+/** Ray's own for an address, in its order. */
+const VARIABLES = ["RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"];
 
 export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = process.env): Cluster {
   const { workers = 1, cpusPerWorker = 1, gpusPerWorker = 0, storage, pip = [] } = options;
@@ -56,5 +60,79 @@ export function namedAddress({ address }: Cluster): string | undefined {
     return address();
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * The dashboard's URL, without a slash at its end.
+ * @param option of `ray()`
+ * @throws KitError `CONFIG_INVALID` if nothing names one
+ */
+function findAddress(option: string | undefined, env: NodeJS.ProcessEnv): string {
+  const variable = VARIABLES.find((name) => env[name]?.trim());
+  const named = option ?? (variable === undefined ? undefined : env[variable]?.trim());
+  if (named === undefined) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      'No Ray cluster is named. Set ray({ address }) or RAY_ADDRESS to its dashboard\'s URL, such as "http://head:8265".',
+    );
+  }
+  if (option === undefined) assertFit(variable ?? "", named);
+  return serverUrl(named) ?? named;
+}
+
+/** Checks a variable as the option is checked. Ray's tools also take other forms there. */
+function assertFit(variable: string, value: string): void {
+  // Records and output show the address.
+  if (hasCredentials(value)) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `${variable} has a user's name, a password or a key in its URL. Remove it, and set RAY_AUTH_TOKEN if the cluster asks for a token.`,
+    );
+  }
+  if (serverUrl(value) !== undefined) return;
+  throw new KitError(
+    "CONFIG_INVALID",
+    `${variable} is ${value}, but ray() needs the dashboard's URL, such as http://head:8265. Set ray({ address }) or RAY_API_SERVER_ADDRESS to it.`,
+  );
+}
+
+/**
+ * The token of a cluster, from where Ray's own tools find it; undefined where none is set.
+ * @param option of `ray()`
+ * @throws KitError `CLUSTER_REFUSED`
+ */
+function findToken(option: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  const { RAY_AUTH_TOKEN: variable, RAY_AUTH_TOKEN_PATH: named } = env;
+  if (option?.trim()) return asHeader(option, "ray({ token })");
+  if (variable?.trim()) return asHeader(variable, "RAY_AUTH_TOKEN");
+  const path = named?.trim() ? named : join(homedir(), ".ray", "auth_token");
+  return asHeader(readToken(path, path === named), path);
+}
+
+/** Removes the line break that files and shells add. */
+function asHeader(token: string, source: string): string | undefined {
+  const trimmed = token.trim();
+  if (/^[!-~]*$/.test(trimmed)) return trimmed === "" ? undefined : trimmed;
+  throw new KitError(
+    "CLUSTER_REFUSED",
+    `The token of the Ray cluster in ${source} has a space, a line break or another character that no token has. Set it to the cluster's.`,
+  );
+}
+
+function readToken(path: string, isNamed: boolean): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    if (!isNamed && code === "ENOENT") return "";
+    const problem = isNamed
+      ? `${path}, which RAY_AUTH_TOKEN_PATH names. Check the path.`
+      : `${path} (${code}). Make it a file that you can read, or set RAY_AUTH_TOKEN.`;
+    throw new KitError(
+      "CLUSTER_REFUSED",
+      `Cannot read the token of the Ray cluster at ${problem}`,
+      { cause },
+    );
   }
 }

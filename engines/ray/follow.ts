@@ -1,10 +1,10 @@
+import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../python/lines.ts";
-import { failureReason } from "./failureReason.ts";
 import { type JobLog, type RayMessage, assertMessage, parseLine } from "./messages.ts";
-import type { Remote, RemoteStatus } from "./remote.ts";
-import { assertSession } from "./session.ts";
+import { type Remote, type RemoteStatus, assertSession } from "./remote.ts";
 
 /** Between two looks, in ms. */
 const PAUSE_MS = 500;
@@ -15,6 +15,12 @@ const LINES_AT_ONCE = 64;
 const LOST_MS = 120_000;
 /** The most that one attempt adds to that, in ms: what takes longer is a sleep of this machine. */
 const LONGEST_ATTEMPT_MS = 31_000;
+
+const EXITED = /\bfailed with exit code (-?\d+)/;
+/** How pip begins the line that says why. */
+const PIP = /^ERROR: /;
+/** Ends a Python traceback. */
+const PYTHON = /^[\w.]*(?:Error|Exception): ./;
 
 export interface FollowOptions {
   /** The number of the last message that was taken, and when (`now`). */
@@ -165,4 +171,29 @@ function lostContact({ name }: Remote, cause: unknown): KitError {
     `Lost contact with ${name}: nothing was heard of the job for two minutes (${messageOf(cause)}). Check that this machine reaches it.`,
     { cause },
   );
+}
+
+/** Why a job ended, out of Ray's message, whose first line is often only a title: a clause. */
+export function failureReason(message: string): string {
+  const lines = stripVTControlCharacters(message)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !parseLine(line));
+  const [first = ""] = lines;
+  const code = Number(EXITED.exec(first)?.[1] ?? NaN);
+  if (code < 0) return `its driver was ended by ${signalOf(-code)}`;
+  const why = lines.find((line) => PIP.test(line)) ?? lines.findLast((line) => PYTHON.test(line));
+  if (Number.isNaN(code)) return withoutEnd(why ?? first);
+  return `its driver exited with code ${code}${withoutEnd(why ?? lines.slice(1).at(-1) ?? "", ": ")}`;
+}
+
+function signalOf(number: number): string {
+  const [name = `signal ${number}`] =
+    Object.entries(constants.signals).find(([, known]) => known === number) ?? [];
+  return name === "SIGKILL" ? `${name}, as happens when its node runs out of memory` : name;
+}
+
+function withoutEnd(text: string, before = ""): string {
+  const clause = text.replace(/[.:]+$/, "");
+  return clause && before + clause;
 }

@@ -1,21 +1,33 @@
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
 import { ownFile } from "../../disk/ownFile.ts";
 import { KitError, readToResume } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
+import { STATE_FILE } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
+import { ADAPTER_CONFIG } from "../lora/peftConfig.ts";
+import { COMPANION_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
-import { filesToUpload, orUnreadable } from "./filesToUpload.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
-import { isUnder } from "./storage.ts";
-import { isSeenBy, readStored } from "./stored.ts";
+import { isSeenBy, isUnder, readStored } from "./stored.ts";
 import { zipSize } from "./zip.ts";
 
 /** Ray takes an archive below this size, in bytes. */
 const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
+
+/** Files of a model or a checkpoint. */
+const NAMES = new Set([CONFIG_FILE, ...COMPANION_FILES, ADAPTER_CONFIG, STATE_FILE]);
+/** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */
+const KINDS = [
+  /^[\w.-]+\.safetensors(\.index\.json)?$/,
+  /^(pytorch|adapter)_model[\w.-]*\.bin(\.index\.json)?$/,
+  /^(vocab\.txt|[\w.-]+\.model)$/,
+  /^(optimizer|scheduler|scaler)\.pt$/,
+  /^rng_state(_\d+)?\.pth$/,
+];
 
 /** The engines' Python files, by their folders in the package. */
 const codeFolders = () => ({
@@ -151,4 +163,55 @@ function tooLarge(bytes: number, files: { path: string; from: string; size: numb
     "CLUSTER_UNFIT",
     `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node see, and name it there${orUrl}.`,
   );
+}
+
+/**
+ * The files of a model or a checkpoint that a cluster needs: whatever else lies in the folder, such as
+ * an `.env`, stays here.
+ * @returns their names and paths, by name
+ * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
+ */
+function filesToUpload(folder: string): [name: string, path: string][] {
+  const top = readdirSync(folder).filter((name) => isOfModel(name));
+  const below = [TOOLS_TEMPLATE_FILE].filter((name) => existsSync(join(folder, name)));
+  return [...top, ...below]
+    .map((name): [string, string] => [name, join(folder, name)])
+    .filter(([, path]) => isFileWithin(path, allowedFolders(folder)))
+    .sort();
+}
+
+function isOfModel(name: string): boolean {
+  return NAMES.has(name) || KINDS.some((kind) => kind.test(name));
+}
+
+/** The folder itself; for one of the hub's cache, whose files are links, that of the model's files, too. */
+function allowedFolders(folder: string): string[] {
+  const real = realpathSync(folder);
+  const parent = dirname(real);
+  return basename(parent) === "snapshots" ? [real, join(dirname(parent), "blobs")] : [real];
+}
+
+function isFileWithin(path: string, allowed: readonly string[]): boolean {
+  const isFile = orUnreadable(path, () => statSync(path).isFile());
+  if (!isFile) return false;
+  const real = realpathSync(path);
+  if (allowed.some((folder) => real.startsWith(`${folder}${sep}`))) return true;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,
+  );
+}
+
+/** @throws KitError `CHECKPOINT_INVALID` when a file that travels cannot be read */
+function orUnreadable<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} travels to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
+      { cause },
+    );
+  }
 }

@@ -1,13 +1,12 @@
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../constants.json" with { type: "json" };
-import { assertReady } from "./assertReady.ts";
+import { assertReady, readVersion } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
-import { type Answer, createHttp, unreachable } from "./http.ts";
-import { createJobStatus, saysUnknown } from "./jobStatus.ts";
-import type { Remote, Submission } from "./remote.ts";
-import { lastLine, notSent, upload } from "./upload.ts";
-import { readVersion } from "./version.ts";
+import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
+import type { Remote, RemoteStatus, Submission } from "./remote.ts";
 import { zip } from "./zip.ts";
 
 /** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
@@ -20,6 +19,15 @@ const BUSY_MS = 2_000;
 const STOP_MS = 20_000;
 /** Status codes of a gateway that could not reach the dashboard or lost its answer. */
 const LOST: readonly number[] = [502, 503, 504];
+
+type JobRecord = Record<string, unknown>;
+const STATUSES: ReadonlySet<unknown> = new Set([
+  "PENDING",
+  "RUNNING",
+  "STOPPED",
+  "SUCCEEDED",
+  "FAILED",
+]);
 
 /** What every process of a job has in its environment. */
 const VARIABLES = {
@@ -159,4 +167,67 @@ function notSubmitted(address: string, answer: Answer | undefined): KitError {
     "CLUSTER_UNFIT",
     `The Ray cluster at ${address} does not take the job: ${lastLine(answer)}. See the log of its dashboard.`,
   );
+}
+
+/** Asks Ray about its jobs. An answer that is not Ray's counts as none, whatever its status code. */
+function createJobStatus(http: Http, address: string) {
+  /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
+  async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
+    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
+    if (saysUnknown(answer, id)) return undefined;
+    const found = jsonOf(answer);
+    if (answer.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
+    // The dashboard is busy or has lost its own connection, or a proxy answered.
+    throw unreachable(address, new Error(`status ${answer.status} without the job's`));
+  }
+
+  async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
+    const found = await find(id, signal);
+    if (!found) return { phase: "unknown" };
+    const { status, message } = found;
+    if (status === "PENDING") return { phase: "waiting", message: preparation(found) };
+    if (status === "RUNNING") return { phase: "running" };
+    const hasSucceeded = status === "SUCCEEDED";
+    return { phase: "ended", hasSucceeded, message: String(message ?? status) };
+  }
+
+  return { find, status };
+}
+
+/** Compares Ray's own words, because a tunnel or a proxy sends 404 as well. */
+function saysUnknown({ status, body }: Answer, id: string): boolean {
+  return status === 404 && body.includes(`Job ${id} does not exist`);
+}
+
+/** What Ray does before it starts a job, according to its API. */
+function preparation({ runtime_env: environment }: Record<string, unknown>): string {
+  const hasPip = isRecord(environment) && environment["pip"] !== undefined;
+  return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";
+}
+
+/** @returns its URI, by its content, so that the same package is sent once */
+async function upload(http: Http, archive: Buffer, signal?: AbortSignal): Promise<string> {
+  const digest = createHash("sha256").update(archive).digest("hex");
+  const name = `_ray_pkg_${digest}.zip`;
+  const path = `/api/packages/gcs/${name}`;
+  const { status } = await http.call({ method: "GET", path, signal });
+  if (status !== 200) {
+    const sent = await http.call({ method: "PUT", path, body: archive, signal });
+    if (sent.status !== 200) throw notSent(sent);
+  }
+  return `gcs://${name}`;
+}
+
+function notSent(answer: Answer): KitError {
+  return new KitError(
+    "CLUSTER_UNFIT",
+    `The Ray cluster does not take the package: ${lastLine(answer)}. See the log of its dashboard.`,
+  );
+}
+
+/** Returns the error of a Python traceback, or the status code if a proxy answered. */
+function lastLine({ status, body }: Answer): string {
+  const text = body.toString().trim();
+  const line = text.split("\n").at(-1)?.trim() ?? "";
+  return line === "" || text.startsWith("<") ? `status ${status}` : line.replace(/\.$/, "");
 }

@@ -1,13 +1,61 @@
 import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
-import type { FetchOptions, FollowOptions, RemoteLocation } from "../../protocol/engine.ts";
+import type {
+  FetchOptions,
+  FollowOptions,
+  RemoteLocation,
+  TrainOptions,
+} from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
 import { removePartial } from "../checkpoint/directory.ts";
+import { createJob as createPythonJob } from "../python/job.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { fetchArtifact } from "./downloadArtifact.ts";
 import { monitorJob } from "./monitor.ts";
+import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
-import type { Remote } from "./remote.ts";
-import { assertSession } from "./session.ts";
+import { type Remote, assertSession } from "./remote.ts";
+import { isSeenBy, readStored, under } from "./stored.ts";
+
+/** The driver's, in the package. */
+export const COMMAND = "python -u -m kit_ray.driver";
+
+/** Trains on a cluster; the job there has ended when this settles, unless it was left or lost. */
+export async function train(cluster: Cluster, options: TrainOptions): Promise<void> {
+  const { directory, signal, onRemote, onNote } = options;
+  signal.throwIfAborted();
+  const remote = createRayJobs(cluster);
+  await remote.assertReady({ signal, onNote });
+  try {
+    await bringFromOther(cluster, options);
+    const job = await createJob(options);
+    const id = basename(directory);
+    const files = pack({ id, mode: "train", job, cluster });
+    const secret = crypto.randomUUID();
+    const checkpoints = under(cluster.storage ?? "~/ray_results", id);
+    const location = { where: remote.name, address: cluster.address(), checkpoints, secret };
+    const submit = (onSent: (session?: string) => void) => {
+      const onSend = (session?: string) => {
+        onRemote?.({ ...location, ...(session !== undefined && { session }) });
+        onSent(session);
+      };
+      return remote.submit({ id, secret, files, command: COMMAND, signal, onSend });
+    };
+    await monitorJob(remote, { id, secret, submit, options });
+  } finally {
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+/** A checkpoint to resume from that another cluster keeps travels by this machine. */
+async function bringFromOther(
+  cluster: Cluster,
+  { resumeFrom: directory, signal, onNote }: TrainOptions,
+): Promise<void> {
+  const stored = directory === undefined ? undefined : readStored(directory);
+  if (directory === undefined || !stored || isSeenBy(cluster, stored)) return;
+  await downloadFromCluster(cluster, [], { directory, signal, onNote });
+}
 
 /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` */
 export async function reach(cluster: Cluster, location: RemoteLocation, id: string): Promise<void> {
@@ -42,4 +90,19 @@ export async function downloadFromCluster(
 
 function remoteAt(cluster: Cluster, { address }: Pick<RemoteLocation, "address">): Remote {
   return createRayJobs(clusterAt(cluster, address));
+}
+
+/**
+ * The Python engine's job. What only the workers see is named by a URL, and read by them.
+ * @throws KitError as the Python engine's; `CONFIG_INVALID` for an adapter to an adapter, whose merged
+ * base would stay there
+ */
+export async function createJob(options: Parameters<typeof createPythonJob>[0]) {
+  const job = await createPythonJob(options);
+  const { config, model } = job;
+  if (!config.lora || model.adapter === undefined) return job;
+  throw new KitError(
+    "CONFIG_INVALID",
+    `${model.adapter} is an adapter, and ray trains no adapter of one. Use a whole model, or engine: python().`,
+  );
 }

@@ -1,12 +1,11 @@
 import { dirname } from "node:path";
-import { makeDirectory, writeFileAtomically, OTHERS_READ, syncFolder } from "../../disk/file.ts";
+import { OTHERS_READ, makeDirectory, syncFolder, writeFileAtomically } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
 import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isNamed } from "./cluster.ts";
 import { type Stored, isStored } from "./messages.ts";
-import { isUnder } from "./storage.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
 export interface StoredRecord extends Stored {
@@ -45,4 +44,22 @@ export function isSeenBy(cluster: Cluster, stored: StoredRecord): boolean {
   return (
     (storage !== undefined && isUnder(storage, stored.path)) || isNamed(cluster, stored.address)
   );
+}
+
+/** Adds a name to a storage's path. A URL's query, such as its server's address, stays at the end. */
+export function under(storage: string, name: string): string {
+  const { path, query } = split(storage);
+  return `${path}/${name}${query}`;
+}
+
+/** Whether a place lies under a storage: both are paths, or URLs with the same query. */
+export function isUnder(storage: string, place: string): boolean {
+  const [one, other] = [split(storage), split(place)];
+  return other.path.startsWith(`${one.path}/`) && other.query === one.query;
+}
+
+function split(place: string): { path: string; query: string } {
+  const at = place.includes("://") ? place.indexOf("?") : -1;
+  const [path, query] = at < 0 ? [place, ""] : [place.slice(0, at), place.slice(at)];
+  return { path: path.replace(/\/+$/, ""), query };
 }

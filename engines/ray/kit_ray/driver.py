@@ -8,9 +8,8 @@ from importlib import metadata
 from kit_engine.process.channel import Channel
 from kit_engine.process.environment import say_hello
 
-from .failure import fail
 from .job import Job, read_job
-from .log import open_channel
+from .log import fail, open_channel
 from .reports import Reports
 
 # Lets Kit tell a driver that is busy from a connection that is dead.

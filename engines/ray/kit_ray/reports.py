@@ -9,9 +9,8 @@ import ray
 from kit_engine.process.channel import Channel
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from .failure import fail
 from .job import Job
-from .log import print_trace
+from .log import fail, print_trace
 
 Message = dict[str, Any]
 

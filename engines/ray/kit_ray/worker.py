@@ -1,6 +1,7 @@
 """A worker: kit_engine's training, in a group of them."""
 
 import contextlib
+import re
 import tempfile
 import threading
 import time
@@ -10,15 +11,17 @@ from typing import Any
 import ray
 import ray.train
 from kit_engine.process.environment import assert_fit, installed
-from kit_engine.process.errors import KitError
+from kit_engine.process.errors import KitError, failure_of
+from ray.exceptions import RayError
 from ray.train.collective import broadcast_from_rank_zero
 
 from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
 from .job import Job, under
-from .lost import is_doubtful, is_of_another
 
 # Ray ends the workers that are left within it.
 DOUBT_SECONDS = 30.0
+# What carries numbers between workers; Gloo's own errors are plain ones.
+COLLECTIVE = re.compile("gloo|nccl", re.IGNORECASE)
 
 
 def train_worker(given: dict[str, Any]) -> None:
@@ -34,6 +37,22 @@ def train_worker(given: dict[str, Any]) -> None:
         code, message = job.failure(error)
         failed = {"type": "failed", "code": code, "message": message}
         ray.get(hub.push.remote({**failed, "trace": traceback.format_exc()}))
+
+
+def is_of_another(error: BaseException, workers: int) -> bool:
+    """Ray's, or a collective's, which breaks when another worker is gone."""
+    if isinstance(error, RayError):
+        return True
+    # By its name: torch may be missing here.
+    is_collective = any(kind.__name__ == "DistError" for kind in type(error).__mro__)
+    is_plain = isinstance(error, RuntimeError) and COLLECTIVE.search(str(error)) is not None
+    return workers > 1 and (is_collective or is_plain)
+
+
+def is_doubtful(error: BaseException, workers: int) -> bool:
+    """What torch says of anything, a collective that it wraps included."""
+    is_unknown = failure_of(error, "")[0] == "WORKER_FAILED"
+    return workers > 1 and isinstance(error, RuntimeError) and is_unknown
 
 
 def train_here(job: Job, hub: Any) -> None:

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { failureReason } from "../../../engines/ray/failureReason.ts";
+import { failureReason } from "../../../engines/ray/follow.ts";
 
 /** Of Ray 2.58, with fewer lines. */
 const NO_PACKAGE = `runtime_env setup failed: Failed to set up runtime environment.
