@@ -17,7 +17,7 @@ export type ErrorCode =
   | "CANNOT_FOLLOW"
   | "JOB_ENDED"
   | "JOB_TAKEN"
-  | "PROMPT_INVALID"
+  | "USAGE_INVALID"
   // Options and arguments
   | "OPTION_INVALID"
   | "CONFIG_INVALID"

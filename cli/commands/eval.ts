@@ -35,7 +35,7 @@ interface Options {
 
 /**
  * Scores a model's answers, and compares them with another's.
- * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`, `DATASET_INVALID`, `METRIC_FAILED`
+ * @throws KitError `JOB_NOT_FOUND`, `USAGE_INVALID`, `DATASET_INVALID`, `METRIC_FAILED`
  */
 export const command = createCommand("eval", {
   "kit eval latest": "compare the newest model with what it began as",
@@ -52,7 +52,11 @@ export const command = createCommand("eval", {
   )
   .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseBound)
   .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
-  .option("--rows <n>", `rows at most, chosen by the seed (default: ${ROWS_ASKED})`, parseCount)
+  .option(
+    "--rows <n>",
+    `rows at most, chosen by the seed (default: the job's, or ${ROWS_ASKED})`,
+    parseCount,
+  )
   .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())

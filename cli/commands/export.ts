@@ -23,7 +23,7 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
  * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes
  * the checkpoint that `kit infer` asks.
  * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`,
- * `CONFIG_INVALID`
+ * `CONFIG_INVALID`, `USAGE_INVALID`
  */
 export const command = createCommand("export", {
   "kit export latest": "merge the newest job's adapter into its base",
@@ -87,20 +87,20 @@ export const command = createCommand("export", {
     if (engine) process.exit();
   });
 
-/** @throws KitError `CHECKPOINT_INVALID` for a file */
+/** @throws KitError `USAGE_INVALID` for a file */
 function assertFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
   throw new KitError(
-    "CHECKPOINT_INVALID",
+    "USAGE_INVALID",
     `Kit cannot export ${path}, which is a file already. Name the job or the checkpoint's folder that it was made from.`,
   );
 }
 
-/** @throws KitError `CONFIG_INVALID` for what only a GGUF file can have */
+/** @throws KitError `USAGE_INVALID` for what only a GGUF file can have */
 function assertGguf(format: ExportFormatName, only: Record<string, unknown>): void {
   const [name] = Object.entries(only).find(([, value]) => value !== undefined) ?? [];
   if (format === "gguf" || name === undefined) return;
-  throw new KitError("CONFIG_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
+  throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
 }
 
 /** How others take a GGUF file, in a line each. @param path of it, as a shell takes it */

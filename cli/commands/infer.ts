@@ -29,7 +29,7 @@ import { print, printError, printPart } from "../terminal/print.ts";
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
- * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
+ * @throws KitError `USAGE_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
 export const command = createCommand("infer", {
   'kit infer latest "7th of March 1998"': "ask the newest job's model",
@@ -64,7 +64,7 @@ export const command = createCommand("infer", {
   .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(
-        "PROMPT_INVALID",
+        "USAGE_INVALID",
         "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
       );
     }

@@ -15,7 +15,7 @@ const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
 
 /**
  * Prints the jobs that the page lists, newest first, or two of them side by side.
- * @throws KitError `CANNOT_READ` when there are only another user's; `JOB_NOT_FOUND`, `PROMPT_INVALID`
+ * @throws KitError `CANNOT_READ` when there are only another user's; `JOB_NOT_FOUND`, `USAGE_INVALID`
  */
 export const command = createCommand("jobs", {
   "kit jobs": "status, id, local time and name of every job",
@@ -45,7 +45,7 @@ function summaries(project: string, named: readonly string[]) {
     return summarizeJob(project, job);
   });
   if (one && other && more.length === 0) return [one, other] as const;
-  throw new KitError("PROMPT_INVALID", "Name two jobs: kit jobs --compare 20261123 latest.");
+  throw new KitError("USAGE_INVALID", "Name two jobs: kit jobs --compare 20261123 latest.");
 }
 
 function asJson(value: unknown): string {

@@ -41,7 +41,7 @@ export function askModel(
   });
 }
 
-/** The answers of both models to the rows that both have answered. @throws KitError `REQUEST_INVALID` */
+/** The answers of both models to the rows that both have answered. @throws KitError `DATASET_INVALID` */
 export function answersOfBoth(
   one: readonly Answered[],
   other: readonly Answered[],
@@ -49,7 +49,7 @@ export function answersOfBoth(
   const [a, b] = [one, other].map((answers) => new Set(answers.map(({ row }) => row)));
   const both = [one.filter(({ row }) => b!.has(row)), other.filter(({ row }) => a!.has(row))];
   if (both[0]!.length > 0) return both as [Answered[], Answered[]];
-  throw new KitError("REQUEST_INVALID", "No row fits both models. Pass other rows with --data.");
+  throw new KitError("DATASET_INVALID", "No row fits both models. Pass other rows with --data.");
 }
 
 /** How far the asking is: for a person at once, elsewhere now and then. */

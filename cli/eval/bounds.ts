@@ -25,13 +25,13 @@ export function parseBound(text: string, before: Figures = {}): Figures {
   return { ...before, [name]: Number(value) };
 }
 
-/** Before anything is asked. @throws KitError `PROMPT_INVALID` for a metric that there is not */
+/** Before anything is asked. @throws KitError `USAGE_INVALID` for a metric that there is not */
 export function refuseUnknown(bounds: Bounds, metrics: Metrics): void {
   for (const option of ["min", "max"] as const) {
     const unknown = Object.keys(bounds[option]).find((name) => !mayHaveFigure(metrics, name));
     if (unknown === undefined) continue;
     throw new KitError(
-      "PROMPT_INVALID",
+      "USAGE_INVALID",
       `--${option} names ${unknown}, which is not measured. Use one of ${Object.keys(metrics).join(", ")}.`,
     );
   }

@@ -13,7 +13,7 @@ const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
 /**
  * The metrics of the project's trainer, or those that are named.
  * @param named of the trainer's, or `exactMatch`, `validJson`, `jsonFields`, `labels`
- * @throws KitError `PROMPT_INVALID` for a name that none has
+ * @throws KitError `USAGE_INVALID` for a name that none has
  */
 export async function projectMetrics(
   project: string,
@@ -28,7 +28,7 @@ export async function projectMetrics(
       const metric = Object.hasOwn(known, name) ? known[name] : undefined;
       if (metric) return [name, metric];
       throw new KitError(
-        "PROMPT_INVALID",
+        "USAGE_INVALID",
         `There is no metric ${name}. Use one of ${Object.keys(known).join(", ")}.`,
       );
     }),

@@ -25,7 +25,7 @@ interface AskedRows {
 
 /**
  * The rows to ask: of a file, or those that a job has held out.
- * @throws KitError `PROMPT_INVALID` without any, and as of reading them
+ * @throws KitError `USAGE_INVALID` without any, and as of reading them
  */
 export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
   const { job, config, data, most, onNote } = asked;
@@ -50,7 +50,7 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
         return frozenConfig(config, job.directory);
       }
       throw new KitError(
-        "PROMPT_INVALID",
+        "USAGE_INVALID",
         `${job ? "The job held no rows out" : "A model without a job has no held-out rows"}. Name a file with rows by --data.`,
       );
     }

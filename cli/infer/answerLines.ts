@@ -19,7 +19,7 @@ interface Options {
 /**
  * Answers each line of stdin in its place, several at once, and goes on after one that cannot be answered.
  * @returns the exit code
- * @throws KitError `PROMPT_INVALID` without any line
+ * @throws KitError `USAGE_INVALID` without any line
  */
 export async function answerLines(
   { read, blank, failed }: LineForm,
@@ -75,7 +75,7 @@ export async function answerLines(
   await orAborted(last, broken.signal);
   if (!isEmpty || isTyped()) return code;
   throw new KitError(
-    "PROMPT_INVALID",
+    "USAGE_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
   );
 }

@@ -1,7 +1,7 @@
 /** Shells give a process that SIGINT ended this code. */
 const INTERRUPTED = 130;
 
-/** The exit codes of every command. Only `kit start`, `kit attach` and `kit check` are ever cancelled. */
+/** The exit codes of every command. */
 export const EXIT_CODE = {
   completed: 0,
   /** The job goes on remotely, as it was asked to. */

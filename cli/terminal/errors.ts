@@ -13,7 +13,7 @@ const WRONG_USE = new Set<ErrorCode>([
   "HOST_INVALID",
   "TOKEN_INVALID",
   "KEY_INVALID",
-  "PROMPT_INVALID",
+  "USAGE_INVALID",
   "JOB_NOT_FOUND",
   "CANNOT_DETACH",
 ]);

@@ -61,7 +61,7 @@ export interface StartingModel {
 
 /**
  * Finds what a word names: what `findSaved` finds, `base`, or a name of the hub.
- * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`
+ * @throws KitError `JOB_NOT_FOUND`, `USAGE_INVALID`
  */
 export function findReference(project: ModelProject, word: string): ModelReference {
   if (word === BASE) return baseOf(findSaved(project, LATEST));
@@ -84,11 +84,11 @@ function foldersOf({ userFolder, directory }: ModelProject): string[] {
   return [...new Set([userFolder, directory])];
 }
 
-/** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
+/** The model that a job began with. @throws KitError `USAGE_INVALID` without a job */
 export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
   if (job) return { kind: "start", name: BASE, job };
   throw new KitError(
-    "PROMPT_INVALID",
+    "USAGE_INVALID",
     "Only a job has a base. Name the model to compare with by --against.",
   );
 }

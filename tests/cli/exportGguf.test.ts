@@ -88,7 +88,7 @@ test("what only a GGUF file has is refused without one, and a folder that is tak
   const project = createModels();
   const typed = await runKit(project, ["export", "./model", "to", "--type", "q8_0"]);
   expect(typed).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: "kit: --type is for GGUF files. Add --format gguf.\n",
   });
   const alone = await runKit(project, ["export", "./adapter", "to", "--adapter"]);
@@ -141,7 +141,7 @@ test("kit takes a GGUF file from where the user is, writes types in upper case, 
   }
   const { code, stderr } = await runKit(project, ["export", "to/model.gguf", "again"]);
   expect({ code, stderr }).toEqual({
-    code: 1,
+    code: 2,
     stderr: `kit: Kit cannot export ${join(there, "model.gguf")}, which is a file already. Name the job or the checkpoint's folder that it was made from.\n`,
   });
 });
