@@ -25,14 +25,28 @@ it("describes the curve in words", () => {
   );
 });
 
-it("has the highest loss beside its top, the lowest beside its foot, and the last one elsewhere", () => {
+it("has round ticks at their places beside the curve", () => {
   const chart = mount(LossChart, { props: { points, logged: true } });
-  expect(chart.findAll(".figures div").map((figure) => figure.text())).toEqual([
-    "max4.25",
-    "min0.1235",
+  const ticks = chart.findAll(".tick").map(({ element }) => {
+    const at = Number((element as HTMLElement).style.getPropertyValue("--at"));
+    return [element.textContent, Math.round(at * 1000) / 1000];
+  });
+  expect(ticks).toEqual([
+    ...[1, 2, 3, 4].map((loss) => [
+      `${loss}`,
+      Math.round(((loss - 0.123456) / 4.126544) * 1e3) / 1e3,
+    ]),
+    ...[10, 15, 20, 25, 30].map((step) => [`${step}`, (step - 10) / 20]),
   ]);
-  expect(chart.get(".panel-head .aside").text()).toBe("last 1");
-  expect(chart.findAll(".steps span").map((step) => step.text())).toEqual(["step 10", "30"]);
+});
+
+it("names the first, the lowest and the last loss", () => {
+  const chart = mount(LossChart, { props: { points, logged: true } });
+  expect(chart.findAll(".facts div").map((fact) => fact.text())).toEqual([
+    "first4.25",
+    "lowest, at step 200.1235",
+    "last1",
+  ]);
 });
 
 it("says so until a training.log event has arrived", () => {

@@ -93,7 +93,7 @@ describe("the job page", () => {
 
   it("says how far the job is, in words that stay in place", async () => {
     const { page } = await visitJob();
-    const facts = () => page.findAll(".facts div").map((fact) => fact.text());
+    const facts = () => page.findAll(".loss-chart + .facts div").map((fact) => fact.text());
     const names = ["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"];
     expect(facts()).toEqual(names.map((name) => `${name}–`));
     const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
@@ -114,7 +114,7 @@ describe("the job page", () => {
 
   it("counts elapsed time on while no event comes, as when the model is asked, until the end", async () => {
     const { page } = await visitJob();
-    const elapsed = () => page.findAll(".facts dd")[1]?.text();
+    const elapsed = () => page.findAll(".loss-chart + .facts dd")[1]?.text();
     const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
     await send(
       ["time", time(0)],
@@ -183,7 +183,7 @@ describe("the job page", () => {
     );
     expect(lines(page)).toHaveLength(50);
     expect(lines(page)[0]).toBe("[log] step=1950 loss=0");
-    expect(page.get(".steps").text()).toContain("1999");
+    expect(page.get("[role=img]").attributes("aria-label")).toContain("1999");
   });
 
   it("renders once per repaint, however many events arrive", async () => {
