@@ -1,7 +1,8 @@
 import type * as typed from "@commander-js/extra-typings";
 import * as commander from "commander";
 import { LAST_PORT } from "../protocol/address.ts";
-import { type TemplateKwargs, problemOfKwargs } from "../protocol/chat.ts";
+import type { TemplateKwargs } from "../protocol/chat.ts";
+import { problemOfKwargs } from "../protocol/chatFaults.ts";
 import { messageOf } from "../protocol/error.ts";
 import { QUANTIZED_TYPES } from "../protocol/exportFormat.ts";
 import { SAMPLING } from "../protocol/infer.ts";

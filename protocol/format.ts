@@ -25,20 +25,25 @@ export function formatAgo(ms: number): string {
 
 /** With thousands separated, and one decimal. `toLocaleString` takes 40 ms to load its locales. */
 export function formatCount(value: number): string {
-  const rounded = Number(value < 1 ? value.toPrecision(1) : value.toFixed(1));
+  const rounded = value < 1 ? withDigits(value, 1) : Number(value.toFixed(1));
   const [whole = "", decimals] = String(rounded).split(".");
   const separated = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return decimals === undefined ? separated : `${separated}.${decimals}`;
 }
 
+/** With so many significant digits. */
+export function withDigits(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}
+
 /** Three digits, of a metric: `0.923`. */
 export function formatFigure(value: number): string {
-  return String(Number(value.toPrecision(3)));
+  return String(withDigits(value, 3));
 }
 
 /** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
 export function formatNumber(value: number): string {
-  return String(Number(value.toPrecision(4)));
+  return String(withDigits(value, 4));
 }
 
 /** With its noun, in the singular: `1 row`, `1,200 rows`. */

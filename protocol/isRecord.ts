@@ -14,3 +14,11 @@ export function parseRecord(text: string): Record<string, unknown> {
     return {};
   }
 }
+
+/** Without the keys whose value is undefined. */
+export function defined<T extends object>(
+  all: T,
+): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  const entries = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
+}

@@ -1,4 +1,5 @@
-import { type Message, asMessage, problemOfMessage } from "./chat.ts";
+import { type Message, asMessage } from "./chat.ts";
+import { problemOfMessage } from "./chatFaults.ts";
 
 /** Keys under which rows have the system's text beside their messages. */
 export const SYSTEM_KEYS = ["system", "system_prompt"] as const;

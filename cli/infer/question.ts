@@ -4,10 +4,8 @@ import {
   type TemplateKwargs,
   asMessage,
   asTools,
-  problemOfKwargs,
-  problemOfMessage,
-  problemOfTools,
 } from "../../protocol/chat.ts";
+import { problemOfKwargs, problemOfMessage, problemOfTools } from "../../protocol/chatFaults.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";

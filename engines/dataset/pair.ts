@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Message, type TemplateInput, asTools, problemOfTools } from "../../protocol/chat.ts";
+import { type Message, type TemplateInput, asTools } from "../../protocol/chat.ts";
+import { problemOfTools } from "../../protocol/chatFaults.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";

@@ -1,4 +1,5 @@
-import { type TemplateInput, problemOfKwargs } from "../../protocol/chat.ts";
+import type { TemplateInput } from "../../protocol/chat.ts";
+import { problemOfKwargs } from "../../protocol/chatFaults.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";

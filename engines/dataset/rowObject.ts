@@ -1,12 +1,5 @@
-import {
-  type Message,
-  type Tool,
-  asMessage,
-  asTools,
-  isLearned,
-  problemOfMessage,
-  problemOfTools,
-} from "../../protocol/chat.ts";
+import { type Message, type Tool, asMessage, asTools, isLearned } from "../../protocol/chat.ts";
+import { problemOfMessage, problemOfTools } from "../../protocol/chatFaults.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";

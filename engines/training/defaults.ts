@@ -1,3 +1,4 @@
+import { defined } from "../../protocol/isRecord.ts";
 import { type AskedObjective, type ObjectiveConfig, rulesOf } from "../../protocol/objective.ts";
 import {
   type AskedConfig,
@@ -56,7 +57,7 @@ export function withDefaults(
 
 /** `sft` is what a training without an objective learns. */
 function objectiveWithDefaults(asked: AskedObjective): TrainConfig["objective"] {
-  const objective = { ...rulesOf(asked).defaults, ...given(asked) } as ObjectiveConfig;
+  const objective = { ...rulesOf(asked).defaults, ...defined(asked) } as ObjectiveConfig;
   return objective.type === "sft" ? undefined : objective;
 }
 
@@ -77,13 +78,6 @@ function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lor
 
 function givenArguments(asked: Partial<TrainingArguments>): Partial<TrainingArguments> {
   return Object.fromEntries(
-    Object.entries(given(asked)).filter(([name]) => name in TRAINING_ARGUMENTS),
+    Object.entries(defined(asked)).filter(([name]) => name in TRAINING_ARGUMENTS),
   );
-}
-
-/** Without what is undefined. */
-function given<T extends object>(asked: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(
-    Object.entries(asked).filter(([, value]) => value !== undefined),
-  ) as ReturnType<typeof given<T>>;
 }

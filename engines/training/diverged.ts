@@ -1,4 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
+import { withDigits } from "../../protocol/format.ts";
 import constants from "../constants.json" with { type: "json" };
 
 /** The suggested learning rate, as a share of the failed one. */
@@ -11,7 +12,7 @@ const MOST_ADVISED = constants.mostAdvisedRate;
  * @param peak the config's learning rate
  */
 export function diverged(how: string, peak: number): KitError {
-  const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));
+  const lower = Math.min(MOST_ADVISED, withDigits(peak * LOWER, 2));
   return new KitError(
     "DIVERGED",
     `The training diverged${how}, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,

@@ -1,5 +1,6 @@
 import { evalName } from "../../protocol/evaluation.ts";
 import type { EventData, Measured } from "../../protocol/event.ts";
+import { withDigits } from "../../protocol/format.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
 import { type Mean, addMeans } from "../objectives/objective.ts";
@@ -92,7 +93,7 @@ export function createStepLog(
 const DIGITS = constants.loggedDigits;
 
 function rounded(value: number): Measured {
-  return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null;
+  return Number.isFinite(value) ? withDigits(value, DIGITS) : null;
 }
 
 /** The means, those of an evaluation as `evalName`; nothing without any. */

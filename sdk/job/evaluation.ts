@@ -3,7 +3,7 @@ import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type EventData, EVALUATING } from "../../protocol/event.ts";
-import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
@@ -90,7 +90,7 @@ export async function createEvaluation(
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {
-      ...{ step, metrics: figures, rows: answers.length, seconds: Number(took.toPrecision(3)) },
+      ...{ step, metrics: figures, rows: answers.length, seconds: withDigits(took, 3) },
       ...(lower.length > 0 && { lowerIsBetter: lower }),
     };
   }

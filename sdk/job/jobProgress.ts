@@ -13,6 +13,7 @@ import {
   type JobEvent,
   EVALUATED,
 } from "../../protocol/event.ts";
+import { withDigits } from "../../protocol/format.ts";
 import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { diverged } from "../engine.ts";
@@ -103,7 +104,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     const began = divergedFrom(losses);
     const ended = losses.last.at(-1) ?? losses.first.at(-1);
     if (began === undefined || ended === undefined) return undefined;
-    const [last, first] = [ended, began].map((loss) => Number(loss.toPrecision(4)));
+    const [last, first] = [ended, began].map((loss) => withDigits(loss, 4));
     const how = `: the loss ended at ${last}, more than ten times the ${first} where it began`;
     return diverged(how, config.learningRate);
   }

@@ -1,5 +1,5 @@
 import type { EventData } from "../../protocol/event.ts";
-import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
 import { AT_ONCE } from "./ask.ts";
 
 /** How far the asking of rows is. */
@@ -41,7 +41,7 @@ export function createAskingProgress(
   function tell(): void {
     reported = { at, count };
     const left = secondsLeft();
-    const rounded = left !== undefined && { secondsLeft: Number(left.toPrecision(3)) };
+    const rounded = left !== undefined && { secondsLeft: withDigits(left, 3) };
     report({ answered: count, rows, ...rounded });
   }
 

@@ -1,11 +1,6 @@
 import { inspect } from "node:util";
-import {
-  asMessage,
-  asTools,
-  problemOfKwargs,
-  problemOfMessage,
-  problemOfTools,
-} from "../../protocol/chat.ts";
+import { asMessage, asTools } from "../../protocol/chat.ts";
+import { problemOfKwargs, problemOfMessage, problemOfTools } from "../../protocol/chatFaults.ts";
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";

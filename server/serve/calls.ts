@@ -1,4 +1,5 @@
-import { type Tool, asTools, faultOfTools } from "../../protocol/chat.ts";
+import { type Tool, asTools } from "../../protocol/chat.ts";
+import { faultOfTools } from "../../protocol/chatFaults.ts";
 import type { ToolChoice } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";

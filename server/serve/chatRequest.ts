@@ -1,17 +1,13 @@
-import {
-  type ChatMessage,
-  type TemplateKwargs,
-  faultOfKwargs,
-  faultOfMessage,
-} from "../../protocol/chat.ts";
+import type { ChatMessage, TemplateKwargs } from "../../protocol/chat.ts";
+import { faultOfKwargs, faultOfMessage } from "../../protocol/chatFaults.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
+import { defined, isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
 import { callsOf } from "./calls.ts";
 import { type Body, booleanOf, fieldOf, numberOf, upTo } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
-import { defined, samplingOf } from "./sampling.ts";
+import { samplingOf } from "./sampling.ts";
 
 const KWARGS = "chat_template_kwargs";
 const EFFORT = "reasoning_effort";

@@ -1,8 +1,9 @@
+import { defined } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Asked, deliveryOf } from "./asked.ts";
 import { type Body, fieldOf, notSupported, numberOf, pathIn, upTo } from "./fields.ts";
 import { heldAnswer } from "./heldAnswer.ts";
-import { defined, samplingOf } from "./sampling.ts";
+import { samplingOf } from "./sampling.ts";
 
 const TOP = upTo(5);
 const MOST_PROMPTS = 1000;

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";
+import { defined } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 
@@ -58,12 +59,4 @@ function stopOf(body: Body): readonly string[] | undefined {
 
 function isStop(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= LONGEST_STOP;
-}
-
-/** Without the keys whose value is undefined. */
-export function defined<T extends object>(
-  all: T,
-): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  const entries = Object.entries(all).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }

@@ -1,13 +1,6 @@
+import { defined } from "../../../protocol/isRecord.ts";
 import { type Columns, type Field, type RecordForm, FIELDS, counted, named } from "./fields.ts";
-import {
-  CONVERSED,
-  besideIn,
-  besideOf,
-  conversationOf,
-  defined,
-  fieldOf,
-  lostOf,
-} from "./parts.ts";
+import { CONVERSED, besideIn, besideOf, conversationOf, fieldOf, lostOf } from "./parts.ts";
 
 /** Named columns, and those that stand beside any question. */
 export function columnsForm(columns: Columns, names: readonly string[]): RecordForm {
@@ -29,7 +22,9 @@ export function columnsForm(columns: Columns, names: readonly string[]): RecordF
     rowOf: (record, where) => ({
       ...besideIn(record, beside, where),
       ...defined(
-        parts.map(([field, column]) => [field, fieldOf(field, record[column], where, column)]),
+        Object.fromEntries(
+          parts.map(([field, column]) => [field, fieldOf(field, record[column], where, column)]),
+        ),
       ),
     }),
   };

@@ -1,4 +1,4 @@
-import { isRecord } from "../../../protocol/isRecord.ts";
+import { defined, isRecord } from "../../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../../protocol/system.ts";
 import { fromJson } from "../notJson.ts";
 import { type Field, CONTEXTS, HISTORY } from "./fields.ts";
@@ -25,17 +25,16 @@ export function besideIn(
   names: readonly string[],
   where: string,
 ): Record<string, unknown> {
-  return defined(
-    names.map((name) => {
-      if (name === "tools") return [name, toolsOf(record[name], where, name)];
-      if (name === "chat_template_kwargs") {
-        return [name, fromJson(record[name], where, name, "an object")];
-      }
-      const isGemini = INSTRUCTIONS.includes(name);
-      const text = isGemini ? instructionOf(record[name], where, name) : record[name];
-      return [isGemini ? "system" : name, withTypes(text)];
-    }),
-  );
+  const read = names.map((name) => {
+    if (name === "tools") return [name, toolsOf(record[name], where, name)] as const;
+    if (name === "chat_template_kwargs") {
+      return [name, fromJson(record[name], where, name, "an object")] as const;
+    }
+    const isGemini = INSTRUCTIONS.includes(name);
+    const text = isGemini ? instructionOf(record[name], where, name) : record[name];
+    return [isGemini ? "system" : name, withTypes(text)] as const;
+  });
+  return defined(Object.fromEntries(read));
 }
 
 export function fieldsIn(
@@ -43,11 +42,8 @@ export function fieldsIn(
   fields: readonly Field[],
   where: string,
 ): Record<string, unknown> {
-  return defined(fields.map((field) => [field, fieldOf(field, record[field], where, field)]));
-}
-
-export function defined(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  const read = fields.map((field) => [field, fieldOf(field, record[field], where, field)] as const);
+  return defined(Object.fromEntries(read));
 }
 
 export function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {

@@ -1,4 +1,5 @@
-import { ROLE_NAMES, problemOfMessage } from "../../../protocol/chat.ts";
+import { ROLE_NAMES } from "../../../protocol/chat.ts";
+import { problemOfMessage } from "../../../protocol/chatFaults.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { invalid } from "../tables/tableRow.ts";

@@ -10,7 +10,8 @@ import { schemaGrammar } from "../../../engines/answers/grammar/schemaGrammar.ts
 import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
 import { createRandom } from "../../../engines/dataset/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
-import { type Tool, problemOfTools } from "../../../protocol/chat.ts";
+import type { Tool } from "../../../protocol/chat.ts";
+import { problemOfTools } from "../../../protocol/chatFaults.ts";
 import { isKitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 

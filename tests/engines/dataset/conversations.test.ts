@@ -249,7 +249,7 @@ test.each([
   ["gpt", 'write "assistant"'],
   ["narrator", "write system, developer, user, assistant or tool"],
 ])("a role that Kit does not know is named: %s", async (role, advice) => {
-  const { problemOfMessage } = await import("../../../protocol/chat.ts");
+  const { problemOfMessage } = await import("../../../protocol/chatFaults.ts");
   expect(problemOfMessage({ role, content: "a" })).toBe(`has the role "${role}": ${advice}`);
 });
 

@@ -1,0 +1,158 @@
+import { type TextPart, type Tool, ROLE_NAMES, argumentsOf, isFilled, isSet } from "./chat.ts";
+import { isRecord } from "./isRecord.ts";
+import { JsonError, parseJson } from "./json.ts";
+import { placeIn } from "./jsonProblem.ts";
+import { problemOfMarks } from "./learnedMarks.ts";
+
+/** What `apply_chat_template` takes for itself. */
+const OWN_KWARGS = [
+  ...["conversation", "messages", "tools", "chat_template", "add_generation_prompt"],
+  ...["continue_final_message", "tokenize", "padding", "truncation", "max_length"],
+  ...["return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs"],
+];
+
+const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
+const NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
+
+/** What is wrong, as the rest of a sentence, and where in it, such as `.tool_calls[0].function.arguments`. */
+type Fault = readonly [problem: string, path: string];
+
+/** What is wrong with a message; undefined for a good one. */
+export function problemOfMessage(message: unknown): string | undefined {
+  return faultOfMessage(message)?.[0];
+}
+
+export function faultOfMessage(message: unknown): Fault | undefined {
+  if (!isRecord(message)) return [NEEDED, ""];
+  const { role, content, tool_calls: calls } = message;
+  if (role === "function" || isSet(message["function_call"])) {
+    const problem =
+      'has a "function_call", which OpenAI replaced: write "tool_calls", and its answer as role "tool"';
+    return [problem, role === "function" ? ".role" : ".function_call"];
+  }
+  if (!ROLES.includes(role)) return [problemOfRole(role), ".role"];
+  if (isSet(message["refusal"])) {
+    return ['has a "refusal", which no chat template writes: write it as "content"', ".refusal"];
+  }
+  const isAnswer = role === "assistant";
+  const wrongMark = isAnswer ? problemOfMarks(message) : undefined;
+  if (wrongMark !== undefined) return [wrongMark, ""];
+  const callCount = Array.isArray(calls) ? calls.length : 0;
+  const wrongCalls = faultOfCalls(calls, isAnswer);
+  if (wrongCalls) return wrongCalls;
+  if (typeof content === "string" || (!isSet(content) && callCount > 0)) return undefined;
+  if (!Array.isArray(content)) return [NEEDED, ".content"];
+  const at = content.findIndex((one) => !isTextPart(one));
+  if (at === -1) return undefined;
+  const part: unknown = content[at];
+  const path = `.content[${at}]`;
+  const type = isRecord(part) ? (part["type"] ?? Object.keys(part)[0]) : undefined;
+  if (isRecord(part) && part["type"] === "text")
+    return ['has a part of type "text" whose "text" is not a string', `${path}.text`];
+  const problem = `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
+  return [problem, isRecord(part) ? `${path}.type` : path];
+}
+
+function problemOfRole(role: unknown): string {
+  if (typeof role !== "string") return NEEDED;
+  const meant = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((one) =>
+    ROLES.includes(one),
+  );
+  const choice = meant === undefined ? "system, developer, user, assistant or tool" : `"${meant}"`;
+  return `has the role ${JSON.stringify(role)}: write ${choice}`;
+}
+
+function faultOfCalls(calls: unknown, isAnswer: boolean): Fault | undefined {
+  if (!isSet(calls)) return undefined;
+  if (!Array.isArray(calls)) return ['has "tool_calls" that are not a list', ".tool_calls"];
+  if (calls.length > 0 && !isAnswer) {
+    return ['has "tool_calls", which only the assistant makes', ".tool_calls"];
+  }
+  for (const [at, call] of calls.entries()) {
+    const fault = faultOfCall(call);
+    if (fault) return [fault[0], `.tool_calls[${at}]${fault[1]}`];
+  }
+  return undefined;
+}
+
+function faultOfCall(call: unknown): Fault | undefined {
+  const { type, function: called } = isRecord(call) ? call : {};
+  const wrong = wrongInFunction(call, type ?? "function");
+  if (wrong !== undefined) {
+    const form = '{"type":"function","function":{"name":"…","arguments":"{…}"}}';
+    return [`has a call that is not ${form}`, wrong];
+  }
+  const { name, arguments: given } = called as { name: string; arguments: unknown };
+  if (argumentsOf(given) !== undefined) return undefined;
+  const problem = `has a call of ${name} with "arguments" that are not ${problemOfArguments(given)}`;
+  return [problem, ".function.arguments"];
+}
+
+/** What is wrong in a tool or in the call of one, a path; undefined for one with a name. */
+function wrongInFunction(one: unknown, type: unknown): string | undefined {
+  if (!isRecord(one)) return "";
+  if (type !== "function") return ".type";
+  if (!isRecord(one["function"])) return ".function";
+  return typeof one["function"]["name"] === "string" ? undefined : ".function.name";
+}
+
+function problemOfArguments(given: unknown): string {
+  try {
+    if (typeof given === "string") parseJson(given);
+  } catch (error) {
+    if (error instanceof JsonError) {
+      const { column } = placeIn(given as string, error.offset);
+      return `valid JSON at character ${column}: ${error.message.replace(/\.$/, "")}`;
+    }
+  }
+  return "a JSON object";
+}
+
+/** What is wrong with variables of a chat template, after their name; undefined for good ones, or none. */
+export function problemOfKwargs(kwargs: unknown): string | undefined {
+  return faultOfKwargs(kwargs)?.[0];
+}
+
+export function faultOfKwargs(kwargs: unknown): Fault | undefined {
+  if (!isSet(kwargs)) return undefined;
+  if (!isRecord(kwargs)) return ['must be an object, such as {"enable_thinking":false}', ""];
+  const { documents = [] } = kwargs;
+  if (!Array.isArray(documents) || !documents.every(isRecord)) {
+    return ['has "documents" that are not a list of {"title":"…","text":"…"}', ".documents"];
+  }
+  const own = OWN_KWARGS.find((name) => Object.hasOwn(kwargs, name));
+  return own === undefined
+    ? undefined
+    : [`has ${JSON.stringify(own)}, which is no variable of a chat template`, `.${own}`];
+}
+
+/** What is wrong with a row's or a request's tools; undefined for good ones, or none. */
+export function problemOfTools(row: Record<string, unknown>): string | undefined {
+  return faultOfTools(row)?.[0];
+}
+
+export function faultOfTools({ tools, functions }: Record<string, unknown>): Fault | undefined {
+  if (isFilled(functions)) {
+    return ['"functions" were replaced by OpenAI: write them as "tools"', "functions"];
+  }
+  if (!isSet(tools)) return undefined;
+  if (!Array.isArray(tools)) return ['"tools" is not a list', "tools"];
+  for (const [at, tool] of tools.entries()) {
+    const path = wrongInTool(tool);
+    if (path === undefined) continue;
+    const form = '{"type":"function","function":{"name":"…","parameters":{…}}}';
+    return [`tools[${at}] is not ${form}`, `tools[${at}]${path}`];
+  }
+  return undefined;
+}
+
+function wrongInTool(tool: unknown): string | undefined {
+  const wrong = wrongInFunction(tool, isRecord(tool) && tool["type"]);
+  if (wrong !== undefined) return wrong;
+  const { parameters } = (tool as Tool).function;
+  return !isSet(parameters) || isRecord(parameters) ? undefined : ".function.parameters";
+}
+
+function isTextPart(part: unknown): part is TextPart {
+  return isRecord(part) && part["type"] === "text" && typeof part["text"] === "string";
+}
