@@ -5,13 +5,7 @@ import { createTrainer } from "kit";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { EXIT_CODE } from "../../cli/process/exitCode.ts";
-import {
-  END_OF_STREAM,
-  OWNER_AWAY,
-  OWNER_BACK,
-  STREAMED_EVENTS,
-  TIME,
-} from "../../protocol/event.ts";
+import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, PAGE_EVENTS, TIME } from "../../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
 import { PLAIN_OPTIONS } from "../../protocol/trainerOptions.ts";
 import { type LoraOptions, checkOptions } from "../../sdk/options.ts";
@@ -143,6 +137,9 @@ const COMMANDS = execFileSync(process.execPath, [CLI, "--help"], { encoding: "ut
   .filter((name) => name !== "help")
   .map((name) => (name === "python" ? "python install" : name));
 
+/** Of several commands. */
+const SHARED_OPTIONS = rowsOf(readPage("cli.md"), "# The command line").slice(1);
+
 /** @param help what the command prints */
 function headingOf(command: string, help: string): string {
   const [, usage = ""] = /^Usage: kit [a-z ]+\[options\] ?(.*)$/m.exec(help) ?? [];
@@ -152,7 +149,8 @@ function headingOf(command: string, help: string): string {
 test.each(COMMANDS)("cli.md has the options of kit %s, with their defaults", async (command) => {
   const { stdout } = await runKit(ROOT, [...command.split(" "), "--help"]);
   const options = [...stdout.matchAll(/^ {2}(-.+?)(?: {2,}|$)/gm)].map(([, option]) => option);
-  const shown = rowsOf(readPage("cli.md"), headingOf(command, stdout));
+  const shared = SHARED_OPTIONS.filter(([option]) => options.includes(codeIn(option)[0] ?? ""));
+  const shown = [...shared, ...rowsOf(readPage("cli.md"), headingOf(command, stdout))];
   const named = shown.flatMap(([option]) => codeIn(option));
   expect([...named, "-h, --help"].toSorted()).toEqual(options.toSorted());
   const rows = shown.map((row) => row.join(" | "));
@@ -178,19 +176,15 @@ test("the index names each command of cli.md", () => {
   expect(named.toSorted()).toEqual(COMMANDS.toSorted());
 });
 
-test("cli.md and errors.md have the exit codes", () => {
+test("cli.md has the exit codes", () => {
   const { completed, failed, wrongUse, cancelled } = EXIT_CODE;
   const rows = rowsOf(readPage("cli.md"), "## Exit codes").slice(1);
-  expect(rows.map(([code, , meaning = ""]) => [Number(code), meaning.split(",")[0]])).toEqual([
+  expect(rows.map(([code, meaning = ""]) => [Number(code), meaning.split(",")[0]])).toEqual([
     [completed, "completed"],
     [failed, "failed"],
     [wrongUse, "wrong use"],
     [cancelled, "cancelled"],
   ]);
-  expect(readPage("errors.md")).toContain(
-    `Exit codes: ${completed} completed, ${failed} failed, ${wrongUse} wrong use`,
-  );
-  expect(readPage("errors.md")).toContain(`${cancelled} cancelled`);
 });
 
 test("http.md has the server's routes, and the events of a stream with their data", () => {
@@ -199,10 +193,10 @@ test("http.md has the server's routes, and the events of a stream with their dat
   expect(routes.toSorted()).toEqual(Object.keys(ROUTE_TABLE).toSorted());
 
   const rows = rowsOf(page, "## Events").slice(1);
-  const sent = [...STREAMED_EVENTS, TIME, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
+  const sent = [...PAGE_EVENTS, TIME, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
   expect(rows.flatMap(([event]) => codeIn(event)).toSorted()).toEqual(sent.toSorted());
   const dataOf = new Map(rows.map(([event, data]) => [codeIn(event)[0], codeIn(data)]));
-  for (const event of STREAMED_EVENTS) {
+  for (const event of PAGE_EVENTS) {
     expect(dataOf.get(event), event).toEqual(Object.keys(EVENT_SCHEMAS[event].entries));
   }
 });
