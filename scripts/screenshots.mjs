@@ -1,17 +1,21 @@
-// `npm run screenshots`: pictures of a real run of the quickstart, for the README.
+// `npm run screenshots`: pictures of a real run of the quickstart, light and dark, and their words, which
+// tests/quickstart.test.ts compares with those of today's page.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { wordsOf } from "./pageWords.mjs";
 import { CLI, ROOT, run, setUp } from "./setup.mjs";
 
 const DOCS = join(ROOT, "docs");
 const HALF_WAY = /\ncheckpoint .*\n(.*\n)*checkpoint .*step-200\n(.*\n){12}/;
+const words = {};
 
 await setUp();
-const project = join(mkdtempSync(join(tmpdir(), "kit-screenshots-")), "quickstart");
+const folder = mkdtempSync(join(tmpdir(), "kit-screenshots-"));
+const project = join(folder, "quickstart");
 run(process.execPath, CLI, "init", project);
 const ui = spawn(process.execPath, [CLI, "ui", "--port", "0", "--no-open", "--project", project]);
 const [line] = await once(ui.stdout, "data");
@@ -32,13 +36,26 @@ try {
     { timeout: 300_000 },
   );
   await page.locator("tbody tr").waitFor();
-  await page.screenshot({ path: join(DOCS, "home.png") });
+  await take("home");
   await page.locator("tbody tr").click();
   await page.getByText("artifacts: ").waitFor({ timeout: 300_000 });
-  await page.screenshot({ path: join(DOCS, "job.png") });
+  await take("job");
+  writeFileSync(join(DOCS, "pictures.json"), `${JSON.stringify(words, null, 2)}\n`);
 } finally {
   await browser.close();
   ui.kill("SIGTERM");
   await once(ui, "exit");
-  rmSync(project, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Takes a page's picture in both schemes, and its words. */
+async function take(name) {
+  words[name] = wordsOf(await page.locator("body").innerText());
+  for (const [colorScheme, suffix] of [
+    ["dark", "-dark"],
+    ["light", ""],
+  ]) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(DOCS, `${name}${suffix}.png`) });
+  }
 }

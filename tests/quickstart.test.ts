@@ -1,10 +1,12 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadModel } from "kit";
 import { expect, test } from "vitest";
-import { useBrowser } from "./e2e/browser.ts";
+import { wordsOf } from "../scripts/pageWords.mjs";
+import { openPage, runButton, useBrowser } from "./e2e/browser.ts";
+import { startKitUi } from "./e2e/kitUi.ts";
 import { askLlama, hasLlama } from "./engines/gguf/llama.ts";
-import { runKit } from "./kit.ts";
+import { GATED, openGate, runKit } from "./kit.ts";
 import { createProject } from "./project.ts";
 import { askInPage } from "./wllama.ts";
 
@@ -13,11 +15,16 @@ useBrowser();
 /** Asked of llama.cpp, and of it in a browser, too. */
 const SHARED = 20;
 const IN_PAGE = 5;
+/** Words of the pages that the README's pictures are of. */
+const PICTURED = JSON.parse(
+  readFileSync(new URL("../docs/pictures.json", import.meta.url), "utf8"),
+) as { home: string[]; job: string[] };
 
-test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp and in a page", async () => {
-  const project = createProject();
-  await runKit(project, ["init", "."]);
-  expect(await runKit(project, ["start"])).toMatchObject({ code: 0, stderr: "" });
+test("the quickstart looks as in its pictures, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp and in a page", async () => {
+  const folder = createProject();
+  await runKit(folder, ["init", "quickstart"]);
+  const project = join(folder, "quickstart");
+  await trainAsPictured(project);
 
   const artifacts = join(project, ".kit/jobs", onlyEntry(join(project, ".kit/jobs")), "artifacts");
   const last =
@@ -52,6 +59,25 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
     answers.slice(0, SHARED).map((text) => ({ text, stopReason: "eogToken" })),
   );
 });
+
+/** Trains by the page, whose words must be those of the pictures: `npm run screenshots` renews them. */
+async function trainAsPictured(project: string): Promise<void> {
+  const file = join(project, "src/kit/trainer.ts");
+  const waiting = "callbacks: { onCompleted: () => gate() }";
+  const source = readFileSync(file, "utf8").replace(/(?=\n\}\);)/, `\n  ${waiting},`);
+  writeFileSync(file, `${GATED}${source}`);
+  const { url } = await startKitUi(project, 0, { env: { KIT_THREADS: undefined } });
+  const page = await openPage(url);
+  const words = async () => wordsOf(await page.locator("body").innerText());
+  await runButton(page).click();
+  await page.getByText("evaluated step 400: ").waitFor();
+  await page.locator("tbody tr").waitFor();
+  await expect.poll(words).toEqual(PICTURED.home);
+  openGate(project);
+  await page.locator("tbody tr").click();
+  await page.getByText("artifacts: 4").waitFor();
+  await expect.poll(words).toEqual(PICTURED.job);
+}
 
 function readRows(path: string): { prompt: string; completion: string }[] {
   return readFileSync(path, "utf8")

@@ -168,14 +168,6 @@ test.each(COMMANDS)("cli.md has the options of kit %s, with their defaults", asy
   }
 });
 
-test("the index names each command of cli.md", () => {
-  const line = readPage("README.md")
-    .split("\n")
-    .find((one) => one.includes("(cli.md)"));
-  const named = codeIn(line).map((name) => name.replace(/^kit /, ""));
-  expect(named.toSorted()).toEqual(COMMANDS.toSorted());
-});
-
 test("cli.md has the exit codes", () => {
   const { completed, failed, wrongUse, cancelled } = EXIT_CODE;
   const rows = rowsOf(readPage("cli.md"), "## Exit codes").slice(1);
@@ -221,7 +213,8 @@ test("scripts that the documents name are there", () => {
 });
 
 test.each(DOCUMENTS)("links of %s lead somewhere", (document) => {
-  const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  const forms = /\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g;
+  const links = [...read(document).matchAll(forms)].map(([, link, source = ""]) => link ?? source);
   for (const link of links.filter((target) => !/^https?:/.test(target))) {
     const [path = "", anchor] = link.split("#");
     const target = path === "" ? document : relative(ROOT, join(ROOT, dirname(document), path));

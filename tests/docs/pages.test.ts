@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import {
   chmodSync,
-  copyFileSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -21,7 +20,6 @@ import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { startServe } from "../serveCommand.ts";
-import { saveToolModel } from "../toolModel.ts";
 import { typecheck } from "../types/compiler.ts";
 import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
 
@@ -49,8 +47,8 @@ const LOOKING_PAGES = [
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
-/** The rows that data.md shows, where its trainers read them: the last of each kind. Others are where the next trainer reads. */
-const SHOWN_ROWS = { jsonl: "data/openai.jsonl", csv: "data/dates.csv", json: "data/alpaca.json" };
+/** Where the trainer of data.md reads the table that it shows. */
+const SHOWN_TABLE = "data/dates.csv";
 /**
  * `text` and `mermaid` are pictures, a page in `html` is run by tests/quickstart.test.ts; the others need what
  * cannot be brought along.
@@ -141,13 +139,12 @@ function createBench(project: string, page = addKit(project)) {
         expect(await shell("npx kit start src/kit/index.ts || test $? = 130")).toContain("job ");
       } else if (language === "sh") {
         for (const line of code.trim().split("\n")) await runLine(line);
-      } else if (language === "jsonl" && rowsFile === undefined) {
+      } else if (language === "csv" || rowsFile !== undefined) {
+        writeFileSync(join(folder, rowsFile ?? SHOWN_TABLE), code);
+      } else if (language === "jsonl") {
         for (const line of code.trim().split("\n")) parseRow(JSON.parse(line), "snippet");
       } else if (language === "json") {
         JSON.parse(code);
-      }
-      if (language === "jsonl" || language === "csv" || language === "json") {
-        writeFileSync(join(folder, rowsFile ?? SHOWN_ROWS[language]), code);
       }
     },
   };
@@ -186,7 +183,6 @@ test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
     "data/heldout.jsonl": rows("data/heldout.jsonl"),
     "data/tickets.jsonl": jsonl([{ subject: "It is slow", reply: "Restart it." }, { reply: "" }]),
   });
-  copyFileSync(PARQUET, join(project, "data/maths.parquet"));
   const bench = createBench(project);
   await serveHub();
   const snippets = snippetsOf(readPage(page));
@@ -207,7 +203,8 @@ test("the other pages' snippets do what the pages say", async () => {
   }
 
   const artifact = join(project, ".kit/jobs", bench.lastJob()?.id ?? "", "artifacts/step-4");
-  const named = rowsOf(readPage("artifacts.md")).flatMap(([files]) => codeIn(files));
+  const rows = rowsOf(readPage("artifacts.md"), "# Use the trained model");
+  const named = rows.flatMap(([files]) => codeIn(files));
   expect(named.toSorted()).toEqual(readdirSync(artifact).toSorted());
   const config = JSON.parse(readFileSync(join(artifact, "config.json"), "utf8")) as object;
   expect(config).toMatchObject({ architectures: ["LlamaForCausalLM"] });
@@ -246,10 +243,8 @@ async function serveHub(): Promise<void> {
   const files = createProject();
   const weights = randomWeights(TINY_SHAPE, 1);
   saveModel(join(files, "model"), weights, { shape: TINY_SHAPE, promptStyle: "message" });
-  saveToolModel(join(files, "toolModel"));
   const hub = await startHub({
     "HuggingFaceTB/SmolLM2-135M-Instruct": { files: join(files, "model") },
-    "Qwen/Qwen2.5-0.5B-Instruct": { files: join(files, "toolModel") },
   });
   const rows = readFileSync(PARQUET);
   const splits = { "main/train/0000.parquet": rows, "socratic/train/0000.parquet": rows };
