@@ -59,7 +59,7 @@ export const parseCount = parser({
   holds: (value) => Number.isSafeInteger(value) && value > 0,
 });
 
-export const parseMost = parser({
+export const parseNonNegative = parser({
   expected: "a whole number of at least 0",
   holds: (value) => Number.isSafeInteger(value),
 });

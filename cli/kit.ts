@@ -3,9 +3,9 @@ import { Command, CommanderError } from "commander";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { VERSION } from "../protocol/version.ts";
 import { examples } from "./command.ts";
-import { withFieldWords } from "./fieldWords.ts";
 import { EXIT_CODE, lastExitCode } from "./process/exitCode.ts";
 import { keepHangupIgnored } from "./process/signals.ts";
+import { withSuggestions } from "./suggestions.ts";
 import { reportError, watchOutput } from "./terminal/errors.ts";
 
 keepHangupIgnored();
@@ -26,84 +26,84 @@ const program = new Command("kit")
   );
 
 interface Listed {
-  does: string;
+  description: string;
   load: () => Promise<{ command: unknown }>;
 }
 
 /** A command's file is loaded when somebody asks for it, so that `kit --help` loads none. */
 const COMMANDS: Record<string, Listed> = {
   init: {
-    does: "create a project that is ready to train",
+    description: "create a project that is ready to train",
     load: () => import("./commands/init.ts"),
   },
   build: {
-    does: `bundle ${DEFAULT_ENTRY} into .kit/build/index.mjs`,
+    description: `bundle ${DEFAULT_ENTRY} into .kit/build/index.mjs`,
     load: () => import("./commands/build.ts"),
   },
   check: {
-    does: "read the data and options, and print what a training would do",
+    description: "read the data and options, and print what a training would do",
     load: () => import("./commands/check.ts"),
   },
   start: {
-    does: "train; builds .kit/build/index.mjs only if it is missing",
+    description: "train; builds .kit/build/index.mjs only if it is missing",
     load: () => import("./commands/start.ts"),
   },
   attach: {
-    does: "follow a job that trains on other machines",
+    description: "follow a job that trains on other machines",
     load: () => import("./commands/attach.ts"),
   },
   cancel: {
-    does: "cancel a job, in whichever process it runs",
+    description: "cancel a job, in whichever process it runs",
     load: () => import("./commands/cancel.ts"),
   },
   ui: {
-    does: "serve the page that starts runs and shows them live",
+    description: "serve the page that starts runs and shows them live",
     load: () => import("./commands/ui.ts"),
   },
   jobs: {
-    does: "list the project's jobs, newest first",
+    description: "list the project's jobs, newest first",
     load: () => import("./commands/jobs.ts"),
   },
   infer: {
-    does: "ask a trained model",
+    description: "ask a trained model",
     load: () => import("./commands/infer.ts"),
   },
   serve: {
-    does: "serve trained models over an OpenAI-compatible API",
+    description: "serve trained models over an OpenAI-compatible API",
     load: () => import("./commands/serve.ts"),
   },
   eval: {
-    does: "score a model's answers, and compare them with another's",
+    description: "score a model's answers, and compare them with another's",
     load: () => import("./commands/eval.ts"),
   },
   export: {
-    does: "write a trained model as a folder that other tools load",
+    description: "write a trained model as a folder that other tools load",
     load: () => import("./commands/export.ts"),
   },
   models: {
-    does: "list the Hugging Face models cached on this machine",
+    description: "list the Hugging Face models cached on this machine",
     load: () => import("./commands/models.ts"),
   },
   python: {
-    does: "manage the Python environment of engine: python()",
+    description: "manage the Python environment of engine: python()",
     load: () => import("./commands/python.ts"),
   },
 };
 
 /** `kit ui` asks it for the project's manifest. */
 const HIDDEN: Record<string, Listed> = {
-  manifest: { does: "", load: () => import("./commands/manifest.ts") },
+  manifest: { description: "", load: () => import("./commands/manifest.ts") },
 };
 
 const words = process.argv.slice(2);
 program.configureOutput({
-  outputError: (text, write) => write(withFieldWords(text, Object.keys(COMMANDS), words)),
+  outputError: (text, write) => write(withSuggestions(text, Object.keys(COMMANDS), words)),
 });
 
-const asked = words.find((word) => !word.startsWith("-") && word !== "help");
-for (const [name, { does, load }] of Object.entries({ ...COMMANDS, ...HIDDEN })) {
-  const { command } = asked === name ? await load() : { command: new Command(name) };
-  add(program, command as Command, { hidden: name in HIDDEN }).description(does);
+const requested = words.find((word) => !word.startsWith("-") && word !== "help");
+for (const [name, { description, load }] of Object.entries({ ...COMMANDS, ...HIDDEN })) {
+  const { command } = requested === name ? await load() : { command: new Command(name) };
+  add(program, command as Command, { hidden: name in HIDDEN }).description(description);
 }
 
 /** With the parent's way to exit, as `program.command()` would. */
@@ -121,7 +121,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) {
     // Commander has printed the error. It also throws for --help and --version.
-    process.exitCode = error.exitCode === 0 ? EXIT_CODE.completed : EXIT_CODE.wrongUse;
+    process.exitCode = error.exitCode === 0 ? EXIT_CODE.completed : EXIT_CODE.usageError;
   } else {
     process.exitCode = lastExitCode(reportError(error));
   }

@@ -78,7 +78,7 @@ export function cannotRead(path: string, cause: unknown): KitError {
  */
 export function readRegularFile<T>(
   path: string,
-  otherwise: T,
+  fallback: T,
   use: (file: number, before: Stats) => T,
 ): T {
   let file: number | undefined;
@@ -88,7 +88,7 @@ export function readRegularFile<T>(
     return use(file, opened.stats);
   } catch {
     // Missing, unreadable, torn by a crash of the machine, or not ours.
-    return otherwise;
+    return fallback;
   } finally {
     if (file !== undefined) closeSync(file);
   }

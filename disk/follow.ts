@@ -56,7 +56,7 @@ export async function* tailFile(
     }
   } finally {
     signal?.removeEventListener("abort", abort);
-    await file?.leave();
+    await file?.release();
   }
 }
 

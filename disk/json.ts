@@ -10,19 +10,19 @@ export interface StampedJson {
 }
 
 /** A longer file isn't Kit's. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** Undefined when the file is missing or unreadable. */
-export function readStampedJson(path: string, most = MOST_BYTES): StampedJson | undefined {
+export function readStampedJson(path: string, maxBytes = MAX_BYTES): StampedJson | undefined {
   return readRegularFile<StampedJson | undefined>(path, undefined, (file, stats) => {
-    const text = stats.size > most ? "" : readFileSync(file, "utf8");
+    const text = stats.size > maxBytes ? "" : readFileSync(file, "utf8");
     return { value: parseJson(text), stamp: stampOf(stats) };
   });
 }
 
 /** The file's JSON, or undefined when it is missing, longer than `most` bytes or does not parse. */
-export function readJson(path: string, most?: number): unknown {
-  return readStampedJson(path, most)?.value;
+export function readJson(path: string, maxBytes?: number): unknown {
+  return readStampedJson(path, maxBytes)?.value;
 }
 
 /** The JSON object that a file holds; undefined when it holds none. */

@@ -138,43 +138,43 @@ function asLease(value: unknown): object | undefined {
 }
 
 /** What a reader has seen of a lease until now. */
-export interface LeaseSight<T> extends StampedLease<T> {
+export interface LeaseObservation<T> extends StampedLease<T> {
   /** Of the process that holds it, or held it last. */
   state: OwnerState;
   /** How long this reader, by its own clock, has seen no sign of life. */
-  stillMs: number;
+  silentMs: number;
   /** Whether it has seen any. */
-  hasStirred: boolean;
+  hasChanged: boolean;
 }
 
 /**
  * Returns a look at a lease. A change since the last look is a sign of life, and so is a process that
  * is proven to be alive.
- * @param otherSign whose change is one, too
+ * @param extraSign whose change is one, too
  */
 export function watchLease<T extends LeaseRecord>(
   path: string,
-  otherSign: () => unknown = () => "",
+  extraSign: () => unknown = () => "",
   now: () => number = () => performance.now(),
-): () => LeaseSight<T> {
-  let last: (LeaseSight<T> & { sign: string; at: number }) | undefined;
+): () => LeaseObservation<T> {
+  let last: (LeaseObservation<T> & { sign: string; at: number }) | undefined;
   let holder: LeaseRecord | undefined;
   return () => {
     const at = now();
     const found = readLease<T>(path);
     // We learnt nothing, so this time doesn't count.
-    const isBlind = found === "unreadable";
-    const { record, stamp } = isBlind ? (last ?? { record: undefined, stamp: "" }) : found;
-    const sign = isBlind
+    const isUnreadable = found === "unreadable";
+    const { record, stamp } = isUnreadable ? (last ?? { record: undefined, stamp: "" }) : found;
+    const sign = isUnreadable
       ? (last?.sign ?? "")
-      : [record?.owner.pid, record?.renewal ?? stamp, otherSign()].join(" ");
+      : [record?.owner.pid, record?.renewal ?? stamp, extraSign()].join(" ");
     holder = record ?? holder;
     const state = holder ? stateOf(holder) : "unknown";
-    const hasStirred = last !== undefined && (last.hasStirred || sign !== last.sign);
-    const gapMs = last && !isBlind ? Math.min(at - last.at, MAX_GAP_MS) : 0;
+    const hasChanged = last !== undefined && (last.hasChanged || sign !== last.sign);
+    const gapMs = last && !isUnreadable ? Math.min(at - last.at, MAX_GAP_MS) : 0;
     const isStill = sign === last?.sign && state !== "alive";
-    const stillMs = isStill ? (last?.stillMs ?? 0) + gapMs : 0;
-    last = { record, stamp, sign, state, stillMs, hasStirred, at };
+    const silentMs = isStill ? (last?.silentMs ?? 0) + gapMs : 0;
+    last = { record, stamp, sign, state, silentMs, hasChanged, at };
     return last;
   };
 }

@@ -20,7 +20,7 @@ export interface Lock {
   /** False once another process took it over, because this one was suspended for long. */
   isHeld: () => boolean;
   /** Keeps the lock held while that process lives, even if this one is killed. */
-  lendTo: (pid: number) => void;
+  shareWith: (pid: number) => void;
   /** Leaves a lock alone that another process took over. Idempotent. */
   release: () => void;
 }
@@ -49,9 +49,9 @@ export async function takeLock(
   const { signal, onWait = () => {} } = options;
   const { pause = (ms) => delay(ms, undefined, { signal }) } = options;
   const deadline = performance.now() + limitMs;
-  const look = watchHolder(path);
+  const observe = watchHolder(path);
   for (let isFirst = true; ; isFirst = false) {
-    const holder = look();
+    const holder = observe();
     const dead = typeof holder === "object" ? holder : undefined;
     const lock = dead || holder === "none" ? tryLock(path, dead) : undefined;
     if (lock) return lock;
@@ -72,15 +72,15 @@ interface Dead {
 type Holder = "none" | "held" | "unsure" | Dead;
 
 function watchHolder(path: string): () => Holder {
-  const look = watchLease(ownerPath(path));
+  const observe = watchLease(ownerPath(path));
   return () => {
     const folder = statsOf(path);
     if (!folder?.isDirectory()) return "none";
-    const { stamp, state, stillMs, hasStirred } = look();
-    if (state === "gone" || (state === "unknown" && stillMs > LOCK_SILENCE_MS)) {
+    const { stamp, state, silentMs, hasChanged } = observe();
+    if (state === "gone" || (state === "unknown" && silentMs > LOCK_SILENCE_MS)) {
       return { aside: `${path}.dead-${folder.ino}-${Math.round(folder.mtimeMs)}`, stamp };
     }
-    return state === "alive" || hasStirred ? "held" : "unsure";
+    return state === "alive" || hasChanged ? "held" : "unsure";
   };
 }
 
@@ -128,7 +128,7 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
   renewal.unref();
   return {
     isHeld,
-    lendTo(pid) {
+    shareWith(pid) {
       const borrower = describeOwner(pid);
       if (isHeld()) writeRecord(path, { owner: describeOwner(), token, borrower });
     },

@@ -27,7 +27,7 @@ export type OwnerState = "alive" | "gone" | "unknown";
 
 type System = Pick<Owner, "host" | "bootId" | "pidNamespace">;
 
-interface Seen {
+interface ProcessInfo {
   state: string;
   startTime: string;
 }
@@ -36,18 +36,18 @@ interface Seen {
 const PS_FRESH_MS = 1_000;
 const PS_LIMIT_MS = 2_000;
 
-let here: System | undefined;
+let thisSystem: System | undefined;
 let ownStart: string | undefined;
-const seenByPs = new Map<number, { seen: Seen | undefined; at: number }>();
+const psCache = new Map<number, { seen: ProcessInfo | undefined; at: number }>();
 
 /** The system that this process runs on, which never changes while it runs. */
 function describeSystem(): System {
-  here ??= {
+  thisSystem ??= {
     host: hostname(),
     bootId: tryTo(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
     pidNamespace: tryTo(() => readlinkSync("/proc/self/ns/pid")),
   };
-  return here;
+  return thisSystem;
 }
 
 export function describeOwner(pid: number = process.pid): Owner {
@@ -103,16 +103,16 @@ export function processExists(pid: number): boolean {
   }
 }
 
-function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | undefined {
-  return describeSystem().bootId === undefined ? askPs(pid, freshMs) : readProc(pid);
+function readProcess(pid: number, freshMs = PS_FRESH_MS): ProcessInfo | undefined {
+  return describeSystem().bootId === undefined ? readPs(pid, freshMs) : readProc(pid);
 }
 
 /** Where there is no `/proc`, as on macOS. */
-function askPs(pid: number, freshMs: number): Seen | undefined {
+function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
   const at = performance.now();
-  const last = seenByPs.get(pid);
+  const last = psCache.get(pid);
   if (last && at - last.at < freshMs) return last.seen;
-  for (const [other, old] of seenByPs) if (at - old.at > PS_FRESH_MS) seenByPs.delete(other);
+  for (const [other, old] of psCache) if (at - old.at > PS_FRESH_MS) psCache.delete(other);
   const columns = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
   const line = tryTo(() =>
     execFileSync("ps", columns, {
@@ -125,11 +125,11 @@ function askPs(pid: number, freshMs: number): Seen | undefined {
   );
   const [stat = "", ...start] = line?.trim().split(/\s+/) ?? [];
   const seen = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : undefined;
-  seenByPs.set(pid, { seen, at });
+  psCache.set(pid, { seen, at });
   return seen;
 }
 
-function readProc(pid: number): Seen | undefined {
+function readProc(pid: number): ProcessInfo | undefined {
   const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === undefined) return undefined;
   // The second field, the command in brackets, may itself hold spaces and brackets.

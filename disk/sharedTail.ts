@@ -8,7 +8,7 @@ import { READ_ITSELF } from "./file.ts";
  */
 export const POLL_MS = 200;
 /** The most new bytes that are kept for all followers. */
-const KEPT_BYTES = 64 * 1024;
+const CACHED_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** A growing file, read once for all its followers. */
@@ -23,16 +23,16 @@ export interface SharedTail {
   /** Calls once, when the file has grown or {@link POLL_MS} have passed. */
   onTick: (call: () => void) => void;
   /** Every opener must call this once. */
-  leave: () => Promise<void>;
+  release: () => Promise<void>;
 }
 
-interface Shared extends Omit<SharedTail, "leave"> {
+interface Shared extends Omit<SharedTail, "release"> {
   followers: number;
   close: () => Promise<void>;
 }
 
 /** By device and inode: another file may have taken the same path. */
-const growing = new Map<string, Shared>();
+const openTails = new Map<string, Shared>();
 
 /** @returns undefined until a plain file is at the path */
 export async function openSharedTail(path: string): Promise<SharedTail | undefined> {
@@ -40,35 +40,35 @@ export async function openSharedTail(path: string): Promise<SharedTail | undefin
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });
   const key = `${dev} ${ino}`;
-  const known = growing.get(key);
+  const known = openTails.get(key);
   const shared = known ?? createShared(path, handle);
   shared.followers++;
-  growing.set(key, shared);
+  openTails.set(key, shared);
   if (known) await handle.close();
   return {
     ...shared,
-    async leave() {
+    async release() {
       if (--shared.followers > 0) return;
-      growing.delete(key);
+      openTails.delete(key);
       await shared.close();
     },
   };
 }
 
 function createShared(path: string, handle: FileHandle): Shared {
-  const fresh = Buffer.allocUnsafe(KEPT_BYTES);
+  const fresh = Buffer.allocUnsafe(CACHED_BYTES);
   let start = fstatSync(handle.fd).size;
-  let kept = NOTHING;
+  let cached = NOTHING;
   let calls: (() => void)[] = [];
 
   function readNew(): void {
-    const end = start + kept.length;
-    const length = readSync(handle.fd, fresh, 0, KEPT_BYTES, end);
+    const end = start + cached.length;
+    const length = readSync(handle.fd, fresh, 0, CACHED_BYTES, end);
     if (length === 0) return;
     // Each follower reads a large addition itself.
-    const isLarge = length === KEPT_BYTES;
+    const isLarge = length === CACHED_BYTES;
     start = isLarge ? fstatSync(handle.fd).size : end;
-    kept = isLarge ? NOTHING : Buffer.from(fresh.subarray(0, length));
+    cached = isLarge ? NOTHING : Buffer.from(fresh.subarray(0, length));
   }
 
   function tick(): void {
@@ -89,9 +89,9 @@ function createShared(path: string, handle: FileHandle): Shared {
     followers: 0,
     handle,
     after(position) {
-      if (position === start) return kept;
-      const isKept = position > start && position <= start + kept.length;
-      return isKept ? kept.subarray(position - start) : undefined;
+      if (position === start) return cached;
+      const isKept = position > start && position <= start + cached.length;
+      return isKept ? cached.subarray(position - start) : undefined;
     },
     onTick: (call) => void calls.push(call),
     async close() {

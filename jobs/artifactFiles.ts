@@ -73,11 +73,11 @@ export function removeArtifact(artifact: string): void {
  */
 export function copyArtifact(from: string, to: string, skipped: readonly string[] = []): void {
   makeDirectory(dirname(to));
-  place(storedRecordPath(from), storedRecordPath(to), (record, partial) => {
+  copyAtomically(storedRecordPath(from), storedRecordPath(to), (record, partial) => {
     copyFileSync(record, partial);
     syncFile(partial);
   });
-  place(from, to, (folder, partial) => {
+  copyAtomically(from, to, (folder, partial) => {
     const isCopied = (path: string) => !skipped.includes(basename(path));
     cpSync(folder, partial, { recursive: true, filter: isCopied });
     for (const name of readdirSync(partial)) syncFile(join(partial, name));
@@ -85,7 +85,11 @@ export function copyArtifact(from: string, to: string, skipped: readonly string[
   });
 }
 
-function place(from: string, to: string, copy: (from: string, partial: string) => void): void {
+function copyAtomically(
+  from: string,
+  to: string,
+  copy: (from: string, partial: string) => void,
+): void {
   if (!existsSync(from)) return;
   const partial = join(dirname(to), partialFolder(basename(to)));
   copy(from, partial);

@@ -3,7 +3,7 @@ import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
 import { KitError, cannotWrite } from "../protocol/error.ts";
 
 /** How often a job's owner looks for a request. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /**
  * Asks the process that owns a job, on whichever machine, to cancel it.
@@ -25,7 +25,7 @@ export function watchCancelRequest(directory: string): { signal: AbortSignal; st
     if (!isRequested(directory)) return;
     clearInterval(timer);
     requested.abort(jobCancelled());
-  }, LOOK_MS);
+  }, POLL_MS);
   timer.unref();
   return { signal: requested.signal, stop: () => clearInterval(timer) };
 }

@@ -7,7 +7,7 @@ import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./job
 import { readLog } from "./log/read.ts";
 
 /** The events that say how good a model is. */
-export type MeasuringEvent = JobEvent<"training.log" | typeof EVALUATED>;
+export type MetricEvent = JobEvent<"training.log" | typeof EVALUATED>;
 
 /**
  * The losses that a job has logged up to a step, oldest first: its own after those of the job that it
@@ -25,8 +25,8 @@ export function* readLosses(root: string, id: string, upTo: number): Generator<n
  * job that it went on from, if they were on the same rows.
  * @param root the folder of all jobs
  */
-export function readEvaluations(root: string, id: string, upTo: number): MeasuringEvent[] {
-  const known = new Map<string, MeasuringEvent>();
+export function readEvaluations(root: string, id: string, upTo: number): MetricEvent[] {
+  const known = new Map<string, MetricEvent>();
   for (const figure of readFigures(root, id, upTo, haveSameHeldOut)) {
     const { event, data } = figure;
     if (event === "training.log" && typeof data.evalLoss !== "number") continue;
@@ -43,7 +43,7 @@ function* readFigures(
   id: string,
   upTo: number,
   isKept: (job: JobStart, before: JobStart) => boolean = () => true,
-): Generator<MeasuringEvent> {
+): Generator<MetricEvent> {
   if (!isJobId(id)) return;
   const start = readJobStart(join(root, id));
   const from = resumedFrom(start);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Job } from "../protocol/job.ts";
 import {
-  type Asked,
+  type MetricProgress,
   type Progress,
   NO_PROGRESS,
   advance,
@@ -40,7 +40,7 @@ export interface JobSummary extends Job {
   /** Of the objective, the last of each by name. */
   metrics?: Record<string, number> | undefined;
   /** Of `evaluate`, by name. */
-  evaluated?: Record<string, Asked> | undefined;
+  evaluated?: Record<string, MetricProgress> | undefined;
 }
 
 /** Reads a job's whole log. @throws KitError `CANNOT_READ` */
@@ -53,7 +53,7 @@ export function summarizeJob(project: string, job: Job): JobSummary {
   let loss: LossSummary | undefined;
   for (const { event, data, time = "" } of readLog(directory)) {
     progress = advance(progress, { event, data, at: Date.parse(time) });
-    if (event === "training.log") loss = lower(loss, numbersIn(data));
+    if (event === "training.log") loss = withLoss(loss, numbersIn(data));
   }
   const { startedAt, at, best, evalLoss: last } = progress;
   const isEvaluated = best !== undefined && last !== undefined;
@@ -71,11 +71,11 @@ export function summarizeJob(project: string, job: Job): JobSummary {
     seconds: startedAt === undefined || at === undefined ? undefined : (at - startedAt) / 1000,
     loss,
     evalLoss: isEvaluated ? { last, best: best.evalLoss, bestStep: best.step } : undefined,
-    ...{ metrics: progress.metrics, evaluated: progress.asked },
+    ...{ metrics: progress.metrics, evaluated: progress.evaluated },
   };
 }
 
-function lower(
+function withLoss(
   before: LossSummary | undefined,
   { loss: last, step = NaN }: Record<string, number>,
 ): LossSummary | undefined {

@@ -3,7 +3,7 @@ import { stampAt, statsOf } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { readJobFile } from "./jobFile.ts";
 import { type Newest, findNewest } from "./log/read.ts";
-import { type OwnerSight, watchOwner } from "./ownerWatch.ts";
+import { type OwnerObservation, watchOwner } from "./ownerWatch.ts";
 import { leasePath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
 import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
@@ -39,7 +39,7 @@ interface LogEnd extends Omit<Newest<DerivedStatus>, "stamp"> {
  */
 export function watchJob(
   directory: string,
-  owner: () => OwnerSight = watchOwner(directory),
+  owner: () => OwnerObservation = watchOwner(directory),
 ): () => ReadJob | undefined {
   const path = logPath(directory);
   let last: ReadJob | undefined;
@@ -63,11 +63,11 @@ export function watchJob(
       // The owner may have written its last event and exited between the two reads.
       if (lease !== "held") end = readEnd();
       if (!end.found) {
-        const isAway = lease !== "held" && runsRemotely(directory);
-        const heard = isAway ? statsOf(path)?.mtime : undefined;
-        const isProven = !isAway && end.stamp !== undefined && proof !== undefined;
+        const isDetached = lease !== "held" && runsRemotely(directory);
+        const reportedAt = isDetached ? statsOf(path)?.mtime : undefined;
+        const isProven = !isDetached && end.stamp !== undefined && proof !== undefined;
         return {
-          ...liveStatus(end.hasRecords || hasTurn, lease, heard),
+          ...liveStatus(end.hasRecords || hasTurn, lease, reportedAt),
           proof: isProven ? { log: end.stamp!, lease: proof } : undefined,
         };
       }
@@ -96,8 +96,10 @@ export function watchJob(
     const { name, createdAt } = file;
     const { status, lastHeardAt, error, proof } = readStatus();
     const isSame = known?.status === status && known.lastHeardAt === lastHeardAt;
-    const heard = lastHeardAt !== undefined && { lastHeardAt };
-    const job = isSame ? known : { id: basename(directory), name, status, createdAt, ...heard };
+    const reportedAt = lastHeardAt !== undefined && { lastHeardAt };
+    const job = isSame
+      ? known
+      : { id: basename(directory), name, status, createdAt, ...reportedAt };
     last = { job, error, proof };
     return last;
   };

@@ -46,7 +46,7 @@ export interface CreateOptions {
 }
 
 /** How many ids are tried. The first nearly always works. */
-const MOST_IDS = 100;
+const MAX_TRIES = 100;
 
 /**
  * Creates a `queued` job in a project.
@@ -130,7 +130,7 @@ function jobTaken(id: string): KitError {
 /** Makes a folder of its own: an existing one is another job's. */
 function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
-  for (let left = MOST_IDS; ; left--) {
+  for (let left = MAX_TRIES; ; left--) {
     const now = new Date();
     const id = newId(now, readJobIds(root)[0]);
     const directory = join(root, id);

@@ -17,7 +17,7 @@ export interface JobLease extends LeaseRecord {
 export type LeaseState = "held" | "gone" | "silent";
 
 /** The state of the owner of a job or a run. */
-export interface OwnerSight {
+export interface OwnerObservation {
   lease: LeaseState;
   /** The lease's stamp, empty for a missing lease. As long as it stays, the owner is gone. */
   proof?: string;
@@ -29,17 +29,17 @@ export interface OwnerSight {
  * Returns a look at who owns a job or a run. A living owner holds its lease. Any other loses it when
  * this reader, by its own clock, has seen no sign of life for long enough.
  */
-export function watchOwner(directory: string, now?: () => number): () => OwnerSight {
+export function watchOwner(directory: string, now?: () => number): () => OwnerObservation {
   // A growing log is a sign of life, too.
   const logSize = () => statsOf(logPath(directory))?.size;
-  const look = watchLease<JobLease>(leasePath(directory), logSize, now);
+  const observe = watchLease<JobLease>(leasePath(directory), logSize, now);
   return () => {
-    const { record, stamp, state, stillMs } = look();
+    const { record, stamp, state, silentMs } = observe();
     const hasTurn = record?.hasTurn === true;
     const isGone = { lease: "gone", proof: stamp, hasTurn } as const;
     if (record?.isReleased || state === "gone") return isGone;
-    if (record) return { lease: stillMs > SILENCE_MS ? "silent" : "held", hasTurn };
-    if (stillMs <= MISSING_MS && isFolder(directory)) return { lease: "held", hasTurn };
+    if (record) return { lease: silentMs > SILENCE_MS ? "silent" : "held", hasTurn };
+    if (silentMs <= MISSING_MS && isFolder(directory)) return { lease: "held", hasTurn };
     // If the owner comes back after all, it writes the lease again, which changes the stamp.
     return isGone;
   };

@@ -43,16 +43,16 @@ export async function waitForTurn(
  */
 function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
   const { id } = owned.job;
-  const early = findBefore(store, id);
+  const early = findAhead(store, id);
   if (early) return early;
   owned.claimTurn(true);
-  const meanwhile = findBefore(store, id);
+  const meanwhile = findAhead(store, id);
   if (meanwhile) owned.claimTurn(false);
   return meanwhile;
 }
 
 /** The job that trains, or else the next one to train. */
-function findBefore(store: Jobs, id: string): Job | undefined {
+function findAhead(store: Jobs, id: string): Job | undefined {
   const before = store
     .list()
     .filter((other) => goesBefore(other, id) && !trainsRemotely(store.directoryOf(other.id)));

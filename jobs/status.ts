@@ -22,10 +22,15 @@ export function finalStatus(record: LogRecord): DerivedStatus | undefined {
 
 /**
  * The status of a job without a final event.
- * @param heard when it last reported, of a job that runs remotely
+ * @param reportedAt when it last reported, of a job that runs remotely
  */
-export function liveStatus(hasStarted: boolean, lease: LeaseState, heard?: Date): DerivedStatus {
-  if (heard && lease !== "held") return { status: "running", lastHeardAt: heard.toISOString() };
+export function liveStatus(
+  hasStarted: boolean,
+  lease: LeaseState,
+  reportedAt?: Date,
+): DerivedStatus {
+  if (reportedAt && lease !== "held")
+    return { status: "running", lastHeardAt: reportedAt.toISOString() };
   if (lease === "gone") return { status: "failed", error: OWNER_GONE };
   if (lease === "silent") return { status: "failed", error: OWNER_SILENT };
   return { status: hasStarted ? "running" : "queued" };

@@ -4,7 +4,7 @@ import { isFolder } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { isJobId, readJobIds } from "./id.ts";
 import { type JobState, watchJob } from "./jobWatch.ts";
-import { type LeaseState, type OwnerSight, watchOwner } from "./ownerWatch.ts";
+import { type LeaseState, type OwnerObservation, watchOwner } from "./ownerWatch.ts";
 import { jobsPath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
 
@@ -45,20 +45,23 @@ export function createJobStore(
 ): JobStore {
   const root = jobsPath(project);
   const directoryOf = (id: string) => `${root}/${id}`;
-  const watches = new Map<string, { read: ReturnType<typeof watchJob>; owner: () => OwnerSight }>();
+  const watches = new Map<
+    string,
+    { read: ReturnType<typeof watchJob>; owner: () => OwnerObservation }
+  >();
   let jobs: readonly Job[] = [];
   let isFrozen = false;
   let freshFrom = -Infinity;
 
   /** Shares a look at an owner among all callers, for a while. */
-  function shared(look: () => OwnerSight): () => OwnerSight {
-    let seen: { sight: OwnerSight; at: number } | undefined;
+  function shared(observe: () => OwnerObservation): () => OwnerObservation {
+    let seen: { observation: OwnerObservation; at: number } | undefined;
     return () => {
-      if (isFrozen) return seen?.sight ?? { lease: "held", hasTurn: false };
+      if (isFrozen) return seen?.observation ?? { lease: "held", hasTurn: false };
       const at = performance.now();
       const isFresh = seen && seen.at > freshFrom && at - seen.at < ownersFreshMs;
-      if (!seen || !isFresh) seen = { sight: look(), at };
-      return seen.sight;
+      if (!seen || !isFresh) seen = { observation: observe(), at };
+      return seen.observation;
     };
   }
 

@@ -1,7 +1,7 @@
 import { type TextPart, type Tool, ROLE_NAMES, argumentsOf, isFilled, isSet } from "./chat.ts";
 import { isRecord } from "./isRecord.ts";
 import { JsonError, parseJson } from "./json.ts";
-import { placeIn } from "./jsonProblem.ts";
+import { positionIn } from "./jsonProblem.ts";
 import { problemOfMarks } from "./learnedMarks.ts";
 
 /** What `apply_chat_template` takes for itself. */
@@ -101,7 +101,7 @@ function problemOfArguments(given: unknown): string {
     if (typeof given === "string") parseJson(given);
   } catch (error) {
     if (error instanceof JsonError) {
-      const { column } = placeIn(given as string, error.offset);
+      const { column } = positionIn(given as string, error.offset);
       return `valid JSON at character ${column}: ${error.message.replace(/\.$/, "")}`;
     }
   }

@@ -12,9 +12,9 @@ export const CHART = { width: 640, height: 200 } as const;
  * thinned chart differs from the whole one by less than a pixel.
  */
 const FINE_COLUMNS = 4 * CHART.width;
-const MOST_THINNED = 8 * FINE_COLUMNS;
+const MAX_THINNED = 8 * FINE_COLUMNS;
 /** A curve that is thinned as it grows never has more points. */
-export const MOST_POINTS = 12 * FINE_COLUMNS;
+export const MAX_POINTS = 12 * FINE_COLUMNS;
 
 export interface CurveExtent {
   steps: Range;
@@ -44,25 +44,25 @@ export function share(value: number, { min, max }: Range): number {
   return min === max ? 0.5 : (value / 2 - min / 2) / (max / 2 - min / 2);
 }
 
-/** The points that a chart needs: `ends` of each of its pixel columns. Pure. */
-export function pixelEnds<P extends LossPoint>(points: readonly P[]): P[] {
+/** The points that a chart needs: `extremes` of each of its pixel columns. Pure. */
+export function pixelExtremes<P extends LossPoint>(points: readonly P[]): P[] {
   const extent = extentOf(points);
-  return extent ? ends(points, ({ step }) => pixel(step, extent)) : [];
+  return extent ? extremes(points, ({ step }) => pixel(step, extent)) : [];
 }
 
 /**
- * Thins a curve that has more than `MOST_POINTS`; returns any other unchanged. A column's width is a
+ * Thins a curve that has more than `MAX_POINTS`; returns any other unchanged. A column's width is a
  * power of two and its start a multiple of that, so a longer curve's columns contain a shorter one's
  * whole: thinning a curve repeatedly as it grows gives the same points as thinning it once. Pure.
  */
 export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
-  if (points.length <= MOST_POINTS) return points;
+  if (points.length <= MAX_POINTS) return points;
   const { steps } = extentOf(points)!;
   const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (FINE_COLUMNS / 2)));
   // The width is 0 if all steps are equal.
-  let thinned = ends(points, ({ step }) => (width ? Math.floor(step / width) : 0));
+  let thinned = extremes(points, ({ step }) => (width ? Math.floor(step / width) : 0));
   // Only steps that go back thousands of times come here. Columns are then neighbours in time.
-  while (thinned.length > MOST_THINNED) thinned = ends(thinned, (_, index) => index >> 3);
+  while (thinned.length > MAX_THINNED) thinned = extremes(thinned, (_, index) => index >> 3);
   return thinned;
 }
 
@@ -74,7 +74,7 @@ function pixel(step: number, { steps }: CurveExtent): number {
  * Of each run of consecutive points in one column: the first, lowest, highest and last, and if steps
  * go back within it, the leftmost and rightmost.
  */
-function ends<P extends LossPoint>(
+function extremes<P extends LossPoint>(
   points: readonly P[],
   columnOf: (point: P, index: number) => number,
 ): P[] {

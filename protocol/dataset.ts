@@ -45,11 +45,11 @@ export type DatasetRow =
   | { text: string };
 
 /** Words, or the messages of a conversation. */
-type Words = string | readonly ChatMessage[];
+type Content = string | readonly ChatMessage[];
 
 /** A row to learn from with the objective `"dpo"`: two answers, the better one chosen. */
 export type PairRow =
-  | ({ prompt: Words; chosen: Words; rejected: Words } & TemplateInput)
+  | ({ prompt: Content; chosen: Content; rejected: Content } & TemplateInput)
   | ({ chosen: readonly ChatMessage[]; rejected: readonly ChatMessage[] } & TemplateInput)
   | {
       input: { messages: readonly ChatMessage[] } & TemplateInput;
@@ -58,11 +58,11 @@ export type PairRow =
     };
 
 /** A row to learn from with the objective `"kto"`: an answer, and whether it is good. */
-export type JudgedRow = { label: boolean } & TemplateInput &
-  ({ prompt: Words; completion: Words } | { messages: readonly ChatMessage[] });
+export type LabelledRow = { label: boolean } & TemplateInput &
+  ({ prompt: Content; completion: Content } | { messages: readonly ChatMessage[] });
 
 /** A row of any objective. */
-export type AnyRow = DatasetRow | PairRow | JudgedRow;
+export type AnyRow = DatasetRow | PairRow | LabelledRow;
 
 /** Rows in memory, from a database, of another program. */
 export type Rows = Iterable<AnyRow> | AsyncIterable<AnyRow>;
@@ -175,7 +175,7 @@ export function isRemote({ type, path, columns, isMapped }: DatasetConfig): bool
   return type === "jsonl" && !columns && !isMapped && datasetPaths(path).some(isUrl);
 }
 
-const ENDINGS: Record<string, FileType> = {
+const EXTENSIONS: Record<string, FileType> = {
   csv: "csv",
   tsv: "csv",
   parquet: "parquet",
@@ -184,6 +184,6 @@ const ENDINGS: Record<string, FileType> = {
 
 /** The kind of a file by the ending of its name, before `.gz`; what has none of the others is JSONL. */
 export function typeOfFile(path: string): FileType {
-  const [, ending = ""] = /\.([^./\\]+?)(\.gz)?$/i.exec(path) ?? [];
-  return ENDINGS[ending.toLowerCase()] ?? "jsonl";
+  const [, extension = ""] = /\.([^./\\]+?)(\.gz)?$/i.exec(path) ?? [];
+  return EXTENSIONS[extension.toLowerCase()] ?? "jsonl";
 }

@@ -1,7 +1,7 @@
 /** Edits that a misspelt name may need, as a share of its length. */
-const MOST_EDITS = 0.34;
+const MAX_EDIT_SHARE = 0.34;
 /** A shorter name is part of many others. */
-const LEAST_PART = 4;
+const MIN_SUBSTRING = 4;
 
 /**
  * The known name that an unknown one was meant to be: one that differs in a few letters, whatever its
@@ -12,9 +12,9 @@ export function didYouMean(unknown: string, known: readonly string[]): string {
   const written = plain(unknown);
   const near = known
     .map((name) => ({ name, edits: editsBetween(written, plain(name)) }))
-    .filter(({ name, edits }) => edits <= MOST_EDITS * Math.min(written.length, name.length))
+    .filter(({ name, edits }) => edits <= MAX_EDIT_SHARE * Math.min(written.length, name.length))
     .toSorted((a, b) => a.edits - b.edits);
-  const parts = known.filter((name) => isPart(written, plain(name)));
+  const parts = known.filter((name) => isSubstring(written, plain(name)));
   const meant = near[0]?.name ?? (parts.length === 1 ? parts[0] : undefined);
   return meant === undefined ? "" : ` Did you mean "${meant}"?`;
 }
@@ -23,9 +23,9 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
 
-function isPart(one: string, other: string): boolean {
+function isSubstring(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  return short.length >= LEAST_PART && long.includes(short);
+  return short.length >= MIN_SUBSTRING && long.includes(short);
 }
 
 /** Letters to insert, delete, replace or swap with the next (optimal string alignment). */

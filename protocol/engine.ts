@@ -2,7 +2,7 @@ import type { EngineEvent } from "./event.ts";
 import type { QuantizedType } from "./exportFormat.ts";
 import type { AnswerStream, InferPiece, InferRequest, InferResult } from "./infer.ts";
 import type { ObjectiveType } from "./objective.ts";
-import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
+import type { TrainingOptions, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
 
 /** A saved model, ready to answer. */
@@ -152,7 +152,7 @@ export interface Engine {
    * loading anything heavy or touching the disk.
    * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID` naming the option
    */
-  prepare: (asked: AskedConfig) => TrainConfig;
+  prepare: (asked: TrainingOptions) => TrainConfig;
   /**
    * Reads what a training would read, without training.
    * @throws the KitError that `train` would throw

@@ -54,7 +54,7 @@ const DATASET = v.object({
   json: v.optional(v.object({ answers: count, broken: count, first: v.optional(v.string()) })),
 });
 
-const pieces = v.array(
+const segments = v.array(
   v.object({
     text: v.string(),
     isLearned: v.boolean(),
@@ -69,8 +69,8 @@ const CHECK = v.object({
   longestRow: count,
   memoryBytes: count,
   dataset: v.optional(DATASET),
-  hardest: v.optional(v.array(v.object({ where: v.string(), loss: v.number(), row: pieces }))),
-  firstRow: pieces,
+  hardest: v.optional(v.array(v.object({ where: v.string(), loss: v.number(), row: segments }))),
+  firstRow: segments,
 }) satisfies v.GenericSchema<TrainingCheck>;
 
 /**
@@ -113,9 +113,9 @@ export function asInferResult(engine: string, answered: unknown): InferResult {
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asInferPiece(engine: string, told: unknown): InferPiece {
-  if (v.is(PIECE, told)) return told;
-  throw invalidReport(`${engine} answered`, told, "a part of an answer");
+export function asInferPiece(engine: string, reported: unknown): InferPiece {
+  if (v.is(PIECE, reported)) return reported;
+  throw invalidReport(`${engine} answered`, reported, "a part of an answer");
 }
 
 /** Enough characters to recognise the report. */

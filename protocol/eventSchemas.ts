@@ -11,16 +11,16 @@ export const measured = v.nullable(v.custom<number>((value) => typeof value === 
 
 /** User-defined names, shown as they are. */
 const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
-const MOST_METRICS = 100;
+const MAX_METRICS = 100;
 /** Of an environment. */
-const MOST_FACTS = 100;
-const LONGEST_FACT = 200;
+const MAX_FACTS = 100;
+const MAX_FACT_LENGTH = 200;
 
 const figureName = v.pipe(v.string(), v.regex(FIGURE_NAME));
 const figures = v.pipe(
   v.custom<Record<string, number>>(isRecord),
   v.record(figureName, v.number()),
-  v.maxEntries(MOST_METRICS),
+  v.maxEntries(MAX_METRICS),
 );
 
 const evaluation = v.object({ step: count, evalLoss: v.number() });
@@ -82,8 +82,8 @@ export const EVENT_SCHEMAS = {
     environment: v.optional(
       v.pipe(
         v.custom<Record<string, string>>(isRecord),
-        v.record(v.string(), v.pipe(v.string(), v.maxLength(LONGEST_FACT))),
-        v.maxEntries(MOST_FACTS),
+        v.record(v.string(), v.pipe(v.string(), v.maxLength(MAX_FACT_LENGTH))),
+        v.maxEntries(MAX_FACTS),
       ),
     ),
   }),
@@ -108,7 +108,7 @@ export const EVENT_SCHEMAS = {
       v.pipe(
         v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),
         v.record(metricName, measured),
-        v.maxEntries(MOST_METRICS),
+        v.maxEntries(MAX_METRICS),
       ),
     ),
   }),

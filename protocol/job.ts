@@ -31,6 +31,6 @@ export function isFinal(status: JobStatus): boolean {
 }
 
 /** In words, of a job that nobody follows. Another machine's clock may be ahead. */
-export function lastHeard(at: string, now = Date.now()): string {
+export function lastReported(at: string, now = Date.now()): string {
   return `last reported ${formatAgo(Math.max(0, now - Date.parse(at)))}`;
 }

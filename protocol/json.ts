@@ -179,7 +179,7 @@ export function numberText(value: number | bigint | WholeFloat): string {
   if (float === 0) return Object.is(float, -0) ? "-0.0" : "0.0";
   const [digits = "", power = "0"] = float.toExponential().split("e");
   const exponent = Number(power);
-  if (exponent < LEAST_FIXED_EXPONENT || exponent >= FIRST_EXPONENT) {
+  if (exponent < MIN_FIXED_EXPONENT || exponent >= FIRST_EXPONENT) {
     const sign = exponent < 0 ? "-" : "+";
     return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
   }
@@ -189,7 +189,7 @@ export function numberText(value: number | bigint | WholeFloat): string {
 }
 
 /** Between these exponents Python writes a float without one. */
-const [LEAST_FIXED_EXPONENT, FIRST_EXPONENT] = [-4, 16];
+const [MIN_FIXED_EXPONENT, FIRST_EXPONENT] = [-4, 16];
 
 function decimalsOf(digits: string): number {
   return digits.replace(/^-?\d\.?/, "").length;

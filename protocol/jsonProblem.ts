@@ -9,14 +9,14 @@ export interface JsonProblem {
 }
 
 /** A place in a text, as editors count. */
-export interface TextPlace {
+export interface TextPosition {
   /** From 1. */
   line: number;
   /** In characters, from 1. */
   column: number;
 }
 
-export function placeIn(text: string, offset: number): TextPlace {
+export function positionIn(text: string, offset: number): TextPosition {
   const before = text.slice(0, offset).split(/\r\n|\n|\r/);
   return { line: before.length, column: [...(before.at(-1) ?? "")].length + 1 };
 }
@@ -114,7 +114,7 @@ const CONTROLS: Record<string, [name: string, escape: string]> = {
 };
 
 /** What other languages write, and how JSON does. */
-const WORDS: Record<string, string> = {
+const FOREIGN_LITERALS: Record<string, string> = {
   None: "null",
   True: "true",
   False: "false",
@@ -150,15 +150,15 @@ function outsideStrings(text: string, { code, offset, open }: JsonSyntaxError): 
   if (next === "#" || /^\/[/*]/.test(rest)) {
     return problem("a comment, which JSON does not have. Remove it.");
   }
-  if (last === undefined && !Object.hasOwn(WORDS, word))
-    return problem(`it begins with ${begin(rest)}.`);
+  if (last === undefined && !Object.hasOwn(FOREIGN_LITERALS, word))
+    return problem(`it begins with ${firstWord(rest)}.`);
   if ((next === "}" || next === "]") && last === ",") {
     return problem(`a comma before ${next}. Remove the comma.`);
   }
   if (open.length === 0 && last !== undefined) return problem(afterEnd(next));
   const plain = word.replace("-", "");
-  if (Object.hasOwn(WORDS, plain)) {
-    return problem(`${word}, which JSON does not have. Write ${WORDS[plain]}.`);
+  if (Object.hasOwn(FOREIGN_LITERALS, plain)) {
+    return problem(`${word}, which JSON does not have. Write ${FOREIGN_LITERALS[plain]}.`);
   }
   if (word !== "" && last === '"') {
     return problem('the quote before this ends the string. Write \\" for a quote inside a string.');
@@ -190,7 +190,7 @@ function afterEnd(next: string): string {
 }
 
 /** The first word, or a few characters. */
-function begin(text: string): string {
+function firstWord(text: string): string {
   const [first = ""] = /^[\p{L}\p{N}_]{1,20}/u.exec(text) ?? text;
   return shown(first);
 }

@@ -10,16 +10,16 @@ const MARKS = new Map([
 ]);
 
 /** Keys that trainers read in several ways, or that mark a part of an answer. */
-const UNREAD = ["train_detail", "training_detail", "mask"];
+const UNSUPPORTED = ["train_detail", "training_detail", "mask"];
 
 /** What is wrong with the marks of an assistant's message; undefined for good ones, or none. */
 export function problemOfMarks(message: object): string | undefined {
   for (const key of Object.keys(message)) {
-    const isUnread = UNREAD.includes(key);
+    const isUnsupported = UNSUPPORTED.includes(key);
     const value =
-      isUnread || MARKS.has(key) ? (message as Record<string, unknown>)[key] : undefined;
+      isUnsupported || MARKS.has(key) ? (message as Record<string, unknown>)[key] : undefined;
     if (value === undefined || value === null) continue;
-    if (isUnread) {
+    if (isUnsupported) {
       return `has a "${key}", which Kit does not read: write "weight": 0 for an answer that is not learned`;
     }
     if (flagOf(value) !== undefined) continue;

@@ -10,14 +10,14 @@ export const NO_LOSSES: LossEnds = { first: [], last: [] };
 export const FIRST_LOSSES = 2;
 const LAST_LOSSES = 10;
 /** Fewer tell too little, unless they are far above. */
-const FEWEST_LAST = 3;
+const MIN_LAST = 3;
 /** Above the noise of a fine-tuning that has little left to learn. */
 const MARGIN = 1.25;
 /** No noise, but a training that blows up, be it from the first step to the second. */
 const LEAP = 4;
 const DIVERGED = 10;
 /** In nats. */
-const LEAST_RISE = 1;
+const MIN_RISE = 1;
 
 /** Pure. */
 export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
@@ -31,7 +31,7 @@ export function risenFrom(ends: LossEnds): number | undefined {
   const [one = NaN, two = NaN] = first;
   const begin = two > LEAP * one ? one : Math.max(one, two);
   const mean = meanEnd(ends);
-  const margin = last.length < FEWEST_LAST ? LEAP : MARGIN;
+  const margin = last.length < MIN_LAST ? LEAP : MARGIN;
   return last.length > 0 && mean > margin * begin && last.at(-1)! > one ? one : undefined;
 }
 
@@ -50,10 +50,10 @@ export function divergedFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
   const [one = NaN] = first;
   const end = last.at(-1) ?? first[1] ?? NaN;
-  if (!(end > DIVERGED * one && end - one > LEAST_RISE)) return undefined;
+  if (!(end > DIVERGED * one && end - one > MIN_RISE)) return undefined;
   // One log may be an outlier.
   return meanEnd(ends) > DIVERGED * one ? one : undefined;
 }
 
 /** What to do about it. */
-export const AGAINST_RISE = "try a lower learningRate or more warmupSteps";
+export const RISE_ADVICE = "try a lower learningRate or more warmupSteps";

@@ -75,9 +75,9 @@ export interface HeldOutQuestions {
 /** How to choose them. */
 export interface QuestionChoice extends LoadOptions {
   /** Rows at most. */
-  most: number;
+  maxRows: number;
   /** Whether a row can be asked. */
-  isAsked: (row: DatasetRow) => boolean;
+  hasQuestion: (row: DatasetRow) => boolean;
 }
 
 /** Names of figures of the trainer's making, which are shown as they are. */

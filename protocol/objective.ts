@@ -31,9 +31,9 @@ export type ObjectiveConfig = SftObjective | DpoObjective | KtoObjective;
 export type ObjectiveType = ObjectiveConfig["type"];
 
 /** What a training learns, as the project asks for it. */
-export type AskedObjective = Asked<ObjectiveConfig>;
+export type ObjectiveOptions = WithDefaults<ObjectiveConfig>;
 
-type Asked<Objective extends ObjectiveConfig> = Objective extends unknown
+type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
   ? Pick<Objective, "type"> & Partial<Objective>
   : never;
 
@@ -59,23 +59,23 @@ const REWARDS: ObjectiveMetrics = {
   rewardsMargins: "higher",
 };
 
-const ANSWERED = "rows of {prompt, completion} or {messages}";
+const ANSWERED_ROWS = "rows of {prompt, completion} or {messages}";
 /** TRL's, as are the defaults below; ten times that for an adapter. */
-const COMPARING = { whole: 1e-6, lora: 1e-5 };
+const PREFERENCE_RATES = { whole: 1e-6, lora: 1e-5 };
 
 const OBJECTIVES: {
   [Type in ObjectiveType]: ObjectiveRules<Extract<ObjectiveConfig, { type: Type }>>;
 } = {
-  sft: { defaults: { type: "sft" }, answered: ANSWERED, metrics: {} },
+  sft: { defaults: { type: "sft" }, answered: ANSWERED_ROWS, metrics: {} },
   dpo: {
     defaults: { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 },
-    learningRate: COMPARING,
-    answered: ANSWERED,
+    learningRate: PREFERENCE_RATES,
+    answered: ANSWERED_ROWS,
     metrics: { ...REWARDS, rewardsAccuracies: "higher" },
   },
   kto: {
     defaults: { type: "kto", beta: 0.1, desirableWeight: 1, undesirableWeight: 1 },
-    learningRate: COMPARING,
+    learningRate: PREFERENCE_RATES,
     minRows: 2,
     answered: "rows with the label true",
     metrics: { ...REWARDS, kl: "lower" },

@@ -28,15 +28,15 @@ export interface Progress {
   /** The last of each, by name. */
   metrics?: Record<string, number>;
   /** What asking the model for held-out rows has shown, by the names of the metrics. */
-  asked?: Record<string, Asked>;
+  evaluated?: Record<string, MetricProgress>;
   /** How far the newest asking for held-out rows is. */
-  asking?: { answered: number; rows: number; secondsLeft: number | undefined };
+  evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
   /** A count, once the job has completed. */
   artifacts?: number;
 }
 
 /** A figure of the newest answers, of the model before the training, and the best. */
-export interface Asked {
+export interface MetricProgress {
   now: number;
   before: number | undefined;
   best: number;
@@ -66,33 +66,33 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
-    const startedAt = before.asking ? before.startedAt : after.at;
+    const startedAt = before.evaluating ? before.startedAt : after.at;
     return { ...after, ...numbersIn({ startedAt, steps: found.maxSteps }) };
   }
   if (event === "training.log") addLog(after, found);
   if (event === "checkpoint.evaluating") {
     after.startedAt ??= after.at;
     const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
-    after.asking = { answered, rows, secondsLeft };
+    after.evaluating = { answered, rows, secondsLeft };
   }
-  if (event === "checkpoint.evaluated") addAsked(after, found);
+  if (event === "checkpoint.evaluated") addEvaluated(after, found);
   if (event === "training.completed" && Array.isArray(found.artifacts)) {
     after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);
   }
   return after;
 }
 
-function addAsked(after: Progress, found: Record<string, unknown>): void {
-  const asked = { ...after.asked };
+function addEvaluated(after: Progress, found: Record<string, unknown>): void {
+  const evaluated = { ...after.evaluated };
   const { step = NaN } = numbersIn(found);
   for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
-    const known = Object.hasOwn(asked, name) ? asked[name] : undefined;
+    const known = Object.hasOwn(evaluated, name) ? evaluated[name] : undefined;
     const isLower = String(found.lowerIsBetter).split(",").includes(name);
     const isBest = !known || (isLower ? now < known.best : now > known.best);
     const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
-    asked[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
+    evaluated[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
   }
-  after.asked = asked;
+  after.evaluated = evaluated;
 }
 
 function addLog(after: Progress, found: Record<string, unknown>): void {

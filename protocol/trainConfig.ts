@@ -1,8 +1,8 @@
 import type { DatasetConfig } from "./dataset.ts";
 import type { QuantizedType } from "./exportFormat.ts";
-import type { AskedObjective, ObjectiveConfig, SftObjective } from "./objective.ts";
+import type { ObjectiveOptions, ObjectiveConfig, SftObjective } from "./objective.ts";
 import type {
-  AskedLength,
+  LengthOptions,
   JobArguments,
   LengthArguments,
   TrainingArguments,
@@ -42,13 +42,13 @@ export type BaseType = (typeof BASE_TYPES)[number];
 /** Stands for every linear map of the model but its head, as in PEFT. */
 export const ALL_LINEAR = "all-linear";
 
-export interface AskedLora extends Partial<Omit<LoraConfig, "targetModules">> {
+export interface LoraTrainingOptions extends Partial<Omit<LoraConfig, "targetModules">> {
   /** Default: every linear map. */
   targetModules?: typeof ALL_LINEAR | string[];
 }
 
 /** A training as the project asks for it. The engine fills in the defaults. */
-export interface AskedConfig extends Partial<TrainingArguments>, AskedLength {
+export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptions {
   /** A preset's name, a shape, the path of a checkpoint directory, or a name on the hub. */
   model?: string | ModelShape;
   /** Rows to learn from: `{ type: "jsonl", path }`, with a JSON object on each line of the files. */
@@ -59,9 +59,9 @@ export interface AskedConfig extends Partial<TrainingArguments>, AskedLength {
    */
   evalDataset?: DatasetConfig;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
-  lora?: AskedLora;
+  lora?: LoraTrainingOptions;
   /** What is learned from the rows, which are of its own form. Default: right answers. */
-  objective?: AskedObjective;
+  objective?: ObjectiveOptions;
 }
 
 /** An engine's name, and settings of its own that a job's record should show. */

@@ -24,7 +24,7 @@ interface TrainerOption extends Partial<Record<TrainingKind, unknown>> {
   default?: unknown;
   onResume: OnResume;
   /** What other trainers call it, in kebab case. */
-  words: readonly string[];
+  synonyms: readonly string[];
 }
 
 type Options = Record<string, TrainerOption>;
@@ -51,7 +51,7 @@ export const TRAINING_ARGUMENTS = {
     pretrained: 4,
     lora: 4,
     onResume: "other losses",
-    words: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
+    synonyms: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
   },
   /**
    * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
@@ -61,7 +61,7 @@ export const TRAINING_ARGUMENTS = {
     schema: wholeNumber(1),
     default: 1,
     onResume: "other losses",
-    words: ["gradient-accumulation", "grad-accum", "accumulation-steps"],
+    synonyms: ["gradient-accumulation", "grad-accum", "accumulation-steps"],
   },
   /**
    * Peak of the schedule. Default 0.004. For a pretrained model 0.00002, for an adapter of one 0.0002.
@@ -73,56 +73,56 @@ export const TRAINING_ARGUMENTS = {
     pretrained: 2e-5,
     lora: 2e-4,
     onResume: "other losses",
-    words: ["lr", "learning-rate-multiplier"],
+    synonyms: ["lr", "learning-rate-multiplier"],
   },
   /** After a linear warm-up. Default `"cosine"`. */
   lrSchedulerType: {
     schema: oneOf(...SCHEDULERS),
     default: "cosine",
     onResume: "other losses",
-    words: ["lr-scheduler", "scheduler"],
+    synonyms: ["lr-scheduler", "scheduler"],
   },
   /** Optimizer steps, or below 1 a share of all. Default 20. */
   warmupSteps: {
     schema: countOrShare(),
     default: 20,
     onResume: "other losses",
-    words: ["warmup", "warmup-ratio", "num-warmup-steps"],
+    synonyms: ["warmup", "warmup-ratio", "num-warmup-steps"],
   },
   /** Decoupled, as in AdamW. Default 0.01. */
   weightDecay: {
     schema: notNegative(),
     default: 0.01,
     onResume: "other losses",
-    words: ["wd", "decay"],
+    synonyms: ["wd", "decay"],
   },
   /** The gradient's global L2 norm is clipped to this. Default 1. */
   maxGradNorm: {
     schema: positive(),
     default: 1,
     onResume: "other losses",
-    words: ["grad-clip", "clip", "gradient-clipping"],
+    synonyms: ["grad-clip", "clip", "gradient-clipping"],
   },
   /** Steps between two `training.log` events; the first two, the last and the evaluated ones are always logged. Default 5. */
   loggingSteps: {
     schema: wholeNumber(1),
     default: 5,
     onResume: "none",
-    words: ["log-every", "steps-per-report"],
+    synonyms: ["log-every", "steps-per-report"],
   },
   /** Steps between two checkpoints; the last step is always saved. Default 100. */
   saveSteps: {
     schema: wholeNumber(1),
     default: 100,
     onResume: "none",
-    words: ["save-every", "checkpoint-every", "save-strategy"],
+    synonyms: ["save-every", "checkpoint-every", "save-strategy"],
   },
   /** Decides the initial weights and the order of the rows: the same seed, the same losses. Default 42. */
   seed: {
     schema: wholeNumber(0),
     default: 42,
     onResume: "other losses",
-    words: ["random-seed"],
+    synonyms: ["random-seed"],
   },
 } as const satisfies Options;
 
@@ -136,25 +136,25 @@ export const LENGTH_ARGUMENTS = {
     schema: wholeNumber(1),
     default: 400,
     onResume: "other losses",
-    words: ["steps", "iters", "iterations", "num-steps"],
+    synonyms: ["steps", "iters", "iterations", "num-steps"],
   },
   /** Passes over the dataset, in place of `maxSteps`; may be a fraction, at most 1,000,000. */
   numTrainEpochs: {
     schema: positive(MAX_EPOCHS),
     onResume: "other losses",
-    words: ["epochs", "epoch", "num-epochs", "n-epochs"],
+    synonyms: ["epochs", "epoch", "num-epochs", "n-epochs"],
   },
   /** In place of `evalDataset`: a share of the dataset's rows, between 0 and 1, which the seed sets aside. */
   evalSplit: {
     schema: shareOfAll(),
     onResume: "other losses",
-    words: ["val-size", "val-set-size", "validation-split", "test-size", "eval-size"],
+    synonyms: ["val-size", "val-set-size", "validation-split", "test-size", "eval-size"],
   },
   /** Steps between two evaluations; the last step is always evaluated. Default: `saveSteps`. */
   evalSteps: {
     schema: wholeNumber(1),
     onResume: "none",
-    words: ["eval-every", "eval-strategy", "steps-per-eval"],
+    synonyms: ["eval-every", "eval-strategy", "steps-per-eval"],
   },
   /**
    * Longest row in tokens, at most the model's context. A longer conversation loses its end, or is left
@@ -164,12 +164,12 @@ export const LENGTH_ARGUMENTS = {
   maxLength: {
     schema: wholeNumber(2),
     onResume: "other losses",
-    words: ["max-seq-length", "max-seq-len", "cutoff-len", "sequence-len", "context-length"],
+    synonyms: ["max-seq-length", "max-seq-len", "cutoff-len", "sequence-len", "context-length"],
   },
 } as const satisfies Options;
 
 /** As the project asks for them, and as a config has them. */
-export type AskedLength = Partial<Values<typeof LENGTH_ARGUMENTS>>;
+export type LengthOptions = Partial<Values<typeof LENGTH_ARGUMENTS>>;
 export type LengthArguments = OrNone<Values<typeof LENGTH_ARGUMENTS>>;
 
 /** Those that Kit itself implements, so they work with every engine. */
@@ -181,7 +181,7 @@ export const JOB_ARGUMENTS = {
   saveTotalLimit: {
     schema: wholeNumber(1),
     onResume: "none",
-    words: ["save-limit"],
+    synonyms: ["save-limit"],
   },
   /**
    * Makes the best checkpoint, by `metricForBestModel`, the last of `artifacts`; needs `evalDataset` or
@@ -191,20 +191,20 @@ export const JOB_ARGUMENTS = {
     schema: v.boolean("true or false"),
     default: false,
     onResume: "none",
-    words: ["load-best", "load-best-model"],
+    synonyms: ["load-best", "load-best-model"],
   },
   /** By which checkpoints are compared: a metric of `evaluate` or of `objective`, or `"evalLoss"`, the default. */
   metricForBestModel: {
     schema: line,
     default: EVAL_LOSS,
     onResume: "none",
-    words: ["metric", "best-metric"],
+    synonyms: ["metric", "best-metric"],
   },
   /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
   greaterIsBetter: {
     schema: v.boolean("true or false"),
     onResume: "none",
-    words: [],
+    synonyms: [],
   },
   /**
    * Ends the training after this many evaluations in a row without a new best; needs
@@ -213,7 +213,7 @@ export const JOB_ARGUMENTS = {
   earlyStoppingPatience: {
     schema: wholeNumber(1),
     onResume: "none",
-    words: ["patience", "early-stopping"],
+    synonyms: ["patience", "early-stopping"],
   },
   /**
    * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
@@ -223,7 +223,7 @@ export const JOB_ARGUMENTS = {
     schema: v.boolean("true or false"),
     default: false,
     onResume: "none",
-    words: [],
+    synonyms: [],
   },
 } as const satisfies Options;
 

@@ -1,7 +1,7 @@
 import type { EventData } from "./event.ts";
 
 /** A part of a row as the model sees it. */
-export interface Piece {
+export interface Segment {
   text: string;
   /** Whether the model learns it from what comes before. */
   isLearned: boolean;
@@ -40,7 +40,7 @@ export interface HardRow {
   /** The mean of its learned tokens, in nats. */
   loss: number;
   /** Cut as in training. */
-  row: Piece[];
+  row: Segment[];
 }
 
 /** A forecast of a training, made without training. */
@@ -58,5 +58,5 @@ export interface TrainingCheck {
   /** With `loss`: the five with the highest loss under the starting model, the highest first. */
   hardest?: HardRow[];
   /** The first row, cut as in training. */
-  firstRow: Piece[];
+  firstRow: Segment[];
 }

@@ -7,15 +7,15 @@ export const line = v.pipe(
 
 export const text = v.pipe(v.string("a string"), v.regex(/\S/, "a non-empty string"));
 
-export function wholeNumber(least: number) {
-  const expected = `a whole number of at least ${least}`;
-  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected));
+export function wholeNumber(min: number) {
+  const expected = `a whole number of at least ${min}`;
+  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(min, expected));
 }
 
-export function positive(most = Infinity) {
-  const limit = most === Infinity ? "" : ` and at most ${most}`;
+export function positive(max = Infinity) {
+  const limit = max === Infinity ? "" : ` and at most ${max}`;
   const expected = `a number greater than 0${limit}`;
-  const isWithin = (value: number) => Number.isFinite(value) && value > 0 && value <= most;
+  const isWithin = (value: number) => Number.isFinite(value) && value > 0 && value <= max;
   return v.pipe(v.number(expected), v.check(isWithin, expected));
 }
 

@@ -5,8 +5,8 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import { isLowerBetter } from "../protocol/evaluation.ts";
 import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type {
-  AskedConfig,
-  AskedLora,
+  TrainingOptions,
+  LoraTrainingOptions,
   JobConfig,
   ModelShape,
   PresetName,
@@ -30,7 +30,7 @@ type OtherText = string & Record<never, never>;
  * Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. `{}` takes
  * the defaults.
  */
-export interface LoraOptions extends AskedLora {
+export interface LoraOptions extends LoraTrainingOptions {
   /**
    * Names that the engine knows, here Llama's projections, or `"all-linear"` for all of them.
    * Default `"all-linear"`.
@@ -43,7 +43,7 @@ export interface LoraOptions extends AskedLora {
  * @typeParam Epochs the value of `numTrainEpochs`, where it is written out: then `maxSteps` must be left out
  */
 export interface TrainerOptions<Epochs extends number = number>
-  extends Omit<AskedConfig, "dataset" | "evalDataset">, Partial<JobArguments> {
+  extends Omit<TrainingOptions, "dataset" | "evalDataset">, Partial<JobArguments> {
   /** Shown in the page and on its button. */
   name: string;
   /**
@@ -108,12 +108,12 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
     dataset: dataset.config,
     ...(evalDataset && { evalDataset: evalDataset.config }),
   };
-  const { own, asked } = splitArguments({ ...rest, ...datasets });
-  refuseContradictions(asked, own, evaluate);
+  const { jobOptions, trainingOptions } = splitArguments({ ...rest, ...datasets });
+  refuseContradictions(trainingOptions, jobOptions, evaluate);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
-  refuseObjective(engine, asked);
-  const config = { ...prepare(engine, asked), ...own, ...evaluation(evaluate) };
+  refuseObjective(engine, trainingOptions);
+  const config = { ...prepare(engine, trainingOptions), ...jobOptions, ...evaluation(evaluate) };
   refuseUnevenSaves(config);
   const code = { dataset: dataset.code, ...(evalDataset && { evalDataset: evalDataset.code }) };
   const metrics = evaluate?.metrics;
@@ -121,16 +121,16 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
 }
 
 /** Rows that are asked, unless the project says how many. */
-const ROWS_ASKED = 100;
+const DEFAULT_ROWS = 100;
 
 /** As a job's record has it. */
 function evaluation(evaluate: EvaluateOptions | undefined): Pick<JobConfig, "evaluate"> {
   if (!evaluate) return {};
-  const { metrics, rows = ROWS_ASKED, ...sampling } = evaluate;
+  const { metrics, rows = DEFAULT_ROWS, ...sampling } = evaluate;
   return { evaluate: { metrics: Object.keys(metrics), rows, ...sampling } };
 }
 
-type Arguments = AskedConfig & Partial<JobArguments>;
+type Arguments = TrainingOptions & Partial<JobArguments>;
 
 /** What Kit itself implements, with its defaults, and what is the engine's. */
 function splitArguments({
@@ -140,19 +140,20 @@ function splitArguments({
   greaterIsBetter,
   earlyStoppingPatience,
   resume = JOB_ARGUMENTS.resume.default,
-  ...asked
-}: Arguments): { own: JobArguments; asked: AskedConfig } {
+  ...trainingOptions
+}: Arguments): { jobOptions: JobArguments; trainingOptions: TrainingOptions } {
   const best = {
     ...{ loadBestModelAtEnd, metricForBestModel },
-    greaterIsBetter: greaterIsBetter ?? !isLowerBetter(metricForBestModel, asked.objective),
+    greaterIsBetter:
+      greaterIsBetter ?? !isLowerBetter(metricForBestModel, trainingOptions.objective),
     earlyStoppingPatience,
   };
-  return { own: { ...best, saveTotalLimit, resume }, asked };
+  return { jobOptions: { ...best, saveTotalLimit, resume }, trainingOptions };
 }
 
-function prepare(engine: Engine, asked: AskedConfig): TrainConfig {
+function prepare(engine: Engine, trainingOptions: TrainingOptions): TrainConfig {
   try {
-    return engine.prepare(asked);
+    return engine.prepare(trainingOptions);
   } catch (error) {
     // Anything else is a fault of the engine, not of the options.
     if (!isKitError(error)) throw error;

@@ -33,20 +33,20 @@ export async function atCaller<T>(called: object, work: () => Promise<T>): Promi
   }
 }
 
-export function withPlace(text: string, error: Error): string {
-  const place = sourcePlace(error);
-  return place ? `${text} (${place})` : text;
+export function withLocation(text: string, error: Error): string {
+  const file = sourceLocation(error);
+  return file ? `${text} (${file})` : text;
 }
 
 /** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
-export function sourcePlace(error: Error): string | undefined {
+export function sourceLocation(error: Error): string | undefined {
   for (const line of error.stack?.split("\n") ?? []) {
     const found = /(?:^at (?:async )?|\()((?:file:\/\/)?\/[^<>]*):(\d+):(\d+)\)?$/.exec(
       line.trim(),
     );
     if (!found) continue;
-    const [, place = "", row, column] = found;
-    const path = place.startsWith("file:") ? fileURLToPath(place) : place;
+    const [, file = "", row, column] = found;
+    const path = file.startsWith("file:") ? fileURLToPath(file) : file;
     const local = relative(process.cwd(), path);
     const isOwn = !local.startsWith("..") && !/^(node_modules|\.kit)\b/.test(local);
     if (isOwn) return `${local}:${row}:${column}`;

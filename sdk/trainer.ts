@@ -1,8 +1,8 @@
 import { jobCancelled } from "../jobs/cancelRequest.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import { type Beginning, type StartedJob, attachJob, beginJob } from "./job/begin.ts";
-import { type Observer, toEach } from "./job/observer.ts";
+import { type JobSetup, type StartedJob, attachJob, beginJob } from "./job/begin.ts";
+import { type Observer, broadcast } from "./job/observer.ts";
 import type { Artifact } from "./models/artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
 
@@ -52,7 +52,7 @@ export interface TrainerDriver {
    */
   attach: (id: string) => Promise<void>;
   /** Lets a job that runs remotely go on there, and cancels any other. */
-  leave: () => void;
+  detach: () => void;
 }
 
 export interface DrivenTrainer extends Trainer {
@@ -86,16 +86,16 @@ export function createTrainer(options: TrainerOptions): Trainer {
       onAttached: () => void (isRemote = true),
     },
   ];
-  const observer = toEach(observers);
+  const observer = broadcast(observers);
   const signals = { cancel: cancellation.signal, leave: leaving.signal };
-  const beginning: Beginning = { checked, observer, ...signals };
+  const setup: JobSetup = { checked, observer, ...signals };
   let started: StartedJob | undefined;
   let { resume } = checked.config;
 
   const cancel = () => cancellation.abort(jobCancelled());
   if (checked.abortSignal?.aborted) cancel();
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
-  const begin = () => beginJob(beginning, resume);
+  const begin = () => beginJob(setup, resume);
 
   const trainer: DrivenTrainer = {
     name: checked.name,
@@ -124,9 +124,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
       },
       resume: () => void (resume = true),
       async attach(id) {
-        started = await attachJob(beginning, id);
+        started = await attachJob(setup, id);
       },
-      leave() {
+      detach() {
         if (isRemote) leaving.abort();
         else cancel();
       },

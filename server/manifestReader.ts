@@ -10,12 +10,12 @@ import { KitError } from "../protocol/error.ts";
 import { type Manifest, type ManifestMessage, isManifestMessage } from "../protocol/http.ts";
 
 /** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
-const MOST_AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
 export interface ManifestReader {
   /**
    * Builds and loads the project in a subprocess that nothing in the project can keep alive. Waits
-   * its turn while {@link MOST_AT_ONCE} others read.
+   * its turn while {@link MAX_CONCURRENT} others read.
    * @param signal aborted when nobody waits for the answer: a read that waits its turn is dropped
    * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
    */
@@ -39,12 +39,12 @@ export function createManifestReader(options: ManifestReaderOptions): ManifestRe
   const waiting: (() => void)[] = [];
   return {
     async read(signal) {
-      if (reading === MOST_AT_ONCE) await new Promise<void>((begin) => waiting.push(begin));
+      if (reading === MAX_CONCURRENT) await new Promise<void>((begin) => waiting.push(begin));
       else reading++;
       try {
         signal.throwIfAborted();
         if (closing.signal.aborted) throw failed("kit ui is shutting down. Start it again.");
-        const message = await ask(options, closing.signal);
+        const message = await loadManifest(options, closing.signal);
         if ("error" in message) throw failed(message.error);
         return message;
       } finally {
@@ -62,7 +62,10 @@ function failed(error: string): KitError {
 }
 
 /** Resolves with the subprocess's message, once it and all its children have been killed. */
-function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<ManifestMessage> {
+function loadManifest(
+  options: ManifestReaderOptions,
+  signal: AbortSignal,
+): Promise<ManifestMessage> {
   const { project, kit, limitMs = LOAD_LIMIT_MS } = options;
   const [execPath = "", script = "", ...first] = kit;
   return new Promise((resolve) => {

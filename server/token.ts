@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Guard, refuse } from "./http/guard/guard.ts";
 import { parseHost } from "./http/guard/host.ts";
-import { createLateRefusal, isSameSecret } from "./http/guard/secret.ts";
+import { createRefusalDelay, isSameSecret } from "./http/guard/secret.ts";
 import type { ConnectionLimit } from "./http/limits.ts";
 import { sendText } from "./http/respond.ts";
 import { targetOf } from "./http/target.ts";
@@ -20,10 +20,10 @@ export function createToken(): string {
 }
 
 /** Admits clients that send the token, in the URL once, then as a cookie derived from it. */
-export function createTokenGate(token: string, trust: ConnectionLimit["trust"]): Guard {
+export function createTokenAuth(token: string, trust: ConnectionLimit["trust"]): Guard {
   // Derived, so that a leaked cookie does not reveal the link.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
-  const refuseLate = createLateRefusal();
+  const delayRefusal = createRefusalDelay();
 
   return async (request, response) => {
     const { method, headers, socket } = request;
@@ -45,7 +45,7 @@ export function createTokenGate(token: string, trust: ConnectionLimit["trust"]):
     if (isKnown) return true;
     // A wrong cookie is a guess too: it derives from the token alone.
     const isGuess = shown !== null || cookies.length > 0;
-    const isBusy = isGuess && !(await refuseLate());
+    const isBusy = isGuess && !(await delayRefusal());
     refuse(response, isBusy ? 429 : 401, isBusy ? BUSY : NO_TOKEN, !path.startsWith("/api/"));
     return false;
   };

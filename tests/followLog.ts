@@ -1,12 +1,12 @@
 import { type FollowOptions, tailFile } from "../disk/follow.ts";
-import { type PlacedRecord, createLineCutter, recordsIn } from "../jobs/log/lines.ts";
+import { type LocatedRecord, createLineSplitter, recordsIn } from "../jobs/log/lines.ts";
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
 export async function* followLog(
   path: string,
   options: FollowOptions,
-): AsyncGenerator<PlacedRecord[]> {
-  const cut = createLineCutter(options.from);
+): AsyncGenerator<LocatedRecord[]> {
+  const cut = createLineSplitter(options.from);
   for await (const chunk of tailFile(path, options)) {
     const lines = cut(chunk);
     const records = lines ? [...recordsIn(lines)] : [];

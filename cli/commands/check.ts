@@ -5,13 +5,13 @@ import { formatCount, formatCounted, formatDuration } from "../../protocol/forma
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type {
   DatasetReport,
-  Piece,
+  Segment,
   RepeatedRows,
   TrainingCheck,
 } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainingTime } from "../../sdk/job/trainingTime.ts";
-import { asError, sourcePlace } from "../../sdk/projectCode.ts";
+import { asError, sourceLocation } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { createEventLines } from "../jobs/eventLines.ts";
@@ -63,7 +63,7 @@ export const command = createCommand("check", {
     // Its parts are made printable before they are coloured.
     process.stdout.write(`first row\n${rowLines(checked.firstRow)}\n`);
     for (const { where, loss, row } of checked.hardest ?? []) {
-      print(`loss ${loss.toFixed(3)} of ${shownPlace(where, project)}`);
+      print(`loss ${loss.toFixed(3)} of ${shownLocation(where, project)}`);
       process.stdout.write(`${rowLines(row)}\n`);
     }
     // The project's code may have left something open.
@@ -98,15 +98,15 @@ async function checkUntilSignal(
     process.off("exit", explainEnd);
     process.exit(EXIT_CODE.cancelled);
   };
-  const heed = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
-  let heeded = heed();
+  const listen = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  let listener = listen();
   // An engine that reads on this thread would not hear one.
   const onRows = () => {
-    if (!trainer[DRIVER].prepared.engine.remote) heeded.stop();
+    if (!trainer[DRIVER].prepared.engine.remote) listener.stop();
   };
   const onTiming = () => {
-    heeded.stop();
-    heeded = heed();
+    listener.stop();
+    listener = listen();
     if (process.stderr.isTTY) printError("timing two steps of the training …");
   };
   const onNote = (text: string) => printError(printableNote(text));
@@ -116,8 +116,8 @@ async function checkUntilSignal(
       process.off("exit", explainEnd);
       const error = asError(thrown);
       // Of the project's own code.
-      const place = !isKitError(error) && sourcePlace(error);
-      throw place ? new Error(`${error.message}\n  at ${place}`, { cause: error }) : error;
+      const location = !isKitError(error) && sourceLocation(error);
+      throw location ? new Error(`${error.message}\n  at ${location}`, { cause: error }) : error;
     },
   );
 }
@@ -128,7 +128,7 @@ function datasetLines(
   { cut = 0 }: TrainingCheck["started"],
   project: string,
 ): string[] {
-  const shown = (where: string) => shownPlace(where, project);
+  const shown = (where: string) => shownLocation(where, project);
   const lines: string[] = [];
   if (Object.keys(forms).length > 1) {
     const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
@@ -163,7 +163,7 @@ function datasetLines(
   return lines;
 }
 
-function shownPlace(where: string, project: string): string {
+function shownLocation(where: string, project: string): string {
   return printable(where.replace(`${project}/`, ""));
 }
 
@@ -179,10 +179,10 @@ function repeatedLine(
 }
 
 /** A line for each part that is learned, avoided or only read. */
-function rowLines(pieces: Piece[]): string {
-  const specials = pieces.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
+function rowLines(segments: Segment[]): string {
+  const specials = segments.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
   const lines: { verb: string; text: string }[] = [];
-  for (const { text, isLearned, isSpecial, isAvoided } of pieces) {
+  for (const { text, isLearned, isSpecial, isAvoided } of segments) {
     const verb = isAvoided ? "avoids" : isLearned ? "learns" : "reads ";
     if (lines.at(-1)?.verb !== verb) lines.push({ verb, text: "" });
     lines.at(-1)!.text += isSpecial
@@ -194,12 +194,12 @@ function rowLines(pieces: Piece[]): string {
 
 /** @param specials not to be taken for text that is spelt alike */
 function shown(text: string, isLearned: boolean, specials: readonly string[]): string {
-  const unlike = specials.reduce(
+  const escaped = specials.reduce(
     (spelt, special) =>
       spelt.replaceAll(special, () => escapeCharacter(special) + special.slice(1)),
     printable(text),
   );
-  return isLearned ? styled("green", unlike) : unlike;
+  return isLearned ? styled("green", escaped) : escaped;
 }
 
 function styled(style: "dim" | "green", text: string): string {

@@ -1,25 +1,25 @@
 import { endedTooEarly } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { lowerIsBetter } from "../../sdk/job/measure.ts";
+import { lowerIsBetter } from "../../sdk/job/checkpointScore.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
 import { configOf } from "../../sdk/models/open.ts";
 import { type ModelReference, BASE, baseOf, findReference } from "../../sdk/models/reference.ts";
 import { createCommand, parseCount, projectOption } from "../command.ts";
 import { answersOfBoth, askModel } from "../eval/askModel.ts";
-import { type Figures, missedOf, parseBound, refuseUnknown } from "../eval/bounds.ts";
+import { type Figures, missedBounds, parseBound, assertKnown } from "../eval/bounds.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows, newRowFile } from "../eval/rows.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
-import { abortedBySignal, exitCancelled } from "../process/signals.ts";
+import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { openJsonOutput, print, printError } from "../terminal/print.ts";
 
 /** Rows that are asked, unless the user says how many. */
-const ROWS_ASKED = 100;
+const DEFAULT_ROWS = 100;
 
 interface Options {
   project: string;
@@ -54,14 +54,14 @@ export const command = createCommand("eval", {
   .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
   .option(
     "--rows <n>",
-    `rows at most, chosen by the seed (default: the job's, or ${ROWS_ASKED})`,
+    `rows at most, chosen by the seed (default: the job's, or ${DEFAULT_ROWS})`,
     parseCount,
   )
   .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
   .action(async (named, options) => {
-    const signal = abortedBySignal();
+    const signal = abortOnSignal();
     // A gate must not take an evaluation that the project's code ended for one that passed.
     const explainEnd = (code: number) => {
       if (signal.aborted) return;
@@ -105,10 +105,10 @@ async function evaluate(
   const printJson = json && openJsonOutput();
   const metrics = await projectMetrics(directory, metric, onNote);
   onLoaded();
-  refuseUnknown({ min, max }, metrics);
+  assertKnown({ min, max }, metrics);
   const { rows, of, unasked, ...limits } = await evaluatedRows({
     ...{ job, config, data: options.data, onNote },
-    most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
+    maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
   const asking = { project, rows, ...limits, config, signal };
   const others = other && (await askModel(other, asking));
@@ -117,7 +117,7 @@ async function evaluate(
   const found = await compareAnswers(metrics, {
     ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal, onNote },
   });
-  const missed = missedOf(found, { min, max });
+  const missed = missedBounds(found, { min, max });
   wrongFile?.write(found.wrong);
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };

@@ -7,7 +7,7 @@ import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protoco
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { exportModel, sharedSystem } from "../../sdk/engine.ts";
-import { type Fetching, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
+import { type Fetcher, downloadArtifact, findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf } from "../../sdk/models/open.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
 import { Option, createCommand, projectOption, typeChoices } from "../command.ts";
@@ -57,7 +57,7 @@ export const command = createCommand("export", {
     assertFolder(checkpoint);
     const name = nameOf(directory) + (adapter ? "-lora" : "");
     const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
-    let engine: Fetching | undefined;
+    let engine: Fetcher | undefined;
     const abort = new AbortController();
     const { signal } = abort;
     const ending = onEndingSignal(() => abort.abort());

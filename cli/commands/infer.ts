@@ -17,11 +17,11 @@ import {
   quantizeOption,
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
-import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
+import { MAX_CONCURRENT, answerLines } from "../infer/answerLines.ts";
 import { isTyped } from "../infer/lines.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { abortedBySignal, exitCancelled } from "../process/signals.ts";
+import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { reportError } from "../terminal/errors.ts";
@@ -78,12 +78,12 @@ export const command = createCommand("infer", {
     });
     const reference = findReference(project, named);
     const engine = await engineOf(project, reference);
-    const signal = engine?.remote && abortedBySignal();
+    const signal = engine?.remote && abortOnSignal();
     const ask = async (model: LoadedModel) => {
       const limit =
         given.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
-      const noteCut = createCutNote(limit);
+      const noteTruncation = createTruncationNote(limit);
       const asked = (request: InferRequest): InferRequest => ({
         ...{ ...request, ...sampling },
         ...(chatTemplateKwargs && {
@@ -92,27 +92,27 @@ export const command = createCommand("infer", {
       });
       const answer = async ({ request, print }: Question): Promise<string> => {
         const result = await model.infer(asked(request));
-        noteCut(result);
+        noteTruncation(result);
         return print(result);
       };
-      const showAsItComes = async ({ request }: Question): Promise<undefined> => {
+      const streamAnswer = async ({ request }: Question): Promise<undefined> => {
         const stream = model.stream(asked(request));
         for await (const part of stream) printPart(part);
         print("");
-        noteCut(await stream.result);
+        noteTruncation(await stream.result);
       };
       // A person reads along; a program gets the answer whole.
-      const isRead = process.stdout.isTTY && !jsonl;
+      const isInteractive = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
         const question = plainQuestion(prompt);
-        if (isRead) await showAsItComes(question);
+        if (isInteractive) await streamAnswer(question);
         else show(await answer(question));
         return EXIT_CODE.completed;
       }
       return answerLines(jsonl ? ROWS : PLAIN, {
-        ...{ answer: isRead && isTyped() ? showAsItComes : answer, show },
+        ...{ answer: isInteractive && isTyped() ? streamAnswer : answer, show },
         // An engine of the project's answers one after another.
-        most: engine ? 1 : AT_ONCE,
+        maxConcurrent: engine ? 1 : MAX_CONCURRENT,
       });
     };
     // No question fails while it waits for a line.
@@ -134,12 +134,12 @@ export const command = createCommand("infer", {
   });
 
 /** Says once that the default limit has cut an answer. */
-function createCutNote(limit: AnswerLimit | undefined): (result: InferResult) => void {
-  let isTold = false;
+function createTruncationNote(limit: AnswerLimit | undefined): (result: InferResult) => void {
+  let isNoted = false;
   return ({ finishReason, tokens }) => {
     // The context may have run out before.
-    if (isTold || !limit || finishReason !== "length" || tokens < limit.tokens) return;
-    isTold = true;
+    if (isNoted || !limit || finishReason !== "length" || tokens < limit.tokens) return;
+    isNoted = true;
     const after = [`${limit.tokens} tokens`, ...(limit.reason ? [limit.reason] : [])].join(", ");
     printError(`an answer was cut after ${after}; for more, raise --max-tokens`);
   };

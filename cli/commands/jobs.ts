@@ -2,7 +2,7 @@ import { assertReadableJobs } from "../../jobs/jobFile.ts";
 import { summarizeJob } from "../../jobs/jobSummary.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type Job, JOB_STATUSES, lastHeard } from "../../protocol/job.ts";
+import { type Job, JOB_STATUSES, lastReported } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { findJob, noJob } from "../../sdk/models/reference.ts";
 import { createCommand, projectOption } from "../command.ts";
@@ -55,7 +55,7 @@ function asJson(value: unknown): string {
 /** Name near the end: its width varies. */
 function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {
   const parts = [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)];
-  if (lastHeardAt !== undefined) parts.push(lastHeard(lastHeardAt));
+  if (lastHeardAt !== undefined) parts.push(lastReported(lastHeardAt));
   return parts.join("  ");
 }
 

@@ -40,7 +40,7 @@ const install = createCommand("install", {
       lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
       const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
       // A step outlives a Kit that is killed.
-      const onStarted = (pid: number) => lock?.lendTo(pid);
+      const onStarted = (pid: number) => lock?.shareWith(pid);
       for (const step of steps) await take(step, project, { signal, onStarted });
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -1,13 +1,13 @@
 import { SERVE_PORT } from "../../protocol/address.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
+import { createModelPool } from "../../server/serve/modelPool.ts";
 import { requestLine } from "../../server/serve/requestLog.ts";
 import { type ServeOptions, startServeServer } from "../../server/serve/server.ts";
-import { createShelf } from "../../server/serve/shelf.ts";
 import {
   Option,
   createCommand,
-  parseMost,
+  parseNonNegative,
   parsePort,
   projectOption,
   quantizeOption,
@@ -16,7 +16,7 @@ import { hostnameOf, nameToAllow, urlsOf, originToAllow } from "../host.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { fillShelf } from "../serve/fillShelf.ts";
+import { fillPool } from "../serve/fillPool.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
 import { print, printError } from "../terminal/print.ts";
 
@@ -54,7 +54,12 @@ export const command = createCommand("serve", {
     ).choices(["llama"]),
   )
   .option("--no-follow", "keep serving the same job when a newer one completes")
-  .option("--max-waiting <n>", "maximum queued requests; more get a 429", parseMost, MAX_WAITING)
+  .option(
+    "--max-waiting <n>",
+    "maximum queued requests; more get a 429",
+    parseNonNegative,
+    MAX_WAITING,
+  )
   .option("--json", "print a JSON object a line")
   .addOption(projectOption())
   .action(async (named, options) => {
@@ -72,9 +77,9 @@ export const command = createCommand("serve", {
     const onError = (error: unknown) => printError(`kit: ${printableNote(messageOf(error))}`);
 
     const loading = new AbortController();
-    const shelf = createShelf();
+    const pool = createModelPool();
     const server = await startOn(port, {
-      ...{ host, key, allowedHosts, allowedOrigins, models: shelf, onError },
+      ...{ host, key, allowedHosts, allowedOrigins, models: pool, onError },
       maxWaiting: options.maxWaiting,
       onRequest: (record) => say("request", record, requestLine(record)),
     });
@@ -83,7 +88,7 @@ export const command = createCommand("serve", {
     let isEnding = false;
     let following: { stop: () => void } | undefined;
     onEndingSignal(() => {
-      if (isEnding) return server.cut();
+      if (isEnding) return server.abort();
       isEnding = true;
       following?.stop();
       loading.abort();
@@ -98,7 +103,7 @@ export const command = createCommand("serve", {
     }
     const engine = engineName && (await import("../../sdk/engines.ts")).llama();
     try {
-      following = await fillShelf(shelf, {
+      following = await fillPool(pool, {
         ...{ project: modelProject(project, onNote), named, follows: options.follow, onError },
         options: { engine, signal: loading.signal, ...(quantize && { quantize }) },
         onFollow: (model, name) =>
@@ -110,7 +115,7 @@ export const command = createCommand("serve", {
       throw error;
     }
     server.setReady();
-    const names = shelf.names().map(({ name }) => name);
+    const names = pool.names().map(({ name }) => name);
     say(
       "ready",
       { models: names },

@@ -27,27 +27,27 @@ export const command = createCommand("start", {
     const early = exitOnSignals(explain);
     const project = enterProject(folder);
     const recordEnd = endRecorder(project);
-    const told = createLastWord();
-    const bundle = await ensureBundle(project, entry, told.set);
+    const lastNote = createLastNote();
+    const bundle = await ensureBundle(project, entry, lastNote.set);
     const trainer = await loadEntry(bundle, name, explain);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
-    const run = printJob({ trainer, project, recordEnd, detach, onTraining: told.say });
-    run.heedSignals();
+    const run = printJob({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
+    run.handleSignals();
     early.stop();
     // Exit even if the project's code has left something open.
     process.exit(lastExitCode(await run.exitCode()));
   });
 
 /** A sentence that comes last before the training, or before the process ends without one. */
-function createLastWord() {
+function createLastNote() {
   let sentence: string | undefined;
-  function tell(): void {
+  function flush(): void {
     if (sentence !== undefined) printError(`kit: ${sentence}`);
     sentence = undefined;
   }
-  process.once("exit", tell);
-  return { set: (text: string) => void (sentence = text), say: tell };
+  process.once("exit", flush);
+  return { set: (text: string) => void (sentence = text), say: flush };
 }
 
 /** @throws KitError `CANNOT_DETACH` */

@@ -58,7 +58,7 @@ export const command = createCommand("ui", {
     let endingSince: number | undefined;
     onEndingSignal(() => {
       if (endingSince !== undefined && performance.now() - endingSince > ONE_CTRL_C_MS)
-        server.cut();
+        server.kill();
       endingSince ??= performance.now();
       // Exit at once: connections of the closed server may linger.
       void server.close().finally(() => process.exit());

@@ -1,17 +1,17 @@
-import { openAnswers } from "../../jobs/keptAnswers.ts";
+import { openAnswerCache } from "../../jobs/answerCache.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { Answered, HeldOutQuestions } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { createAnswerProgress } from "../../sdk/metrics/answerProgress.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
-import { createAskingProgress } from "../../sdk/metrics/askingProgress.ts";
 import { useModel } from "../../sdk/models/open.ts";
 import type { ModelProject, ModelReference } from "../../sdk/models/reference.ts";
 
 /** Between two notes where nobody watches. */
 const NOTE_MS = 10_000;
 
-interface Asking extends Pick<HeldOutQuestions, "rows" | "endOf"> {
+interface AskModelOptions extends Pick<HeldOutQuestions, "rows" | "endOf"> {
   project: ModelProject;
   /** Of an answer, unless the config has it. */
   maxTokens: number;
@@ -22,16 +22,18 @@ interface Asking extends Pick<HeldOutQuestions, "rows" | "endOf"> {
 /** Asks a model for what it was not asked before; loads it only then. */
 export function askModel(
   model: ModelReference,
-  { project, rows, endOf, config, signal, ...enough }: Asking,
+  { project, rows, endOf, config, signal, ...defaults }: AskModelOptions,
 ): Promise<Answered[]> {
-  const { maxTokens = enough.maxTokens, temperature } = config.evaluate ?? {};
+  const { maxTokens = defaults.maxTokens, temperature } = config.evaluate ?? {};
   const { onNote } = project;
   return useModel(project, model, signal, async (asked, identity) => {
-    const kept = openAnswers(project.directory, identity, (text) => onNote(`warning: ${text}`));
+    const cache = openAnswerCache(project.directory, identity, (text) =>
+      onNote(`warning: ${text}`),
+    );
     const progress = createProgress(model.name, rows.length, onNote);
     try {
       return await askRows(asked, rows, {
-        ...{ maxTokens, temperature, seed: config.seed, endOf, signal, kept },
+        ...{ maxTokens, temperature, seed: config.seed, endOf, signal, cache },
         onAnswer: progress.show,
         onNote: (text) => onNote(`warning: ${model.name}: ${text}`),
       });
@@ -54,7 +56,7 @@ export function answersOfBoth(
 
 /** How far the asking is: for a person at once, elsewhere now and then. */
 function createProgress(name: string, rows: number, onNote: (text: string) => void) {
-  const progress = createAskingProgress(rows);
+  const progress = createAnswerProgress(rows);
   const text = () => `asking ${printableNote(name)}: ${progress.text()}`;
   if (process.stderr.isTTY) {
     const clear = "\r\u001b[K";

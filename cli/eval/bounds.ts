@@ -26,7 +26,7 @@ export function parseBound(text: string, before: Figures = {}): Figures {
 }
 
 /** Before anything is asked. @throws KitError `USAGE_INVALID` for a metric that there is not */
-export function refuseUnknown(bounds: Bounds, metrics: Metrics): void {
+export function assertKnown(bounds: Bounds, metrics: Metrics): void {
   for (const option of ["min", "max"] as const) {
     const unknown = Object.keys(bounds[option]).find((name) => !mayHaveFigure(metrics, name));
     if (unknown === undefined) continue;
@@ -38,17 +38,17 @@ export function refuseUnknown(bounds: Bounds, metrics: Metrics): void {
 }
 
 /** What is out of its bounds, or was not measured, in words. */
-export function missedOf({ figures }: Comparison, { min, max }: Bounds): string[] {
+export function missedBounds({ figures }: Comparison, { min, max }: Bounds): string[] {
   const names = new Set([...Object.keys(min), ...Object.keys(max)]);
   return [...names].flatMap((name) => {
     const found = figures.find((one) => one.name === name);
     if (!found) return [`${name} has no figure, as no answer has a score`];
-    const { [name]: least = -Infinity } = min;
-    const { [name]: most = Infinity } = max;
-    if (!(found.value >= least))
-      return [`${name} is ${formatFigure(found.value)}, below ${formatFigure(least)}`];
-    if (!(found.value <= most))
-      return [`${name} is ${formatFigure(found.value)}, above ${formatFigure(most)}`];
+    const { [name]: lower = -Infinity } = min;
+    const { [name]: upper = Infinity } = max;
+    if (!(found.value >= lower))
+      return [`${name} is ${formatFigure(found.value)}, below ${formatFigure(lower)}`];
+    if (!(found.value <= upper))
+      return [`${name} is ${formatFigure(found.value)}, above ${formatFigure(upper)}`];
     return [];
   });
 }

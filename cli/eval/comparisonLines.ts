@@ -5,7 +5,7 @@ import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { tableLines } from "../terminal/table.ts";
 
 /** Rows that are shown, changed and wrong ones, and characters of a text in them. */
-const [MOST_CHANGED, MOST_WRONG, MOST_CHARACTERS] = [10, 5, 100];
+const [MAX_CHANGED, MAX_WRONG, MAX_CHARACTERS] = [10, 5, 100];
 /** Characters that are shown before the first that differs. */
 const CONTEXT = 20;
 
@@ -25,13 +25,13 @@ export function comparisonLines({ figures, changed, wrong }: Comparison): string
 function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
   const start = [short(name), formatCount(rows)];
   if (!difference || before === undefined) {
-    const [least, most] = interval.map(formatFigure);
-    return [...start, `${formatFigure(value)}, 95 % CI [${least}, ${most}] (${by})`];
+    const [low, max] = interval.map(formatFigure);
+    return [...start, `${formatFigure(value)}, 95 % CI [${low}, ${max}] (${by})`];
   }
   const [low, high] = difference.interval.map(signed);
   const chance = difference.mayBeChance ? "not significant" : "significant";
-  const inWords = `${signed(difference.value)}, 95 % CI [${low}, ${high}] (paired bootstrap), ${chance}`;
-  return [...start, formatFigure(before), formatFigure(value), inWords];
+  const text = `${signed(difference.value)}, 95 % CI [${low}, ${high}] (paired bootstrap), ${chance}`;
+  return [...start, formatFigure(before), formatFigure(value), text];
 }
 
 function changedLines(changed: readonly ChangedRow[], shown: Set<string>): string[] {
@@ -50,7 +50,7 @@ function changedLines(changed: readonly ChangedRow[], shown: Set<string>): strin
   return [
     "",
     `${formatCounted(changed.length, "row")} changed: ${formatCount(worse)} worse, ${formatCount(changed.length - worse)} better`,
-    ...entryLines(entries, MOST_CHANGED, shown),
+    ...entryLines(entries, MAX_CHANGED, shown),
   ];
 }
 
@@ -73,7 +73,7 @@ function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
   return [
     "",
     `${formatCounted(wrong.length, "row")} ${verb} wrong${beside}`,
-    ...entryLines(entries, MOST_WRONG, shown),
+    ...entryLines(entries, MAX_WRONG, shown),
   ];
 }
 
@@ -85,9 +85,9 @@ function keyOf({ input, expected, answer }: Omit<WrongRow, "row">): string {
 }
 
 /** The first few that are not shown yet, each once. */
-function entryLines(entries: readonly Entry[], most: number, shown: Set<string>): string[] {
+function entryLines(entries: readonly Entry[], max: number, shown: Set<string>): string[] {
   const others = [...new Map(entries)].filter(([key]) => !shown.has(key));
-  const listed = others.slice(0, most);
+  const listed = others.slice(0, max);
   for (const [key] of listed) shown.add(key);
   const more = others.length - listed.length;
   return [
@@ -98,7 +98,7 @@ function entryLines(entries: readonly Entry[], most: number, shown: Set<string>)
 
 /** Where to begin, so that a long text shows what differs. */
 function differFrom(one: string, other: string): number {
-  if (Math.max(one.length, other.length) <= MOST_CHARACTERS) return 0;
+  if (Math.max(one.length, other.length) <= MAX_CHARACTERS) return 0;
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;
   return Math.max(0, at - CONTEXT);
@@ -106,9 +106,9 @@ function differFrom(one: string, other: string): number {
 
 function short(text: string, from = 0): string {
   const start = from < text.length ? from : 0;
-  const shown = printable(text.slice(start, start + MOST_CHARACTERS));
-  const isCut = text.length > start + MOST_CHARACTERS || shown.length > MOST_CHARACTERS;
-  return `${start > 0 ? "…" : ""}${shown.slice(0, MOST_CHARACTERS)}${isCut ? "…" : ""}`;
+  const shown = printable(text.slice(start, start + MAX_CHARACTERS));
+  const isCut = text.length > start + MAX_CHARACTERS || shown.length > MAX_CHARACTERS;
+  return `${start > 0 ? "…" : ""}${shown.slice(0, MAX_CHARACTERS)}${isCut ? "…" : ""}`;
 }
 
 function signed(value: number): string {

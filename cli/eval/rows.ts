@@ -8,18 +8,18 @@ import { stringifyJson } from "../../protocol/json.ts";
 import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
-import { isAsked } from "../../sdk/metrics/ask.ts";
+import { hasQuestion } from "../../sdk/metrics/ask.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { COMMAND_FOLDER } from "../project/folder.ts";
 
-interface AskedRows {
+interface EvaluatedRowsOptions {
   /** A job's folder, if the model is one's. */
   job: { directory: string } | undefined;
   /** The job's, or what a model without one would train by. */
   config: JobConfig;
   /** A file's path, relative to where the user is. */
   data: string | undefined;
-  most: number;
+  maxRows: number;
   onNote: (text: string) => void;
 }
 
@@ -27,11 +27,11 @@ interface AskedRows {
  * The rows to ask: of a file, or those that a job has held out.
  * @throws KitError `USAGE_INVALID` without any, and as of reading them
  */
-export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
-  const { job, config, data, most, onNote } = asked;
+export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<HeldOutQuestions> {
+  const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const found = await heldOutQuestions(await readable(), { most, isAsked, onNote });
+    const found = await heldOutQuestions(await readable(), { maxRows, hasQuestion, onNote });
     if (found.rows.length > 0) return found;
     throw new KitError(
       "DATASET_INVALID",
@@ -43,8 +43,8 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
         const evalDataset = { type: typeOfFile(data), path: resolve(COMMAND_FOLDER, data) };
         // The other is not read.
         const dataset = { type: "jsonl", path: evalDataset.path } as const;
-        const asked = { ...config, dataset, evalDataset };
-        return (await freezeDatasets(asked, { code: {}, directory, onNote })).config;
+        const options = { ...config, dataset, evalDataset };
+        return (await freezeDatasets(options, { code: {}, directory, onNote })).config;
       }
       if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {
         return frozenConfig(config, job.directory);

@@ -3,17 +3,17 @@ import { orAborted } from "../../sdk/projectCode.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
 import { isTyped, stdinLines } from "./lines.ts";
-import type { LineForm, Question } from "./question.ts";
+import type { LineFormat, Question } from "./question.ts";
 
 /** Questions that a model answers at once. */
-export const AT_ONCE = 32;
+export const MAX_CONCURRENT = 32;
 
 interface Options {
   /** Undefined if it is shown already. */
   answer: (question: Question) => Promise<string | undefined>;
   show: (text: string) => void;
   /** Questions in work at once, at most. */
-  most: number;
+  maxConcurrent: number;
 }
 
 /**
@@ -22,8 +22,8 @@ interface Options {
  * @throws KitError `USAGE_INVALID` without any line
  */
 export async function answerLines(
-  { read, blank, failed }: LineForm,
-  { answer, show, most }: Options,
+  { read, blank, failed }: LineFormat,
+  { answer, show, maxConcurrent }: Options,
 ): Promise<number> {
   let code: number = EXIT_CODE.completed;
   let isEmpty = true;
@@ -40,7 +40,7 @@ export async function answerLines(
       // A person sees which one, and asks again.
       if (isTyped()) reportError(error);
       else {
-        code = reportError(atLine(number, error));
+        code = reportError(withLine(number, error));
         show(failed(number, error.message));
       }
     }
@@ -53,7 +53,8 @@ export async function answerLines(
   async function add(showNext: () => unknown): Promise<void> {
     last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
     shown.push(last);
-    if (shown.length >= (isTyped() ? 1 : most)) await orAborted(shown.shift()!, broken.signal);
+    if (shown.length >= (isTyped() ? 1 : maxConcurrent))
+      await orAborted(shown.shift()!, broken.signal);
   }
 
   const lines = stdinLines();
@@ -80,6 +81,6 @@ export async function answerLines(
   );
 }
 
-function atLine(number: number, { code, message }: KitError): KitError {
+function withLine(number: number, { code, message }: KitError): KitError {
   return new KitError(code, `line ${number}: ${message}`);
 }

@@ -10,7 +10,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { JsonError, parseJson, stringifyJson } from "../../protocol/json.ts";
-import { placeIn } from "../../protocol/jsonProblem.ts";
+import { positionIn } from "../../protocol/jsonProblem.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
 /** A request, and how to print the answer. */
@@ -20,7 +20,7 @@ export interface Question {
 }
 
 /** How lines are read, and what stands in place of an answer. */
-export interface LineForm {
+export interface LineFormat {
   read: (line: string) => Question;
   /** Output for a blank line. Undefined skips the line. */
   blank?: string;
@@ -28,10 +28,10 @@ export interface LineForm {
 }
 
 /** Lines of text: each has its line of output, so that both can be laid side by side. */
-export const PLAIN: LineForm = { read: plainQuestion, blank: "", failed: () => "" };
+export const PLAIN: LineFormat = { read: plainQuestion, blank: "", failed: () => "" };
 
 /** Rows of a dataset, which may have blank lines between them. */
-export const ROWS: LineForm = {
+export const ROWS: LineFormat = {
   read: rowQuestion,
   failed: (line, error) => JSON.stringify({ line, error }),
 };
@@ -72,7 +72,7 @@ function parse(line: string): Record<string, unknown> {
 }
 
 function notJson(line: string, { message, offset }: JsonError): KitError {
-  const { column } = placeIn(line, offset);
+  const { column } = positionIn(line, offset);
   const advice = line.slice(0, offset).trim() === "" ? ` Write ${EXPECTED}.` : "";
   return new KitError(
     "REQUEST_INVALID",

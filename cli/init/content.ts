@@ -42,10 +42,10 @@ export function runScript(project: string, manager: PackageManager, script: stri
 
 /** Maps each file's path in the project to its content. */
 export function filesFor(project: string, values: Values): Record<string, string> {
-  const { manager, shownBy } = values;
+  const { manager, foundIn } = values;
   const isNew = !existsSync(join(project, PACKAGE_JSON));
   // Otherwise the folder belongs to the workspace above it.
-  const isOwn = isNew || shownBy === undefined || shownBy === project;
+  const isOwn = isNew || foundIn === undefined || foundIn === project;
   const files = isOwn ? { ...OWN_FILES[manager] } : {};
   for (const file of new Set([...SHARED, ...listFiles(folderOf(values.template))])) {
     files[RENAMED[file] ?? file] = fillIn(file, project, values, isOwn);

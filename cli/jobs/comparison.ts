@@ -3,12 +3,12 @@ import type { JobSummary, LossSummary } from "../../jobs/jobSummary.ts";
 import { formatCount, formatDuration, formatNumber } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { printable } from "../../protocol/printable.ts";
-import type { Asked } from "../../protocol/progress.ts";
+import type { MetricProgress } from "../../protocol/progress.ts";
 import { tableLines } from "../terminal/table.ts";
 
 const UNKNOWN = "–";
 /** Characters of a value. */
-const MOST_CHARACTERS = 60;
+const MAX_CHARACTERS = 60;
 
 /** Two jobs side by side, with only the options that differ. */
 export interface JobComparison {
@@ -47,7 +47,7 @@ export function comparisonLines({ jobs }: JobComparison): string[] {
     name,
     ...jobs.map((job) => short(cell(job) ?? UNKNOWN)),
   ];
-  const count = (value: number | undefined) => say(value, formatCount);
+  const count = (value: number | undefined) => format(value, formatCount);
   const named = (all: (job: JobSummary) => object | undefined) => [
     ...new Set(jobs.flatMap((job) => Object.keys(all(job) ?? {}))),
   ];
@@ -56,46 +56,46 @@ export function comparisonLines({ jobs }: JobComparison): string[] {
     row("name", ({ name }) => name),
     row("status", ({ status }) => status),
     ...named(({ options }) => options).map((name) =>
-      row(name, ({ options }) => valueIn(options[name])),
+      row(name, ({ options }) => formatOption(options[name])),
     ),
     row("rows", ({ data }) => count(data.rows)),
     row("data", ({ data }) => data.fingerprint),
     row("held out", ({ data }) => count(data.evalRows)),
     row("held-out data", ({ data }) => data.evalFingerprint),
     row("steps", ({ step, steps }) =>
-      say(step, (at) => `${formatCount(at)} of ${count(steps) ?? UNKNOWN}`),
+      format(step, (at) => `${formatCount(at)} of ${count(steps) ?? UNKNOWN}`),
     ),
-    row("loss", ({ loss }) => say(loss, lossIn)),
-    row("evalLoss", ({ evalLoss }) => say(evalLoss, lossIn)),
+    row("loss", ({ loss }) => format(loss, formatLoss)),
+    row("evalLoss", ({ evalLoss }) => format(evalLoss, formatLoss)),
     ...named(({ metrics }) => metrics).map((name) =>
-      row(name, ({ metrics }) => say(metrics?.[name], formatNumber)),
+      row(name, ({ metrics }) => format(metrics?.[name], formatNumber)),
     ),
     ...named(({ evaluated }) => evaluated).map((name) =>
-      row(name, ({ evaluated }) => say(evaluated?.[name], askedIn)),
+      row(name, ({ evaluated }) => format(evaluated?.[name], formatMetric)),
     ),
-    row("time", ({ seconds }) => say(seconds, formatDuration)),
+    row("time", ({ seconds }) => format(seconds, formatDuration)),
   ]);
 }
 
-function lossIn({ last, best, bestStep }: LossSummary): string {
+function formatLoss({ last, best, bestStep }: LossSummary): string {
   return `${formatNumber(last)}, best ${formatNumber(best)} at step ${bestStep}`;
 }
 
-function askedIn({ now, before, best, bestStep }: Asked): string {
+function formatMetric({ now, before, best, bestStep }: MetricProgress): string {
   const was = before === undefined ? "" : `, before ${formatNumber(before)}`;
   return `${formatNumber(now)}${was}, best ${formatNumber(best)} at step ${bestStep}`;
 }
 
-function valueIn(value: unknown): string | undefined {
+function formatOption(value: unknown): string | undefined {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function say<T>(value: T | undefined, inWords: (value: T) => string): string | undefined {
-  return value === undefined ? undefined : inWords(value);
+function format<T>(value: T | undefined, formatter: (value: T) => string): string | undefined {
+  return value === undefined ? undefined : formatter(value);
 }
 
 /** The end of a path tells more than its beginning. */
 function short(text: string): string {
   const shown = printable(text);
-  return shown.length > MOST_CHARACTERS ? `…${shown.slice(1 - MOST_CHARACTERS)}` : shown;
+  return shown.length > MAX_CHARACTERS ? `…${shown.slice(1 - MAX_CHARACTERS)}` : shown;
 }

@@ -1,5 +1,5 @@
 import { basename, isAbsolute, relative } from "node:path";
-import type { MeasuringEvent } from "../../jobs/figures.ts";
+import type { MetricEvent } from "../../jobs/figures.ts";
 import { datasetPaths } from "../../protocol/dataset.ts";
 import { EVAL_LOSS, heldOutFigure } from "../../protocol/evaluation.ts";
 import {
@@ -14,7 +14,7 @@ import { printable, printableNote } from "../../protocol/printable.ts";
 import { NO_PROGRESS, advance, secondsLeft } from "../../protocol/progress.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { type BestFigure, lossesOf, resultOf } from "./result.ts";
+import { type BestFigure, lossSummary, resultSummary } from "./result.ts";
 import { lostRows, trainingWarnings } from "./warnings.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -28,9 +28,9 @@ export interface EventLinesOptions {
   /** The job's folder, as shown. */
   directory: string;
   /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
-  isHere?: (path: string) => boolean;
+  isLocal?: (path: string) => boolean;
   /** What the job that this one goes on from measured up to a step. */
-  earlier?: (upTo: number) => readonly MeasuringEvent[];
+  earlier?: (upTo: number) => readonly MetricEvent[];
   /** The command line that runs `kit` with these words where the user is. */
   kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
@@ -43,35 +43,36 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const { isHere = () => true, earlier = () => [], kit = (words) => `npx kit ${words}` } = options;
+  const { isLocal = () => true, earlier = () => [], kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
   /** What each step is worth by the metric that compares checkpoints, in words. */
-  const measures = new Map<number, string>();
+  const scores = new Map<number, string>();
   const metric = config.metricForBestModel ?? EVAL_LOSS;
   let best: BestFigure | undefined;
   /** The newest artifact; the job's result once it has completed. */
   let last: Artifact | undefined;
-  const words = {
-    place: shownPath,
-    asking: kit(`infer ${basename(directory)}`),
+  const formatters = {
+    path: shownPath,
+    inferCommand: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
     ...{ formatFigure, metric, best: () => best },
   };
 
-  function weigh({ event, data }: MeasuringEvent): void {
+  function recordMetric({ event, data }: MetricEvent): void {
     const isAsked = event === EVALUATED;
     const figure = isAsked ? data.metrics[metric] : heldOutFigure(data, metric);
     if (figure === undefined) return;
-    const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
-    measures.set(data.step, `${metric} ${shown}`);
+    const shown =
+      metric === EVAL_LOSS ? formatters.formatLoss(figure) : formatFigure(figure ?? NaN);
+    scores.set(data.step, `${metric} ${shown}`);
     if (figure === null) return;
     const sign = config.greaterIsBetter === false ? -1 : 1;
     if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
   }
 
   function startLines(data: EventData["training.started"]): string {
-    if (data.resumedStep !== undefined) earlier(data.resumedStep).forEach(weigh);
+    if (data.resumedStep !== undefined) earlier(data.resumedStep).forEach(recordMetric);
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
@@ -86,13 +87,13 @@ export function createEventLines(options: EventLinesOptions) {
       ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
       steps: `${formatCount(maxSteps)} with ${formatCounted(rowsPerStep(config), "row")} each`,
       ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
-      ...takenDefaults(data),
+      ...modelDefaults(data),
     });
     return [started, ...lostRows(data), ...trainingWarnings(config, data)].join("\n");
   }
 
   /** The defaults that depend on the model, for a pretrained one. */
-  function takenDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
+  function modelDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
     const { model, learningRate } = config;
     if (!isPretrained(model)) return {};
     return {
@@ -105,7 +106,7 @@ export function createEventLines(options: EventLinesOptions) {
     const { steps = config.maxSteps ?? 0 } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    weigh({ event: "training.log", data });
+    recordMetric({ event: "training.log", data });
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(progress.first, progress.last, steps);
@@ -118,10 +119,10 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function evaluatedLine(data: EventData[typeof EVALUATED]): string {
-    weigh({ event: EVALUATED, data });
+    recordMetric({ event: EVALUATED, data });
     const { step, metrics } = data;
     const figures = Object.entries(metrics).map(([name, value]) => {
-      const was = step > 0 ? progress.asked?.[name]?.before : undefined;
+      const was = step > 0 ? progress.evaluated?.[name]?.before : undefined;
       const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
       return `${name} ${formatFigure(value)}${beside}`;
     });
@@ -132,7 +133,7 @@ export function createEventLines(options: EventLinesOptions) {
     const { startedAt = createdAt, at = createdAt } = progress;
     const completed = `completed in ${formatDuration((at - startedAt) / 1000)}`;
     const early = stoppedAt === undefined ? "" : `, stopped early at step ${stoppedAt}`;
-    const losses = lossesOf(progress, words);
+    const losses = lossSummary(progress, formatters);
     return endLine(`${completed}${early}${losses && `: ${losses}`}`);
   }
 
@@ -146,8 +147,8 @@ export function createEventLines(options: EventLinesOptions) {
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
     if (!last) return how;
-    const result = { artifact: last, measure: measures.get(last.step) };
-    return `${how}; ${resultOf(result, progress, words)}`;
+    const result = { artifact: last, measure: scores.get(last.step) };
+    return `${how}; ${resultSummary(result, progress, formatters)}`;
   }
 
   function failedLines(error: string): string {
@@ -163,7 +164,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function shownPath({ path }: Pick<Artifact, "path">): string {
-    return `${directory}/${printable(path)}${isHere(path) ? "" : " (on the cluster)"}`;
+    return `${directory}/${printable(path)}${isLocal(path) ? "" : " (on the cluster)"}`;
   }
 
   function shownData(): string {

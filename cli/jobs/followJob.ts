@@ -26,7 +26,7 @@ export async function followJob(
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
   const run = printJob({ trainer, project });
   await trainer[DRIVER].attach(id);
-  run.heedSignals();
+  run.handleSignals();
   early.stop();
   onAttached(trainer);
   return run.exitCode();

@@ -7,13 +7,13 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
-import { sourcePlace } from "../../sdk/projectCode.ts";
+import { sourceLocation } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onEndingSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
 import { onUncaught } from "../project/describeError.ts";
-import { kitCommand, placeCommands } from "../project/kitCommand.ts";
+import { kitCommand, adaptCommands } from "../project/kitCommand.ts";
 import { reportError } from "../terminal/errors.ts";
 import { print, printError } from "../terminal/print.ts";
 import { createEventLines } from "./eventLines.ts";
@@ -21,7 +21,7 @@ import { createEventLines } from "./eventLines.ts";
 /** A job that this process drives, to be shown on the terminal. */
 export interface JobRun {
   /** Ends or leaves the job on a signal. */
-  heedSignals: () => void;
+  handleSignals: () => void;
   /** Resolves with the exit code when the job has ended, or was left. */
   exitCode: () => Promise<number>;
 }
@@ -53,8 +53,8 @@ export function printJob({
   let lines: ReturnType<typeof createEventLines> | undefined;
   let id = "";
   /** Age of the replayed event; 0 when live. */
-  let agoMs = 0;
-  const now = () => performance.now() - agoMs;
+  let ageMs = 0;
+  const now = () => performance.now() - ageMs;
   const kit = (words: string) => kitCommand(project, words);
 
   function end(how: RunEnd): void {
@@ -72,10 +72,10 @@ export function printJob({
   trainer[DRIVER].observe({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
-      const isHere = (path: string) => !isRemoteArtifact(join(directory, path));
+      const isLocal = (path: string) => !isRemoteArtifact(join(directory, path));
       const shown = showPath(project, directory);
       const earlier = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
-      lines = createEventLines({ config, project, directory: shown, isHere, earlier, kit, now });
+      lines = createEventLines({ config, project, directory: shown, isLocal, earlier, kit, now });
       print(`job ${id} ${printable(job.name)}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);
@@ -83,14 +83,14 @@ export function printJob({
     onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
     onRemote() {
       recordEnd?.("detached", id);
-      if (detach) trainer[DRIVER].leave();
+      if (detach) trainer[DRIVER].detach();
     },
     onAttached({ where }, events) {
       for (const event of events) {
-        agoMs = Date.now() - event.at || 0;
+        ageMs = Date.now() - event.at || 0;
         lines?.text(event);
       }
-      agoMs = 0;
+      ageMs = 0;
       const step = events.findLast(({ event }) => event !== "training.started")?.data;
       const after = step && "step" in step ? ` after step ${step.step}` : "";
       const text = `attached to the job on ${printable(where)}${after}`;
@@ -110,7 +110,7 @@ export function printJob({
       if (lines) show(event, lines.text(event));
       if (event.event === "training.started") onTraining?.();
     },
-    onLeft({ where }) {
+    onDetached({ where }) {
       end("detached");
       print(
         `detached: job ${id} keeps training on ${printable(where)}; follow it with: ${kit(`attach ${id}`)}`,
@@ -118,26 +118,26 @@ export function printJob({
     },
   });
 
-  function placed(error: unknown): unknown {
+  function withOwnCommands(error: unknown): unknown {
     if (!isKitError(error)) return error;
-    return new KitError(error.code, placeCommands(project, error.message), { cause: error });
+    return new KitError(error.code, adaptCommands(project, error.message), { cause: error });
   }
 
   return {
-    heedSignals() {
+    handleSignals() {
       onEndingSignal((signal) => {
         // The job has ended and its last callback still runs: a signal now stops that, too.
         if (status) process.exit(EXIT_CODE[status]);
         if (signal === "SIGINT") void trainer.cancel();
-        else trainer[DRIVER].leave();
+        else trainer[DRIVER].detach();
       });
     },
     async exitCode() {
       try {
         await trainer.wait();
       } catch (error) {
-        if (status !== "failed") return reportError(placed(error));
-        const place = error instanceof Error && sourcePlace(error);
+        if (status !== "failed") return reportError(withOwnCommands(error));
+        const place = error instanceof Error && sourceLocation(error);
         if (place) printError(`  at ${place}`);
         if (process.env.DEBUG === "kit") printError(inspect(error));
       }

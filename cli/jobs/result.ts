@@ -1,14 +1,14 @@
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { Artifact, Measured } from "../../protocol/event.ts";
-import { AGAINST_RISE, risenFrom } from "../../protocol/lossEnds.ts";
+import { RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
 import type { Progress } from "../../protocol/progress.ts";
 
 /** How a result is put into words. */
-export interface Words {
+export interface Formatters {
   /** An artifact's path. */
-  place: (artifact: Artifact) => string;
+  path: (artifact: Artifact) => string;
   /** The command that asks the job's model. */
-  asking: string;
+  inferCommand: string;
   /** Without blanks. */
   formatLoss: (loss: Measured | undefined) => string;
   formatFigure: (value: number) => string;
@@ -24,7 +24,7 @@ export interface BestFigure {
 }
 
 /** The last loss, what to try if the training ended above its first, and the best evaluation. */
-export function lossesOf(progress: Progress, words: Words): string {
+export function lossSummary(progress: Progress, words: Formatters): string {
   const { loss, lossEnds } = progress;
   const last = loss === undefined ? [] : [`loss ${words.formatLoss(loss)}`];
   const best = bestOf(progress, words);
@@ -33,14 +33,14 @@ export function lossesOf(progress: Progress, words: Words): string {
   const risen =
     first === undefined
       ? ""
-      : `, above the ${words.formatLoss(first)} where it began: ${AGAINST_RISE}`;
+      : `, above the ${words.formatLoss(first)} where it began: ${RISE_ADVICE}`;
   return [...last, ...evaluation].join(", ") + risen;
 }
 
 /** By the metric that compares the job's checkpoints. */
 function bestOf(
   { best }: Progress,
-  { metric, formatLoss, formatFigure, best: ofMetric }: Words,
+  { metric, formatLoss, formatFigure, best: ofMetric }: Formatters,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
   const found = ofMetric();
@@ -50,16 +50,16 @@ function bestOf(
 /** An artifact, and what it is worth in words, if it was evaluated. */
 export interface Result {
   artifact: Artifact;
-  measure?: string | undefined;
+  score?: string | undefined;
 }
 
 /** Where the result lies, how good it is if it isn't the best, and how to ask it. */
-export function resultOf(
-  { artifact, measure = "not evaluated" }: Result,
+export function resultSummary(
+  { artifact, score = "not evaluated" }: Result,
   progress: Progress,
-  words: Words,
+  words: Formatters,
 ): string {
   const best = bestOf(progress, words);
-  const comparison = !best || best.step === artifact.step ? "" : ` (${measure})`;
-  return `saved in ${words.place(artifact)}${comparison}; try it: ${words.asking}`;
+  const comparison = !best || best.step === artifact.step ? "" : ` (${score})`;
+  return `saved in ${words.path(artifact)}${comparison}; try it: ${words.inferCommand}`;
 }

@@ -69,6 +69,6 @@ function warningOf({ rows, cut = 0, leftOut = 0 }: Rows, noun: string, limit: st
   if (leftOut === 0) {
     return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} cut to ${limit}`];
   }
-  const alsoCut = cut === 0 ? "" : `; ${formatCount(cut)} cut`;
-  return [`warning: ${formatCount(leftOut)} ${of} left out: no answer fits ${limit}${alsoCut}`];
+  const truncated = cut === 0 ? "" : `; ${formatCount(cut)} cut`;
+  return [`warning: ${formatCount(leftOut)} ${of} left out: no answer fits ${limit}${truncated}`];
 }

@@ -27,7 +27,7 @@ const NAMES = Object.keys(KNOWN) as PackageManager[];
 export interface Installation {
   manager: PackageManager;
   /** Undefined if no folder shows it. */
-  shownBy?: string;
+  foundIn?: string;
 }
 
 /**
@@ -41,7 +41,7 @@ export function findInstallation(
 ): Installation {
   for (let folder = project; ; folder = dirname(folder)) {
     const manager = packageManagerOf(folder);
-    if (manager) return { manager, shownBy: folder };
+    if (manager) return { manager, foundIn: folder };
     if (folder === dirname(folder)) return { manager: nameIn(userAgent, "/") ?? "npm" };
   }
 }

@@ -7,7 +7,7 @@ export const EXIT_CODE = {
   /** The job goes on remotely, as it was asked to. */
   detached: 0,
   failed: 1,
-  wrongUse: 2,
+  usageError: 2,
   cancelled: INTERRUPTED,
 } as const;
 

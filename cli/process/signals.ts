@@ -41,7 +41,7 @@ export function onEndingSignal(
   handle: (signal: NodeJS.Signals) => void,
   signals: NodeJS.Signals[] = ENDING_SIGNALS,
 ): { stop: () => void } {
-  const heard = endingSignals(signals);
+  const handled = endingSignals(signals);
   const end = (signal: NodeJS.Signals) => {
     clearInterval(timer);
     handle(signal);
@@ -49,11 +49,11 @@ export function onEndingSignal(
   const timer = setInterval(() => {
     if (npmShell !== undefined && process.ppid !== npmShell) end("SIGTERM");
   }, PARENT_POLL_MS).unref();
-  for (const signal of heard) process.on(signal, end);
+  for (const signal of handled) process.on(signal, end);
   return {
     stop() {
       clearInterval(timer);
-      for (const signal of heard) process.off(signal, end);
+      for (const signal of handled) process.off(signal, end);
     },
   };
 }
@@ -77,7 +77,7 @@ function writesToFile(): boolean {
  * on other machines, which ends by itself if it can't be reached, or files that nobody needs. A second
  * signal ends it at once.
  */
-export function abortedBySignal(): AbortSignal {
+export function abortOnSignal(): AbortSignal {
   const abort = new AbortController();
   onEndingSignal(() => {
     if (abort.signal.aborted) exitCancelled();

@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { sourcePlace } from "../../sdk/projectCode.ts";
+import { sourceLocation } from "../../sdk/projectCode.ts";
 import { printError } from "../terminal/print.ts";
 import { endingSignals } from "./signals.ts";
 
-const BEAT_MS = 500;
+const HEARTBEAT_MS = 500;
 const LIMIT_S = 10;
 const EVENT = "kit:unheard";
 
@@ -33,19 +33,19 @@ const CODE = `
  * While this thread runs without a pause, it hears no signal that Kit listens for: after a limit, says where
  * the project's code is and lets the system end the process at the next signal, until the thread pauses.
  */
-export function freeSignalsInLoops(): void {
+export function restoreSignalsInLoops(): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
+  setInterval(() => Atomics.add(beats, 0, 1), HEARTBEAT_MS).unref();
   let isFree = false;
   process.on(EVENT, () => {
     if (isFree) return;
     isFree = true;
-    const restore = takeListeners();
+    const restore = removeListeners();
     process.nextTick(() => {
       isFree = false;
       restore();
     });
-    const who = currentPlace() ?? "This process";
+    const who = currentLocation() ?? "This process";
     printError(
       `kit: ${who} has been running for ${LIMIT_S} s without a pause; Ctrl-C ends it at once.`,
     );
@@ -55,32 +55,32 @@ export function freeSignalsInLoops(): void {
     execArgv: [],
     workerData: {
       beats,
-      beatMs: BEAT_MS,
-      limit: (LIMIT_S * 1000) / BEAT_MS,
+      beatMs: HEARTBEAT_MS,
+      limit: (LIMIT_S * 1000) / HEARTBEAT_MS,
       expression: `process.emit(${JSON.stringify(EVENT)})`,
     },
   }).unref();
 }
 
 /** Also those of the project, as one that stays would keep the system from ending the process. */
-function takeListeners(): () => void {
-  const taken = endingSignals().map((signal) => ({
+function removeListeners(): () => void {
+  const removed = endingSignals().map((signal) => ({
     signal,
     listeners: process.rawListeners(signal),
   }));
-  for (const { signal } of taken) process.removeAllListeners(signal);
+  for (const { signal } of removed) process.removeAllListeners(signal);
   return () => {
-    for (const { signal, listeners } of taken) {
+    for (const { signal, listeners } of removed) {
       for (const listener of listeners) process.on(signal, listener as NodeJS.SignalsListener);
     }
   };
 }
 
-function currentPlace(): string | undefined {
+function currentLocation(): string | undefined {
   const shown = Error.stackTraceLimit;
   Error.stackTraceLimit = Infinity;
   try {
-    return sourcePlace(new Error());
+    return sourceLocation(new Error());
   } finally {
     Error.stackTraceLimit = shown;
   }

@@ -4,7 +4,7 @@ import { isKitError } from "../../protocol/error.ts";
 import * as engines from "../../sdk/engines.ts";
 import * as kit from "../../sdk/index.ts";
 import * as metrics from "../../sdk/metrics.ts";
-import { asError, withPlace } from "../../sdk/projectCode.ts";
+import { asError, withLocation } from "../../sdk/projectCode.ts";
 import { installedKit, wrongKit } from "../packages/kitPackage.ts";
 import { addPackage } from "../packages/manager.ts";
 import { lastExitCode } from "../process/exitCode.ts";
@@ -13,7 +13,7 @@ import { reportError } from "../terminal/errors.ts";
 /** Describes a thrown value in one sentence, with its place in the project's sources if known. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return asError(error).message;
-  if (isKitError(error)) return withPlace(error.message, error);
+  if (isKitError(error)) return withLocation(error.message, error);
   if (isWrongKit(error)) return wrongKit(process.cwd()).message;
   const missing = missingPackage(error);
   if (missing === "kit") {
@@ -23,17 +23,17 @@ export function describeError(error: unknown): string {
     return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
   }
   const required = /^Dynamic require of "(.+)" is not supported/.exec(error.message)?.[1];
-  if (required !== undefined) return withPlace(describeRequire(required), error);
+  if (required !== undefined) return withLocation(describeRequire(required), error);
   const message = error.message.replace(
     /'(file:[^']*sdk\/(?:index|engines|metrics)\.js)'/,
-    (_, file: string) => `'${partOf(file)}'`,
+    (_, file: string) => `'${moduleOf(file)}'`,
   );
   const [, part = "", name = ""] =
     /module '(.+)' does not provide an export named '(.+)'/.exec(message) ?? [];
   const names = EXPORTS[part];
   if (names)
     return `There is no ${name} in ${part}.${didYouMean(name, names)} It has ${names.join(", ")}.`;
-  return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
+  return withLocation(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
 /** What is most likely wanted of a package, to show how it is imported. */
@@ -51,14 +51,14 @@ const EXPORTS: Record<string, string[]> = {
 
 /** The bundle is an ES module, which has no `require`. */
 function describeRequire(required: string): string {
-  const name = partOf(required);
+  const name = moduleOf(required);
   const names = REQUIRED[name];
   const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
   return `require("${name}") does not work here, as a project is built as an ES module. Write ${written} instead.`;
 }
 
 /** What a project imports of Kit, by its name or by the file that a bundle has for it. */
-function partOf(imported: string): string {
+function moduleOf(imported: string): string {
   const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(imported) ?? [];
   return own ? `kit/${own}`.replace("/index", "") : imported;
 }

@@ -5,10 +5,10 @@ import type { Metafile, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 import { KitError } from "../../protocol/error.ts";
 
 /** What Node imports by itself; JSON only where the import says its type. */
-const NODE_READS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
+const NODE_EXTENSIONS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
 
 /** Marks a question of this plugin's own, which it must not ask again. */
-const ASKED = { isAsked: true };
+const RESOLVING = { isResolving: true };
 
 /** Begins the names that projects give their own folders, and no package has: `@/lib`, `~/lib`, `#lib`. */
 const ALIAS = /^(?:@\/|[#~$])/;
@@ -23,10 +23,10 @@ export function packageImports(project: string): Plugin {
     setup(build) {
       build.onResolve({ filter: /^[^./]/ }, async (args) => {
         const { path, kind, importer, namespace, resolveDir, with: attributes } = args;
-        const isOther = kind === "entry-point" || isAbsolute(path) || args.pluginData === ASKED;
+        const isOther = kind === "entry-point" || isAbsolute(path) || args.pluginData === RESOLVING;
         if (isOther) return undefined;
         const from = { importer, namespace, resolveDir, with: attributes };
-        const options = { kind, ...from, pluginData: ASKED };
+        const options = { kind, ...from, pluginData: RESOLVING };
         const found = await build.resolve(path, options);
         if (found.errors.length > 0) return { path, external: true };
         if (found.external) return { path: found.path, external: true };
@@ -34,7 +34,7 @@ export function packageImports(project: string): Plugin {
         if (isInstalled(found.path) && !isJson) return external(project, args, found.path);
         // Not one of tsconfig.json's paths, whose files are the project's own.
         const isPackage = installedFolder(path, resolveDir) !== undefined;
-        if (isPackage && NODE_READS.has(extname(found.path)))
+        if (isPackage && NODE_EXTENSIONS.has(extname(found.path)))
           return external(project, args, found.path);
         const { sideEffects, suffix } = found;
         return { path: found.path, namespace: found.namespace, sideEffects, suffix };

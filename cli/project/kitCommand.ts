@@ -19,7 +19,7 @@ export function kitCommand(project: string, words: string): string {
 }
 
 /** As the SDK writes it, which doesn't know where the user is. */
-export function placeCommands(project: string, sentence: string): string {
+export function adaptCommands(project: string, sentence: string): string {
   return sentence.replace(/\bnpx kit ((?:attach|cancel) \S+|start --resume)/g, (_, words: string) =>
     kitCommand(project, words),
   );

@@ -4,7 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isTrainer } from "../../sdk/kit.ts";
 import type { DrivenTrainer } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { freeSignalsInLoops } from "../process/watchdog.ts";
+import { restoreSignalsInLoops } from "../process/watchdog.ts";
 import { printError } from "../terminal/print.ts";
 import { exitOnUncaught } from "./describeError.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
@@ -25,7 +25,7 @@ export async function loadEntry(
     const exports = await loadProject(bundle, entry);
     const trainer = exposedTrainer(exports);
     if (!trainer) throw new KitError("NO_TRAINER", missingTrainer(exports, entry));
-    freeSignalsInLoops();
+    restoreSignalsInLoops();
     return trainer as DrivenTrainer;
   } finally {
     process.off("exit", explain);

@@ -4,7 +4,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 
 /** How often to look for a job that has completed. Costs a listing of a folder. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 export interface FollowOptions {
   project: string;
@@ -22,27 +22,27 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
   const jobs = createJobStore(project);
   /** A job that cannot be served is offered once. */
   let last = from.id;
-  let isWhole = from.status === "completed";
+  let isCompleted = from.status === "completed";
   let isBusy = false;
   let isStopped = false;
 
   function newer(): Job | undefined {
     for (const id of readJobIds(root)) {
-      if (id < last || (id === last && isWhole)) return undefined;
+      if (id < last || (id === last && isCompleted)) return undefined;
       const job = jobs.get(id)?.job;
       if (job?.status === "completed") return job;
     }
     return undefined;
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (isBusy || isStopped) return;
     isBusy = true;
     try {
       const job = newer();
       if (job) {
         last = job.id;
-        isWhole = true;
+        isCompleted = true;
         await onNewer(job);
       }
     } catch (error) {
@@ -52,7 +52,7 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
     }
   }
 
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void poll(), POLL_MS);
   return {
     stop() {
       isStopped = true;

@@ -6,7 +6,7 @@ import { EXIT_CODE } from "../process/exitCode.ts";
 import { printError } from "./print.ts";
 
 /** Codes of errors in how the command was called. */
-const WRONG_USE = new Set<ErrorCode>([
+const USAGE_ERRORS = new Set<ErrorCode>([
   "PROJECT_NOT_FOUND",
   "ENTRY_NOT_FOUND",
   "NAME_INVALID",
@@ -24,8 +24,8 @@ export function reportError(error: unknown): number {
   printError(`kit: ${text}`);
   tellServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
   if (process.env.DEBUG === "kit") printError(inspect(error));
-  const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
-  return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;
+  const isUsageError = isKitError(error) && USAGE_ERRORS.has(error.code);
+  return isUsageError ? EXIT_CODE.usageError : EXIT_CODE.failed;
 }
 
 /**

@@ -8,7 +8,7 @@ const MAX_BYTES = 256 * 2 ** 20;
  * here; the project's own code prints as it likes.
  */
 export function print(text: string): void {
-  asKits(() => console.log(printableLines(text)));
+  asKit(() => console.log(printableLines(text)));
 }
 
 /** As {@link print}, of a part of a line or several. */
@@ -18,7 +18,7 @@ export function printPart(text: string): void {
 
 /** As {@link print}, on stderr. */
 export function printError(text: string): void {
-  asKits(() => console.error(printableLines(text)));
+  asKit(() => console.error(printableLines(text)));
 }
 
 /**
@@ -35,26 +35,26 @@ export function openJsonOutput(): (found: unknown) => void {
   };
 }
 
-let isKits = false;
+let isKit = false;
 
 /** Whatever is printed meanwhile is Kit's own, which no limit drops. */
-function asKits(print: () => void): void {
-  const before = isKits;
-  isKits = true;
+function asKit(print: () => void): void {
+  const before = isKit;
+  isKit = true;
   print();
-  isKits = before;
+  isKit = before;
 }
 
 /** Drops what the project's code prints beyond a limit, in a process whose output is kept. */
 export function limitOutput(maxBytes = MAX_BYTES): void {
-  let left = maxBytes;
+  let remaining = maxBytes;
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
     const limited = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
-      const hadRoom = left >= 0;
-      if (!isKits) left -= Buffer.byteLength(chunk);
-      if (isKits || left >= 0) return write(chunk, ...rest);
-      if (hadRoom)
+      const wasWithin = remaining >= 0;
+      if (!isKit) remaining -= Buffer.byteLength(chunk);
+      if (isKit || remaining >= 0) return write(chunk, ...rest);
+      if (wasWithin)
         write("\nwarning: the project's code printed too much; the rest of it is dropped\n");
       const done = rest.at(-1);
       if (typeof done === "function") process.nextTick(done);

@@ -4,7 +4,7 @@ import { join, parse, relative, resolve, sep } from "node:path";
 import type * as tinyglobby from "tinyglobby";
 import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { AskedConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 /**
@@ -65,7 +65,7 @@ const TAKEN = /^(?!https?:|file:\/\/[^/])[a-z][^\p{Cc}\s]*$/iu;
  * For an engine that reads datasets on this machine.
  * @throws KitError `CONFIG_INVALID`
  */
-export function refuseUrls(engine: string, asked: AskedConfig): void {
+export function refuseUrls(engine: string, asked: TrainingOptions): void {
   const [url] = urlsOf(asked);
   if (url === undefined) return;
   throw new KitError(
@@ -78,7 +78,7 @@ export function refuseUrls(engine: string, asked: AskedConfig): void {
  * For an engine whose workers read URLs by Arrow's file systems.
  * @throws KitError `CONFIG_INVALID`
  */
-export function checkUrls(asked: AskedConfig): void {
+export function checkUrls(asked: TrainingOptions): void {
   for (const url of urlsOf(asked)) {
     if (url.includes("*")) {
       throw new KitError(
@@ -95,6 +95,6 @@ export function checkUrls(asked: AskedConfig): void {
   }
 }
 
-function urlsOf({ dataset, evalDataset }: AskedConfig): string[] {
+function urlsOf({ dataset, evalDataset }: TrainingOptions): string[] {
   return [dataset, evalDataset].flatMap((one) => (one ? datasetPaths(one.path) : [])).filter(isUrl);
 }

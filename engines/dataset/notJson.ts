@@ -1,6 +1,6 @@
 import type { KitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
-import { type JsonProblem, placeIn, problemOfJson } from "../../protocol/jsonProblem.ts";
+import { type JsonProblem, positionIn, problemOfJson } from "../../protocol/jsonProblem.ts";
 import { invalid } from "./tables/tableRow.ts";
 
 const GOES_ON =
@@ -19,7 +19,7 @@ export function lineNotJson(
   expected: string,
 ): KitError {
   const { offset, problem } = problemOf(cause, text, expected);
-  const place = `${where}:${placeIn(text, offset).column}`;
+  const place = `${where}:${positionIn(text, offset).column}`;
   // Its end is not missing, but pretty-printed.
   const goesOn = offset === text.length && /[{[,:]$/.test(text);
   return invalid(place, `not valid JSON: ${goesOn ? GOES_ON : problem}`, cause);
@@ -33,14 +33,14 @@ export function fileNotJson(
   expected: string,
 ): KitError {
   const { offset, problem } = problemOf(cause, text, expected);
-  const { line, column } = placeIn(text, offset);
+  const { line, column } = positionIn(text, offset);
   return invalid(`${path}:${line}:${column}`, `not valid JSON: ${problem}`, cause);
 }
 
 /** What is wrong with a text in a row that is not JSON, as `lineNotJson`: the end of a sentence, and what to do. */
 function textNotJson(cause: unknown, text: string, expected: string): string {
   const { offset, problem } = problemOf(cause, text, expected);
-  const { line, column } = placeIn(text, offset);
+  const { line, column } = positionIn(text, offset);
   const place = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
   return `not valid JSON at ${place}: ${problem}`;
 }

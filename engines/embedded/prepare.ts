@@ -1,4 +1,4 @@
-import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts";
 import { refuseUrls } from "../dataset/files.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
@@ -12,7 +12,7 @@ import { availableSimd } from "./kernels/simd.ts";
  * Checks everything but a checkpoint on disk, which is checked when training starts.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`, `MACHINE_UNFIT`
  */
-export function prepare(asked: AskedConfig): TrainConfig {
+export function prepare(asked: TrainingOptions): TrainConfig {
   assertLittleEndian();
   refuseUrls("embedded", asked);
   const settings = { name: "embedded", simd: availableSimd() };

@@ -1,4 +1,4 @@
-import type { Piece } from "../../protocol/trainingCheck.ts";
+import type { Segment } from "../../protocol/trainingCheck.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Sequence } from "./examples.ts";
 
@@ -10,8 +10,8 @@ export function piecesOf(
   { tokens, learned }: Sequence,
   tokenizer: Tokenizer,
   isAvoided = false,
-): Piece[] {
-  const pieces: Piece[] = [];
+): Segment[] {
+  const pieces: Segment[] = [];
   for (let start = 0, end = 0; start < tokens.length; start = end) {
     const kind = kindAt(start);
     end = start + 1;
@@ -20,13 +20,13 @@ export function piecesOf(
   }
   return pieces;
 
-  function kindAt(index: number): Omit<Piece, "text"> {
+  function kindAt(index: number): Omit<Segment, "text"> {
     const isSpecial = tokenizer.isSpecial(tokens[index] ?? 0);
     const isLearned = learned[index] === 1;
     return { isLearned, isSpecial, ...(isAvoided && isLearned && { isAvoided }) };
   }
 }
 
-function isSame(one: Omit<Piece, "text">, other: Omit<Piece, "text">): boolean {
+function isSame(one: Omit<Segment, "text">, other: Omit<Segment, "text">): boolean {
   return one.isLearned === other.isLearned && one.isSpecial === other.isSpecial;
 }

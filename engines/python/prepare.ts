@@ -1,6 +1,6 @@
 import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
+import { type TrainingOptions, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { refuseUrls } from "../dataset/files.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
@@ -11,14 +11,14 @@ import { withDefaults } from "../training/defaults.ts";
  * Checks everything but what only Python knows. Looks for no Python.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
-export function prepare(asked: AskedConfig, options: PythonOptions): TrainConfig {
+export function prepare(asked: TrainingOptions, options: PythonOptions): TrainConfig {
   refuseUrls("python", asked);
   return prepareAnywhere(asked, options);
 }
 
 /** Prepares a training whose dataset may be read on another machine. */
 export function prepareAnywhere(
-  asked: AskedConfig,
+  asked: TrainingOptions,
   { bf16, gradientCheckpointing = false }: PythonOptions,
 ): TrainConfig {
   refuseBaseType(asked);
@@ -37,7 +37,7 @@ export function prepareAnywhere(
 }
 
 /** @throws KitError `CONFIG_INVALID` */
-function refuseBaseType({ lora }: AskedConfig): void {
+function refuseBaseType({ lora }: TrainingOptions): void {
   if (lora?.baseType === undefined) return;
   throw new KitError(
     "CONFIG_INVALID",

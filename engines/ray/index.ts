@@ -2,7 +2,7 @@ import type { Engine, FetchOptions } from "../../protocol/engine.ts";
 import type { RayOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
 import { problemOfBatch } from "../../protocol/objective.ts";
-import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkUrls } from "../dataset/files.ts";
 import { createPythonEngine } from "../python/index.ts";
 import { prepareAnywhere } from "../python/prepare.ts";
@@ -47,7 +47,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
  * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that the workers cannot share, or
  * a dataset's URL that they cannot read
  */
-function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
+function prepare(asked: TrainingOptions, cluster: Cluster): TrainConfig {
   const { workers, cpusPerWorker, gpusPerWorker, storage } = cluster;
   checkUrls(asked);
   const config = prepareAnywhere(asked, {});

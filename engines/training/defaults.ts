@@ -1,8 +1,8 @@
 import { defined } from "../../protocol/isRecord.ts";
-import { type AskedObjective, type ObjectiveConfig, rulesOf } from "../../protocol/objective.ts";
+import { type ObjectiveOptions, type ObjectiveConfig, rulesOf } from "../../protocol/objective.ts";
 import {
-  type AskedConfig,
-  type AskedLora,
+  type TrainingOptions,
+  type LoraTrainingOptions,
   type EngineSettings,
   type LoraConfig,
   type TrainConfig,
@@ -24,7 +24,7 @@ const MODEL = "kit/nano";
  * @param linear what `lora` adapts as `"all-linear"`; none on an engine without adapters
  */
 export function withDefaults(
-  asked: AskedConfig,
+  asked: TrainingOptions,
   engine: EngineSettings,
   linear: readonly string[] = [],
 ): TrainConfig {
@@ -52,18 +52,18 @@ export function withDefaults(
     objective: asked.objective && objectiveWithDefaults(asked.objective),
     maxLength,
     // An option that is missing here would be accepted and lost.
-  } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
+  } satisfies Record<keyof TrainingOptions | keyof TrainConfig, unknown>;
 }
 
 /** `sft` is what a training without an objective learns. */
-function objectiveWithDefaults(asked: AskedObjective): TrainConfig["objective"] {
+function objectiveWithDefaults(asked: ObjectiveOptions): TrainConfig["objective"] {
   const objective = { ...rulesOf(asked).defaults, ...defined(asked) } as ObjectiveConfig;
   return objective.type === "sft" ? undefined : objective;
 }
 
 /** As those who fine-tune with PEFT mostly choose; docs/models.md has what they teach. */
 function loraWithDefaults(
-  { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: AskedLora,
+  { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: LoraTrainingOptions,
   linear: readonly string[],
 ): LoraConfig {
   const isAll = targetModules === ALL_LINEAR || targetModules[0] === ALL_LINEAR;
@@ -71,7 +71,10 @@ function loraWithDefaults(
 }
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */
-function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): TrainingKind {
+function kindOf(
+  model: NonNullable<TrainingOptions["model"]>,
+  lora: TrainingOptions["lora"],
+): TrainingKind {
   if (!isPretrained(model)) return "preset";
   return lora ? "lora" : "pretrained";
 }

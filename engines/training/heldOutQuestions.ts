@@ -19,21 +19,21 @@ import { readDataset } from "./tokenizedDataset.ts";
  */
 export async function heldOutQuestions(
   config: TrainConfig,
-  { most, isAsked, ...options }: QuestionChoice,
+  { maxRows, hasQuestion, ...options }: QuestionChoice,
 ): Promise<HeldOutQuestions> {
   const { dataset, evalDataset, seed } = config;
   const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);
   const { path } = evalDataset ?? dataset;
   let [of, unasked] = [0, 0];
   for (const row of answeredRows(config, path, isHeldOut)) {
-    if (isAsked(row)) of++;
+    if (hasQuestion(row)) of++;
     else unasked++;
   }
-  const isChosen = chosenRows(of, Math.min(most, of), createRandom(seed, "asked"));
+  const isChosen = chosenRows(of, Math.min(maxRows, of), createRandom(seed, "asked"));
   const rows: DatasetRow[] = [];
   let at = 0;
   for (const row of answeredRows(config, path, isHeldOut)) {
-    if (isAsked(row) && isChosen[at++] === 1) rows.push(row);
+    if (hasQuestion(row) && isChosen[at++] === 1) rows.push(row);
   }
   const reader = await readerOf(config, options);
   return { rows, of, unasked, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };

@@ -15,7 +15,7 @@ export interface LogRecord {
 }
 
 /** A record and its place in the log, in bytes. */
-export interface PlacedRecord {
+export interface LocatedRecord {
   record: LogRecord;
   /** Offset of its first byte. */
   from: number;
@@ -35,7 +35,7 @@ export interface LogLines {
  * Cuts a log's chunks, read from a byte offset on, into whole lines. Skips a line of several chunks
  * that is longer than {@link MAX_LINE_BYTES}. Keeps no reference to a chunk.
  */
-export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefined {
+export function createLineSplitter(from = 0): (chunk: Buffer) => LogLines | undefined {
   let offset = from;
   /** The start of a line, and how long it is. */
   let rest: Buffer[] = [];
@@ -74,7 +74,7 @@ export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefi
 }
 
 /** Skips lines that are not records, and an unfinished last one. */
-export function* recordsIn({ bytes, offset }: LogLines): Generator<PlacedRecord> {
+export function* recordsIn({ bytes, offset }: LogLines): Generator<LocatedRecord> {
   for (let start = 0, end; (end = bytes.indexOf(NEWLINE, start) + 1) > 0; start = end) {
     const record = parseLine(bytes.toString("utf8", start, end - 1));
     if (record) yield { record, from: offset + start, offset: offset + end };

@@ -5,7 +5,7 @@ import {
   type LogRecord,
   MAX_LINE_BYTES,
   MAX_RECORD_BYTES,
-  createLineCutter,
+  createLineSplitter,
   parseLine,
   recordsIn,
 } from "./lines.ts";
@@ -42,10 +42,10 @@ export function* readLog(directory: string): Generator<LogRecord> {
 /** The first record of an event, in the log's first 128 KiB; undefined for an unreadable log, too. */
 export function findFirst(path: string, event: string): LogRecord | undefined {
   return readRegularFile<LogRecord | undefined>(path, undefined, (file) => {
-    let left = HEAD_BYTES;
+    let remaining = HEAD_BYTES;
     const records = recordsOf((chunk) => {
-      const length = readSync(file, chunk, 0, Math.min(left, chunk.length), null);
-      left -= length;
+      const length = readSync(file, chunk, 0, Math.min(remaining, chunk.length), null);
+      remaining -= length;
       return length;
     });
     for (const record of records) if (record.event === event) return record;
@@ -55,10 +55,10 @@ export function findFirst(path: string, event: string): LogRecord | undefined {
 
 /** @param read fills a chunk; returns 0 at the end */
 function* recordsOf(read: (chunk: Buffer) => number): Generator<LogRecord> {
-  const cut = createLineCutter();
+  const splitLines = createLineSplitter();
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (let length; (length = read(chunk)) > 0;) {
-    const lines = cut(chunk.subarray(0, length));
+    const lines = splitLines(chunk.subarray(0, length));
     if (lines) for (const { record } of recordsIn(lines)) yield record;
   }
 }

@@ -2,22 +2,22 @@ import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../../disk/follow.ts";
 import { openPlainIfThere } from "../../disk/sharedTail.ts";
-import { type LossPoint, pixelEnds, thin } from "../../protocol/curve.ts";
+import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
 import { bestOf } from "../../protocol/evaluation.ts";
 import { EVALUATING } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
-import { type PlacedRecord, createLineCutter, recordsIn } from "./lines.ts";
+import { type LocatedRecord, createLineSplitter, recordsIn } from "./lines.ts";
 
 /** How much is parsed at once, before other work gets its turn. */
 const CHUNK_BYTES = 256 * 1024;
-const RECORDS_AT_ONCE = 64;
+const BATCH_RECORDS = 64;
 
-type Place = Omit<PlacedRecord, "record">;
+type Location = Omit<LocatedRecord, "record">;
 
 /** A `training.log`; a number that it lacks is NaN. */
-interface PlacedLog extends Place, LossPoint {
+interface LocatedLog extends Location, LossPoint {
   evalLoss: number;
 }
 
@@ -28,14 +28,14 @@ interface PlacedLog extends Place, LossPoint {
 export async function* readThinnedLog(
   path: string,
   { from = 0, signal }: Pick<FollowOptions, "from" | "signal">,
-): AsyncGenerator<PlacedRecord[]> {
+): AsyncGenerator<LocatedRecord[]> {
   const file = await openPlainIfThere(path);
   try {
-    const places = file ? await findShown(file, from, signal) : [];
-    for (let next = 0; file && next < places.length; next += RECORDS_AT_ONCE) {
-      const records = places
-        .slice(next, next + RECORDS_AT_ONCE)
-        .flatMap((place) => readRecord(file, place));
+    const locations = file ? await findShown(file, from, signal) : [];
+    for (let next = 0; file && next < locations.length; next += BATCH_RECORDS) {
+      const records = locations
+        .slice(next, next + BATCH_RECORDS)
+        .flatMap((location) => readRecord(file, location));
       if (records.length > 0) yield records;
     }
   } finally {
@@ -48,21 +48,22 @@ async function findShown(
   file: FileHandle,
   from: number,
   signal: AbortSignal | undefined,
-): Promise<Place[]> {
-  const others: Place[] = [];
-  let asking: Place[] = [];
-  const firstLogs: PlacedLog[] = [];
-  let lastLogs: PlacedLog[] = [];
-  let curve: readonly PlacedLog[] = [];
-  let evaluated: PlacedLog[] = [];
+): Promise<Location[]> {
+  const others: Location[] = [];
+  let evaluating: Location[] = [];
+  const firstLogs: LocatedLog[] = [];
+  let lastLogs: LocatedLog[] = [];
+  let curve: readonly LocatedLog[] = [];
+  let evaluated: LocatedLog[] = [];
   for await (const records of recordsOf(file, from, signal)) {
-    const logs: PlacedLog[] = [];
-    for (const placed of records) {
-      const place = { from: placed.from, offset: placed.offset };
-      if (placed.record.event === "training.log") logs.push(asLog(placed));
+    const logs: LocatedLog[] = [];
+    for (const located of records) {
+      const location = { from: located.from, offset: located.offset };
+      if (located.record.event === "training.log") logs.push(asLog(located));
       // The first says when the job began.
-      else if (placed.record.event === EVALUATING) asking = [...asking.slice(0, 1), place];
-      else others.push(place);
+      else if (located.record.event === EVALUATING)
+        evaluating = [...evaluating.slice(0, 1), location];
+      else others.push(location);
     }
     // Even a log without a loss, which is not on the curve, shows that there was one.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
@@ -71,21 +72,26 @@ async function findShown(
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
-    [...others, ...asking, ...firstLogs, ...pixelEnds(curve), ...evaluated, ...lastLogs].map(
-      (at) => [at.from, at],
-    ),
+    [
+      ...others,
+      ...evaluating,
+      ...firstLogs,
+      ...pixelExtremes(curve),
+      ...evaluated,
+      ...lastLogs,
+    ].map((at) => [at.from, at]),
   );
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
 /** The best and the last evaluation, which the page shows. */
-function bestAndLast(logs: PlacedLog[]): PlacedLog[] {
+function bestAndLast(logs: LocatedLog[]): LocatedLog[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
   const best = bestOf(evaluated);
   return [...(best ? [best] : []), ...evaluated.slice(-1)];
 }
 
-function asLog({ record: { data }, from, offset }: PlacedRecord): PlacedLog {
+function asLog({ record: { data }, from, offset }: LocatedRecord): LocatedLog {
   const found = isRecord(data) ? data : {};
   const number = (name: string) => {
     const value = found[name];
@@ -98,21 +104,21 @@ async function* recordsOf(
   file: FileHandle,
   from: number,
   signal: AbortSignal | undefined,
-): AsyncGenerator<PlacedRecord[]> {
+): AsyncGenerator<LocatedRecord[]> {
   const { size } = await file.stat();
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  const cut = createLineCutter(from);
+  const splitLines = createLineSplitter(from);
   for (let position = from; position < size && !signal?.aborted;) {
-    const most = Math.min(CHUNK_BYTES, size - position);
-    const { bytesRead } = await file.read(chunk, 0, most, position);
+    const length = Math.min(CHUNK_BYTES, size - position);
+    const { bytesRead } = await file.read(chunk, 0, length, position);
     if (bytesRead === 0) return;
     position += bytesRead;
-    const lines = cut(chunk.subarray(0, bytesRead));
+    const lines = splitLines(chunk.subarray(0, bytesRead));
     if (lines) yield [...recordsIn(lines)];
   }
 }
 
-function readRecord(file: FileHandle, { from, offset }: Place): PlacedRecord[] {
+function readRecord(file: FileHandle, { from, offset }: Location): LocatedRecord[] {
   const line = Buffer.allocUnsafe(offset - from);
   const length = readSync(file.fd, line, 0, line.length, from);
   return [...recordsIn({ bytes: line.subarray(0, length), offset: from })];

@@ -5,9 +5,9 @@ import { type Follower, type FollowerOutput, startFollower } from "./follower.ts
 import type { FollowerMessage } from "./followerMessage.ts";
 
 /** Between two looks for jobs that nobody follows, and the first pause after a failure. */
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 const FIRST_MS = 500;
-const LONGEST_PAUSE_MS = 300_000;
+const MAX_PAUSE_MS = 300_000;
 
 export interface Followers {
   /** Begins to look for jobs that nobody follows. */
@@ -25,21 +25,21 @@ export interface FollowersOptions {
   kit: string[];
   jobs: Pick<JobStore, "list" | "get">;
   /** The job that the project's last run left, and where the run's output goes on. */
-  lastRun?: { leftJob: () => string | undefined; output: FollowerOutput };
+  lastRun?: { detachedJob: () => string | undefined; output: FollowerOutput };
   /** Called with a line when a job's state changes. */
   onNote: (text: string) => void;
-  lookMs?: number | undefined;
+  pollMs?: number | undefined;
   /** How long each may take to leave its job before it is killed. Default 5 s. */
   graceMs?: number | undefined;
 }
 
 /** What is known of a job that nobody followed. */
-interface Trials {
+interface FollowState {
   follower?: Follower;
   /** Whether the last follower failed to attach. */
   hasFailed?: boolean;
   /** The last line about it: the same is not said twice. */
-  said?: string;
+  lastLine?: string;
   pauseMs: number;
   /** By the monotonic clock, when to try next. */
   nextAt: number;
@@ -47,48 +47,48 @@ interface Trials {
 
 /** Follows the project's jobs that run remotely and that nobody follows, each by a process of its own. */
 export function createFollowers(options: FollowersOptions): Followers {
-  const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs, lastRun } = options;
-  const known = new Map<string, Trials>();
+  const { project, kit, jobs, onNote, pollMs = POLL_MS, graceMs, lastRun } = options;
+  const known = new Map<string, FollowState>();
   let isClosed = false;
 
-  function follow(id: string, trials: Trials): void {
+  function follow(id: string, state: FollowState): void {
     let isAttached = false;
     function onMessage({ kind, text }: FollowerMessage): void {
       isAttached ||= kind === "attached";
-      if (isAttached) trials.hasFailed = false;
-      if (text === trials.said || isClosed) return;
-      trials.said = text;
+      if (isAttached) state.hasFailed = false;
+      if (text === state.lastLine || isClosed) return;
+      state.lastLine = text;
       onNote(`job ${id} ${text}`);
     }
-    const output = lastRun?.leftJob() === id ? lastRun.output : undefined;
-    trials.follower = startFollower({ project, kit, id, graceMs, output, onMessage });
-    void trials.follower.ended.then(() => {
-      delete trials.follower;
-      trials.hasFailed = !isAttached;
-      trials.pauseMs = isAttached ? lookMs : Math.min(2 * trials.pauseMs, LONGEST_PAUSE_MS);
-      trials.nextAt = performance.now() + trials.pauseMs;
+    const output = lastRun?.detachedJob() === id ? lastRun.output : undefined;
+    state.follower = startFollower({ project, kit, id, graceMs, output, onMessage });
+    void state.follower.ended.then(() => {
+      delete state.follower;
+      state.hasFailed = !isAttached;
+      state.pauseMs = isAttached ? pollMs : Math.min(2 * state.pauseMs, MAX_PAUSE_MS);
+      state.nextAt = performance.now() + state.pauseMs;
     });
   }
 
-  function lookAt({ id, lastHeardAt }: Job): void {
+  function followIfFree({ id, lastHeardAt }: Job): void {
     if (lastHeardAt === undefined) return;
-    const trials = known.get(id) ?? { pauseMs: lookMs, nextAt: 0 };
-    known.set(id, trials);
-    if (!trials.follower && performance.now() >= trials.nextAt) follow(id, trials);
+    const state = known.get(id) ?? { pauseMs: pollMs, nextAt: 0 };
+    known.set(id, state);
+    if (!state.follower && performance.now() >= state.nextAt) follow(id, state);
   }
 
-  const look = () => listOrNone(jobs).forEach(lookAt);
+  const poll = () => listOrNone(jobs).forEach(followIfFree);
 
   let first: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
       // At once, since the page shows whether the last run goes on.
-      const left = jobs.get(lastRun?.leftJob() ?? "");
-      if (left) lookAt(left.job);
+      const detached = jobs.get(lastRun?.detachedJob() ?? "");
+      if (detached) followIfFree(detached.job);
       // Later, since many jobs take a while to list, and the page goes first.
-      first = setTimeout(look, Math.min(lookMs, FIRST_MS)).unref();
-      timer = setInterval(look, lookMs).unref();
+      first = setTimeout(poll, Math.min(pollMs, FIRST_MS)).unref();
+      timer = setInterval(poll, pollMs).unref();
     },
     isFollowing(id) {
       const { follower, hasFailed = false } = known.get(id) ?? {};
@@ -109,7 +109,7 @@ export function createFollowers(options: FollowersOptions): Followers {
  * @param project the project's folder
  * @returns a function that returns a line for people for each that nobody follows any more
  */
-export function watchLeftJobs(project: string, jobs: JobStore): () => string[] {
+export function watchDetachedJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");
   const followed = running.flatMap(({ id, lastHeardAt }) => {
     const location = readRemoteLocation(jobs.directoryOf(id));

@@ -34,7 +34,7 @@ export async function takeJob(
 ): Promise<OwnedJob> {
   const directory = join(jobsPath(project), id);
   const store = createJobStore(project);
-  await waitUntilLeft(() => store.leaseOf(id), directory, id, { onNote, pause });
+  await waitForOwner(() => store.leaseOf(id), directory, id, { onNote, pause });
   let lock: Lock | undefined;
   try {
     lock = await takeLock(join(directory, "attach.lock"), LOCK_MS);
@@ -84,16 +84,16 @@ export function assertRemote(project: string, id: string): void {
  * An owner that is out of sight, as in a container that was stopped, may still be there.
  * @throws KitError `JOB_TAKEN` when it is
  */
-async function waitUntilLeft(
+async function waitForOwner(
   leaseOf: () => string,
   directory: string,
   id: string,
   { onNote, pause }: Required<TakeOptions>,
 ): Promise<void> {
-  const look = watchLease(leasePath(directory));
+  const observe = watchLease(leasePath(directory));
   for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
-    const { record, state, hasStirred } = look();
-    if (state === "alive" || hasStirred) throw followed(id, record?.owner);
+    const { record, state, hasChanged } = observe();
+    if (state === "alive" || hasChanged) throw followed(id, record?.owner);
     if (isFirst) {
       onNote(
         `waiting up to ${SILENCE_MS / 1000} s for the previous follower, which is not on this machine`,

@@ -22,7 +22,7 @@ export interface StartedJob {
 }
 
 /** What a trainer has for its one job. */
-export interface Beginning {
+export interface JobSetup {
   checked: CheckedOptions;
   observer: Required<Observer>;
   cancel: AbortSignal;
@@ -30,8 +30,8 @@ export interface Beginning {
 }
 
 /** @throws KitError `CANNOT_WRITE`, `CANNOT_RESUME` */
-export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
-  const { checked, observer } = beginning;
+export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
+  const { checked, observer } = setup;
   const { name, engine } = checked;
   const project = process.cwd();
   const config = resolveConfig({ ...checked.config, resume }, project);
@@ -41,10 +41,10 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
   });
   const waitHere = (signal: AbortSignal) =>
     waitForTurn(createJobStore(project), owned, signal, (before) => {
-      resuming?.refuseTwin(owned.job.id);
+      resuming?.refuseConcurrent(owned.job.id);
       observer.onWait(before);
     });
-  return run(beginning, owned, config, {
+  return run(setup, owned, config, {
     startsAt: resuming?.step,
     async prepare({ signal, leave }) {
       // Other machines have a queue of their own.
@@ -67,19 +67,19 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
  * Goes on with a job of an earlier process, which runs remotely.
  * @throws KitError `CANNOT_ATTACH`, `CANNOT_READ`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
-export async function attachJob(beginning: Beginning, id: string): Promise<StartedJob> {
-  const { checked, observer } = beginning;
+export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob> {
+  const { checked, observer } = setup;
   const { owned, config, remote } = await attachable(checked.engine, id, observer.onNote);
-  const recorded = orGiveUp(owned, historyOf);
+  const recorded = orRelease(owned, historyOf);
   const { location, events, from } = recorded;
   const seen = events.filter(({ event }) => event !== EVALUATED).length;
-  return run(beginning, owned, config, {
+  return run(setup, owned, config, {
     recorded,
     startsAt: from && (() => from.step),
     prepare: async () => ({
       engine: {
         name: checked.engine.name,
-        train: ({ onRemote: _, ...asked }) => remote.follow({ ...asked, location, seen }),
+        train: ({ onRemote: _, ...options }) => remote.follow({ ...options, location, seen }),
       },
       ...{ config: await frozenConfig(config, owned.directory), points: [] },
     }),
@@ -87,7 +87,7 @@ export async function attachJob(beginning: Beginning, id: string): Promise<Start
 }
 
 /** Others may follow a job that this process cannot. */
-function orGiveUp<T>(owned: OwnedJob, read: (directory: string) => T): T {
+function orRelease<T>(owned: OwnedJob, read: (directory: string) => T): T {
   try {
     return read(owned.directory);
   } catch (error) {
@@ -97,7 +97,7 @@ function orGiveUp<T>(owned: OwnedJob, read: (directory: string) => T): T {
 }
 
 function run(
-  { checked, observer, cancel, leave }: Beginning,
+  { checked, observer, cancel, leave }: JobSetup,
   owned: OwnedJob,
   config: JobConfig,
   how: Pick<RunJobOptions, "prepare" | "recorded" | "startsAt">,

@@ -2,10 +2,10 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import { asError, untilIdle, withPlace } from "../projectCode.ts";
+import { asError, untilIdle, withLocation } from "../projectCode.ts";
 
 /** Calls of `onLog` that may wait. */
-const MOST_LOGS = 1_000;
+const MAX_LOGS = 1_000;
 /** How often `drain` says what it waits for. */
 const NOTE_MS = 10_000;
 
@@ -71,7 +71,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   }
 
   function makeRoom(): void {
-    if (calls.filter(({ name }) => name === "onLog").length < MOST_LOGS) return;
+    if (calls.filter(({ name }) => name === "onLog").length < MAX_LOGS) return;
     calls.splice(
       calls.findLastIndex(({ name }) => name === "onLog"),
       1,
@@ -79,7 +79,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
     if (hasWarned || !has("onLog")) return;
     hasWarned = true;
     onNote(
-      `warning: onLog is slower than the training: ${formatCount(MOST_LOGS)} calls wait, so it misses logs from now on; the job's log has them all`,
+      `warning: onLog is slower than the training: ${formatCount(MAX_LOGS)} calls wait, so it misses logs from now on; the job's log has them all`,
     );
   }
 
@@ -134,7 +134,7 @@ export async function callLast(
   } catch (thrown) {
     const error = asError(thrown);
     // Not process.emitWarning(), which would print after kit start has exited.
-    const text = `${name} failed: ${withPlace(messageOf(error), error)}`;
+    const text = `${name} failed: ${withLocation(messageOf(error), error)}`;
     process.stderr.write(`kit: ${printableLines(text)}\n`);
   }
 }

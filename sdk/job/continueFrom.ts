@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { checkpointSteps, copyArtifact } from "../../jobs/artifactFiles.ts";
-import { type MeasuringEvent, readEvaluations } from "../../jobs/figures.ts";
+import { type MetricEvent, readEvaluations } from "../../jobs/figures.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
@@ -9,18 +9,18 @@ import { cannotWrite, messageOf } from "../../protocol/error.ts";
 import { type Evaluation, bestOf, isLogged } from "../../protocol/evaluation.ts";
 import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { bestScore, createScorer, lowerIsBetter } from "./checkpointScore.ts";
 import { asWritten } from "./config.ts";
-import { bestMeasure, createCriterion, lowerIsBetter } from "./measure.ts";
 import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
 /** What a new job inherits from the one that it continues. */
-export interface Inherited {
+export interface Continuation {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
   /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
-  evaluations: MeasuringEvent[];
+  evaluations: MetricEvent[];
 }
 
 /**
@@ -30,20 +30,20 @@ export interface Inherited {
 export function continueFrom(
   from: ResumePoint,
   config: JobConfig,
-  begun: Started,
+  started: Started,
   note: (text: string) => void,
-): Inherited {
+): Continuation {
   const { jobId, directory, step } = from;
-  refusePast(from, begun.maxSteps);
+  refusePast(from, started.maxSteps);
   const before = readJobStart(directory);
-  const now = { config: asWritten(config), started: { ...begun } };
+  const now = { config: asWritten(config), started: { ...started } };
   if (!haveSameRows(before, now)) {
     note(
       `warning: the dataset changed since job ${jobId}; losses will differ from an uninterrupted run`,
     );
   }
   let evaluations = readEvaluations(dirname(directory), jobId, step).map((one) =>
-    asJudged(one, config),
+    withDirections(one, config),
   );
   if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
     evaluations = [];
@@ -51,21 +51,21 @@ export function continueFrom(
       `warning: the held-out rows changed since job ${jobId}; its evaluations do not count for the best`,
     );
   } else {
-    const lost = unmeasured(from, config, evaluations).filter((at) => at < begun.maxSteps);
+    const lost = unscoredSteps(from, config, evaluations).filter((at) => at < started.maxSteps);
     if (lost.length > 0) note(`warning: ${notEvaluated(lost, jobId)}`);
   }
-  if (step === begun.maxSteps) {
+  if (step === started.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; it only has to be completed`);
   }
   const resumedBest = bestOf(
     evaluations.flatMap(({ event, data }) => (event === "training.log" ? evaluationIn(data) : [])),
   );
-  const started = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
-  return { started, evaluations };
+  const continued = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
+  return { started: continued, evaluations };
 }
 
 /** The figures of answers with what is better by this job's options. */
-function asJudged(measuring: MeasuringEvent, config: JobConfig): MeasuringEvent {
+function withDirections(measuring: MetricEvent, config: JobConfig): MetricEvent {
   if (measuring.event !== EVALUATED) return measuring;
   const { lowerIsBetter: _, ...data } = measuring.data;
   const lower = lowerIsBetter(config);
@@ -76,16 +76,16 @@ function asJudged(measuring: MeasuringEvent, config: JobConfig): MeasuringEvent 
 }
 
 /** Steps of checkpoints without the figure of answers that the job compares them by. */
-function unmeasured(
+function unscoredSteps(
   { directory, step }: ResumePoint,
   config: JobConfig,
-  evaluations: readonly MeasuringEvent[],
+  evaluations: readonly MetricEvent[],
 ): number[] {
   const { loadBestModelAtEnd, earlyStoppingPatience, metricForBestModel, objective } = config;
   const isCompared = loadBestModelAtEnd || earlyStoppingPatience !== undefined;
   if (!isCompared || isLogged(metricForBestModel, objective)) return [];
-  const measureOf = createCriterion(config);
-  const measured = new Set(evaluations.map((one) => measureOf(one)?.step));
+  const scoreOf = createScorer(config);
+  const measured = new Set(evaluations.map((one) => scoreOf(one)?.step));
   return checkpointSteps(join(directory, ARTIFACTS)).filter(
     (at) => at <= step && !measured.has(at),
   );
@@ -106,15 +106,15 @@ function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation
 export function bestStep(
   from: ResumePoint,
   config: JobConfig,
-  evaluations: readonly MeasuringEvent[],
+  evaluations: readonly MetricEvent[],
   note: (text: string) => void,
 ): number | undefined {
-  const measureOf = createCriterion(config);
-  const measures = evaluations.flatMap((event) => measureOf(event) ?? []);
+  const scoreOf = createScorer(config);
+  const scores = evaluations.flatMap((event) => scoreOf(event) ?? []);
   const artifacts = join(from.directory, ARTIFACTS);
   const there = new Set(checkpointSteps(artifacts));
   for (;;) {
-    const best = bestMeasure(measures.filter(({ step }) => there.has(step)))?.step;
+    const best = bestScore(scores.filter(({ step }) => there.has(step)))?.step;
     if (best === undefined) return undefined;
     try {
       assertUndamaged({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });

@@ -1,8 +1,8 @@
-import type { MeasuringEvent } from "../../jobs/figures.ts";
+import type { MetricEvent } from "../../jobs/figures.ts";
 import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { createCriterion } from "./measure.ts";
+import { createScorer } from "./checkpointScore.ts";
 
 /** Decides when a training no longer improves. Works for every engine, by aborting it. */
 export interface EarlyStopping {
@@ -12,7 +12,7 @@ export interface EarlyStopping {
    */
   onEvent: (event: JobEvent) => boolean;
   /** Takes what was evaluated up to the checkpoint that a training goes on from. */
-  resume: (evaluations: readonly MeasuringEvent[], maxSteps: number) => void;
+  resume: (evaluations: readonly MetricEvent[], maxSteps: number) => void;
   /** The step that was the last; undefined as long as the training goes on. */
   stoppedAt: () => number | undefined;
 }
@@ -28,7 +28,7 @@ export function createEarlyStopping({
   objective,
   ...metric
 }: Config): EarlyStopping {
-  const measureOf = createCriterion(metric);
+  const scoreOf = createScorer(metric);
   const isInLog = isLogged(metric.metricForBestModel, objective);
   const patience = earlyStoppingPatience ?? Infinity;
   let steps = Infinity;
@@ -38,37 +38,37 @@ export function createEarlyStopping({
   let last: number | undefined;
   let isOver = false;
 
-  /** @param cost undefined for a non-finite figure, which is never the best */
-  function weigh(step: number, cost: number | undefined): void {
-    const isBest = cost !== undefined && cost < (best ?? Infinity);
-    if (isBest) best = cost;
+  /** @param score undefined for a non-finite figure, which is never the best */
+  function recordScore(step: number, score: number | undefined): void {
+    const isBest = score !== undefined && score > (best ?? -Infinity);
+    if (isBest) best = score;
     waited = isBest ? 0 : waited + 1;
     last = waited >= patience ? step : undefined;
   }
 
   /** @returns whether it says how good the model is, before the last step */
-  function weighEvent(happened: JobEvent): boolean {
-    const { event, data } = happened;
+  function recordEvent(jobEvent: JobEvent): boolean {
+    const { event, data } = jobEvent;
     const isEvaluated =
       event === "training.log" && heldOutFigure(data, metric.metricForBestModel) !== undefined;
     const counts = isInLog ? isEvaluated : event === EVALUATED;
     if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
-    weigh(data.step, measureOf(happened)?.cost);
+    recordScore(data.step, scoreOf(jobEvent)?.score);
     return true;
   }
 
-  function resume(evaluations: readonly MeasuringEvent[], maxSteps: number): void {
+  function resume(evaluations: readonly MetricEvent[], maxSteps: number): void {
     steps = maxSteps;
     // One of before the metric came says nothing.
-    evaluations.filter((one) => one.event !== EVALUATED || measureOf(one)).forEach(weighEvent);
+    evaluations.filter((one) => one.event !== EVALUATED || scoreOf(one)).forEach(recordEvent);
     isOver = last !== undefined;
   }
 
-  function onEvent(happened: JobEvent): boolean {
-    const { event, data } = happened;
+  function onEvent(jobEvent: JobEvent): boolean {
+    const { event, data } = jobEvent;
     if (event === "training.started") steps = data.maxSteps;
     // Otherwise once the step's checkpoint is saved; one that was asked is.
-    if (weighEvent(happened)) {
+    if (recordEvent(jobEvent)) {
       isOver = last !== undefined && (event === EVALUATED || last % saveSteps !== 0);
     }
     if (event === "checkpoint.saved" && last !== undefined) isOver ||= data.step === last;

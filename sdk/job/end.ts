@@ -3,12 +3,12 @@ import type { RemoteLocation } from "../../protocol/engine.ts";
 import { endedTooEarly } from "../../protocol/entry.ts";
 import { isOutOfReach } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
-import { type Artifact, listed } from "../models/artifact.ts";
+import { type Artifact, listArtifacts } from "../models/artifact.ts";
 import { asError, orAborted } from "../projectCode.ts";
 import { callLast } from "./callbackQueue.ts";
 import type { JobEvaluation } from "./jobEvaluation.ts";
 import { type Run, jobAs } from "./run.ts";
-import { orNotFollowed } from "./train.ts";
+import { asFollowError } from "./train.ts";
 
 /** How a job ended, or was left. `error`: it failed, or contact with it was lost. */
 export interface JobResult {
@@ -39,7 +39,7 @@ export async function complete(
   const cost = evaluation.costNote();
   if (cost !== undefined) observer.onNote(cost);
   const stoppedAt = isStopped ? progress.stoppedAt() : undefined;
-  record({ event: "training.completed", data: { ...listed(artifacts), stoppedAt } });
+  record({ event: "training.completed", data: { ...listArtifacts(artifacts), stoppedAt } });
   saved.dropResumeFiles();
   return { job, artifacts };
 }
@@ -48,11 +48,11 @@ export async function complete(
 export async function endEarly(run: Run, error: unknown): Promise<JobResult> {
   const { calls, signal, leave, location } = run;
   calls.stop();
-  const thrown = orNotFollowed(run, error);
-  const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
+  const thrown = asFollowError(run, error);
+  const isDetached = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
   // If the remote cancel failed, the job is still running.
   const isOurs = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
-  if (location && isLeft && !isOurs) return detach(run, location, thrown);
+  if (location && isDetached && !isOurs) return detach(run, location, thrown);
   if (!isCancelled(run)) return fail(run, asError(signal.aborted ? signal.reason : thrown));
   return cancelled(run).catch((failure: unknown) => fail(run, asError(failure)));
 }
@@ -81,7 +81,7 @@ function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
   const left = { job: jobAs(run, "running"), artifacts: progress.saved.result() };
   if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
   if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };
-  observer.onLeft(where);
+  observer.onDetached(where);
   return left;
 }
 

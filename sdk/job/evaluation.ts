@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { identityOf, identityOfStart, openAnswers } from "../../jobs/keptAnswers.ts";
+import { identityOf, identityOfStart, openAnswerCache } from "../../jobs/answerCache.ts";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type EventData, EVALUATING } from "../../protocol/event.ts";
@@ -8,11 +8,11 @@ import type { Metrics } from "../../protocol/metric.ts";
 import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
-import { askRows, isAsked } from "../metrics/ask.ts";
-import { createAskingProgress } from "../metrics/askingProgress.ts";
+import { createAnswerProgress } from "../metrics/answerProgress.ts";
+import { askRows, hasQuestion } from "../metrics/ask.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 import { lazyModel } from "../models/engineModel.ts";
-import { lowerIsBetter } from "./measure.ts";
+import { lowerIsBetter } from "./checkpointScore.ts";
 import type { Run } from "./run.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
@@ -24,21 +24,25 @@ export interface Evaluation {
   /** How far the asking is, in words, as `31 of 100, 1m 20s left`; empty before the first answer. */
   progress: () => string;
   /** The model before the training. */
-  ofStart: () => Promise<Evaluated>;
+  evaluateStart: () => Promise<Evaluated>;
   /** A checkpoint in a folder. @param model answers from it */
-  of: (step: number, directory: string, model: Answering) => Promise<Evaluated>;
+  evaluateCheckpoint: (
+    step: number,
+    directory: string,
+    model: AnsweringModel,
+  ) => Promise<Evaluated>;
   /** A note if asking took much of the time since the evaluation was made; undefined otherwise. */
   costNote: () => string | undefined;
 }
 
-type Answering = Pick<EngineModel, "infer">;
+type AnsweringModel = Pick<EngineModel, "infer">;
 
 /** Between two notes on how far the asking before the training is. */
 const NOTE_MS = 10_000;
 /** Above this share of a training's time, Kit says how long asking took. */
-const MUCH = 0.1;
+const NOTABLE_SHARE = 0.1;
 /** In seconds; shorter isn't worth a note. */
-const LONG = 1;
+const NOTABLE_S = 1;
 
 /**
  * @param config with the datasets as engines read them
@@ -53,7 +57,7 @@ export async function createEvaluation(
   const { baseType } = config.lora ?? {};
   const beganAt = performance.now();
   const found = await heldOutQuestions(config, {
-    ...{ most: evaluate.rows, isAsked, signal, onNote },
+    ...{ maxRows: evaluate.rows, hasQuestion, signal, onNote },
   });
   const { rows, of, unasked, endOf } = found;
   if (rows.length === 0) {
@@ -63,26 +67,30 @@ export async function createEvaluation(
     );
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
-  let asked = 0;
-  const progress = createAskingProgress(rows.length, (far) =>
-    record({ event: EVALUATING, data: { ...far, step: asked } }),
+  let evaluatedStep = 0;
+  const progress = createAnswerProgress(rows.length, (far) =>
+    record({ event: EVALUATING, data: { ...far, step: evaluatedStep } }),
   );
   const lower = lowerIsBetter(config);
   let seconds = 0;
-  const told = new Set<string>();
-  const tellOnce = (text: string) => {
-    if (!told.has(text)) onNote(`warning: ${text}`);
-    told.add(text);
+  const noted = new Set<string>();
+  const noteOnce = (text: string) => {
+    if (!noted.has(text)) onNote(`warning: ${text}`);
+    noted.add(text);
   };
 
-  async function evaluated(step: number, identity: string, model: Answering): Promise<Evaluated> {
+  async function evaluated(
+    step: number,
+    identity: string,
+    model: AnsweringModel,
+  ): Promise<Evaluated> {
     const startedAt = performance.now();
-    asked = step;
+    evaluatedStep = step;
     progress.begin();
     const answers = await askRows(model, rows, {
-      ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: tellOnce },
+      ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: noteOnce },
       // Where `kit eval` finds them, too.
-      kept: openAnswers(resolve(owned.directory, "../../.."), identity, tellOnce),
+      cache: openAnswerCache(resolve(owned.directory, "../../.."), identity, noteOnce),
       onAnswer: progress.show,
     });
     const limitMs = callbackLimitMs;
@@ -119,7 +127,7 @@ export async function createEvaluation(
   return {
     rows: rows.length,
     progress: progress.text,
-    async ofStart() {
+    async evaluateStart() {
       const some = rows.length < of ? ` of ${formatCount(of)}` : "";
       const others =
         unasked > 0 ? `; ${formatCount(unasked)} more have no answer in words to compare with` : "";
@@ -135,10 +143,10 @@ export async function createEvaluation(
         clearInterval(timer);
       }
     },
-    of: (step, directory, model) => evaluated(step, identityOf(directory), model),
+    evaluateCheckpoint: (step, directory, model) => evaluated(step, identityOf(directory), model),
     costNote() {
       const all = (performance.now() - beganAt) / 1000;
-      if (seconds < LONG || seconds <= MUCH * all) return undefined;
+      if (seconds < NOTABLE_S || seconds <= NOTABLE_SHARE * all) return undefined;
       return `asking the model for held-out rows took ${formatDuration(seconds)}; to ask less, lower evaluate.rows or raise saveSteps`;
     },
   };

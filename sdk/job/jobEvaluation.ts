@@ -26,7 +26,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   let evaluation: Evaluation | undefined;
   let before = known.find(({ step }) => step === 0);
 
-  function take(data: Evaluated): void {
+  function recordEvaluated(data: Evaluated): void {
     const event = { event: EVALUATED, data } as const;
     record(event);
     if (progress.onEvent(event)) run.over.abort();
@@ -34,8 +34,8 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   }
 
   /** Readers of the log need these, as one may be the best. */
-  function recordInherited(): void {
-    for (const { event, data } of progress.inherited()) {
+  function recordEarlier(): void {
+    for (const { event, data } of progress.earlierEvaluations()) {
       if (event === EVALUATED && data.step > 0) record({ event, data });
     }
   }
@@ -47,25 +47,25 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   }
 
   /** Asks in the place of the callback among the others. */
-  function ask(step: number, asking: () => Promise<Evaluated>): void {
+  function enqueue(step: number, evaluate: () => Promise<Evaluated>): void {
     let found: Evaluated | undefined;
     const run = async () => {
-      found = await asking();
-      take(found);
+      found = await evaluate();
+      recordEvaluated(found);
     };
     const note = () => {
       const { rows = 0, progress } = evaluation ?? {};
       const far = progress?.() ?? "";
-      const asking = `asking the model for ${formatCounted(rows, "held-out row")} at step ${step}`;
-      return far === "" ? asking : `${asking}: ${far}`;
+      const evaluate = `asking the model for ${formatCounted(rows, "held-out row")} at step ${step}`;
+      return far === "" ? evaluate : `${evaluate}: ${far}`;
     };
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }
 
   /** Of the job that this one goes on from. */
-  function inheritedStart(): Evaluated | undefined {
+  function earlierStart(): Evaluated | undefined {
     const [found] = progress
-      .inherited()
+      .earlierEvaluations()
       .flatMap(({ event, data }) => (event === EVALUATED && data.step === 0 ? data : []));
     // A metric that is new has no figure there.
     const isWhole = config.evaluate?.metrics.every((name) => found && name in found.metrics);
@@ -74,10 +74,10 @@ export function createJobEvaluation(run: Run): JobEvaluation {
 
   function onSaved({ step, path }: Pick<Artifact, "step" | "path">): void {
     if (!evaluation) return;
-    const asking = evaluation;
-    ask(step, async () => {
+    const evaluate = evaluation;
+    enqueue(step, async () => {
       const { infer, close } = checkpoints.open({ path });
-      const found = await asking.of(step, join(directory, path), { infer });
+      const found = await evaluate.evaluateCheckpoint(step, join(directory, path), { infer });
       await close();
       return found;
     });
@@ -90,22 +90,22 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       evaluation = await createEvaluation(run, ready, evaluate, metrics);
       if (recorded.length > 0) {
         const asked = new Set(known.map(({ step }) => step));
-        if (!before && !from) ask(0, evaluation.ofStart);
+        if (!before && !from) enqueue(0, evaluation.evaluateStart);
         for (const artifact of progress.saved.result()) {
           // Those of before are copies.
           if (!asked.has(artifact.step) && artifact.step > (from?.step ?? 0)) onSaved(artifact);
         }
-      } else if (!from) before = await evaluation.ofStart();
+      } else if (!from) before = await evaluation.evaluateStart();
     },
     onStarted() {
       if (!evaluation) return;
-      const start = before ?? inheritedStart();
+      const start = before ?? earlierStart();
       // The held-out rows or the metrics are others than the earlier job's.
       if (start) {
-        take(start);
+        recordEvaluated(start);
         calls.add("onEvaluated", () => call(start));
-      } else ask(0, evaluation.ofStart);
-      recordInherited();
+      } else enqueue(0, evaluation.evaluateStart);
+      recordEarlier();
     },
     onSaved,
     costNote: () => evaluation?.costNote(),

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
-import { type MeasuringEvent, readLosses } from "../../jobs/figures.ts";
+import { type MetricEvent, readLosses } from "../../jobs/figures.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
@@ -17,9 +17,9 @@ import { withDigits } from "../../protocol/format.ts";
 import { NO_LOSSES, addLoss, divergedFrom } from "../../protocol/lossEnds.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { diverged } from "../engine.ts";
+import { createMissingMetricNote } from "./checkpointScore.ts";
 import { bestStep, continueFrom, copyCheckpoint } from "./continueFrom.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
-import { createMissingFigure } from "./measure.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
 
 /** An event of a job that goes on. */
@@ -39,7 +39,7 @@ export interface JobProgress {
   /** @returns whether the training is over with it */
   onEvent: (event: RunningEvent) => boolean;
   /** Evaluations of the job that this one continues. */
-  inherited: () => readonly MeasuringEvent[];
+  earlierEvaluations: () => readonly MetricEvent[];
   /**
    * Takes what an earlier process has recorded.
    * @returns as `onEvent`, of the last
@@ -61,10 +61,10 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   const { directory, config, engine, onNote, startsAt = () => 0 } = options;
   const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
-  const tellOfMissing = createMissingFigure(config, onNote);
+  const noteMissingMetric = createMissingMetricNote(config, onNote);
   let step: number | undefined;
   let losses = NO_LOSSES;
-  let inherited: readonly MeasuringEvent[] = [];
+  let earlierEvaluations: readonly MetricEvent[] = [];
   let resumedAt = 0;
 
   function onEvent(event: RunningEvent): boolean {
@@ -74,27 +74,31 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     if (event.event === "training.log" && typeof event.data.loss === "number")
       losses = addLoss(losses, event.data.loss);
     saved.onEvent(event);
-    tellOfMissing(event);
+    noteMissingMetric(event);
     return stopping.onEvent(event);
   }
 
   /** Whether it counts with what is inherited. The last step's checkpoint may be asked anew. */
   function isCounted(evaluated: EventData[typeof EVALUATED]): boolean {
     if (evaluated.step !== resumedAt) return evaluated.step < resumedAt;
-    return inherited.some(({ data }) => isDeepStrictEqual(data, evaluated));
+    return earlierEvaluations.some(({ data }) => isDeepStrictEqual(data, evaluated));
   }
 
   /** Counts what was evaluated before. */
-  function inherit(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
+  function continueJob(
+    data: EventData["training.started"],
+    from: ResumePoint,
+    note: typeof onNote,
+  ) {
     const { started, evaluations } = continueFrom(from, config, data, note);
     step = resumedAt = from.step;
     losses = [...readLosses(dirname(from.directory), from.jobId, from.step)].reduce(
       addLoss,
       NO_LOSSES,
     );
-    inherited = evaluations;
-    for (const event of inherited) saved.onEvent(event);
-    stopping.resume(inherited, data.maxSteps);
+    earlierEvaluations = evaluations;
+    for (const event of earlierEvaluations) saved.onEvent(event);
+    stopping.resume(earlierEvaluations, data.maxSteps);
     return started;
   }
 
@@ -117,8 +121,10 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function begin(event: EngineEvent, from: ResumePoint | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
-    const started = inherit(event.data, from, onNote);
-    const best = config.loadBestModelAtEnd ? bestStep(from, config, inherited, onNote) : undefined;
+    const started = continueJob(event.data, from, onNote);
+    const best = config.loadBestModelAtEnd
+      ? bestStep(from, config, earlierEvaluations, onNote)
+      : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined)
@@ -143,7 +149,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     let isOver = false;
     for (const event of events) {
       if (event.event === "training.started" && from) {
-        inherit(event.data, from, () => {});
+        continueJob(event.data, from, () => {});
         const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= from.step);
         for (const at of earlier) {
           keepEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
@@ -164,7 +170,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   return {
     step: () => step ?? startsAt(),
     saved,
-    inherited: () => inherited,
+    earlierEvaluations: () => earlierEvaluations,
     stoppedAt: stopping.stoppedAt,
     divergence,
     begin,

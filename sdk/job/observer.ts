@@ -26,11 +26,11 @@ export interface Observer {
   /** Called with progress during slow steps. */
   onNote?: (text: string) => void;
   /** The job was left: it goes on there. */
-  onLeft?: (location: RemoteLocation) => void;
+  onDetached?: (location: RemoteLocation) => void;
 }
 
 /** Passes on to each observer, those added later too. */
-export function toEach(observers: readonly Observer[]): Required<Observer> {
+export function broadcast(observers: readonly Observer[]): Required<Observer> {
   const each = (pass: (observer: Observer) => void) => observers.forEach(pass);
   return {
     onCreated: (created) => each((one) => one.onCreated?.(created)),
@@ -39,6 +39,6 @@ export function toEach(observers: readonly Observer[]): Required<Observer> {
     onAttached: (location, events) => each((one) => one.onAttached?.(location, events)),
     onEvent: (event) => each((one) => one.onEvent?.(event)),
     onNote: (text) => each((one) => one.onNote?.(text)),
-    onLeft: (location) => each((one) => one.onLeft?.(location)),
+    onDetached: (location) => each((one) => one.onDetached?.(location)),
   };
 }

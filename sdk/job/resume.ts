@@ -10,7 +10,7 @@ export interface Resume {
    * For a job that waits for its turn.
    * @throws KitError `CANNOT_RESUME` if another job goes on from the same one
    */
-  refuseTwin: (own: string) => void;
+  refuseConcurrent: (own: string) => void;
   /**
    * The checkpoints to try, the newest first: of a job that may have ended while this one waited.
    * Says what it found, and what has changed since.
@@ -29,12 +29,12 @@ export function planResume(project: string, name: string, config: JobConfig): Re
   const [planned] = findResumePoints(project, name);
   let newest = planned;
 
-  function refuseTwin(own?: string): void {
-    const twin = planned && findResuming(project, name, planned, own);
-    if (twin === undefined) return;
+  function refuseConcurrent(own?: string): void {
+    const concurrent = planned && findResuming(project, name, planned, own);
+    if (concurrent === undefined) return;
     throw new KitError(
       "CANNOT_RESUME",
-      `Job ${twin} is resuming job ${planned?.jobId} already. Wait until that one ends, or start without resume.`,
+      `Job ${concurrent} is resuming job ${planned?.jobId} already. Wait until that one ends, or start without resume.`,
     );
   }
 
@@ -62,9 +62,9 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     return found;
   }
 
-  refuseTwin();
+  refuseConcurrent();
   if (planned) compareOptions(planned, config);
-  return { refuseTwin, find, step: () => newest?.step ?? 0 };
+  return { refuseConcurrent, find, step: () => newest?.step ?? 0 };
 }
 
 /** Changed options that alter the losses. */

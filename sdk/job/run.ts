@@ -32,7 +32,7 @@ export interface RunJobOptions {
   failure: AbortController;
   /** Aborting lets a job that runs remotely go on there, with no end in its log. */
   leave?: AbortSignal;
-  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onLeft">;
+  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onDetached">;
   /** How long a callback may take. Default: an hour. */
   callbackLimitMs?: number;
 }

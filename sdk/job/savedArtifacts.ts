@@ -5,8 +5,8 @@ import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { type Artifact, type ArtifactsOf, locateArtifact } from "../models/artifact.ts";
-import { bestMeasure, createCriterion } from "./measure.ts";
+import { type Artifact, type ArtifactContext, locateArtifact } from "../models/artifact.ts";
+import { bestScore, createScorer } from "./checkpointScore.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
@@ -28,12 +28,12 @@ export interface SavedArtifacts {
   dropResumeFiles: () => void;
 }
 
-export interface SavedArtifactsOf extends ArtifactsOf {
-  engine: ArtifactsOf["engine"] & Pick<Engine, "resumeFiles">;
+export interface SavedArtifactsContext extends ArtifactContext {
+  engine: ArtifactContext["engine"] & Pick<Engine, "resumeFiles">;
 }
 
 export function createSavedArtifacts(
-  job: SavedArtifactsOf,
+  job: SavedArtifactsContext,
   {
     saveTotalLimit,
     loadBestModelAtEnd,
@@ -45,17 +45,17 @@ export function createSavedArtifacts(
 ): SavedArtifacts {
   const { resumeFiles = [] } = job.engine;
   const limit = saveTotalLimit ?? Infinity;
-  const measureOf = createCriterion(metric);
-  const costs = new Map<number, number>();
+  const scoreOf = createScorer(metric);
+  const scoresByStep = new Map<number, number>();
   const released = new Set<number>();
   let saved: Artifact[] = [];
 
   function best(): Artifact | undefined {
-    const measures = saved.flatMap(({ step }) => {
-      const cost = costs.get(step);
-      return cost === undefined ? [] : [{ step, cost }];
+    const scores = saved.flatMap(({ step }) => {
+      const score = scoresByStep.get(step);
+      return score === undefined ? [] : [{ step, score }];
     });
-    const found = bestMeasure(measures);
+    const found = bestScore(scores);
     return found && saved.find(({ step }) => step === found.step);
   }
 
@@ -65,10 +65,10 @@ export function createSavedArtifacts(
 
   return {
     dropResumeFiles,
-    onEvent(happened) {
-      const measure = measureOf(happened);
-      if (measure) costs.set(measure.step, measure.cost);
-      const { event, data } = happened;
+    onEvent(jobEvent) {
+      const scored = scoreOf(jobEvent);
+      if (scored) scoresByStep.set(scored.step, scored.score);
+      const { event, data } = jobEvent;
       if (event === "checkpoint.saved") {
         // A training goes on from the newest.
         dropResumeFiles();

@@ -63,12 +63,12 @@ function handle(
 }
 
 function giveUp(run: Run, error: unknown): void {
-  const thrown = orNotFollowed(run, error);
+  const thrown = asFollowError(run, error);
   (isOutOfReach(thrown) ? run.stuck : run.failure).abort(asError(thrown));
 }
 
 /** An error of a job that runs remotely, as its followers know it. */
-export function orNotFollowed({ location, owned }: Run, error: unknown): unknown {
+export function asFollowError({ location, owned }: Run, error: unknown): unknown {
   return location ? orCannotFollow(error, owned.directory) : error;
 }
 

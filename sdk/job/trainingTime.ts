@@ -4,7 +4,7 @@ import type { Engine } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { heldOutQuestions, withStartingModel } from "../engine.ts";
-import { AT_ONCE, askRows, isAsked } from "../metrics/ask.ts";
+import { MAX_CONCURRENT, askRows, hasQuestion } from "../metrics/ask.ts";
 import { closeModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
 
@@ -28,7 +28,7 @@ interface TimedTraining {
 /** The first warms up, and the second shows the speed. */
 const TIMED_STEPS = 2;
 /** How long they may take. */
-const MOST_MS = 60_000;
+const MAX_MS = 60_000;
 const NEVER = 1_000_000_000;
 /** Tokens of an answer that are timed. */
 const TIMED_TOKENS = 16;
@@ -63,7 +63,7 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
       ...{ config: { ...config, saveSteps: NEVER, evalSteps: NEVER }, directory: folder },
       ...{ signal, over },
       onEvent({ event, data }) {
-        if (event === "training.started") timer = setTimeout(() => over.abort(), MOST_MS);
+        if (event === "training.started") timer = setTimeout(() => over.abort(), MAX_MS);
         if (event !== "training.log") return false;
         speed = data.tokensPerSecond ?? 0;
         return data.step >= TIMED_STEPS;
@@ -76,16 +76,16 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
     clearTimeout(timer);
   }
   if (speed > 0) return speed;
-  throw new Error(`its first step takes longer than ${MOST_MS / 1000} s`);
+  throw new Error(`its first step takes longer than ${MAX_MS / 1000} s`);
 }
 
 /** What asking all rows once takes, were all answers as long as they may be. */
 async function secondsToAsk(
   { engine, config, signal }: TimedTraining,
-  { rows: most, maxTokens, temperature }: EvaluateConfig,
+  { rows: maxRows, maxTokens, temperature }: EvaluateConfig,
 ): Promise<number> {
-  const found = await heldOutQuestions(config, { most, isAsked, signal });
-  const some = found.rows.slice(0, AT_ONCE);
+  const found = await heldOutQuestions(config, { maxRows, hasQuestion, signal });
+  const some = found.rows.slice(0, MAX_CONCURRENT);
   if (some.length === 0) return 0;
   const limit = maxTokens ?? found.maxTokens;
   const quantize = config.lora?.baseType;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { KeptAnswers } from "../../jobs/keptAnswers.ts";
+import type { AnswerCache } from "../../jobs/answerCache.ts";
 import type { ChatMessage } from "../../protocol/chat.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** Most that are asked before one is answered: engines answer several at once. */
-export const AT_ONCE = 16;
+export const MAX_CONCURRENT = 16;
 
 /** How to ask. */
 export interface AskOptions {
@@ -27,7 +27,7 @@ export interface AskOptions {
   endOf?: (answer: string) => number;
   signal: AbortSignal;
   /** Answers that are known: those that it has are not asked, and the others are kept. */
-  kept?: KeptAnswers | undefined;
+  cache?: AnswerCache | undefined;
   /** Takes how many rows are answered, and how many of them were known. */
   onAnswer?: (count: number, known: number) => void;
   /** Takes a line on rows that the model takes no question of, such as one that is too long. */
@@ -57,7 +57,7 @@ export function questionOf(row: DatasetRow): Question | undefined {
 }
 
 /** Whether a row asks something. */
-export function isAsked(row: DatasetRow): boolean {
+export function hasQuestion(row: DatasetRow): boolean {
   return questionOf(row) !== undefined;
 }
 
@@ -75,7 +75,7 @@ function textOf(message: ChatMessage | undefined): string | undefined {
 export async function askRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
-  { endOf, signal, kept, onAnswer, onNote, ...options }: AskOptions,
+  { endOf, signal, cache, onAnswer, onNote, ...options }: AskOptions,
 ): Promise<Answered[]> {
   // All that are asked at once listen to it.
   setMaxListeners(0, signal);
@@ -85,14 +85,14 @@ export async function askRows(
   const refused: KitError[] = [];
 
   async function answerTo(request: InferRequest): Promise<string | undefined> {
-    const known = kept?.find(request);
+    const known = cache?.get(request);
     if (known !== undefined) {
       knownCount++;
       return known;
     }
     try {
       const answer = await model.infer({ ...request, lenient: true, signal });
-      kept?.keep(request, answer);
+      cache?.set(request, answer);
       return answer.text;
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
@@ -101,7 +101,7 @@ export async function askRows(
     }
   }
 
-  async function askOn(): Promise<void> {
+  async function askNext(): Promise<void> {
     for (const [i, row] of asked) {
       const question = questionOf(row);
       if (!question) continue;
@@ -113,7 +113,7 @@ export async function askRows(
       onAnswer?.(++count, knownCount);
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, askOn));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT }, askNext));
   // Rows without a question or an answer left holes.
   const found = answers.filter(() => true);
   const [first] = refused;

@@ -1,7 +1,7 @@
 import type { Answered, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
 import { createUniform } from "../engine.ts";
 import { exactMatch } from "../metrics.ts";
-import { type Scores, figuresOf, isOfOne, meanOf, scoreAnswers } from "./score.ts";
+import { type Scores, figuresOf, isPerAnswer, meanOf, scoreAnswers } from "./score.ts";
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
 import { type WrongRow, wrongRows } from "./wrongRows.ts";
 
@@ -53,9 +53,9 @@ export interface Compared {
 /** Fewer for a metric of all answers, which is computed anew each time. */
 const SET_RESAMPLES = 1_000;
 /** Five rows that all get better are chance once in 16 times, whatever a bootstrap makes of them. */
-const FEWEST_CHANGED = 6;
+const MIN_CHANGED = 6;
 /** Parts of answers that have a figure, a count: keys that are data have no end. */
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 
 /**
  * Scores the answers of a model, and compares them with another's.
@@ -67,22 +67,22 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
   const then = before && (await scoreAnswers(metrics, before, { signal, onNote }));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
     const uniform = createUniform(seed, name);
-    if (!isOfOne(metric)) return figuresOfSet([name, metric], [after, before], uniform);
+    if (!isPerAnswer(metric)) return figuresOfSet([name, metric], [after, before], uniform);
     const parts = [after, before].map((answers) => answers && partsOf([name, metric], answers));
     const names = new Set(parts[0]!.each.flatMap(Object.keys));
     return [
       ...figureOf(name, [now, then], uniform),
       ...[...names]
-        .slice(0, MOST_PARTS)
+        .slice(0, MAX_PARTS)
         .flatMap((part) => figureOf(part, [parts[0]!, parts[1]], uniform)),
     ];
   });
   const signs = Object.entries(metrics).flatMap(([name, metric]): [string, 1 | -1][] =>
-    isOfOne(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
+    isPerAnswer(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
   );
   const changed = before && then ? changedRows(signs, [after, now], [before, then]) : [];
-  const judges = signs.flatMap(([name, sign]) => (sign > 0 ? name : []));
-  const wrong = wrongRows(after, now, signs.length > 0 ? judges : undefined);
+  const higherIsBetter = signs.flatMap(([name, sign]) => (sign > 0 ? name : []));
+  const wrong = wrongRows(after, now, signs.length > 0 ? higherIsBetter : undefined);
   return { figures, changed, wrong };
 }
 
@@ -111,17 +111,22 @@ function figureOf(
   });
   if (pairs.length === 0) return [];
   const scores = pairs.map(({ score }) => score);
-  const figure = { name, rows: pairs.length, value: meanOf(scores), ...within(scores, uniform) };
+  const figure = {
+    name,
+    rows: pairs.length,
+    value: meanOf(scores),
+    ...intervalOf(scores, uniform),
+  };
   const were = pairs.flatMap(({ was }) => was ?? []);
   if (!then) return [figure];
   const differences = scores.map((score, i) => score - were[i]!);
-  const difference = judged(meanOf(differences), bootstrap(differences, uniform), {
+  const difference = differenceOf(meanOf(differences), bootstrap(differences, uniform), {
     changed: differences.filter((one) => one !== 0).length,
   });
   return [{ ...figure, before: meanOf(were), difference }];
 }
 
-function within(
+function intervalOf(
   scores: readonly number[],
   uniform: () => number,
 ): Pick<ComparedFigure, "interval" | "by"> {
@@ -132,12 +137,12 @@ function within(
   return { interval: wilson(right, scores.length), by: "Wilson" };
 }
 
-function judged(
+function differenceOf(
   value: number,
   interval: Interval,
   { changed }: { changed: number },
 ): Required<ComparedFigure>["difference"] {
-  const mayBeChance = (interval[0] <= 0 && interval[1] >= 0) || changed < FEWEST_CHANGED;
+  const mayBeChance = (interval[0] <= 0 && interval[1] >= 0) || changed < MIN_CHANGED;
   return { value, interval, mayBeChance };
 }
 
@@ -164,7 +169,7 @@ function figuresOfSet(
     const was = then?.[suffix];
     if (was === undefined) return figure;
     const differences = samples.map((one, i) => values[i]! - (one.then?.[suffix] ?? 0));
-    const difference = judged(value - was, percentiles(differences), { changed });
+    const difference = differenceOf(value - was, percentiles(differences), { changed });
     return { ...figure, before: was, difference };
   });
 }

@@ -2,10 +2,10 @@ import { inspect } from "node:util";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Answered, Metric, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
-import { asError, orAborted, untilIdle, withPlace } from "../projectCode.ts";
+import { asError, orAborted, untilIdle, withLocation } from "../projectCode.ts";
 
 /** So that no sum and no difference of figures is infinite. */
-const LARGEST = 1e300;
+const MAX_FIGURE = 1e300;
 /** How often a metric that is waited for is named. */
 const NOTE_MS = 10_000;
 /** Characters of a question in an error. */
@@ -44,7 +44,7 @@ export async function scoreAnswers(
     figures.set(name, figure);
   };
   for (const [name, metric] of Object.entries(metrics)) {
-    if (!isOfOne(metric)) {
+    if (!isPerAnswer(metric)) {
       for (const [suffix, figure] of Object.entries(figuresOf(name, metric, answers))) {
         add(name + suffix, figure);
       }
@@ -61,14 +61,14 @@ export async function scoreAnswers(
   return { figures: Object.fromEntries(figures), each };
 }
 
-export function isOfOne(metric: Metric): metric is ScoreAnswer {
+export function isPerAnswer(metric: Metric): metric is ScoreAnswer {
   return typeof metric === "function";
 }
 
 /** Whether metrics may have a figure of this name: those of all answers have some that begin with theirs. */
 export function mayHaveFigure(metrics: Metrics, figure: string): boolean {
   return Object.entries(metrics).some(([name, metric]) =>
-    isOfOne(metric)
+    isPerAnswer(metric)
       ? figure === name || (metric.parts !== undefined && figure.startsWith(`${name}.`))
       : figure.startsWith(name),
   );
@@ -124,13 +124,13 @@ async function scoreOf(
 }
 
 function finite(value: unknown, name: string, of: string): number {
-  if (typeof value === "number" && Math.abs(value) <= LARGEST) return value;
+  if (typeof value === "number" && Math.abs(value) <= MAX_FIGURE) return value;
   throw noNumber(name, of, value);
 }
 
 function noNumber(name: string, of: string, value: unknown): KitError {
   const found = inspect(value, { depth: 1, maxStringLength: SHOWN_LENGTH, breakLength: Infinity });
-  const most = Number.isFinite(value) ? ` up to ${LARGEST}` : "";
+  const most = Number.isFinite(value) ? ` up to ${MAX_FIGURE}` : "";
   return failed(
     `The metric ${name} returned ${found} for ${of}. Make it return a number${most}, true or false.`,
   );
@@ -139,7 +139,7 @@ function noNumber(name: string, of: string, value: unknown): KitError {
 function threw(name: string, of: string, cause: unknown): KitError {
   const error = asError(cause);
   const message = messageOf(error) || `${error.name} without a message`;
-  return failed(`The metric ${name} failed on ${of}: ${withPlace(message, error)}`, cause);
+  return failed(`The metric ${name} failed on ${of}: ${withLocation(message, error)}`, cause);
 }
 
 function failed(message: string, cause?: unknown): KitError {

@@ -1,7 +1,7 @@
 /** A normal distribution's 97.5 % quantile: 95 % lie between it and its opposite. */
 const Z = 1.959963984540054;
 /** Resamples of a bootstrap; fewer of very many values, which need fewer. */
-const [MOST_RESAMPLES, LEAST_RESAMPLES, MOST_DRAWS] = [10_000, 1_000, 20_000_000];
+const [MAX_RESAMPLES, MIN_RESAMPLES, MAX_DRAWS] = [10_000, 1_000, 20_000_000];
 
 export type Interval = readonly [low: number, high: number];
 
@@ -23,8 +23,8 @@ export function wilson(right: number, all: number): Interval {
 export function bootstrap(values: readonly number[], uniform: () => number): Interval {
   if (values.length === 0) return [0, 0];
   const resamples = Math.max(
-    LEAST_RESAMPLES,
-    Math.min(MOST_RESAMPLES, Math.floor(MOST_DRAWS / values.length)),
+    MIN_RESAMPLES,
+    Math.min(MAX_RESAMPLES, Math.floor(MAX_DRAWS / values.length)),
   );
   const means = new Float64Array(resamples);
   for (let i = 0; i < resamples; i++) {

@@ -20,15 +20,15 @@ export function wrongRows(
   { each }: Scores,
   metrics: readonly string[] | undefined,
 ): WrongRow[] {
-  const judging = metrics?.filter((name) =>
+  const counted = metrics?.filter((name) =>
     each.every(({ [name]: score = 0 }) => score >= 0 && score <= 1),
   );
   const scored = answers.map((answered, i) => {
-    const scores = judging?.map((name) => each[i]?.[name] ?? 1) ?? [0];
+    const scores = counted?.map((name) => each[i]?.[name] ?? 1) ?? [0];
     return { answered, least: exactMatch(answered) ? 1 : Math.min(1, ...scores) };
   });
   return scored
-    .filter(({ least }) => least < 1)
+    .filter(({ least: lowest }) => lowest < 1)
     .toSorted((a, b) => a.least - b.least)
     .map(({ answered: { output, ...asked } }) => ({ ...asked, answer: output }));
 }

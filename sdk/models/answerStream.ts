@@ -8,21 +8,21 @@ export function streamAnswer(
   ask: (onPiece: (piece: InferPiece) => void, signal: AbortSignal) => Promise<InferResult>,
 ): AnswerStream {
   const reading = new AbortController();
-  let known = "";
-  let isTold = false;
+  let buffered = "";
+  let hasText = false;
   let isEnded = false;
   let wake = () => {};
 
-  function tell(text: string): void {
-    known += text;
-    isTold ||= text !== "";
+  function push(text: string): void {
+    buffered += text;
+    hasText ||= text !== "";
     wake();
   }
 
   async function answer(): Promise<InferResult> {
     try {
-      const answered = await ask(({ text }) => tell(text), reading.signal);
-      if (!isTold) tell(answered.text);
+      const answered = await ask(({ text }) => push(text), reading.signal);
+      if (!hasText) push(answered.text);
       return answered;
     } finally {
       isEnded = true;
@@ -32,13 +32,13 @@ export function streamAnswer(
 
   async function* read(): AsyncGenerator<string> {
     try {
-      while (known !== "" || !isEnded) {
-        if (known === "") {
+      while (buffered !== "" || !isEnded) {
+        if (buffered === "") {
           await new Promise<void>((resolve) => (wake = resolve));
           continue;
         }
-        const text = known;
-        known = "";
+        const text = buffered;
+        buffered = "";
         yield text;
       }
       await result;

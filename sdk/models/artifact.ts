@@ -38,16 +38,16 @@ export interface Artifact extends SavedArtifact {
 export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
 
 /** What a job's artifacts have in common. */
-export interface ArtifactsOf {
+export interface ArtifactContext {
   /** Absolute path of the job's directory. */
   directory: string;
-  engine: Fetching;
+  engine: Fetcher;
   onNote: (text: string) => void;
 }
 
 export function locateArtifact(
   artifact: SavedArtifact,
-  { directory: jobDirectory, engine, onNote }: ArtifactsOf,
+  { directory: jobDirectory, engine, onNote }: ArtifactContext,
 ): Artifact {
   const directory = join(jobDirectory, artifact.path);
   return {
@@ -58,13 +58,13 @@ export function locateArtifact(
 }
 
 /** The most that a job's last record names. */
-const MOST_LISTED = 500;
+const MAX_LISTED = 500;
 
 /** Artifacts as a job's last record has them: the same wherever the project lies, the newest and the best. */
-export function listed(
+export function listArtifacts(
   artifacts: readonly Artifact[],
 ): Pick<EventData["training.completed"], "artifacts" | "omitted"> {
-  const first = artifacts.length - MOST_LISTED;
+  const first = artifacts.length - MAX_LISTED;
   const named = artifacts.filter(({ best }, i) => best || i >= first);
   const omitted = artifacts.length - named.length;
   return {
@@ -120,14 +120,14 @@ function existing(path: string): string {
 }
 
 /** An engine, as far as an artifact's files need it. */
-export type Fetching = Pick<Engine, "remote">;
+export type Fetcher = Pick<Engine, "remote">;
 
 /**
  * Brings an artifact's files here from where the engine keeps them; does nothing when they are here.
  * @throws KitError `CHECKPOINT_INVALID` when they are gone or the engine is another, and as
  * `RemoteTraining.fetch`
  */
-export async function downloadArtifact(engine: Fetching, options: FetchOptions): Promise<void> {
+export async function downloadArtifact(engine: Fetcher, options: FetchOptions): Promise<void> {
   const { directory } = options;
   if (existsSync(directory)) return;
   if (!isRemoteArtifact(directory)) {
@@ -137,7 +137,7 @@ export async function downloadArtifact(engine: Fetching, options: FetchOptions):
 }
 
 /** @throws KitError `CHECKPOINT_INVALID` for an engine that cannot fetch an artifact's files */
-export function remoteOf({ remote }: Fetching, artifact: string): RemoteTraining {
+export function remoteOf({ remote }: Fetcher, artifact: string): RemoteTraining {
   if (remote) return remote;
   const job = dirname(dirname(artifact));
   const where = readRemoteLocation(job)?.where ?? "other machines";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
+import { identityOf, identityOfStart } from "../../jobs/answerCache.ts";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readEngineName } from "../../jobs/jobFile.ts";
-import { identityOf, identityOfStart } from "../../jobs/keptAnswers.ts";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -22,13 +22,13 @@ export async function engineOf(
   project: ModelProject,
   reference: ModelReference,
 ): Promise<Engine | undefined> {
-  const name = readEngineName(trainedIn(reference));
+  const name = readEngineName(trainingDirectory(reference));
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const engine = await project.engine();
   return engine.name === name ? engine : undefined;
 }
 
-function trainedIn(reference: ModelReference): string {
+function trainingDirectory(reference: ModelReference): string {
   if (reference.job || reference.kind === "start") return reference.job?.directory ?? "";
   const { directory } = reference;
   return isRemoteArtifact(directory) ? dirname(dirname(directory)) : directory;

@@ -101,15 +101,15 @@ export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
 export function findSaved(project: ModelProject, word: string): SavedModel {
   const named = /[\\/]|^\.*$/.test(word) ? undefined : findJob(project.directory, word);
   const job = named && word === LATEST ? newestSaved(project, named) : named;
-  const directory = job ? folderOf(project, job) : keptPath(project, word);
+  const directory = job ? folderOf(project, job) : existingPath(project, word);
   if (directory === undefined) {
-    const place = foldersOf(project).join(" or ");
-    throw noJob(project, word, "job, folder or file", place);
+    const searched = foldersOf(project).join(" or ");
+    throw noJob(project, word, "job, folder or file", searched);
   }
   return { kind: "saved", name: word, directory, job: jobAt(project, directory) };
 }
 
-function keptPath(project: ModelProject, word: string): string | undefined {
+function existingPath(project: ModelProject, word: string): string | undefined {
   return foldersOf(project)
     .map((folder) => resolve(folder, word))
     .find((path) => isKept(path));
@@ -169,13 +169,13 @@ export function noJob(
   { directory, kit }: Pick<ModelProject, "directory" | "kit">,
   named: string,
   what: string,
-  place = directory,
+  searched = directory,
 ): KitError {
   assertReadableJobs(directory);
   return new KitError(
     "JOB_NOT_FOUND",
     named === LATEST
       ? `There is no job in ${directory} yet. Run ${kit("start")} first.`
-      : `No ${what} named ${named || '""'} in ${place}. Run ${kit("jobs")} to see the ids.`,
+      : `No ${what} named ${named || '""'} in ${searched}. Run ${kit("jobs")} to see the ids.`,
   );
 }

@@ -4,19 +4,19 @@ import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS, isLogged } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
 import { problemOfBatch, rulesOf } from "../../protocol/objective.ts";
-import type { AskedConfig, JobConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingOptions, JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { mayHaveFigure } from "../metrics/score.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that contradict each other */
 export function refuseContradictions(
-  asked: AskedConfig,
-  own: JobArguments,
+  trainingOptions: TrainingOptions,
+  jobOptions: JobArguments,
   evaluate: EvaluateOptions | undefined,
 ): void {
-  const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = asked;
-  const { loadBestModelAtEnd, earlyStoppingPatience, metricForBestModel } = own;
+  const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = trainingOptions;
+  const { loadBestModelAtEnd, earlyStoppingPatience, metricForBestModel } = jobOptions;
   const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;
   if (maxSteps !== undefined && numTrainEpochs !== undefined) {
     throw invalid('set either "maxSteps" or "numTrainEpochs", not both.');
@@ -30,20 +30,20 @@ export function refuseContradictions(
   if (evaluate && !isEvaluated) {
     throw invalid('"evaluate" needs rows to ask. Add evalDataset or evalSplit.');
   }
-  const url = evaluate && datasetPaths((evalDataset ?? asked.dataset).path).find(isUrl);
+  const url = evaluate && datasetPaths((evalDataset ?? trainingOptions.dataset).path).find(isUrl);
   if (url !== undefined) {
     throw invalid(
       `"evaluate" asks rows that this machine reads, but ${url} is a URL. Set "evalDataset" to rows that are here.`,
     );
   }
   const metrics = evaluate?.metrics ?? {};
-  const logged = Object.keys(rulesOf(asked.objective).metrics);
+  const logged = Object.keys(rulesOf(trainingOptions.objective).metrics);
   const twice = logged.find((name) => mayHaveFigure(metrics, name));
   if (twice !== undefined) {
     throw invalid(`the objective has a metric "${twice}", too. Rename that of "evaluate".`);
   }
   if (
-    !isLogged(metricForBestModel, asked.objective) &&
+    !isLogged(metricForBestModel, trainingOptions.objective) &&
     !mayHaveFigure(metrics, metricForBestModel)
   ) {
     const names = [EVAL_LOSS, ...logged, ...Object.keys(metrics)].join(", ");
@@ -64,7 +64,7 @@ export function refuseContradictions(
 /** @throws KitError `OPTION_INVALID` for an objective that the engine doesn't train */
 export function refuseObjective(
   { name, objectives = [] }: Engine,
-  { objective, batchSize }: AskedConfig,
+  { objective, batchSize }: TrainingOptions,
 ): void {
   if (!objective || objective.type === "sft") return;
   if (!objectives.includes(objective.type)) {

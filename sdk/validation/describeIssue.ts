@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { BaseIssue } from "valibot";
 import { didYouMean } from "../../protocol/didYouMean.ts";
-import { NESTED_WORDS, OPTION_WORDS, wordOf } from "./optionWords.ts";
+import { NESTED_SYNONYMS, OPTION_SYNONYMS, nameFor } from "./optionSynonyms.ts";
 
 /** The schema of an object, whose options it has as entries. */
 export interface Owner {
@@ -29,7 +29,7 @@ export function describeIssue(
     const owner = keys.slice(0, -1).join(".");
     const known = Object.keys((owner ? nested[owner] : schema)?.entries ?? {});
     const taker = owner ? `"${owner}"` : "It";
-    const word = wordOf(unknown, owner ? (NESTED_WORDS[owner] ?? {}) : OPTION_WORDS);
+    const word = nameFor(unknown, owner ? (NESTED_SYNONYMS[owner] ?? {}) : OPTION_SYNONYMS);
     const meant =
       word !== undefined && known.includes(word)
         ? ` Did you mean "${word}"?`

@@ -15,9 +15,9 @@ function option<T>(form: string, isValid: (value: unknown) => boolean) {
 const flag = v.optional(v.boolean("true or false"));
 
 /** Ray counts CPUs and GPUs in ten thousandths. */
-const LEAST_SHARE = 1e-4;
+const MIN_SHARE = 1e-4;
 /** Of workers, and of what each takes; far more than any cluster has. */
-const MOST = 10_000;
+const MAX_COUNT = 10_000;
 
 const python = v.strictObject(
   {
@@ -43,12 +43,12 @@ const ray = v.strictObject(
       (value) => isText(value) && /^\s*[!-~]+\s*$/.test(value),
     ),
     workers: option<number>(
-      `a whole number from 1 to ${MOST}`,
+      `a whole number from 1 to ${MAX_COUNT}`,
       (value) => isWholeNumber(value, 1) && isShare(value),
     ),
-    cpusPerWorker: option<number>(`0, or a number from ${LEAST_SHARE} to ${MOST}`, isShare),
+    cpusPerWorker: option<number>(`0, or a number from ${MIN_SHARE} to ${MAX_COUNT}`, isShare),
     gpusPerWorker: option<number>(
-      `0, a number from ${LEAST_SHARE} to 1, or a whole number up to ${MOST}`,
+      `0, a number from ${MIN_SHARE} to 1, or a whole number up to ${MAX_COUNT}`,
       (value) => isShare(value) && (value <= 1 || isWholeNumber(value, 0)),
     ),
     storage: option<string>(
@@ -122,9 +122,9 @@ function isStorage(value: unknown): boolean {
 }
 
 function isShare(value: unknown): value is number {
-  return value === 0 || (typeof value === "number" && value >= LEAST_SHARE && value <= MOST);
+  return value === 0 || (typeof value === "number" && value >= MIN_SHARE && value <= MAX_COUNT);
 }
 
-function isWholeNumber(value: unknown, least: number): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= least;
+function isWholeNumber(value: unknown, min: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= min;
 }

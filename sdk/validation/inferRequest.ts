@@ -4,8 +4,8 @@ import { problemOfKwargs, problemOfMessage, problemOfTools } from "../../protoco
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";
+import { problemOfAnswer } from "./answerOptions.ts";
 import { asJsonSchema } from "./answerSchema.ts";
-import { problemOfAnswer } from "./askedAnswer.ts";
 
 const OPTIONS = Object.keys({
   messages: true,
@@ -84,12 +84,12 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
     throw problem("needs an AbortSignal as its signal");
   }
   const { messages: read, tools: _, schema, ...others } = request as InferRequest;
-  const held = schema !== undefined && { schema: await asJsonSchema(schema) };
-  if (read === undefined) return { ...others, ...held } as InferRequest;
+  const constraint = schema !== undefined && { schema: await asJsonSchema(schema) };
+  if (read === undefined) return { ...others, ...constraint } as InferRequest;
   const known = asTools(tools);
   return {
     ...others,
-    ...held,
+    ...constraint,
     messages: read.map(asMessage),
     ...(known && { tools: known }),
   } as InferRequest;

@@ -21,7 +21,7 @@ export interface BodyReader {
 
 /** Reads bodies of limited size, and limited together. */
 export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyReader {
-  let held = 0;
+  let heldBytes = 0;
   const tooLong: Refusal = {
     status: 413,
     error: `The body is too long. Send at most ${bodyBytes} bytes.`,
@@ -44,16 +44,16 @@ export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyRe
         for await (const chunk of request.iterator({ destroyOnReturn: false })) {
           const part = chunk as Buffer;
           length += part.length;
-          held += part.length;
+          heldBytes += part.length;
           if (length > bodyBytes) return discard(request, tooLong);
-          if (held > bodiesBytes) return discard(request, tooMany);
+          if (heldBytes > bodiesBytes) return discard(request, tooMany);
           chunks.push(part);
         }
       } catch {
         // The client went away.
         return undefined;
       } finally {
-        held -= length;
+        heldBytes -= length;
       }
       return Buffer.concat(chunks, length);
     },

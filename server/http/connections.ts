@@ -1,12 +1,12 @@
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Site, SECURITY_HEADERS, errorBody } from "./respond.ts";
+import { type ServerIdentity, SECURITY_HEADERS, errorBody } from "./respond.ts";
 
 const MALFORMED = 400;
 
 /** Browsers never pipeline, and each waiting request takes memory. */
-const MOST_WAITING = 32;
+const MAX_PIPELINED = 32;
 
 /** How often such a client is written to, in ms: the second time tells that it is gone. */
 const PROBE_MS = 250;
@@ -17,7 +17,7 @@ const STATUSES: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-function sentenceOf(status: number, { advice }: Site): string {
+function messageFor(status: number, { advice }: ServerIdentity): string {
   switch (status) {
     case 405:
       return `This server is not a proxy. ${advice}`;
@@ -32,24 +32,24 @@ function sentenceOf(status: number, { advice }: Site): string {
 
 /**
  * Answers malformed and late requests, which never reach the request handler whole, on the bare socket.
- * @param answeringOn what a connection awaits; the answer to a whole request would be taken for this one
+ * @param pendingResponse what a connection awaits; the answer to a whole request would be taken for this one
  */
 export function answerClientErrors(
   server: Server,
-  site: Site,
-  answeringOn: (socket: Duplex) => ServerResponse | undefined,
+  identity: ServerIdentity,
+  pendingResponse: (socket: Duplex) => ServerResponse | undefined,
 ): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    const answering = answeringOn(socket);
-    const isAnothers = answering && (answering.headersSent || answering.req.complete);
-    if (!socket.writable || isAnothers) socket.destroy();
-    else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, site);
+    const pending = pendingResponse(socket);
+    const isAnother = pending && (pending.headersSent || pending.req.complete);
+    if (!socket.writable || isAnother) socket.destroy();
+    else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, identity);
   });
-  server.on("connect", (_, socket) => answer(socket, 405, site));
+  server.on("connect", (_, socket) => answer(socket, 405, identity));
 }
 
-function answer(socket: Duplex, status: number, site: Site): void {
-  const body = JSON.stringify(errorBody(status, sentenceOf(status, site), site));
+function answer(socket: Duplex, status: number, identity: ServerIdentity): void {
+  const body = JSON.stringify(errorBody(status, messageFor(status, identity), identity));
   const headers = {
     ...SECURITY_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
@@ -70,18 +70,18 @@ function answer(socket: Duplex, status: number, site: Site): void {
  * and emit no "close" on those in the queue when their client disconnects.
  * @param refuse answers the first request over the limit, and ends the connection
  */
-export function inTurn(answer: RequestListener, refuse: RequestListener): RequestListener {
+export function oneByOne(answer: RequestListener, refuse: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
     const { socket } = request;
     if (response.socket) return answer(request, response);
     const ahead = waiting.get(socket) ?? 0;
     waiting.set(socket, ahead + 1);
-    if (ahead > MOST_WAITING) return;
-    if (ahead === MOST_WAITING) stopReading(socket);
+    if (ahead > MAX_PIPELINED) return;
+    if (ahead === MAX_PIPELINED) stopReading(socket);
     response.once("socket", () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-      (ahead < MOST_WAITING ? answer : refuse)(request, response);
+      (ahead < MAX_PIPELINED ? answer : refuse)(request, response);
     });
   };
 }
@@ -94,11 +94,11 @@ function stopReading(socket: Socket): void {
 /**
  * Lets a client that has closed its side behind its request get its answer. One that is gone looks alike until it is
  * written to: it gets an interim response until its answer begins.
- * @param answeringOn what a connection awaits
+ * @param pendingResponse what a connection awaits
  */
-export function answerHalfClosed(
+export function allowHalfOpen(
   server: Server,
-  answeringOn: (socket: Socket) => ServerResponse | undefined,
+  pendingResponse: (socket: Socket) => ServerResponse | undefined,
 ): void {
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket: Socket) => {
@@ -109,7 +109,7 @@ export function answerHalfClosed(
     });
 
     function probe(): void {
-      const response = answeringOn(socket);
+      const response = pendingResponse(socket);
       if (!response || response.headersSent) return;
       // HTTP/1.0, which proxies speak, has no interim responses.
       if (response.req.httpVersion === "1.0") socket.destroy();

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type Site, sendError } from "./respond.ts";
+import { type ServerIdentity, sendError } from "./respond.ts";
 
 /** Sizes, counts and times, so that no client can exhaust this process. */
 export interface Limits {
@@ -19,7 +19,7 @@ export interface Limits {
   /** A browser opens six. This serves many people, and keeps file descriptors in reserve. */
   connections: number;
   /** The share of connections for clients that have not shown the token, where one is required. */
-  strangers: number;
+  unauthenticated: number;
   /** Each holds a file open. Leaves connections free for short answers. */
   streams: number;
 }
@@ -32,7 +32,7 @@ export const LIMITS: Limits = {
   stalledMs: 120_000,
   checkMs: 5_000,
   connections: 1_000,
-  strangers: 500,
+  unauthenticated: 500,
   streams: 600,
 };
 
@@ -54,22 +54,22 @@ export interface ConnectionLimit {
  * closes the oldest: a client with the token sends it at once, an attacker holds connections open.
  * Addresses are useless for this, because behind a tunnel all clients share one.
  */
-export function createConnectionLimit(limits: Limits, wantsToken: boolean): ConnectionLimit {
+export function createConnectionLimit(limits: Limits, requiresAuth: boolean): ConnectionLimit {
   const tooMany = new WeakSet<Socket>();
   const open = new Set<Socket>();
   /** Oldest first. */
-  const strangers = new Set<Socket>();
+  const unauthenticated = new Set<Socket>();
 
-  function leave(socket: Socket): void {
+  function forget(socket: Socket): void {
     open.delete(socket);
-    strangers.delete(socket);
+    unauthenticated.delete(socket);
   }
 
   function closeOldest(): void {
-    const [oldest] = strangers;
+    const [oldest] = unauthenticated;
     if (!oldest) return;
     // "close" fires too late for connections that open in the same tick.
-    leave(oldest);
+    forget(oldest);
     oldest.destroy();
   }
 
@@ -77,15 +77,15 @@ export function createConnectionLimit(limits: Limits, wantsToken: boolean): Conn
     watch(server) {
       server.prependListener("connection", (socket: Socket) => {
         open.add(socket);
-        socket.once("close", () => leave(socket));
-        if (wantsToken) strangers.add(socket);
-        if (strangers.size > limits.strangers) closeOldest();
+        socket.once("close", () => forget(socket));
+        if (requiresAuth) unauthenticated.add(socket);
+        if (unauthenticated.size > limits.unauthenticated) closeOldest();
         if (open.size > limits.connections) tooMany.add(socket);
         if (open.size > limits.connections + CONNECTIONS_REFUSED) socket.destroy();
       });
     },
     isTooMany: (socket) => tooMany.has(socket),
-    trust: (socket) => void strangers.delete(socket),
+    trust: (socket) => void unauthenticated.delete(socket),
   };
 }
 
@@ -107,7 +107,11 @@ export function createStreamLimit({ streams }: Limits): StreamLimit {
   };
 }
 
-export function refuseForNow(response: ServerResponse, why: string, site?: Site): void {
+export function refuseForNow(
+  response: ServerResponse,
+  why: string,
+  identity?: ServerIdentity,
+): void {
   response.setHeader("Retry-After", RETRY_AFTER_S);
-  sendError(response, 429, `${why} Close some tabs or clients, then try again.`, site);
+  sendError(response, 429, `${why} Close some tabs or clients, then try again.`, identity);
 }

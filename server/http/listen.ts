@@ -5,9 +5,9 @@ import { DEFAULT_PORT, LAST_PORT, isLocalhost } from "../../protocol/address.ts"
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** How many ports after the default are tried. */
-const PORTS_TRIED = 100;
+const MAX_PORTS = 100;
 /** The system may pick a port that is free on one address only. */
-const ANY_PORT_TRIES = 20;
+const MAX_ANY_PORT_TRIES = 20;
 
 /** The addresses of `localhost`: a browser may try either first. */
 const LOCALHOST_IPV4 = "127.0.0.1";
@@ -34,7 +34,7 @@ export interface Listening {
 export async function listen(server: HttpServer, options: ListenOptions): Promise<Listening> {
   const { host, port, firstPort = DEFAULT_PORT } = options;
   if (port !== undefined) return listenOn(server, host, port);
-  const lastPort = Math.min(firstPort + PORTS_TRIED - 1, LAST_PORT);
+  const lastPort = Math.min(firstPort + MAX_PORTS - 1, LAST_PORT);
   for (let next = firstPort; next <= lastPort; next++) {
     try {
       return await listenOn(server, host, next);
@@ -47,12 +47,12 @@ export async function listen(server: HttpServer, options: ListenOptions): Promis
 
 async function listenOn(server: HttpServer, host: string, port: number): Promise<Listening> {
   if (!isLocalhost(host)) return listening(server, await bind(server, host, port));
-  for (let tries = port === 0 ? ANY_PORT_TRIES : 1; ; tries--) {
-    const ipv4 = await bindIfThere(server, LOCALHOST_IPV4, port);
+  for (let tries = port === 0 ? MAX_ANY_PORT_TRIES : 1; ; tries--) {
+    const ipv4 = await bindIfAvailable(server, LOCALHOST_IPV4, port);
     if (ipv4 === undefined) return listening(server, await bind(server, LOCALHOST_IPV6, port));
     const one = listening(server, ipv4);
     try {
-      return listening(server, one.port, await listenBeside(server, one.port));
+      return listening(server, one.port, await listenOnIpv6(server, one.port));
     } catch (error) {
       // Without IPv6 here, no client arrives by it either.
       if (!isTaken(error)) return one;
@@ -63,17 +63,17 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
 }
 
 /** Makes a server answer on the other loopback address too. */
-async function listenBeside(server: HttpServer, port: number): Promise<Server> {
+async function listenOnIpv6(server: HttpServer, port: number): Promise<Server> {
   // Sends each part of an answer at once, as an HTTP server does.
-  const beside = createServer({ noDelay: true }, (socket) => {
+  const ipv6 = createServer({ noDelay: true }, (socket) => {
     server.emit("connection", socket);
   });
-  await bind(beside, LOCALHOST_IPV6, port);
-  return beside;
+  await bind(ipv6, LOCALHOST_IPV6, port);
+  return ipv6;
 }
 
 /** As `bind`, or undefined on a machine without the address. */
-async function bindIfThere(server: Server, host: string, port: number) {
+async function bindIfAvailable(server: Server, host: string, port: number) {
   try {
     return await bind(server, host, port);
   } catch (error) {
@@ -105,8 +105,8 @@ async function bind(server: Server, host: string, port: number): Promise<number>
   return (server.address() as AddressInfo).port;
 }
 
-function listening(server: HttpServer, port: number, beside?: Server): Listening {
-  const all: Server[] = [server, ...(beside ? [beside] : [])];
+function listening(server: HttpServer, port: number, ipv6?: Server): Listening {
+  const all: Server[] = [server, ...(ipv6 ? [ipv6] : [])];
   return {
     port,
     stop() {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { ErrorResponse } from "../../protocol/http.ts";
 
 /** What refusals say of a server. */
-export interface Site {
+export interface ServerIdentity {
   /** What to do instead, as a sentence: `Open the page at /.` */
   advice: string;
   /** The command that starts it: `kit ui` */
@@ -42,14 +42,14 @@ export function sendError(
   response: ServerResponse,
   status: number,
   error: string,
-  site?: Site,
+  identity?: ServerIdentity,
 ): void {
-  sendJson(response, status, errorBody(status, error, site));
+  sendJson(response, status, errorBody(status, error, identity));
 }
 
 /** The body of an error, in the form that the server's clients read. */
-export function errorBody(status: number, error: string, site?: Site): object {
-  return site?.errorBody?.(status, error) ?? ({ error } satisfies ErrorResponse);
+export function errorBody(status: number, error: string, identity?: ServerIdentity): object {
+  return identity?.errorBody?.(status, error) ?? ({ error } satisfies ErrorResponse);
 }
 
 /** As `sendError`, for a browser's address bar. */
@@ -59,12 +59,12 @@ export function sendErrorPage(response: ServerResponse, status: number, error: s
     status,
     "text/html; charset=utf-8",
     `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>Kit</title><h1>Kit</h1><p>${asHtml(error)}</p></html>`,
+<meta name="color-scheme" content="light dark"><title>Kit</title><h1>Kit</h1><p>${escapeHtml(error)}</p></html>`,
   );
 }
 
 /** Parts of an error may come from the request. */
-function asHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
@@ -94,7 +94,7 @@ export function closeSignal(response: ServerResponse): AbortSignal {
  * Ends the limit of silence until the response is written to: it is for clients, and now the server works. Whether
  * the client is still there, the system asks it.
  */
-export function endSilenceLimit(response: ServerResponse): void {
+export function disableTimeout(response: ServerResponse): void {
   response.socket?.setTimeout(0);
   response.socket?.setKeepAlive(true, KEEP_ALIVE_MS);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Site, sendError } from "./respond.ts";
+import { type ServerIdentity, sendError } from "./respond.ts";
 import { targetOf } from "./target.ts";
 
 export interface Exchange {
@@ -29,7 +29,7 @@ const NO_FILES: Files = { has: () => false, serve: () => false };
  */
 export function createRouter<Context>(
   table: Record<string, Route<Context>>,
-  site: Site,
+  identity: ServerIdentity,
   files: Files = NO_FILES,
 ): (context: Context, exchange: Exchange) => Promise<void> {
   const routes = Object.entries(table).map(([key, answer]) => {
@@ -48,8 +48,8 @@ export function createRouter<Context>(
     const allowed = files.has(path) ? ["GET", "HEAD"] : here.map((each) => each.method);
     if (allowed.length > 0) {
       response.setHeader("Allow", allowed.join(", "));
-      return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, site);
+      return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, identity);
     }
-    sendError(response, 404, `There is nothing at ${path}. ${site.advice}`, site);
+    sendError(response, 404, `There is nothing at ${path}. ${identity.advice}`, identity);
   };
 }

@@ -9,7 +9,7 @@ import {
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
-import { answerClientErrors, answerHalfClosed, inTurn } from "./connections.ts";
+import { answerClientErrors, allowHalfOpen, oneByOne } from "./connections.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
 import {
@@ -19,11 +19,11 @@ import {
   createConnectionLimit,
   refuseForNow,
 } from "./limits.ts";
-import { type Site, sendError, setSecurityHeaders } from "./respond.ts";
+import { type ServerIdentity, sendError, setSecurityHeaders } from "./respond.ts";
 import type { Exchange } from "./router.ts";
 
 export interface HttpServerOptions {
-  site: Site;
+  identity: ServerIdentity;
   /** The address that it will listen on. */
   host: string;
   /** Host names to answer to, besides those of this machine. */
@@ -33,9 +33,9 @@ export interface HttpServerOptions {
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits> | undefined;
   /** Makes what asks for a token; omit to require none. `trust` takes connections that have shown it. */
-  gate?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
+  auth?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
   /** Whether a client may close its side before its answer comes. Default: it is gone then. */
-  answersHalfClosed?: boolean | undefined;
+  allowsHalfOpen?: boolean | undefined;
   /** Called first with each answer, refusals included. */
   prepare?: ((response: ServerResponse) => void) | undefined;
   /** Answers what the guard lets in. */
@@ -50,17 +50,17 @@ export interface HttpServer {
 
 /** A server, not yet listening, that no client can exhaust or crash, and that no other site can use. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { site, host, allowedHosts = [], allowedOrigins = [], gate, prepare, answer } = options;
+  const { identity, host, allowedHosts = [], allowedOrigins = [], auth, prepare, answer } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const connections = createConnectionLimit(limits, gate !== undefined);
+  const connections = createConnectionLimit(limits, auth !== undefined);
   const policy = {
     ...{ boundTo: host, machine: hostname() },
     ...{ added: allowedHosts, origins: allowedOrigins },
   };
-  const guard = createGuard(policy, site, gate?.(connections.trust));
+  const guard = createGuard(policy, identity, auth?.(connections.trust));
   const unanswered = new Set<ServerResponse>();
 
-  async function answerIfLetIn(exchange: Exchange): Promise<void> {
+  async function answerIfAllowed(exchange: Exchange): Promise<void> {
     if (await guard(exchange.request, exchange.response)) await answer(exchange);
   }
 
@@ -70,25 +70,25 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     prepare?.(response);
   }
 
-  const onTurn: RequestListener = (request, response) => {
+  const handle: RequestListener = (request, response) => {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
     begin(request, response);
     if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
-      return refuseForNow(response, `${limits.connections} connections are open.`, site);
+      return refuseForNow(response, `${limits.connections} connections are open.`, identity);
     }
-    answerIfLetIn({ request, response }).catch((error: unknown) => {
+    answerIfAllowed({ request, response }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else sendError(response, 500, messageOf(error), site);
+      else sendError(response, 500, messageOf(error), identity);
     });
   };
 
-  const onRequest = inTurn(onTurn, (request, response) => {
+  const onRequest = oneByOne(handle, (request, response) => {
     begin(request, response);
     response.setHeader("Connection", "close");
     const error = "Too many requests at once. Wait for their answers, then send more.";
-    sendError(response, 429, error, site);
+    sendError(response, 429, error, identity);
   });
 
   const server = createServer(
@@ -109,10 +109,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // With `Expect`, the client sends its body only after our answer.
   server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
   connections.watch(server);
-  const answeringOn = (socket: Duplex) =>
+  const pendingResponse = (socket: Duplex) =>
     [...unanswered].find((response) => response.socket === socket);
-  answerClientErrors(server, site, answeringOn);
-  if (options.answersHalfClosed) answerHalfClosed(server, answeringOn);
+  answerClientErrors(server, identity, pendingResponse);
+  if (options.allowsHalfOpen) allowHalfOpen(server, pendingResponse);
 
   return {
     server,

@@ -1,11 +1,11 @@
-import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log/lines.ts";
+import { type LogLines, type LocatedRecord, recordsIn } from "../../jobs/log/lines.ts";
 import { PAGE_EVENTS, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 const onPages = new Set<string>(PAGE_EVENTS);
 
 /** A part of a log as Server-Sent Events. */
-export interface FramePart {
+export interface FrameBatch {
   frames: Buffer;
   /** The id of the last record, sent or not. */
   offset: number;
@@ -13,17 +13,17 @@ export interface FramePart {
   isLast: boolean;
 }
 
-type Made = WeakMap<Buffer, FramePart | undefined>;
+type FrameCache = WeakMap<Buffer, FrameBatch | undefined>;
 
 /** One part for all followers of a log, which get the same buffer. */
-const plain: Made = new WeakMap();
-const timed: Made = new WeakMap();
+const plainFrames: FrameCache = new WeakMap();
+const timedFrames: FrameCache = new WeakMap();
 
 /** As {@link framesOf}, but once for each buffer. */
-export function sharedFrames(lines: LogLines, withTimes: boolean): FramePart | undefined {
-  const made = withTimes ? timed : plain;
-  if (!made.has(lines.bytes)) made.set(lines.bytes, framesOf([...recordsIn(lines)], withTimes));
-  return made.get(lines.bytes);
+export function sharedFrames(lines: LogLines, withTimes: boolean): FrameBatch | undefined {
+  const cache = withTimes ? timedFrames : plainFrames;
+  if (!cache.has(lines.bytes)) cache.set(lines.bytes, framesOf([...recordsIn(lines)], withTimes));
+  return cache.get(lines.bytes);
 }
 
 /**
@@ -31,9 +31,9 @@ export function sharedFrames(lines: LogLines, withTimes: boolean): FramePart | u
  * @returns undefined for no records
  */
 export function framesOf(
-  records: readonly PlacedRecord[],
+  records: readonly LocatedRecord[],
   withTimes: boolean,
-): FramePart | undefined {
+): FrameBatch | undefined {
   const last = records.at(-1);
   if (!last) return undefined;
   return {
@@ -44,7 +44,7 @@ export function framesOf(
 }
 
 function frameOf(
-  { record: { event, data = {}, time }, offset }: PlacedRecord,
+  { record: { event, data = {}, time }, offset }: LocatedRecord,
   withTimes: boolean,
 ): string {
   if (!(withTimes ? onPages : streamed).has(event)) return "";

@@ -26,7 +26,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
 }
 
 /** Why the job of a process failed that could not record it; undefined for any other. */
-export function lossOf(owner: Owner, jobs: JobStore): string | undefined {
+export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
   const [id = ""] = unfinishedJobsOf(owner, jobs);
   return jobs.get(id)?.error;
 }

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { type FollowOptions, tailFile } from "../../disk/follow.ts";
-import { createLineCutter } from "../../jobs/log/lines.ts";
+import { createLineSplitter } from "../../jobs/log/lines.ts";
 import { isRecordBoundary } from "../../jobs/log/read.ts";
 import { readThinnedLog } from "../../jobs/log/thinned.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
@@ -11,14 +11,14 @@ import type { ServerContext } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import type { Exchange } from "../http/router.ts";
 import { byteOffset, targetOf } from "../http/target.ts";
-import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
+import { type FrameBatch, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { createOwnerWatch } from "../jobs/ownerWatch.ts";
 import { noJob } from "./jobs.ts";
 
 const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
 /** A reconnecting client that missed at most this much gets it unthinned. */
-const MISSED_WHOLE_BYTES = 1024 * 1024;
+const MAX_UNTHINNED_BYTES = 1024 * 1024;
 
 const OWNER_FRAMES = {
   silent: unrecordedFailure(OWNER_SILENT),
@@ -64,13 +64,13 @@ export async function getJobEvents(
       ? { signal, ended: () => true }
       : { signal, ended: owner.isGone, onTick: owner.check };
     let isLast = false;
-    const send = async (part: FramePart) => {
+    const send = async (part: FrameBatch) => {
       // The owner's return precedes what it then wrote.
       if (owner.isSilent()) owner.check();
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
-    if (isPage && isMuch(path, from)) {
+    if (isPage && needsThinning(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
         const part = framesOf(records, isPage);
         if (part) await send(part);
@@ -78,9 +78,9 @@ export async function getJobEvents(
       }
     }
     if (!isLast) {
-      const cut = createLineCutter(offset);
+      const splitLines = createLineSplitter(offset);
       for await (const chunk of tailFile(path, { ...follow, from: offset })) {
-        const lines = cut(chunk);
+        const lines = splitLines(chunk);
         const part = lines && sharedFrames(lines, isPage);
         if (part) await send(part);
         if (isLast) break;
@@ -117,8 +117,8 @@ function resumeOffset(path: string, lastEventId: string | string[] | undefined):
   return isRecordBoundary(path, offset) ? offset : 0;
 }
 
-function isMuch(path: string, from: number): boolean {
-  return from === 0 || sizeOf(path) - from > MISSED_WHOLE_BYTES;
+function needsThinning(path: string, from: number): boolean {
+  return from === 0 || sizeOf(path) - from > MAX_UNTHINNED_BYTES;
 }
 
 function sizeOf(path: string): number {

@@ -4,20 +4,20 @@ import type { Job } from "../../protocol/job.ts";
 import type { Route } from "../context.ts";
 import { sendError, sendJson } from "../http/respond.ts";
 
-interface JobsAnswer {
+interface CachedResponse {
   tag: string;
   body: Buffer;
 }
 
 /** The store returns the same array as long as nothing changes. */
-const answers = new WeakMap<readonly Job[], JobsAnswer>();
+const responses = new WeakMap<readonly Job[], CachedResponse>();
 
-function answerOf(jobs: readonly Job[]): JobsAnswer {
-  const known = answers.get(jobs);
+function responseOf(jobs: readonly Job[]): CachedResponse {
+  const known = responses.get(jobs);
   if (known) return known;
   const body = Buffer.from(JSON.stringify({ jobs } satisfies JobsResponse));
   const answer = { tag: randomBytes(12).toString("base64url"), body };
-  answers.set(jobs, answer);
+  responses.set(jobs, answer);
   return answer;
 }
 
@@ -25,7 +25,7 @@ function answerOf(jobs: readonly Job[]): JobsAnswer {
 export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
   const run = runner.known();
   const status = run?.status();
-  const { tag, body } = answerOf(jobs.list());
+  const { tag, body } = responseOf(jobs.list());
   const etag = `"${[tag, ...(run ? [run.id, status] : [])].join("-")}"`;
   const headers = {
     ...{ ETag: etag, "Cache-Control": "no-cache" },

@@ -11,10 +11,10 @@ import {
 import type { Route } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import { byteOffset, targetOf } from "../http/target.ts";
-import { lossOf } from "../jobs/killedJob.ts";
+import { failureOf } from "../jobs/killedJob.ts";
 import type { Run } from "../run/runner.ts";
 
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 type Output = Awaited<ReturnType<Run["output"]>>;
 
@@ -41,7 +41,7 @@ export const getTrain: Route = async ({ runner, jobs, admitStream }, { request, 
   const { query } = targetOf(request);
   let isAdmitted = false;
   // Retries when another run replaces the last one meanwhile.
-  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const run = await runner.last();
     if (!run) {
       response.writeHead(204, { "Cache-Control": "no-store" }).end();
@@ -52,7 +52,7 @@ export const getTrain: Route = async ({ runner, jobs, admitStream }, { request, 
     const isKnown = run.id !== "" && run.id === query.get(RESUME_RUN);
     const from = isKnown ? byteOffset(query.get(RESUME_FROM) ?? undefined) : 0;
     const output = await run.output(closeSignal(response), from);
-    if (output || tries === MOST_TRIES) return streamOutput(jobs, run, response, output);
+    if (output || tries === MAX_TRIES) return streamOutput(jobs, run, response, output);
   }
 };
 
@@ -63,7 +63,7 @@ async function streamOutput(
   output: Output,
 ): Promise<void> {
   const status = run.status();
-  const error = status === "failed" ? lossOf(run.owner, jobs) : undefined;
+  const error = status === "failed" ? failureOf(run.owner, jobs) : undefined;
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-store, no-transform",

@@ -2,7 +2,7 @@
  * Makes programs print in colour, as in a terminal, because the page shows it. Keeps the user's own
  * choice; an empty `NO_COLOR` doesn't count as one (no-color.org).
  */
-export function inColour(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withColour(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isDecided = env.FORCE_COLOR !== undefined || env.NO_COLOR || env.NODE_DISABLE_COLORS;
   if (isDecided) return env;
   return {

@@ -11,7 +11,7 @@ import { type RunProcess, spawnRun } from "./process.ts";
 
 /** How long another server may take to launch a run. */
 const LAUNCH_MS = 5_000;
-const LEFT_OUTPUT = /^output\.[0-9a-f-]{36}\.log$/;
+const ORPHANED_OUTPUT = /^output\.[0-9a-f-]{36}\.log$/;
 
 export interface LaunchOptions {
   project: string;
@@ -50,7 +50,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
   const directory = runDirectory(project);
   for (const name of readdirSync(directory)) {
     // Left by a server that was killed during a launch.
-    if (LEFT_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
+    if (ORPHANED_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
   }
   const id = randomUUID();
   const path = newOutputPath(project, id);

@@ -27,6 +27,6 @@ export async function openOutput(
   const file = (await openSharedTail(newOutputPath(project, id))) ?? (await openSharedTail(path));
   // Checked after opening: the next run is recorded before its output takes this path.
   if ((readRun(project)?.id ?? id) === id) return tailFile(path, options, file);
-  await file?.leave();
+  await file?.release();
   return undefined;
 }

@@ -9,9 +9,9 @@ import {
   isGroupGone,
   signalGroup,
 } from "../../disk/owner.ts";
-import type { OwnerSight } from "../../jobs/ownerWatch.ts";
+import type { OwnerObservation } from "../../jobs/ownerWatch.ts";
 import { environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
-import { inColour } from "./colour.ts";
+import { withColour } from "./colour.ts";
 
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
@@ -38,7 +38,7 @@ export async function spawnRun(
   const [program = "", ...first] = kit;
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
-    env: inColour(environmentOfRun(id)),
+    env: withColour(environmentOfRun(id)),
     // Both to one file keeps their order, and a file never blocks the run as an unread pipe would.
     stdio: ["ignore", output, output],
     // Its own process group outlives this server, and can be killed as a whole.
@@ -64,7 +64,10 @@ export async function spawnRun(
 }
 
 /** The last run, as its lease shows it. */
-export function recordedRun(project: string, look: () => OwnerSight): RunProcess | undefined {
+export function recordedRun(
+  project: string,
+  observe: () => OwnerObservation,
+): RunProcess | undefined {
   const record = readRun(project);
   if (!record) return undefined;
   const { id, owner, server } = record;
@@ -72,7 +75,7 @@ export function recordedRun(project: string, look: () => OwnerSight): RunProcess
   return {
     id,
     owner,
-    hasEnded: () => !isLast() || look().lease !== "held",
+    hasEnded: () => !isLast() || observe().lease !== "held",
     isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
     pidNotReused: () => pidNotReused(owner),
   };
@@ -81,7 +84,7 @@ export function recordedRun(project: string, look: () => OwnerSight): RunProcess
 interface EndRunOptions {
   graceMs: number;
   /** Ends the grace. */
-  cut: AbortSignal;
+  force: AbortSignal;
   onGone: () => void;
 }
 
@@ -91,10 +94,10 @@ interface EndRunOptions {
  */
 export async function endRun(
   { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
-  { graceMs, cut, onGone }: EndRunOptions,
+  { graceMs, force, onGone }: EndRunOptions,
 ): Promise<void> {
   if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
-  await waitUntil(() => hasEnded() || cut.aborted, graceMs);
+  await waitUntil(() => hasEnded() || force.aborted, graceMs);
   // Also reaches processes that the run left behind in its group.
   if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
   await waitUntil(hasEnded, KILL_MS);

@@ -33,14 +33,14 @@ export interface Runner {
   /** The same, without waiting. */
   known: () => Run | undefined;
   /** The job that the last run left on other machines. The process that follows it continues the run. */
-  leftJob: () => string | undefined;
+  detachedJob: () => string | undefined;
   /**
    * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
    * @returns whether there was a run to end
    */
   close: () => Promise<boolean>;
   /** Has `close` use force at once. */
-  cut: () => void;
+  force: () => void;
 }
 
 export interface RunnerOptions {
@@ -66,18 +66,18 @@ export function createRunner(options: RunnerOptions): Runner {
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
-  const cut = new AbortController();
+  const force = new AbortController();
   const owner = watchOwner(runDirectory(project));
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
     const last = running ?? recordedRun(project, owner);
     if (!last?.hasEnded()) running = last;
-    return running ?? (last && goesOn(last.id) ? last : undefined);
+    return running ?? (last && isContinued(last.id) ? last : undefined);
   }
 
   /** Whether this server continues a run that has ended, by following its job. */
-  function goesOn(id: string): boolean {
+  function isContinued(id: string): boolean {
     const { job } = recordOf(id);
     return job !== undefined && isFollowed(job);
   }
@@ -99,7 +99,7 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   function asRun({ id, owner, hasEnded }: RunProcess): Run {
-    const ended = () => hasEnded() && !goesOn(id);
+    const ended = () => hasEnded() && !isContinued(id);
     const output: Run["output"] = (signal, from) =>
       openOutput(project, id, { signal, from, ended });
     const status = () => (ended() ? endOf(id) : "running");
@@ -135,7 +135,7 @@ export function createRunner(options: RunnerOptions): Runner {
       return known();
     },
     known,
-    leftJob() {
+    detachedJob() {
       const last = recordedRun(project, owner);
       return last?.hasEnded() ? recordOf(last.id).job : undefined;
     },
@@ -146,7 +146,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const { id, owner } = found;
       onEnding?.();
       await endRun(found, {
-        ...{ graceMs, cut: cut.signal },
+        ...{ graceMs, force: force.signal },
         onGone() {
           // A killed run could not record its end itself.
           recordEndOfRun(project, id, "cancelled");
@@ -155,6 +155,6 @@ export function createRunner(options: RunnerOptions): Runner {
       });
       return true;
     },
-    cut: () => cut.abort(),
+    force: () => force.abort(),
   };
 }

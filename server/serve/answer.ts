@@ -2,16 +2,16 @@ import type { ServerResponse } from "node:http";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
-import { closeSignal, endSilenceLimit, sendJson } from "../http/respond.ts";
+import { closeSignal, disableTimeout, sendJson } from "../http/respond.ts";
 import type { Exchange } from "../http/router.ts";
 import { targetOf } from "../http/target.ts";
-import { type AnswerForm, createHead, tokensOf } from "./answerForm.ts";
+import { type AnswerFormat, createHead, tokensOf } from "./answerFormat.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
-import type { Asked } from "./asked.ts";
 import type { ServeContext } from "./context.ts";
 import { type EventStream, createEventStream } from "./eventStream.ts";
 import type { Body } from "./fields.ts";
 import { readJsonBody } from "./jsonBody.ts";
+import type { ParsedRequest } from "./parsedRequest.ts";
 import type { RequestRecord } from "./requestLog.ts";
 
 const OK = 200;
@@ -19,12 +19,12 @@ const OK = 200;
 const CLIENT_GONE = 499;
 
 /** Errors that end an engine's thread. */
-const OF_DEATH = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
+const FATAL = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
 /** Answers requests that `read` understands, in a form. */
-export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
+export function createCompletionRoute(read: (body: Body) => ParsedRequest, form: AnswerFormat) {
   return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
-    const came = performance.now();
+    const arrivedAt = performance.now();
     const record: RequestRecord = {
       request: String(response.getHeader("x-request-id")),
       time: new Date().toISOString(),
@@ -33,14 +33,14 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
     };
     const signal = closeSignal(response);
     const stream: { open?: EventStream } = {};
-    let asked: Asked | undefined;
+    let parsed: ParsedRequest | undefined;
     try {
       const body = await readJsonBody(context.bodies, request, response);
-      if (body) await answer((asked = read(body)));
+      if (body) await answer((parsed = read(body)));
     } catch (error) {
       // The client has disconnected, so the error only says that the engine was stopped.
       if (signal.aborted) return;
-      const problem = asApiError(error, context, asked);
+      const problem = asApiError(error, context, parsed);
       record.status = problem.status;
       if (problem.details.code !== undefined) record.code = problem.details.code;
       // The status has been sent: an event says why the stream ends.
@@ -51,55 +51,55 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       context.onRequest(record);
     }
 
-    async function answer(asked: Asked): Promise<void> {
-      const lent = context.models.lend(asked.model);
-      if (!lent) throw unknownModel(asked.model);
-      endSilenceLimit(response);
-      const { served, model, giveBack, forget } = await lent;
+    async function answer(parsed: ParsedRequest): Promise<void> {
+      const acquiring = context.models.acquire(parsed.model);
+      if (!acquiring) throw unknownModel(parsed.model);
+      disableTimeout(response);
+      const { served, model, release, invalidate } = await acquiring;
       record.model = served.id;
       try {
-        const free = await context.places.take(served, signal);
+        const releaseSlot = await context.slots.acquire(served, signal);
         const head = createHead(form, served.id);
-        const frames = form.frames(head, asked);
-        const began = performance.now();
+        const frames = form.frames(head, parsed);
+        const startedAt = performance.now();
         const times = { first: 0 };
-        const write = (piece: InferPiece) => {
-          stream.open ??= createEventStream(response, frames.piece);
-          stream.open.piece(piece);
+        const write = (delta: InferPiece) => {
+          stream.open ??= createEventStream(response, frames.delta);
+          stream.open.push(delta);
         };
         const results: InferResult[] = [];
         try {
-          await checkPrompts(model, asked.requests, signal);
-          for (const request of asked.requests) {
+          await checkPrompts(model, parsed.requests, signal);
+          for (const request of parsed.requests) {
             signal.throwIfAborted();
-            let isTold = false;
-            const result = await model.infer({ ...request, signal }, (piece) => {
+            let hasStreamed = false;
+            const result = await model.infer({ ...request, signal }, (delta) => {
               times.first ||= performance.now();
-              isTold = true;
-              if (asked.isStreamed) write(piece);
+              hasStreamed = true;
+              if (parsed.isStreamed) write(delta);
             });
             results.push(result);
-            if (!asked.isStreamed) continue;
+            if (!parsed.isStreamed) continue;
             // An engine may tell the whole answer alone.
-            if (!isTold) write(result);
-            stream.open?.tell(frames.choice(result));
+            if (!hasStreamed) write(result);
+            stream.open?.write(frames.choice(result));
           }
         } catch (error) {
           // The next request reopens it.
-          if (isKitError(error) && OF_DEATH.has(error.code)) forget();
+          if (isKitError(error) && FATAL.has(error.code)) invalidate();
           throw error;
         } finally {
-          free();
+          releaseSlot();
         }
         const ended = performance.now();
         const { promptTokens, tokens } = tokensOf(results);
         const first = times.first || ended;
-        Object.assign(record, { promptTokens, tokens, firstMs: first - came });
-        if (tokens > 0) record.tokensPerSecond = (tokens / (ended - began)) * 1000;
-        if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, results));
+        Object.assign(record, { promptTokens, tokens, firstMs: first - arrivedAt });
+        if (tokens > 0) record.tokensPerSecond = (tokens / (ended - startedAt)) * 1000;
+        if (!parsed.isStreamed) return sendJson(response, 200, form.whole(head, results));
         stream.open?.end(frames.end(results));
       } finally {
-        giveBack();
+        release();
       }
     }
   };
@@ -108,7 +108,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
 /** Checks all prompts of a list, before one is answered. */
 async function checkPrompts(
   { check }: EngineModel,
-  requests: Asked["requests"],
+  requests: ParsedRequest["requests"],
   signal: AbortSignal,
 ): Promise<void> {
   if (!check || requests.length < 2) return;
@@ -137,10 +137,11 @@ function unknownModel(name: string): ApiError {
 function asApiError(
   error: unknown,
   { isClosing, onError }: ServeContext,
-  asked: Asked | undefined,
+  parsed: ParsedRequest | undefined,
 ): ApiError {
   if (error instanceof ApiError) return error;
-  if (isKitError(error) && OF_REQUEST.has(error.code)) return wrongRequest(error, asked?.names);
+  if (isKitError(error) && REQUEST_ERRORS.has(error.code))
+    return requestError(error, parsed?.names);
   if (isClosing()) return closing();
   // It may name a path.
   onError(error);
@@ -149,18 +150,18 @@ function asApiError(
 }
 
 /** Codes of requests that the model cannot take; `DATASET_INVALID` is about the conversation. */
-const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
+const REQUEST_ERRORS = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
 /** @param names of the request's fields, by the options of `infer` */
-function wrongRequest({ message, fault }: KitError, names: Asked["names"] = {}): ApiError {
+function requestError({ message, fault }: KitError, names: ParsedRequest["names"] = {}): ApiError {
   const { option = "" } = fault ?? {};
   const begins = (name: string) => /^$|^[.[]/.test(option.slice(name.length));
   const known = Object.keys(names).filter((name) => option.startsWith(name) && begins(name));
   const [name = ""] = known.toSorted((a, b) => b.length - a.length);
   const field = names[name] ?? "";
   // A sentence may begin with the place.
-  const said = message.startsWith(`${name}: `) ? field + message.slice(name.length) : message;
-  return new ApiError(400, said, {
+  const text = message.startsWith(`${name}: `) ? field + message.slice(name.length) : message;
+  return new ApiError(400, text, {
     ...(fault && { param: field + option.slice(name.length) }),
     ...(fault?.isTooLong && { code: "context_length_exceeded" }),
   });

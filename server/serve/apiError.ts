@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type Site, sendJson } from "../http/respond.ts";
+import { type ServerIdentity, sendJson } from "../http/respond.ts";
 
 /** Details of an error, as OpenAI's clients read them. */
 export interface ErrorDetails {
@@ -29,7 +29,7 @@ export function invalid(param: string, message: string): ApiError {
   return new ApiError(400, message, { param });
 }
 
-export const SITE: Site = {
+export const IDENTITY: ServerIdentity = {
   advice: "Send your request to /v1/chat/completions.",
   command: "kit serve",
   takesEncodedSlashes: true,

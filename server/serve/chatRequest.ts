@@ -2,12 +2,12 @@ import type { ChatMessage, TemplateKwargs } from "../../protocol/chat.ts";
 import { faultOfKwargs, faultOfMessage } from "../../protocol/chatFaults.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { defined, isRecord } from "../../protocol/isRecord.ts";
+import { answerConstraint } from "./answerConstraint.ts";
 import { invalid } from "./apiError.ts";
-import { type Asked, deliveryOf } from "./asked.ts";
-import { callsOf } from "./calls.ts";
 import { type Body, booleanOf, fieldOf, numberOf, upTo } from "./fields.ts";
-import { heldAnswer } from "./heldAnswer.ts";
+import { type ParsedRequest, deliveryOptions } from "./parsedRequest.ts";
 import { samplingOf } from "./sampling.ts";
+import { toolOptions } from "./toolOptions.ts";
 
 const KWARGS = "chat_template_kwargs";
 const EFFORT = "reasoning_effort";
@@ -22,11 +22,11 @@ const TOP = upTo(20);
  * Reads the body of a chat completion.
  * @throws ApiError 400 naming the field that is wrong
  */
-export function chatRequest(body: Body): Asked {
-  const delivery = deliveryOf(body);
-  const { tools, toolChoice, ...calls } = callsOf(body);
-  const { form, names } = heldAnswer(body);
-  if (form && (toolChoice === "required" || typeof toolChoice === "object")) {
+export function chatRequest(body: Body): ParsedRequest {
+  const delivery = deliveryOptions(body);
+  const { tools, toolChoice, ...calls } = toolOptions(body);
+  const { constraint, names } = answerConstraint(body);
+  if (constraint && (toolChoice === "required" || typeof toolChoice === "object")) {
     const [field = ""] = Object.values(names)[0]?.split(".") ?? [];
     throw invalid("tool_choice", `Send ${field} or a tool_choice that needs a call, not both.`);
   }
@@ -35,7 +35,7 @@ export function chatRequest(body: Body): Asked {
     ...samplingOf(body),
     ...defined({ tools, toolChoice }),
     ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
-    ...form,
+    ...constraint,
     ...defined({ logprobs: logprobsOf(body), chatTemplateKwargs: kwargsOf(body) }),
   };
   return { ...delivery, names: { ...NAMES, ...names, ...calls.names }, requests: [request] };
@@ -78,10 +78,10 @@ function allowsMoreCalls(body: Body): boolean {
 }
 
 function logprobsOf(body: Body): number | undefined {
-  const isAsked = booleanOf(body, "logprobs");
+  const isRequested = booleanOf(body, "logprobs");
   const top = numberOf(body, "top_logprobs", TOP);
-  if (top !== undefined && !isAsked) {
+  if (top !== undefined && !isRequested) {
     throw invalid("top_logprobs", "Send top_logprobs only with logprobs: true.");
   }
-  return isAsked ? (top ?? 0) : undefined;
+  return isRequested ? (top ?? 0) : undefined;
 }

@@ -1,12 +1,12 @@
 import { defined } from "../../protocol/isRecord.ts";
+import { answerConstraint } from "./answerConstraint.ts";
 import { invalid } from "./apiError.ts";
-import { type Asked, deliveryOf } from "./asked.ts";
 import { type Body, fieldOf, notSupported, numberOf, pathIn, upTo } from "./fields.ts";
-import { heldAnswer } from "./heldAnswer.ts";
+import { type ParsedRequest, deliveryOptions } from "./parsedRequest.ts";
 import { samplingOf } from "./sampling.ts";
 
 const TOP = upTo(5);
-const MOST_PROMPTS = 1000;
+const MAX_PROMPTS = 1000;
 /** OpenAI's default. */
 const MAX_TOKENS = 16;
 /** Fields of chat completions alone. */
@@ -19,15 +19,15 @@ const CHAT_FIELDS = [
  * Reads the body of a plain completion.
  * @throws ApiError 400 naming the field that is wrong
  */
-export function completionRequest(body: Body): Asked {
-  const delivery = deliveryOf(body);
+export function completionRequest(body: Body): ParsedRequest {
+  const delivery = deliveryOptions(body);
   const foreign = CHAT_FIELDS.find((field) => fieldOf(body, field) !== undefined);
   if (foreign !== undefined) throw notSupported(foreign, "Send it to /v1/chat/completions.");
-  const { form, names } = heldAnswer(body);
+  const { constraint, names } = answerConstraint(body);
   const logprobs = numberOf(body, "logprobs", TOP);
   const requests = promptsOf(body).map((prompt) => ({
     ...{ prompt, raw: true, maxTokens: MAX_TOKENS, ...samplingOf(body) },
-    ...{ ...form, ...defined({ logprobs }) },
+    ...{ ...constraint, ...defined({ logprobs }) },
   }));
   return { ...delivery, names, requests };
 }
@@ -36,10 +36,10 @@ function promptsOf(body: Body): string[] {
   const given = fieldOf(body, "prompt");
   const prompts: unknown[] = Array.isArray(given) ? given : [given];
   const isText = (one: unknown) => typeof one === "string";
-  const isList = prompts.length > 0 && prompts.length <= MOST_PROMPTS;
+  const isList = prompts.length > 0 && prompts.length <= MAX_PROMPTS;
   if (isList && prompts.every(isText)) return prompts;
   throw invalid(
     pathIn("prompt", given, isText),
-    `prompt must be a string, or a list of 1 to ${MOST_PROMPTS} strings. Send texts, not tokens.`,
+    `prompt must be a string, or a list of 1 to ${MAX_PROMPTS} strings. Send texts, not tokens.`,
   );
 }

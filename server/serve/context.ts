@@ -1,13 +1,13 @@
 import type { BodyReader } from "../http/body.ts";
 import type { Route as HttpRoute } from "../http/router.ts";
-import type { Places } from "./places.ts";
+import type { ModelPool } from "./modelPool.ts";
 import type { RequestRecord } from "./requestLog.ts";
-import type { Shelf } from "./shelf.ts";
+import type { Slots } from "./slots.ts";
 
 /** The parts of the server that routes use. */
 export interface ServeContext {
-  models: Shelf;
-  places: Places;
+  models: ModelPool;
+  slots: Slots;
   bodies: BodyReader;
   /** Whether all models that were named are loaded. */
   isReady: () => boolean;

@@ -1,16 +1,16 @@
 import type { ServerResponse } from "node:http";
 import type { InferPiece } from "../../protocol/infer.ts";
-import { frame } from "./answerForm.ts";
+import { frame } from "./answerFormat.ts";
 import { type ApiError, apiErrorBody } from "./apiError.ts";
 
 /** Limit of unread bytes that a slow client may leave in memory. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** An answer that is sent as it comes. */
 export interface EventStream {
-  piece: (piece: InferPiece) => void;
+  push: (delta: InferPiece) => void;
   /** After the pieces before. */
-  tell: (frames: string) => void;
+  write: (frames: string) => void;
   end: (frames: string) => void;
   fail: (error: ApiError) => void;
 }
@@ -21,7 +21,7 @@ export interface EventStream {
  */
 export function createEventStream(
   response: ServerResponse,
-  frameOf: (piece: InferPiece) => string,
+  frameOf: (delta: InferPiece) => string,
 ): EventStream {
   let unsent: InferPiece | undefined;
 
@@ -32,14 +32,14 @@ export function createEventStream(
     socket?.cork();
     response.write(frames);
     socket?.uncork();
-    if (response.writableLength > MOST_UNREAD_BYTES) response.destroy();
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
   }
 
   function flush(): void {
     if (!unsent) return;
-    const piece = unsent;
+    const delta = unsent;
     unsent = undefined;
-    write(frameOf(piece));
+    write(frameOf(delta));
   }
 
   response.writeHead(200, {
@@ -51,11 +51,11 @@ export function createEventStream(
   response.on("drain", flush);
 
   return {
-    piece(piece) {
-      unsent = unsent ? joined(unsent, piece) : piece;
+    push(delta) {
+      unsent = unsent ? merge(unsent, delta) : delta;
       if (!response.writableNeedDrain || isLong(unsent)) flush();
     },
-    tell(frames) {
+    write(frames) {
       flush();
       write(frames);
     },
@@ -73,14 +73,14 @@ export function createEventStream(
 }
 
 /** What may wait as one piece; a token with its probabilities is long. */
-const MOST_LETTERS = 64 * 1024;
-const MOST_LOGPROBS = 100;
+const MAX_CHARACTERS = 64 * 1024;
+const MAX_LOGPROBS = 100;
 
 function isLong({ text, logprobs = [] }: InferPiece): boolean {
-  return text.length >= MOST_LETTERS || logprobs.length >= MOST_LOGPROBS;
+  return text.length >= MAX_CHARACTERS || logprobs.length >= MAX_LOGPROBS;
 }
 
-function joined(one: InferPiece, other: InferPiece): InferPiece {
+function merge(one: InferPiece, other: InferPiece): InferPiece {
   return {
     text: one.text + other.text,
     ...((one.toolCalls ?? other.toolCalls) && {

@@ -6,7 +6,7 @@ import { ApiError } from "./apiError.ts";
 import type { Body } from "./fields.ts";
 
 /** Nesting limit, so that no walk overflows the stack. */
-const MOST_DEPTH = 100;
+const MAX_DEPTH = 100;
 
 /**
  * Reads the object that a request sends.
@@ -51,14 +51,14 @@ function asBody(bytes: Buffer): Body {
     );
   }
   if (!isRecord(value)) throw new ApiError(400, "The body must be a JSON object.");
-  if (isDeeper(value, MOST_DEPTH)) throw tooDeep();
+  if (isDeeper(value, MAX_DEPTH)) throw tooDeep();
   return value;
 }
 
 function tooDeep(): ApiError {
   return new ApiError(
     400,
-    `The body's lists and objects lie in each other too deep. Send at most ${MOST_DEPTH} levels.`,
+    `The body's lists and objects lie in each other too deep. Send at most ${MAX_DEPTH} levels.`,
   );
 }
 

@@ -1,18 +1,18 @@
 import { sendJson } from "../http/respond.ts";
-import { createAnswer } from "./answer.ts";
+import { createCompletionRoute } from "./answer.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
-import { CHAT_FORM } from "./chatForm.ts";
+import { CHAT_FORMAT } from "./chatFormat.ts";
 import { chatRequest } from "./chatRequest.ts";
-import { COMPLETION_FORM } from "./completionForm.ts";
+import { COMPLETION_FORMAT } from "./completionFormat.ts";
 import { completionRequest } from "./completionRequest.ts";
 import type { ServeRoute } from "./context.ts";
-import type { ServedModel } from "./shelf.ts";
+import type { ServedModel } from "./modelPool.ts";
 
 /** `POST /v1/chat/completions` */
-const postChatCompletions = createAnswer(chatRequest, CHAT_FORM);
+const postChatCompletions = createCompletionRoute(chatRequest, CHAT_FORMAT);
 
 /** `POST /v1/completions` */
-const postCompletions = createAnswer(completionRequest, COMPLETION_FORM);
+const postCompletions = createCompletionRoute(completionRequest, COMPLETION_FORMAT);
 
 /** `GET /v1/models` */
 const getModels: ServeRoute = ({ models }, { response }) => {

@@ -5,14 +5,14 @@ import { invalid } from "./apiError.ts";
 import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 
 /** OpenAI's greatest. */
-const MOST_TEMPERATURE = 2;
+const MAX_TEMPERATURE = 2;
 const TEMPERATURE: NumberRange = {
-  expected: `a number from 0 to ${MOST_TEMPERATURE}`,
-  holds: (value) => SAMPLING.temperature.holds(value) && value <= MOST_TEMPERATURE,
+  expected: `a number from 0 to ${MAX_TEMPERATURE}`,
+  holds: (value) => SAMPLING.temperature.holds(value) && value <= MAX_TEMPERATURE,
 };
-const MOST_STOPS = 16;
+const MAX_STOPS = 16;
 /** In UTF-16 units. */
-const LONGEST_STOP = 1000;
+const MAX_STOP_LENGTH = 1000;
 const SEEDS = 2 ** 32;
 
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
@@ -48,15 +48,15 @@ function stopOf(body: Body): readonly string[] | undefined {
   const stop = fieldOf(body, "stop");
   if (stop === undefined) return undefined;
   const all: unknown[] = Array.isArray(stop) ? stop : [stop];
-  if (all.length > MOST_STOPS || !all.every(isStop)) {
+  if (all.length > MAX_STOPS || !all.every(isStop)) {
     throw invalid(
       pathIn("stop", stop, isStop),
-      `stop must be a string of 1 to ${LONGEST_STOP} characters, or a list of at most ${MOST_STOPS}.`,
+      `stop must be a string of 1 to ${MAX_STOP_LENGTH} characters, or a list of at most ${MAX_STOPS}.`,
     );
   }
   return all.length > 0 ? all : undefined;
 }
 
 function isStop(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= LONGEST_STOP;
+  return typeof value === "string" && value !== "" && value.length <= MAX_STOP_LENGTH;
 }

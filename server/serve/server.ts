@@ -7,13 +7,13 @@ import { createRouter } from "../http/router.ts";
 import { createHttpServer } from "../http/server.ts";
 import { targetOf } from "../http/target.ts";
 import { closing } from "./answer.ts";
-import { ApiError, SITE, sendApiError } from "./apiError.ts";
+import { ApiError, IDENTITY, sendApiError } from "./apiError.ts";
 import type { ServeContext } from "./context.ts";
-import { createKeyGate } from "./keyGate.ts";
-import { createPlaces } from "./places.ts";
+import { createKeyAuth } from "./keyAuth.ts";
+import type { ModelPool } from "./modelPool.ts";
 import type { RequestRecord } from "./requestLog.ts";
 import { ROUTE_TABLE } from "./routes.ts";
-import type { Shelf } from "./shelf.ts";
+import { createSlots } from "./slots.ts";
 
 /** How long models may take to close, in ms. */
 const CLOSE_MS = 2_000;
@@ -31,7 +31,7 @@ export interface ServeOptions {
   allowedOrigins?: string[] | undefined;
   /** Requests that may wait until a model is free. */
   maxWaiting: number;
-  models: Shelf;
+  models: ModelPool;
   onRequest: (record: RequestRecord) => void;
   /** Called with the reason why a model could not answer; callers do not see it. */
   onError: (error: unknown) => void;
@@ -49,7 +49,7 @@ export interface ServeServer {
    */
   close: (limitMs: number) => Promise<void>;
   /** Cuts off what `close` waits for. */
-  cut: () => void;
+  abort: () => void;
 }
 
 /** Starts the backend of `kit serve`. Resolves when it answers requests. */
@@ -57,18 +57,18 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
   const { models, maxWaiting, onRequest, onError, host, port, key } = options;
   const { allowedHosts, allowedOrigins, limits } = options;
   let isReady = false;
-  const cutting = new AbortController();
+  const aborting = new AbortController();
   let closingServer: Promise<void> | undefined;
   const context: ServeContext = {
-    ...{ models, onRequest, onError, places: createPlaces(maxWaiting) },
+    ...{ models, onRequest, onError, slots: createSlots(maxWaiting) },
     bodies: createBodyReader(BODY_LIMITS),
     isReady: () => isReady,
     isClosing: () => closingServer !== undefined,
   };
-  const route = createRouter(ROUTE_TABLE, SITE);
+  const route = createRouter(ROUTE_TABLE, IDENTITY);
   const { server, allAnswered } = createHttpServer({
-    ...{ site: SITE, host, allowedHosts, allowedOrigins, limits, answersHalfClosed: true },
-    gate: key === undefined ? undefined : (trust) => createKeyGate(key, trust),
+    ...{ identity: IDENTITY, host, allowedHosts, allowedOrigins, limits, allowsHalfOpen: true },
+    auth: key === undefined ? undefined : (trust) => createKeyAuth(key, trust),
     prepare: (response) =>
       response.setHeader("x-request-id", `req_${randomUUID().replaceAll("-", "")}`),
     async answer(exchange) {
@@ -86,7 +86,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
 
   async function end(limitMs: number): Promise<void> {
     listening.stop();
-    const { signal } = cutting;
+    const { signal } = aborting;
     await Promise.race([
       allAnswered(),
       delay(limitMs, undefined, { signal, ref: false }).catch(() => undefined),
@@ -103,7 +103,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
       closingServer ??= end(limitMs);
       return closingServer;
     },
-    cut: () => cutting.abort(),
+    abort: () => aborting.abort(),
   };
 }
 

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-import { type LossEnds, AGAINST_RISE, risenFrom } from "../../protocol/lossEnds.ts";
+import { type LossEnds, RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
 import { type Progress, secondsLeft } from "../../protocol/progress.ts";
 
 /** A fact about a job in words; the value is a dash while it is unknown. */
@@ -14,7 +14,7 @@ const UNKNOWN = "–";
  * @param sinceMs how long ago the last event came
  */
 export function factsOf(progress: Progress, status: JobStatus | undefined, sinceMs = 0): Fact[] {
-  const { steps, startedAt, at, first, last, metrics = {}, asked = {}, asking } = progress;
+  const { steps, startedAt, at, first, last, metrics = {}, evaluated = {}, evaluating } = progress;
   const isOver = status !== undefined && isFinal(status);
   const isKnown = startedAt !== undefined && at !== undefined;
   const elapsed = isKnown ? (at - startedAt + (isOver ? 0 : sinceMs)) / 1000 : undefined;
@@ -28,13 +28,13 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
     ["learning rate", say(progress.learningRate, formatNumber)],
     ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
     ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
-    ...Object.entries(asked).map(([name, { now, before, best }]): Fact => {
+    ...Object.entries(evaluated).map(([name, { now, before, best }]): Fact => {
       const [shown, was, most] = [now, before, best].map((one) => say(one, formatNumber));
       return [name, `${shown}, before ${was}, best ${most}`];
     }),
   ];
-  if (asking) {
-    const { answered, rows, secondsLeft: more } = asking;
+  if (evaluating) {
+    const { answered, rows, secondsLeft: more } = evaluating;
     const ending = more === undefined ? "" : `, ${formatDuration(more)} left`;
     const isAsking = !isOver && answered < rows;
     facts.push(["asking held-out rows", isAsking ? share(answered, rows) + ending : UNKNOWN]);
@@ -57,6 +57,6 @@ export function adviceOn(losses: LossEnds): string {
   const last = losses.last.at(-1);
   if (first === undefined || last === undefined) return "";
   const [began, ended] = [first, last].map(formatNumber);
-  const advice = AGAINST_RISE.replace(/^t/, "T");
+  const advice = RISE_ADVICE.replace(/^t/, "T");
   return `The loss ended at ${ended}, above the ${began} where it began. ${advice}.`;
 }

@@ -1,4 +1,4 @@
-import { type LossPoint, CHART, extentOf, pixelEnds, share } from "../../protocol/curve.ts";
+import { type LossPoint, CHART, extentOf, pixelExtremes, share } from "../../protocol/curve.ts";
 
 /**
  * The SVG path through `points`, in order. Of consecutive points in one pixel column it draws the
@@ -8,7 +8,7 @@ import { type LossPoint, CHART, extentOf, pixelEnds, share } from "../../protoco
 export function lossPath(points: readonly LossPoint[]): string {
   const extent = extentOf(points);
   if (!extent) return "";
-  const places = pixelEnds(points).map(({ step, loss }) => {
+  const places = pixelExtremes(points).map(({ step, loss }) => {
     const x = share(step, extent.steps) * CHART.width;
     const y = (1 - share(loss, extent.losses)) * CHART.height;
     return `${round(x)} ${round(y)}`;

@@ -6,9 +6,9 @@ const WIDTH = 120;
 /** The cursor moves within this many last lines. */
 const HEIGHT = 50;
 /** A longer line, in characters, is emitted in parts. */
-const LONGEST_LINE = 16_000;
+const MAX_LINE_LENGTH = 16_000;
 /** Anything longer isn't a sequence. */
-const LONGEST_SEQUENCE = 256;
+const MAX_SEQUENCE_LENGTH = 256;
 
 /** Control characters except tab and newline. */
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f]/g;
@@ -73,7 +73,7 @@ export function createTerminal(emit: (piece: StyledText) => void) {
     const found = BEGUN_SEQUENCE.exec(text);
     // A title is dropped, so only its start has to be kept.
     if (found) begun = found[1] ? `\x1b${found[1]}` : found[0];
-    if (!found || begun.length > LONGEST_SEQUENCE) {
+    if (!found || begun.length > MAX_SEQUENCE_LENGTH) {
       begun = "";
       return index + 1;
     }
@@ -115,7 +115,7 @@ export function createTerminal(emit: (piece: StyledText) => void) {
     if (column === 0 && row().isEmpty()) column = undefined;
     if (column === undefined) row().append(text, style);
     else column = row().write(text, style, column);
-    if (row().size() <= LONGEST_LINE) return;
+    if (row().size() <= MAX_LINE_LENGTH) return;
     release(at);
     rows[0]!.pieces("").forEach(emit);
     rows[0] = createRow();

@@ -84,7 +84,7 @@ test("a dead holder's is held while a process lives that it was lent to", async 
   expect(await takeLock(path, 0)).toBeUndefined();
   rmSync(path, { recursive: true });
   leaveLockOf({ ...DEAD, borrower: DEAD });
-  (await takeLock(path, 0))?.lendTo(process.pid);
+  (await takeLock(path, 0))?.shareWith(process.pid);
   expect(readRecord(join(path, "owner.json"))?.borrower).toEqual(describeOwner());
 });
 

@@ -169,12 +169,12 @@ test.each(COMMANDS)("cli.md has the options of kit %s, with their defaults", asy
 });
 
 test("cli.md has the exit codes", () => {
-  const { completed, failed, wrongUse, cancelled } = EXIT_CODE;
+  const { completed, failed, usageError, cancelled } = EXIT_CODE;
   const rows = rowsOf(readPage("cli.md"), "## Exit codes").slice(1);
   expect(rows.map(([code, meaning = ""]) => [Number(code), meaning.split(",")[0]])).toEqual([
     [completed, "completed"],
     [failed, "failed"],
-    [wrongUse, "wrong use"],
+    [usageError, "wrong use"],
     [cancelled, "cancelled"],
   ]);
 });

@@ -7,7 +7,7 @@ import type { DatasetCode, DatasetConfig } from "../../protocol/dataset.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkOptions } from "../../sdk/options.ts";
 import { describeAnswers } from "./contractAnswers.ts";
 import { fixture, rowsOf } from "./dataset/tables/tables.ts";
@@ -61,7 +61,7 @@ export function describeEngine(
   const home = scratch.root;
   const path = join(home, "train.jsonl");
 
-  const asked = (more: Partial<AskedConfig> = {}): AskedConfig => ({
+  const asked = (more: Partial<TrainingOptions> = {}): TrainingOptions => ({
     model: SHAPE,
     dataset: { type: "jsonl", path },
     maxSteps: STEPS,
@@ -75,7 +75,7 @@ export function describeEngine(
 
   /** Trains to the end, without `onNote`. */
   async function run(
-    more: Partial<AskedConfig> = {},
+    more: Partial<TrainingOptions> = {},
     {
       directory = scratch.directory(),
       signal = new AbortController().signal,
@@ -130,7 +130,7 @@ export function describeEngine(
     });
 
     it("prepares a lower learning rate for a checkpoint than for random weights", () => {
-      const rateOf = (model: AskedConfig["model"]) =>
+      const rateOf = (model: TrainingOptions["model"]) =>
         createEngine().prepare(asked({ model, learningRate: undefined })).learningRate;
       expect([SHAPE, "kit/small", "./base", "/base"].map(rateOf)).toEqual([
         0.004, 0.004, 0.00002, 0.00002,

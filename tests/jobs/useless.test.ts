@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createLineCutter } from "../../jobs/log/lines.ts";
+import { createLineSplitter } from "../../jobs/log/lines.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { STARTED, appendRaw, createJob, logOf } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -54,7 +54,7 @@ test("an invalid job.json is read again only when it has changed", () => {
 
 test("a line longer than any record is skipped, and takes no more memory than one", () => {
   const chunk = Buffer.alloc(MEGABYTE, "x");
-  const cut = createLineCutter();
+  const cut = createLineSplitter();
   const before = process.memoryUsage().arrayBuffers;
   for (let n = 0; n < 200; n++) expect(cut(chunk)).toBeUndefined();
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * MEGABYTE);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
   type LossPoint,
   CHART,
-  MOST_POINTS,
+  MAX_POINTS,
   extentOf,
-  pixelEnds,
+  pixelExtremes,
   thin,
 } from "../../protocol/curve.ts";
 import { createRandom } from "../faults/random.ts";
@@ -39,7 +39,7 @@ function grown(points: LossPoint[]): readonly LossPoint[] {
   let curve: readonly LossPoint[] = [];
   for (let at = 0; at < points.length; at += 5_000) {
     curve = thin(curve.concat(points.slice(at, at + 5_000)));
-    expect(curve.length).toBeLessThanOrEqual(MOST_POINTS);
+    expect(curve.length).toBeLessThanOrEqual(MAX_POINTS);
   }
   return curve;
 }
@@ -66,13 +66,13 @@ describe.each(Object.entries(SHAPES))("a curve of %s, thinned as it grows", (_, 
     expect(curve[0]).toBe(points[0]);
     expect(curve.at(-1)).toBe(points.at(-1));
     expect(extentOf(curve)).toEqual(extentOf(points));
-    expect(extentOf(pixelEnds(curve))).toEqual(extentOf(points));
+    expect(extentOf(pixelExtremes(curve))).toEqual(extentOf(points));
   });
 
   test("keeps the whole curve's extremes in each pixel column, or beside it", () => {
     const points = curveOf(shape, 150_000);
     const whole = outline(points, points);
-    const thinned = outline(pixelEnds(grown(points)), points);
+    const thinned = outline(pixelExtremes(grown(points)), points);
     for (const [column, [low, high]] of whole.entries()) {
       const around = thinned.slice(Math.max(0, column - 1), column + 2);
       expect(Math.min(...around.map(([lowest]) => lowest))).toBeLessThanOrEqual(low);
@@ -82,14 +82,14 @@ describe.each(Object.entries(SHAPES))("a curve of %s, thinned as it grows", (_, 
 });
 
 test("thinning a curve repeatedly gives the same points as thinning it once", () => {
-  const points = curveOf(SHAPES["one step after the other"]!, 4 * MOST_POINTS);
+  const points = curveOf(SHAPES["one step after the other"]!, 4 * MAX_POINTS);
   const half = points.length / 2;
   const twice = thin([...thin(points.slice(0, half)), ...points.slice(half)]);
   expect(twice).toEqual(thin(points));
 });
 
 test("a short curve is unchanged", () => {
-  const points = curveOf(SHAPES["one step after the other"]!, MOST_POINTS);
+  const points = curveOf(SHAPES["one step after the other"]!, MAX_POINTS);
   expect(thin(points)).toBe(points);
 });
 

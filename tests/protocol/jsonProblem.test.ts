@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeIn, problemOfJson } from "../../protocol/jsonProblem.ts";
+import { positionIn, problemOfJson } from "../../protocol/jsonProblem.ts";
 
 const QUOTES = "Write strings and keys in double quotes, as Python's json.dumps does.";
 const NUMBER = "a number that JSON does not have. Write numbers such as 0.5, 12 or -1e6.";
@@ -76,7 +76,7 @@ test.each([
 ])("%j is wrong at %s", (text, place, problem) => {
   expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   const found = problemOfJson(text);
-  const { line, column } = placeIn(text, found.offset);
+  const { line, column } = positionIn(text, found.offset);
   expect([`${line}:${column}`, found.problem]).toEqual([place, problem]);
 });
 

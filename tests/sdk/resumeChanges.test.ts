@@ -92,8 +92,8 @@ describe("a resume that makes no sense fails with one clear sentence, and leaves
       message: `Job ${twin} is resuming job ${jobId} already. Wait until that one ends, or start without resume.`,
     };
     await expect(trainer({ resume: true }).trainer.start()).rejects.toMatchObject(refused);
-    expect(() => third.refuseTwin("20260101-000000-000-self")).toThrow(refused.message);
-    expect(() => third.refuseTwin(twin)).not.toThrow();
+    expect(() => third.refuseConcurrent("20260101-000000-000-self")).toThrow(refused.message);
+    expect(() => third.refuseConcurrent(twin)).not.toThrow();
     expect(jobsOf(project)).toHaveLength(2);
     gate.resolve();
     await second.trainer.wait();

@@ -1,5 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
-import { toEach } from "../../sdk/job/observer.ts";
+import { broadcast } from "../../sdk/job/observer.ts";
 import type { RunJobOptions } from "../../sdk/job/run.ts";
 import { CONFIG } from "../jobs.ts";
 
@@ -13,6 +13,6 @@ export function runOptions(
     prepare: () => Promise.resolve({ engine, config: CONFIG, points: [] }),
     cancel: new AbortController().signal,
     failure: new AbortController(),
-    observer: toEach([]),
+    observer: broadcast([]),
   };
 }

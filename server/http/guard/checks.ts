@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Site } from "../respond.ts";
+import type { ServerIdentity } from "../respond.ts";
 import { isWellFormed, targetOf } from "../target.ts";
 import { isAllowedOrigin, isPreflight } from "./cors.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
@@ -15,7 +15,7 @@ export interface Refusal {
 export type Check = (
   request: IncomingMessage,
   policy: HostPolicy,
-  site: Site,
+  identity: ServerIdentity,
 ) => Refusal | undefined;
 
 const METHODS = ["GET", "HEAD", "POST"];

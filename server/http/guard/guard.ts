@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Site, sendError, sendErrorPage } from "../respond.ts";
+import { type ServerIdentity, sendError, sendErrorPage } from "../respond.ts";
 import { CHECKS } from "./checks.ts";
 import { answerPreflight, isPreflight } from "./cors.ts";
 import type { HostPolicy } from "./host.ts";
@@ -7,24 +7,24 @@ import type { HostPolicy } from "./host.ts";
 /** Answers requests that it refuses. Resolves with whether the request may go on to its route. */
 export type Guard = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-/** @param gate asks for a token; omit to require none */
-export function createGuard(policy: HostPolicy, site: Site, gate?: Guard): Guard {
+/** @param auth asks for a token; omit to require none */
+export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?: Guard): Guard {
   return async (request, response) => {
     for (const check of CHECKS) {
-      const refusal = check(request, policy, site);
+      const refusal = check(request, policy, identity);
       if (!refusal) continue;
       for (const [name, value] of Object.entries(refusal.headers ?? {})) {
         response.setHeader(name, value);
       }
-      const isPage = site.page !== undefined && asksForPage(request);
-      refuse(response, refusal.status, refusal.error, isPage, site);
+      const isPage = identity.page !== undefined && asksForPage(request);
+      refuse(response, refusal.status, refusal.error, isPage, identity);
       return false;
     }
     if (isPreflight(request)) {
       answerPreflight(request, response);
       return false;
     }
-    return gate ? gate(request, response) : true;
+    return auth ? auth(request, response) : true;
   };
 }
 
@@ -38,8 +38,8 @@ export function refuse(
   status: number,
   error: string,
   isPage: boolean,
-  site?: Site,
+  identity?: ServerIdentity,
 ): void {
   if (isPage) sendErrorPage(response, status, error);
-  else sendError(response, status, error, site);
+  else sendError(response, status, error, identity);
 }

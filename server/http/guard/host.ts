@@ -10,14 +10,14 @@ export interface Host {
 const NAME = String.raw`[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*\.?`;
 const HOST = new RegExp(String.raw`^(?:(${NAME})|\[([0-9a-f:.]+)\])(?::(\d{1,5}))?$`);
 
-const LONGEST_NAME = 253;
+const MAX_NAME_LENGTH = 253;
 const LOOPBACK_ADDRESSES = new Set(["127.0.0.1", "::1"]);
 
 /** @returns undefined unless the header is `host[:port]` */
 export function parseHost(header: string): Host | undefined {
   const [, name, address, port = ""] = HOST.exec(header.toLowerCase()) ?? [];
   if (address !== undefined) return isIPv6(address) ? { name: address, port } : undefined;
-  if (name === undefined || name.length > LONGEST_NAME) return undefined;
+  if (name === undefined || name.length > MAX_NAME_LENGTH) return undefined;
   // A trailing dot marks a fully qualified name: the same name.
   return { name: name.replace(/\.$/, ""), port };
 }

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 /** Wrong secrets are answered one at a time, each after this delay. */
 const WRONG_SECRET_MS = 1_000;
 /** Any more wrong ones at once are refused at once. */
-const MOST_WAITING = 20;
+const MAX_DELAYED = 20;
 
 /** Takes as long for a near miss as for a far one. */
 export function isSameSecret(shown: string, wanted: string): boolean {
@@ -16,14 +16,14 @@ export function isSameSecret(shown: string, wanted: string): boolean {
  * @returns a function that resolves late, to be awaited before each refusal of a wrong secret; with false, at
  * once, when too many wait already
  */
-export function createLateRefusal(): () => Promise<boolean> {
+export function createRefusalDelay(): () => Promise<boolean> {
   let waiting = 0;
-  let turn: Promise<void> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
   return async () => {
-    if (waiting >= MOST_WAITING) return false;
+    if (waiting >= MAX_DELAYED) return false;
     waiting++;
-    turn = turn.then(() => new Promise((resolve) => setTimeout(resolve, WRONG_SECRET_MS).unref()));
-    await turn;
+    last = last.then(() => new Promise((resolve) => setTimeout(resolve, WRONG_SECRET_MS).unref()));
+    await last;
     waiting--;
     return true;
   };

@@ -53,8 +53,8 @@ function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
 }
 
 it("says which checkpoints are not on this machine", () => {
-  const isHere = (path: string) => path.endsWith("-1");
-  const lines = createEventLines({ config: CONFIG, project: "/", directory: "d", isHere });
+  const isLocal = (path: string) => path.endsWith("-1");
+  const lines = createEventLines({ config: CONFIG, project: "/", directory: "d", isLocal });
   const [here, there] = [1, 2].map((step) => {
     const data = { ...ARTIFACT, step, path: `artifacts/step-${step}` };
     return lines.text({ event: "checkpoint.saved", data });

@@ -2,11 +2,11 @@ import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { modelProject } from "../../../cli/project/modelProject.ts";
-import { fillShelf } from "../../../cli/serve/fillShelf.ts";
+import { fillPool } from "../../../cli/serve/fillPool.ts";
 import { followNewest } from "../../../cli/serve/followNewest.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import type { Job } from "../../../protocol/job.ts";
-import type { Shelf } from "../../../server/serve/shelf.ts";
+import type { ModelPool } from "../../../server/serve/modelPool.ts";
 import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 
@@ -79,7 +79,7 @@ it("leaves a job whose checkpoints were deleted, which the first choice has pass
   createJob(project, "next", [STARTED, COMPLETED]);
   const [notes, served, errors]: [string[], string[], unknown[]] = [[], [], []];
   const put = ({ id }: { id: string }) => Promise.resolve(void served.push(id));
-  const { stop } = await fillShelf({ put } as unknown as Shelf, {
+  const { stop } = await fillPool({ put } as unknown as ModelPool, {
     ...{ project: modelProject(project, (text) => notes.push(text)), named: [], follows: true },
     ...{ options: { engine: undefined }, onFollow: () => {}, onError: (one) => errors.push(one) },
   });

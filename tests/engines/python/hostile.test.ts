@@ -15,7 +15,7 @@ import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import {
   type WarmPython,
@@ -73,7 +73,7 @@ describe.runIf(hasPython)("with Python", () => {
   });
   afterEach(() => expect(existsSync(marker)).toBe(false));
 
-  function configOf(asked: Pick<AskedConfig, "model"> & Partial<AskedConfig>) {
+  function configOf(asked: Pick<TrainingOptions, "model"> & Partial<TrainingOptions>) {
     const path = join(home, "rows.jsonl");
     writeFileSync(path, jsonl([{ prompt: "1", completion: "2" }]));
     const common = { batchSize: 1, loggingSteps: 1, maxSteps: 2 };

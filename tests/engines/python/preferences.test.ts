@@ -5,7 +5,7 @@ import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
 import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { startHub } from "../../hub/server.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { tensorReader } from "../embedded/llama.ts";
@@ -71,8 +71,8 @@ describe.runIf(hasPython)("preferences with Python", () => {
     scratch.remove();
   });
 
-  interface Asked extends Partial<AskedConfig> {
-    objective: NonNullable<AskedConfig["objective"]> & { type: "dpo" | "kto" };
+  interface Asked extends Partial<TrainingOptions> {
+    objective: NonNullable<TrainingOptions["objective"]> & { type: "dpo" | "kto" };
   }
 
   async function train(

@@ -9,7 +9,7 @@ import { python } from "kit/engines";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findInterpreter } from "../../../engines/python/interpreter.ts";
 import { parseMessage } from "../../../engines/python/messages.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { ENDLESS, awaited, createTinyTrainer, enterProject, statusOf } from "../../sdk/project.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { ENGINE_FOLDER, ENV, PYTHON, createPythonEngine, hasPython } from "./environment.ts";
@@ -21,7 +21,7 @@ function program(name: string, ...words: string[]): [string, string[]] {
   return [PYTHON, ["-B", fileURLToPath(new URL(name, import.meta.url)), ENGINE_FOLDER, ...words]];
 }
 
-function askedFor(more: Partial<AskedConfig> = {}): AskedConfig {
+function askedFor(more: Partial<TrainingOptions> = {}): TrainingOptions {
   const path = scratchFile("rows.jsonl", jsonl([{ prompt: "1", completion: "2" }]));
   return { model: MODEL, dataset: { type: "jsonl", path }, maxSteps: 1, ...more };
 }

@@ -24,7 +24,7 @@ import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { startHub } from "../../hub/server.ts";
 import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.ts";
 import { describeEngine } from "../contract.ts";
@@ -100,7 +100,7 @@ describe.runIf(hasPython)("with Python", () => {
   async function train(
     name: keyof typeof engines,
     rows: object[],
-    more: Partial<AskedConfig> = {},
+    more: Partial<TrainingOptions> = {},
     directory = join(home, String(count++)),
   ) {
     const path = join(home, "rows.jsonl");
@@ -125,7 +125,7 @@ describe.runIf(hasPython)("with Python", () => {
   describeEngine("python", engines.python);
 
   describe("the python engine beside the embedded one", () => {
-    it.each<[string, object[], Partial<AskedConfig>]>([
+    it.each<[string, object[], Partial<TrainingOptions>]>([
       ["prompt and completion", PROMPTS, { model }],
       ["messages", MESSAGES, { model }],
       ["texts, longer than a row", TEXTS, { model, maxLength: 40 }],
@@ -167,7 +167,7 @@ describe.runIf(hasPython)("with Python", () => {
       );
     });
 
-    it.each<[string, Partial<AskedConfig>]>([
+    it.each<[string, Partial<TrainingOptions>]>([
       ["models", { model }],
       ["adapters", { model, lora }],
       ["models of Gemma 3", { model: gemma }],

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
 import { TOKEN, createRayEngine } from "./environment.ts";
@@ -76,7 +76,7 @@ function addressOf(server: Server): string {
 }
 
 /** Of a training that is never submitted. */
-async function refusalOf(more: Partial<AskedConfig>): Promise<unknown> {
+async function refusalOf(more: Partial<TrainingOptions>): Promise<unknown> {
   const engine = createRayEngine({ address: addressOf(server), token: TOKEN });
   const path = scratch.file("rows.jsonl", jsonl([{ text: "a" }]));
   const model = { layers: 1, heads: 2, width: 16, context: 48 };

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { expect } from "vitest";
 import type { Engine, TrainOptions } from "../../../protocol/engine.ts";
 import type { EngineEvent, EventData } from "../../../protocol/event.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { createHarm } from "../../faults/harm.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import type { Scratch } from "../scratch.ts";
@@ -20,7 +20,7 @@ export const ROWS = Array.from({ length: 7 }, (_, i) => ({
 export const STEPS = 200;
 
 export interface Listening extends Partial<Pick<TrainOptions, "signal" | "onEvent" | "onNote">> {
-  more?: Partial<AskedConfig>;
+  more?: Partial<TrainingOptions>;
   /** Is told the job's id. */
   onStart?: (id: string) => void;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import type { Scratch } from "../scratch.ts";
 
@@ -27,13 +27,13 @@ export const TUNING = {
   warmupSteps: 2,
   loggingSteps: 1,
   lora: { r: 8, alpha: 16, targetModules: ["q_proj", "v_proj"] },
-} satisfies Partial<AskedConfig>;
+} satisfies Partial<TrainingOptions>;
 
 /** Trains on the real weights, or on a copy of them. */
 export async function tune(
   engine: Engine,
   scratch: Scratch,
-  more: Partial<AskedConfig> = {},
+  more: Partial<TrainingOptions> = {},
   rows: object[] = TICKETS,
 ) {
   const directory = scratch.directory();

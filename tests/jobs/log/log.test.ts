@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { PlacedRecord } from "../../../jobs/log/lines.ts";
+import type { LocatedRecord } from "../../../jobs/log/lines.ts";
 import { findNewest, isRecordBoundary, readLog } from "../../../jobs/log/read.ts";
 import { openLog } from "../../../jobs/log/write.ts";
 import { followLog } from "../../followLog.ts";
@@ -15,14 +15,14 @@ function logFile(): string {
   return join(createProject(), "events.ndjson");
 }
 
-async function collect(batches: AsyncIterable<PlacedRecord[]>): Promise<PlacedRecord[]> {
-  const records: PlacedRecord[] = [];
+async function collect(batches: AsyncIterable<LocatedRecord[]>): Promise<LocatedRecord[]> {
+  const records: LocatedRecord[] = [];
   for await (const batch of batches) records.push(...batch);
   return records;
 }
 
 /** The records of a finished log from an offset on. */
-async function readAll(path: string, from = 0): Promise<PlacedRecord[]> {
+async function readAll(path: string, from = 0): Promise<LocatedRecord[]> {
   return collect(followLog(path, { from, ended: () => true }));
 }
 

@@ -1,7 +1,7 @@
 import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { PlacedRecord } from "../../../jobs/log/lines.ts";
+import type { LocatedRecord } from "../../../jobs/log/lines.ts";
 import { readThinnedLog } from "../../../jobs/log/thinned.ts";
 import { openLog } from "../../../jobs/log/write.ts";
 import { lossPath } from "../../../src/job/lossPath.ts";
@@ -21,15 +21,15 @@ function line(event: string, data: unknown): string {
   return JSON.stringify({ event, time: "2026-03-07T12:34:56.000Z", data });
 }
 
-async function readThinned(path: string, from = 0): Promise<PlacedRecord[]> {
-  const records: PlacedRecord[] = [];
+async function readThinned(path: string, from = 0): Promise<LocatedRecord[]> {
+  const records: LocatedRecord[] = [];
   for await (const batch of readThinnedLog(path, { from })) {
     records.push(...batch);
   }
   return records;
 }
 
-function dataOf(records: PlacedRecord[]): Data[] {
+function dataOf(records: LocatedRecord[]): Data[] {
   return records.map(({ record }) => record.data as Data);
 }
 

@@ -203,7 +203,7 @@ describe("a body", () => {
   it("that does not come ends with 408 and keeps no place", async () => {
     const limits = { requestMs: 300, headersMs: 300, checkMs: 50 };
     const model = sayBack();
-    const { port } = await serve(model, { limits, maxWaiting: 0, atOnce: 1 });
+    const { port } = await serve(model, { limits, maxWaiting: 0, maxConcurrent: 1 });
     for (const begun of [[], ["Transfer-Encoding: chunked"]]) {
       const { socket, closed } = await openRaw(port);
       socket.write(bytesOf("1\r\n{", ["Content-Length: 100", ...begun].slice(-1)));
@@ -237,7 +237,7 @@ describe("places", () => {
       const text = JSON.stringify(messages);
       return { text, finishReason: "stop", promptTokens: 1, tokens: 1 };
     });
-    const { post } = await serve(model, { atOnce: 1, maxWaiting: 1 });
+    const { post } = await serve(model, { maxConcurrent: 1, maxWaiting: 1 });
     const first = post("chat/completions", chat("first"));
     await isAsked(model, 1);
     const second = post("chat/completions", chat("second"));
@@ -258,7 +258,7 @@ describe("places", () => {
 
   it("are free at once when a client goes away, asked or waiting, streamed or whole", async () => {
     const model = neverAnswers();
-    const { port, records } = await serve(model, { atOnce: 2, maxWaiting: 8 });
+    const { port, records } = await serve(model, { maxConcurrent: 2, maxWaiting: 8 });
     const clients = await Promise.all(Array.from({ length: 6 }, () => openRaw(port)));
     for (const [n, { socket }] of clients.entries())
       socket.write(ask("1", { stream: n % 2 === 0 }));
@@ -322,7 +322,7 @@ describe("places", () => {
 
   it("hold one request of a connection at a time, however many it sends", async () => {
     const model = sayBack();
-    const { port } = await serve(model, { atOnce: 1, maxWaiting: 0 });
+    const { port } = await serve(model, { maxConcurrent: 1, maxWaiting: 0 });
     const { socket, until } = await openRaw(port);
     const texts = Array.from({ length: 20 }, (_, n) => `number-${n}-`);
     socket.write(Buffer.concat(texts.map((text) => ask(text))));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest } from "../../../protocol/infer.ts";
 import type { InferResult } from "../../../protocol/infer.ts";
-import { createShelf } from "../../../server/serve/shelf.ts";
+import { createModelPool } from "../../../server/serve/modelPool.ts";
 import { readBody } from "../../uiServer.ts";
 import { apiErrorOf, chat, eventsIn, sayBack, serve, standIn } from "./serveServer.ts";
 
@@ -326,11 +326,11 @@ test("a request has a line in the log, which says nothing of what was asked or a
 test.each(["WORKER_FAILED", "OUT_OF_MEMORY"] as const)(
   "a model whose engine has ended (%s) is opened anew for the next request",
   async (code) => {
-    const models = createShelf();
+    const models = createModelPool();
     const ended = standIn(() => Promise.reject(new KitError(code, "It has ended.")));
     const opened = [sayBack().model, ended.model];
     const open = () => Promise.resolve(opened.pop()!);
-    await models.put({ id: "job-1", created: 0, atOnce: 1, open }, ["latest"]);
+    await models.add({ id: "job-1", created: 0, maxConcurrent: 1, open }, ["latest"]);
     const { post } = await serve(undefined, { models });
     expect((await post("chat/completions", chat("1"))).status).toBe(500);
     expect((await post("chat/completions", chat("1"))).status).toBe(200);

@@ -1,13 +1,13 @@
 import { onTestFinished } from "vitest";
 import type { EngineModel } from "../../../protocol/engine.ts";
 import type { InferRequest } from "../../../protocol/infer.ts";
+import { createModelPool } from "../../../server/serve/modelPool.ts";
 import type { RequestRecord } from "../../../server/serve/requestLog.ts";
 import {
   type ServeOptions,
   type ServeServer,
   startServeServer,
 } from "../../../server/serve/server.ts";
-import { createShelf } from "../../../server/serve/shelf.ts";
 
 /** In place of a model: tests of the server alone are about what goes in and out of it. */
 export interface StandIn {
@@ -82,16 +82,16 @@ export interface TestServe extends ServeServer {
 /** The server on a free port, closed when the test has finished. */
 export async function serve(
   { model }: StandIn = sayBack(),
-  { atOnce = 4, ...options }: Partial<ServeOptions> & { atOnce?: number } = {},
+  { maxConcurrent = 4, ...options }: Partial<ServeOptions> & { maxConcurrent?: number } = {},
 ): Promise<TestServe> {
-  const models = createShelf();
+  const models = createModelPool();
   const served = {
     id: "job-1",
     created: 1_700_000_000,
-    atOnce,
+    maxConcurrent,
     open: () => Promise.resolve(model),
   };
-  await models.put(served, ["job-1", "dates", "latest", "org/name"]);
+  await models.add(served, ["job-1", "dates", "latest", "org/name"]);
   const records: RequestRecord[] = [];
   const errors: unknown[] = [];
   const server = await startServeServer({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MOST_POINTS } from "../../../protocol/curve.ts";
+import { MAX_POINTS } from "../../../protocol/curve.ts";
 import type { StreamFrame } from "../../../src/api/jobStream.ts";
 import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../../../src/job/jobView.ts";
 
@@ -71,7 +71,7 @@ describe("a job's view", () => {
       const frames = Array.from({ length: 1_000 }, (_, index) => log(step + index, 1));
       frames[7] = log(step + 7, step === 5_000 ? 9 : 1);
       view = advance(view, frames);
-      expect(view.points.length).toBeLessThanOrEqual(MOST_POINTS);
+      expect(view.points.length).toBeLessThanOrEqual(MAX_POINTS);
     }
     expect(view.points).toContainEqual({ step: 5_007, loss: 9 });
     expect(view.points.at(-1)).toEqual({ step: 99_999, loss: 1 });

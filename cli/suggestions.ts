@@ -1,9 +1,9 @@
 import { didYouMean } from "../protocol/didYouMean.ts";
-import { OPTION_WORDS, wordOf } from "../sdk/validation/optionWords.ts";
+import { OPTION_SYNONYMS, nameFor } from "../sdk/validation/optionSynonyms.ts";
 import { shellWord } from "./terminal/shell.ts";
 
 /** What others call a command. */
-const COMMAND_WORDS: Record<string, readonly string[]> = {
+const COMMAND_SYNONYMS: Record<string, readonly string[]> = {
   init: ["new", "create", "setup"],
   check: ["lint", "validate", "verify"],
   start: ["train", "run", "fit", "learn", "finetune", "fine-tune", "sft", "dpo"],
@@ -18,19 +18,19 @@ const COMMAND_WORDS: Record<string, readonly string[]> = {
 };
 
 /** The commands that read the trainer. */
-const READ_TRAINER = new Set(["build", "check", "start", "ui"]);
-const COMMANDER_MEANT = /\n\(Did you mean [^\n]*\?\)/;
-const COMMANDER_MEANT_ONE = /\(Did you mean (\S+)\?\)/;
+const TRAINER_COMMANDS = new Set(["build", "check", "start", "ui"]);
+const COMMANDER_SUGGESTION = /\n\(Did you mean [^\n]*\?\)/;
+const COMMANDER_SUGGESTED = /\(Did you mean (\S+)\?\)/;
 
 /**
  * What Commander says of wrong words, with what they would be here.
  * @param args what the command line has after `kit`
  */
-export function withFieldWords(text: string, commands: readonly string[], args: string[]): string {
+export function withSuggestions(text: string, commands: readonly string[], args: string[]): string {
   const [, kind, word = ""] = /^error: unknown (command|option) '([^'=]*)/.exec(text) ?? [];
   const command = args.find((one) => !one.startsWith("-")) ?? "";
   if (kind === "command") return withCommand(text, word, commands);
-  if (kind === "option" && READ_TRAINER.has(command)) return withOption(text, word);
+  if (kind === "option" && TRAINER_COMMANDS.has(command)) return withOption(text, word);
   if (command === "infer" && text.startsWith("error: too many arguments")) {
     const [, model = "", ...words] = args;
     const isPlain = args.every((one) => !one.startsWith("-"));
@@ -41,24 +41,24 @@ export function withFieldWords(text: string, commands: readonly string[], args: 
 }
 
 function withCommand(text: string, word: string, commands: readonly string[]): string {
-  const exact = wordOf(word, COMMAND_WORDS);
-  if (exact === undefined && COMMANDER_MEANT.test(text)) {
-    return text.replace(COMMANDER_MEANT_ONE, "(Did you mean npx kit $1?)");
+  const exact = nameFor(word, COMMAND_SYNONYMS);
+  if (exact === undefined && COMMANDER_SUGGESTION.test(text)) {
+    return text.replace(COMMANDER_SUGGESTED, "(Did you mean npx kit $1?)");
   }
-  const words = [...commands, ...Object.values(COMMAND_WORDS).flat()];
+  const words = [...commands, ...Object.values(COMMAND_SYNONYMS).flat()];
   const meant = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
-  const command = exact ?? (commands.includes(meant) ? meant : wordOf(meant, COMMAND_WORDS));
+  const command = exact ?? (commands.includes(meant) ? meant : nameFor(meant, COMMAND_SYNONYMS));
   if (command === undefined) return `${text}(npx kit --help lists the commands)\n`;
-  return `${text.replace(COMMANDER_MEANT, "")}(Did you mean npx kit ${command}?)\n`;
+  return `${text.replace(COMMANDER_SUGGESTION, "")}(Did you mean npx kit ${command}?)\n`;
 }
 
 function withOption(text: string, flag: string): string {
   const word = flag.replace(/^--?/, "");
   const plain = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, "");
   const option =
-    wordOf(word, OPTION_WORDS) ??
-    Object.keys(OPTION_WORDS).find((name) => plain(name) === plain(word));
+    nameFor(word, OPTION_SYNONYMS) ??
+    Object.keys(OPTION_SYNONYMS).find((name) => plain(name) === plain(word));
   if (option === undefined) return text;
   const advice = `(Options of a training live in its code: write ${option} in createTrainer({ … }), as in src/kit/trainer.ts.)`;
-  return `${text.replace(COMMANDER_MEANT, "")}${advice}\n`;
+  return `${text.replace(COMMANDER_SUGGESTION, "")}${advice}\n`;
 }

@@ -1,17 +1,17 @@
 import { ApiError } from "./apiError.ts";
-import type { ServedModel } from "./shelf.ts";
+import type { ServedModel } from "./modelPool.ts";
 
 /** When a client that found no place may try again, in seconds. */
 const RETRY_AFTER_S = 1;
 
-export interface Places {
+export interface Slots {
   /**
    * Takes a place among the requests that a model answers at once, in the order of asking.
    * @param signal aborted when nobody waits for the answer
    * @returns a function that frees it, to be called once
    * @throws ApiError 429 when too many wait already; the signal's reason
    */
-  take: (model: ServedModel, signal: AbortSignal) => Promise<() => void>;
+  acquire: (model: ServedModel, signal: AbortSignal) => Promise<() => void>;
 }
 
 interface Queue {
@@ -20,12 +20,12 @@ interface Queue {
   waiting: Set<() => void>;
 }
 
-/** @param mostWaiting requests that may wait, for all models together */
-export function createPlaces(mostWaiting: number): Places {
+/** @param maxWaiting requests that may wait, for all models together */
+export function createSlots(maxWaiting: number): Slots {
   const queues = new Map<ServedModel, Queue>();
   let waiting = 0;
 
-  function free(model: ServedModel, queue: Queue): void {
+  function release(model: ServedModel, queue: Queue): void {
     queue.taken--;
     const [next] = queue.waiting;
     if (next) next();
@@ -33,15 +33,15 @@ export function createPlaces(mostWaiting: number): Places {
   }
 
   return {
-    take(model, signal) {
+    acquire(model, signal) {
       const queue = queues.get(model) ?? { taken: 0, waiting: new Set() };
       queues.set(model, queue);
-      const freeOnce = () => free(model, queue);
-      if (queue.taken < model.atOnce) {
+      const releaseOnce = () => release(model, queue);
+      if (queue.taken < model.maxConcurrent) {
         queue.taken++;
-        return Promise.resolve(freeOnce);
+        return Promise.resolve(releaseOnce);
       }
-      if (waiting >= mostWaiting) return Promise.reject(tooMany(waiting));
+      if (waiting >= maxWaiting) return Promise.reject(tooMany(waiting));
       return new Promise((resolve, reject) => {
         waiting++;
         const leave = () => {
@@ -52,7 +52,7 @@ export function createPlaces(mostWaiting: number): Places {
         const begin = () => {
           leave();
           queue.taken++;
-          resolve(freeOnce);
+          resolve(releaseOnce);
         };
         const abort = () => {
           leave();

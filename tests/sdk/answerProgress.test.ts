@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createAskingProgress } from "../../sdk/metrics/askingProgress.ts";
+import { createAnswerProgress } from "../../sdk/metrics/answerProgress.ts";
 
 test("how far asking is has a time left once the first 16, which are asked at once, are answered", () => {
   let now = 0;
   const reports: object[] = [];
-  const progress = createAskingProgress(
+  const progress = createAnswerProgress(
     100,
     (report) => reports.push(report),
     () => now,
@@ -28,7 +28,7 @@ test("how far asking is has a time left once the first 16, which are asked at on
 test("asking that takes long is reported a hundred times at most, and of its beginning and end", () => {
   let now = 0;
   let reports = 0;
-  const progress = createAskingProgress(
+  const progress = createAnswerProgress(
     100_000,
     () => reports++,
     () => now,
@@ -43,7 +43,7 @@ test("asking that takes long is reported a hundred times at most, and of its beg
 
 test("answers that are known shorten no time", () => {
   let now = 0;
-  const progress = createAskingProgress(100, undefined, () => now);
+  const progress = createAnswerProgress(100, undefined, () => now);
   progress.begin();
   for (let count = 1; count <= 60; count++) progress.show(count, count);
   expect(progress.text()).toBe("60 of 100");

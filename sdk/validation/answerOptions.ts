@@ -3,11 +3,11 @@ import { isRecord } from "../../protocol/isRecord.ts";
 type Request = Record<string, unknown>;
 
 /** Texts that end an answer, at most, and the characters of each. */
-const MOST_STOPS = 16;
-const LONGEST_STOP = 1000;
+const MAX_STOPS = 16;
+const MAX_STOP_LENGTH = 1000;
 /** Answers to choose from, at most, and the characters of all. */
-const MOST_CHOICES = 1000;
-const LONGEST_CHOICES = 65_536;
+const MAX_CHOICES = 1000;
+const MAX_CHOICES_LENGTH = 65_536;
 
 /** What a request asks of the form of its answer that cannot be, as the rest of a sentence, and the option. */
 export function problemOfAnswer(request: Request): [problem: string, option: string] | undefined {
@@ -31,21 +31,21 @@ function problemOfStop({ stop }: Request): string | undefined {
   if (stop === undefined) return undefined;
   const stops: unknown[] = Array.isArray(stop) ? stop : [stop];
   const isRight = (one: unknown) =>
-    typeof one === "string" && one.length > 0 && one.length <= LONGEST_STOP;
-  if (stops.length <= MOST_STOPS && stops.every(isRight)) return undefined;
-  return `needs a string, or up to ${MOST_STOPS}, of 1 to ${LONGEST_STOP} characters as its stop`;
+    typeof one === "string" && one.length > 0 && one.length <= MAX_STOP_LENGTH;
+  if (stops.length <= MAX_STOPS && stops.every(isRight)) return undefined;
+  return `needs a string, or up to ${MAX_STOPS}, of 1 to ${MAX_STOP_LENGTH} characters as its stop`;
 }
 
 function problemOfChoices({ choices }: Request): string | undefined {
   if (choices === undefined) return undefined;
   const texts: unknown[] = Array.isArray(choices) ? choices : [];
   const isRight = (text: unknown) => typeof text === "string" && text.length > 0;
-  const isList = texts.length > 0 && texts.length <= MOST_CHOICES && texts.every(isRight);
+  const isList = texts.length > 0 && texts.length <= MAX_CHOICES && texts.every(isRight);
   if (!isList || new Set(texts).size < texts.length) {
-    return `needs 1 to ${MOST_CHOICES} different strings that are not empty as its choices`;
+    return `needs 1 to ${MAX_CHOICES} different strings that are not empty as its choices`;
   }
-  if (texts.join("").length <= LONGEST_CHOICES) return undefined;
-  return `takes choices of up to ${LONGEST_CHOICES} characters in all`;
+  if (texts.join("").length <= MAX_CHOICES_LENGTH) return undefined;
+  return `takes choices of up to ${MAX_CHOICES_LENGTH} characters in all`;
 }
 
 function problemOfPattern({ pattern }: Request): string | undefined {

@@ -9,19 +9,19 @@ import { stringifyJson } from "../protocol/json.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 
 /** Bytes of the answers that are kept, of all models, at most. */
-const MOST_BYTES = 2 ** 26;
+const MAX_BYTES = 2 ** 26;
 
 type Answer = Pick<InferResult, "text" | "tokens" | "finishReason">;
 
 /** A model's answers of earlier runs, so that only what is new is asked. */
-export interface KeptAnswers {
+export interface AnswerCache {
   /** The text of an answer. One that came to its end within fewer tokens is that of a higher limit, too. */
-  find: (request: InferRequest) => string | undefined;
-  keep: (request: InferRequest, answer: Answer) => void;
+  get: (request: InferRequest) => string | undefined;
+  set: (request: InferRequest, answer: Answer) => void;
 }
 
 /** A line of the file. */
-interface Kept extends Pick<Answer, "text" | "tokens"> {
+interface CachedAnswer extends Pick<Answer, "text" | "tokens"> {
   key: string;
   isCut: boolean;
 }
@@ -32,39 +32,39 @@ interface Kept extends Pick<Answer, "text" | "tokens"> {
  * @param onNote takes one note if answers cannot be kept
  * @throws KitError `LINK_IN_KIT`
  */
-export function openAnswers(
+export function openAnswerCache(
   project: string,
   identity: string,
   onNote: (text: string) => void,
-): KeptAnswers {
+): AnswerCache {
   const path = join(project, ".kit", "answers", `${digest(identity)}.ndjson`);
   for (const made of [dirname(path), path]) refuseLink(made);
-  forgetOldest(dirname(path));
+  evictOldest(dirname(path));
   const answers = new Map(linesOf(path).flatMap(answerIn));
-  let isTold = false;
+  let isNoted = false;
   return {
-    find(request) {
+    get(request) {
       const { maxTokens = Infinity } = request;
       const { text, tokens = Infinity, isCut } = answers.get(keyOf(request)) ?? {};
       return tokens === maxTokens || (!isCut && tokens < maxTokens) ? text : undefined;
     },
-    keep(request, { text, tokens, finishReason }) {
-      const kept = { key: keyOf(request), text, tokens, isCut: finishReason === "length" };
-      answers.set(kept.key, kept);
+    set(request, { text, tokens, finishReason }) {
+      const cached = { key: keyOf(request), text, tokens, isCut: finishReason === "length" };
+      answers.set(cached.key, cached);
       try {
         makeDirectory(dirname(path));
         // In one write, after a line that a killed process left unfinished.
-        appendFileSync(path, `\n${JSON.stringify(kept)}`, { mode: OWNER_ONLY });
+        appendFileSync(path, `\n${JSON.stringify(cached)}`, { mode: OWNER_ONLY });
       } catch (error) {
-        if (!isTold) onNote(unwritable(`keep answers in ${path}`, error));
-        isTold = true;
+        if (!isNoted) onNote(unwritable(`keep answers in ${path}`, error));
+        isNoted = true;
       }
     },
   };
 }
 
 /** Removes what was asked longest ago, beyond the limit: it is asked again. */
-function forgetOldest(directory: string): void {
+function evictOldest(directory: string): void {
   try {
     const files = readdirSync(directory).map((name) => {
       const path = join(directory, name);
@@ -74,7 +74,7 @@ function forgetOldest(directory: string): void {
     let bytes = 0;
     for (const { path, size } of files.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
       bytes += size;
-      if (bytes > MOST_BYTES) rmSync(path);
+      if (bytes > MAX_BYTES) rmSync(path);
     }
   } catch {
     // Nothing was asked yet, another process is at it, or it is another user's.
@@ -82,7 +82,7 @@ function forgetOldest(directory: string): void {
 }
 
 /** What only a resume reads, of any engine: it is removed once a job is completed. */
-const RESUMED = /^(optimizer|scheduler|rng_state)/;
+const RESUME_ONLY = /^(optimizer|scheduler|rng_state)/;
 
 /**
  * A checkpoint's folder and files, which on other machines nobody sees. A checkpoint never changes; another in
@@ -91,7 +91,7 @@ const RESUMED = /^(optimizer|scheduler|rng_state)/;
 export function identityOf(directory: string): string {
   const names = existsSync(directory) ? readdirSync(directory) : [];
   const files = names
-    .filter((name) => !RESUMED.test(name))
+    .filter((name) => !RESUME_ONLY.test(name))
     .toSorted()
     .map((name) => {
       const { size, mtimeMs } = statSync(join(directory, name));
@@ -124,8 +124,8 @@ function linesOf(path: string): string[] {
   }
 }
 
-function answerIn(line: string): [string, Kept][] {
-  const { key, text, tokens, ...kept } = parseRecord(line);
+function answerIn(line: string): [string, CachedAnswer][] {
+  const { key, text, tokens, ...cached } = parseRecord(line);
   const isWhole = typeof key === "string" && typeof text === "string" && tokens !== undefined;
-  return isWhole ? [[key, { ...kept, key, text, tokens } as Kept]] : [];
+  return isWhole ? [[key, { ...cached, key, text, tokens } as CachedAnswer]] : [];
 }

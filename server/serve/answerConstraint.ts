@@ -6,13 +6,13 @@ import { type Body, booleanOf, fieldOf, pathIn, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 /** What an answer is held to. */
-type Form = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
+type Constraint = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
 
 /** A form, and the path of the field that says it. */
-type Held = readonly [form: Form, path: string];
+type ParsedConstraint = readonly [form: Constraint, path: string];
 
 /** @returns undefined where it may be any text */
-type Read = (body: Body, field: string, parent?: string) => Held | undefined;
+type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
 
 /** Fields that say what an answer is to be: OpenAI's, and those of vLLM, llama.cpp, Ollama and SGLang. */
 const FIELDS: Record<string, Read> = {
@@ -30,32 +30,38 @@ const OUTPUTS: Record<string, Read> = {
   json_object: objectIn,
 };
 
-const OBJECT: Form = { schema: { type: "object" } };
-const MOST_CHOICES = 1000;
+const OBJECT: Constraint = { schema: { type: "object" } };
+const MAX_CHOICES = 1000;
 
 /**
  * What a request holds its answer to, and the fields that say so, by the options of `infer`.
  * @throws ApiError 400 for a form that cannot be read, and for two
  */
-export function heldAnswer(body: Body): { form: Form | undefined; names: Record<string, string> } {
-  const [first, second] = formsIn(body, FIELDS);
+export function answerConstraint(body: Body): {
+  constraint: Constraint | undefined;
+  names: Record<string, string>;
+} {
+  const [first, second] = constraintsIn(body, FIELDS);
   if (first && second) {
     throw invalid(second.field, `Send ${first.field} or ${second.field}, not both.`);
   }
-  if (!first) return { form: undefined, names: {} };
-  const [form, path] = first.held;
-  return { form, names: Object.fromEntries(Object.keys(form).map((option) => [option, path])) };
+  if (!first) return { constraint: undefined, names: {} };
+  const [constraint, path] = first.held;
+  return {
+    constraint,
+    names: Object.fromEntries(Object.keys(constraint).map((option) => [option, path])),
+  };
 }
 
-function formsIn(body: Body, fields: Record<string, Read>, parent = "") {
+function constraintsIn(body: Body, fields: Record<string, Read>, parent = "") {
   return Object.entries(fields).flatMap(([field, read]) => {
     const value = fieldOf(body, field);
-    const held = value === undefined || value === "" ? undefined : read(body, field, parent);
-    return held ? [{ field: parent + field, held }] : [];
+    const found = value === undefined || value === "" ? undefined : read(body, field, parent);
+    return found ? [{ field: parent + field, held: found }] : [];
   });
 }
 
-function formatIn(body: Body, field: string): Held | undefined {
+function formatIn(body: Body, field: string): ParsedConstraint | undefined {
   const format = recordOf(body, field) ?? {};
   const type = fieldOf(format, "type");
   if (type === "text") return undefined;
@@ -87,19 +93,19 @@ function formatIn(body: Body, field: string): Held | undefined {
   );
 }
 
-function outputsIn(body: Body, field: string): Held | undefined {
+function outputsIn(body: Body, field: string): ParsedConstraint | undefined {
   const outputs = recordOf(body, field) ?? {};
   refuseUnsupported(outputs, `${field}.`);
-  const [first, second] = formsIn(outputs, OUTPUTS, `${field}.`);
+  const [first, second] = constraintsIn(outputs, OUTPUTS, `${field}.`);
   if (second) throw invalid(second.field, `Send one form alone in ${field}.`);
   return first?.held;
 }
 
-function objectIn(body: Body, field: string, parent = ""): Held | undefined {
+function objectIn(body: Body, field: string, parent = ""): ParsedConstraint | undefined {
   return booleanOf(body, field, parent) ? [OBJECT, parent + field] : undefined;
 }
 
-function schemaIn(body: Body, field: string, parent = ""): Held {
+function schemaIn(body: Body, field: string, parent = ""): ParsedConstraint {
   const value = fieldOf(body, field);
   const schema = typeof value === "string" ? parsed(value) : value;
   if (isSchema(schema)) return [{ schema }, parent + field];
@@ -114,21 +120,21 @@ function parsed(text: string): unknown {
   }
 }
 
-function choicesIn(body: Body, field: string, parent = ""): Held {
+function choicesIn(body: Body, field: string, parent = ""): ParsedConstraint {
   const value = fieldOf(body, field);
   const choices: unknown[] = Array.isArray(value) ? value : [];
   const isRight = (one: unknown) => typeof one === "string" && one !== "";
-  const isList = choices.length > 0 && choices.length <= MOST_CHOICES;
+  const isList = choices.length > 0 && choices.length <= MAX_CHOICES;
   if (isList && choices.every(isRight)) {
     return [{ choices: [...new Set(choices as string[])] }, parent + field];
   }
   throw invalid(
     pathIn(parent + field, value, isRight),
-    `${parent}${field} must be a list of 1 to ${MOST_CHOICES} texts that are not empty.`,
+    `${parent}${field} must be a list of 1 to ${MAX_CHOICES} texts that are not empty.`,
   );
 }
 
-function patternIn(body: Body, field: string, parent = ""): Held {
+function patternIn(body: Body, field: string, parent = ""): ParsedConstraint {
   const pattern = fieldOf(body, field);
   if (typeof pattern === "string") return [{ pattern }, parent + field];
   throw invalid(parent + field, `${parent}${field} must be a regular expression.`);

@@ -1,9 +1,9 @@
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
-import { AT_ONCE } from "./ask.ts";
+import { MAX_CONCURRENT } from "./ask.ts";
 
 /** How far the asking of rows is. */
-export interface AskingProgress {
+export interface AnswerProgress {
   /** The first of them is asked now. */
   begin: () => void;
   /**
@@ -23,22 +23,22 @@ const REPORT_MS = 2_000;
  * @param report called at the start, from time to time, and at the end
  * @param now milliseconds, of a clock that never goes back
  */
-export function createAskingProgress(
+export function createAnswerProgress(
   rows: number,
   report: (far: Omit<EventData["checkpoint.evaluating"], "step">) => void = () => {},
   now = () => performance.now(),
-): AskingProgress {
+): AnswerProgress {
   let [startedAt, at, count, known] = [now(), now(), 0, 0];
   let reported = { at, count };
   /** Undefined until the first that were asked at once are answered: they end almost together. */
   function secondsLeft(): number | undefined {
     if (count === rows) return 0;
     const asked = count - known;
-    if (asked < Math.min(AT_ONCE, rows - known)) return undefined;
+    if (asked < Math.min(MAX_CONCURRENT, rows - known)) return undefined;
     return ((rows - count) * (at - startedAt)) / asked / 1000;
   }
 
-  function tell(): void {
+  function emit(): void {
     reported = { at, count };
     const left = secondsLeft();
     const rounded = left !== undefined && { secondsLeft: withDigits(left, 3) };
@@ -48,12 +48,12 @@ export function createAskingProgress(
   return {
     begin() {
       [startedAt, at, count, known] = [now(), now(), 0, 0];
-      tell();
+      emit();
     },
     show(answered, without = 0) {
       [at, count, known] = [now(), answered, without];
       const isDue = at - reported.at >= REPORT_MS && (count - reported.count) * 100 >= rows;
-      if (isDue || count === rows) tell();
+      if (isDue || count === rows) emit();
     },
     text() {
       if (count === 0) return "";

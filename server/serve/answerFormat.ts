@@ -12,7 +12,7 @@ export interface AnswerHead {
 
 /** The events of a streamed answer, as they are written. */
 export interface Frames {
-  piece: (piece: InferPiece) => string;
+  delta: (delta: InferPiece) => string;
   /** Ends a choice; the next piece is another's. */
   choice: (result: InferResult) => string;
   /** What comes after the last choice, the end of the stream included. */
@@ -20,7 +20,7 @@ export interface Frames {
 }
 
 /** How a route writes answers. */
-export interface AnswerForm {
+export interface AnswerFormat {
   /** Of an answer's id. */
   prefix: string;
   /** @param results one for each choice */
@@ -30,7 +30,7 @@ export interface AnswerForm {
 
 export const STREAM_END = "data: [DONE]\n\n";
 
-export function createHead({ prefix }: AnswerForm, model: string): AnswerHead {
+export function createHead({ prefix }: AnswerFormat, model: string): AnswerHead {
   const id = `${prefix}-${randomUUID().replaceAll("-", "")}`;
   return { id, created: Math.floor(Date.now() / 1000), model };
 }

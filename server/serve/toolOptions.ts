@@ -6,7 +6,7 @@ import { invalid } from "./apiError.ts";
 import { type Body, fieldOf } from "./fields.ts";
 
 /** What an answer may call. */
-interface Calls {
+interface ToolOptions {
   tools?: readonly Tool[] | undefined;
   toolChoice?: ToolChoice | undefined;
   /** The fields of the request by the options of `infer`, where both differ. */
@@ -14,7 +14,7 @@ interface Calls {
 }
 
 /** @throws ApiError 400 naming the field that is wrong */
-export function callsOf(body: Body): Calls {
+export function toolOptions(body: Body): ToolOptions {
   const tools = toolsOf(body);
   const choice = fieldOf(body, "tool_choice");
   if (choice === undefined || choice === "auto" || choice === "none") {
@@ -38,20 +38,20 @@ function toolsOf(body: Body): readonly Tool[] | undefined {
 }
 
 /** Those of `allowed_tools`, alone: a model calls no tool that it does not see. */
-function allowed(choice: Body, tools: readonly Tool[] | undefined): Calls {
+function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions {
   const nested = fieldOf(choice, "allowed_tools");
-  const place = nested === undefined ? "tool_choice" : "tool_choice.allowed_tools";
+  const path = nested === undefined ? "tool_choice" : "tool_choice.allowed_tools";
   const { mode, tools: listed } = isRecord(nested) ? nested : choice;
   if (mode !== "auto" && mode !== "required") {
-    throw invalid(`${place}.mode`, `${place}.mode must be "auto" or "required".`);
+    throw invalid(`${path}.mode`, `${path}.mode must be "auto" or "required".`);
   }
   const given: unknown[] = Array.isArray(listed) ? listed : [];
   const kept = given.map((one) => indexOf(nameIn(one), tools));
   if (!tools || kept.length === 0 || kept.includes(-1)) {
     const wrong = kept.indexOf(-1);
     throw invalid(
-      `${place}.tools${wrong === -1 ? "" : `[${wrong}]`}`,
-      `${place}.tools must be a list of {"type":"function","function":{"name":"…"}} with names of tools.`,
+      `${path}.tools${wrong === -1 ? "" : `[${wrong}]`}`,
+      `${path}.tools must be a list of {"type":"function","function":{"name":"…"}} with names of tools.`,
     );
   }
   const all = tools.flatMap((tool, at) => (kept.includes(at) ? [{ tool, at }] : []));

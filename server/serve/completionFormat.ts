@@ -1,11 +1,11 @@
 import type { InferResult } from "../../protocol/infer.ts";
-import { type AnswerForm, finite, frame, streamEnd, usageOf } from "./answerForm.ts";
+import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFormat.ts";
 
 /** Nothing else in a chunk can read so: in a name, quotes are escaped. */
 const NO_TEXT = '"text":""';
 
 /** Answers as the texts of plain completions. */
-export const COMPLETION_FORM: AnswerForm = {
+export const COMPLETION_FORMAT: AnswerFormat = {
   prefix: "cmpl",
 
   whole: ({ id, created, model }, results) => ({
@@ -34,7 +34,7 @@ export const COMPLETION_FORM: AnswerForm = {
     }
 
     return {
-      piece({ text, logprobs }) {
+      delta({ text, logprobs }) {
         if (!logprobs?.length)
           return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;
         const written = chunk(text, logprobsOf(logprobs, offset));

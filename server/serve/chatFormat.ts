@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import { type AnswerForm, finite, frame, streamEnd, usageOf } from "./answerForm.ts";
+import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFormat.ts";
 
 const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls" } as const;
 
@@ -10,7 +10,7 @@ const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls"
 const NO_CONTENT = '"content":""';
 
 /** Answers as the messages of an assistant. */
-export const CHAT_FORM: AnswerForm = {
+export const CHAT_FORMAT: AnswerFormat = {
   prefix: "chatcmpl",
 
   whole: ({ id, created, model }, results) => ({
@@ -23,7 +23,7 @@ export const CHAT_FORM: AnswerForm = {
     const usage = includesUsage ? { usage: null } : {};
     /** A piece of text alone, the most frequent, is written between these. */
     const [before = "", after = ""] = chunk({ content: "" }).split(NO_CONTENT);
-    let calls = 0;
+    let callCount = 0;
     let isFirst = true;
 
     function chunk(
@@ -43,12 +43,12 @@ export const CHAT_FORM: AnswerForm = {
     }
 
     return {
-      piece({ text, toolCalls = [], logprobs }) {
-        const delta = toolCalls.map((call) => ({ index: calls++, ...callOf(call) }));
-        const told = delta.length > 0 ? chunk({ tool_calls: delta }) : "";
-        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + told;
-        const said = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
-        return opening() + said + told;
+      delta({ text, toolCalls = [], logprobs }) {
+        const called = toolCalls.map((call) => ({ index: callCount++, ...callOf(call) }));
+        const calls = called.length > 0 ? chunk({ tool_calls: called }) : "";
+        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + calls;
+        const content = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
+        return opening() + content + calls;
       },
       choice: ({ finishReason }) => opening() + chunk({}, undefined, FINISH_REASONS[finishReason]),
       end: (results) =>

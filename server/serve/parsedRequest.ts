@@ -4,7 +4,7 @@ import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 /** What a request asks for. */
-export interface Asked {
+export interface ParsedRequest {
   /** The model's name. */
   model: string;
   /** One for each choice of the answer, in their order. */
@@ -20,7 +20,7 @@ export interface Asked {
  * The fields that say which model answers, and how the answer is sent.
  * @throws ApiError 400 for them, and for fields that ask for what the server does not do
  */
-export function deliveryOf(body: Body): Omit<Asked, "requests" | "names"> {
+export function deliveryOptions(body: Body): Omit<ParsedRequest, "requests" | "names"> {
   refuseUnsupported(body);
   const model = fieldOf(body, "model");
   if (typeof model !== "string" || model === "") {

@@ -2,13 +2,13 @@ import { PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import type { TrainerOptions } from "../options.ts";
 
 /** What others call something, by its own name. */
-export type FieldWords = Record<string, readonly string[]>;
+export type Synonyms = Record<string, readonly string[]>;
 
 type OptionName = Exclude<keyof TrainerOptions, "abortSignal" | "callbacks" | "resume">;
 
 /** What other trainers call an option of `createTrainer`. */
-export const OPTION_WORDS: Record<OptionName, readonly string[]> = {
-  ...fieldOf(PLAIN_OPTIONS, "words"),
+export const OPTION_SYNONYMS: Record<OptionName, readonly string[]> = {
+  ...fieldOf(PLAIN_OPTIONS, "synonyms"),
   name: ["run-name", "output-dir", "output"],
   model: ["model-name", "model-name-or-path", "base-model", "base"],
   dataset: ["data", "dataset-name", "train", "train-file", "train-data", "training-file"],
@@ -28,7 +28,7 @@ export const OPTION_WORDS: Record<OptionName, readonly string[]> = {
 };
 
 /** The same for options within options, by where those are. */
-export const NESTED_WORDS: Record<string, FieldWords> = {
+export const NESTED_SYNONYMS: Record<string, Synonyms> = {
   model: {
     layers: ["n-layer", "num-layers", "num-hidden-layers", "depth"],
     heads: ["n-head", "num-heads", "num-attention-heads"],
@@ -58,7 +58,7 @@ export const NESTED_WORDS: Record<string, FieldWords> = {
 };
 
 /** The name that a word of others stands for, in whatever spelling. */
-export function wordOf(word: string, words: FieldWords): string | undefined {
+export function nameFor(word: string, words: Synonyms): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_]/g, "");
   const written = plain(word);
   return Object.keys(words).find((name) => words[name]!.some((one) => plain(one) === written));

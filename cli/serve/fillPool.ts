@@ -11,8 +11,8 @@ import {
   findReference,
   hasCheckpoint,
 } from "../../sdk/models/reference.ts";
-import type { ServedModel, Shelf } from "../../server/serve/shelf.ts";
-import { AT_ONCE } from "../infer/answerLines.ts";
+import type { ServedModel, ModelPool } from "../../server/serve/modelPool.ts";
+import { MAX_CONCURRENT } from "../infer/answerLines.ts";
 import { followNewest } from "./followNewest.ts";
 
 interface FillOptions {
@@ -33,7 +33,7 @@ interface FillOptions {
  * @returns ends the following, if there is any
  * @throws KitError as `findReference` and of models that cannot be loaded
  */
-export async function fillShelf(shelf: Shelf, fill: FillOptions): Promise<{ stop: () => void }> {
+export async function fillPool(pool: ModelPool, fill: FillOptions): Promise<{ stop: () => void }> {
   const { project, onFollow, onError } = fill;
   const words = fill.named.length > 0 ? [...new Set(fill.named)] : [LATEST];
   const all = new Map<string, { model: Served; isFollowed: boolean }>();
@@ -47,7 +47,7 @@ export async function fillShelf(shelf: Shelf, fill: FillOptions): Promise<{ stop
   }
   // The newer job takes a shared name.
   const inOrder = [...all.values()].toSorted(({ model: a }, { model: b }) => a.created - b.created);
-  for (const { model } of inOrder) await put(shelf, fill, model);
+  for (const { model } of inOrder) await addModel(pool, fill, model);
   const from = inOrder.find(({ isFollowed }) => isFollowed)?.model.reference.job?.listed;
   if (!from) return { stop: () => undefined };
   let current = from.id;
@@ -56,8 +56,8 @@ export async function fillShelf(shelf: Shelf, fill: FillOptions): Promise<{ stop
     async onNewer({ id, name }) {
       // Passed over at the start, with a note.
       if (!hasCheckpoint(project, { id })) return;
-      await put(shelf, fill, await serve(fill, findReference(project, id)));
-      if (id !== current) shelf.retire(current);
+      await addModel(pool, fill, await serve(fill, findReference(project, id)));
+      if (id !== current) pool.evict(current);
       current = id;
       onFollow(id, name);
     },
@@ -78,21 +78,21 @@ async function serve(
     ...{ reference, id: reference.kind === "saved" ? saved : name },
     created: Math.floor(Date.parse(job?.listed?.createdAt ?? new Date().toISOString()) / 1000),
     // An engine of the project's answers one after another.
-    atOnce: trained ? 1 : AT_ONCE,
+    maxConcurrent: trained ? 1 : MAX_CONCURRENT,
     open: () => openModel(project, reference, { ...options, engine }),
   };
 }
 
 /** Serves a model under its names; a job's also as `latest`, and the base of its adapter. */
-async function put(shelf: Shelf, fill: FillOptions, served: Served): Promise<void> {
+async function addModel(pool: ModelPool, fill: FillOptions, served: Served): Promise<void> {
   const { id, reference } = served;
   const { kind, job } = reference;
-  if (kind === "start" || !job?.listed) return shelf.put(served, [id]);
+  if (kind === "start" || !job?.listed) return pool.add(served, [id]);
   const { name } = job.listed;
   // Never hidden by a job's name.
   const own = [LATEST, BASE].includes(name) ? [id] : [id, name];
-  await shelf.put(served, [...new Set(own), LATEST]);
-  if (job.config.lora) shelf.putUnopened(await serve(fill, baseOf(reference)), [BASE]);
+  await pool.add(served, [...new Set(own), LATEST]);
+  if (job.config.lora) pool.addUnopened(await serve(fill, baseOf(reference)), [BASE]);
 }
 
 /** Says that a checkpoint answers, in the place of a result. */

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { openAnswers } from "../../jobs/keptAnswers.ts";
+import { openAnswerCache } from "../../jobs/answerCache.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { createScratch } from "../engines/scratch.ts";
@@ -19,26 +19,26 @@ function requestOf(parameters: string): InferRequest {
 
 test("answers to requests that differ in a digit, a float or the order of keys are kept apart", () => {
   const project = scratch.directory();
-  const open = () => openAnswers(project, "model", (note) => expect.unreachable(note));
+  const open = () => openAnswerCache(project, "model", (note) => expect.unreachable(note));
   const schemas = [
     ...['{"maximum":2512292042121000001}', '{"maximum":2512292042121000000}'],
     ...['{"maximum":1.0}', '{"maximum":1}', '{"10":1,"2":1}', '{"2":1,"10":1}'],
   ];
-  const { find, keep } = open();
+  const { get, set } = open();
   for (const schema of schemas) {
-    expect(find(requestOf(schema))).toBeUndefined();
-    keep(requestOf(schema), { text: schema, tokens: 9, finishReason: "stop" });
+    expect(get(requestOf(schema))).toBeUndefined();
+    set(requestOf(schema), { text: schema, tokens: 9, finishReason: "stop" });
   }
   const again = open();
-  for (const schema of schemas) expect(again.find(requestOf(schema))).toBe(schema);
+  for (const schema of schemas) expect(again.get(requestOf(schema))).toBe(schema);
 });
 
 test("an answer that came to its end is that of a higher limit, too", () => {
   const project = scratch.directory();
-  const { find, keep } = openAnswers(project, "model", (note) => expect.unreachable(note));
-  const ask = (prompt: string, maxTokens: number) => find({ prompt, maxTokens });
-  keep({ prompt: "ended", maxTokens: 8 }, { text: "yes", tokens: 3, finishReason: "stop" });
-  keep({ prompt: "cut", maxTokens: 8 }, { text: "ye", tokens: 8, finishReason: "length" });
+  const { get, set } = openAnswerCache(project, "model", (note) => expect.unreachable(note));
+  const ask = (prompt: string, maxTokens: number) => get({ prompt, maxTokens });
+  set({ prompt: "ended", maxTokens: 8 }, { text: "yes", tokens: 3, finishReason: "stop" });
+  set({ prompt: "cut", maxTokens: 8 }, { text: "ye", tokens: 8, finishReason: "length" });
   expect([2, 3, 8, 9].map((most) => ask("ended", most))).toEqual([undefined, "yes", "yes", "yes"]);
   expect([2, 8, 9].map((most) => ask("cut", most))).toEqual([undefined, "ye", undefined]);
 });

@@ -1,5 +1,5 @@
 import type { Guard } from "../http/guard/guard.ts";
-import { createLateRefusal, isSameSecret } from "../http/guard/secret.ts";
+import { createRefusalDelay, isSameSecret } from "../http/guard/secret.ts";
 import type { ConnectionLimit } from "../http/limits.ts";
 import { targetOf } from "../http/target.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
@@ -8,8 +8,8 @@ import { ApiError, sendApiError } from "./apiError.ts";
 const OPEN_PATH = "/health";
 
 /** Admits requests that have the key as their bearer token. */
-export function createKeyGate(key: string, trust: ConnectionLimit["trust"]): Guard {
-  const refuseLate = createLateRefusal();
+export function createKeyAuth(key: string, trust: ConnectionLimit["trust"]): Guard {
+  const delayRefusal = createRefusalDelay();
   return async (request, response) => {
     if (targetOf(request).path === OPEN_PATH) return true;
     const [, shown] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
@@ -17,7 +17,7 @@ export function createKeyGate(key: string, trust: ConnectionLimit["trust"]): Gua
       trust(request.socket);
       return true;
     }
-    const isBusy = shown !== undefined && !(await refuseLate());
+    const isBusy = shown !== undefined && !(await delayRefusal());
     response.setHeader("WWW-Authenticate", "Bearer");
     sendApiError(response, isBusy ? tooMany() : wrong(shown !== undefined));
     return false;

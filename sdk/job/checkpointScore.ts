@@ -4,19 +4,19 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 
 /** How good a step's model is, by the job's metric for its best checkpoint. */
-export interface Measure {
+export interface CheckpointScore {
   step: number;
-  /** Finite, and the lower the better, whichever way the metric goes. */
-  cost: number;
+  /** Finite; higher is better, whichever way the metric goes. */
+  score: number;
 }
 
 /** @returns an event's figure of the job's metric; undefined if it has none */
-export type MeasureOf = (event: JobEvent) => Measure | undefined;
+export type Scorer = (event: JobEvent) => CheckpointScore | undefined;
 
-export function createCriterion({
+export function createScorer({
   metricForBestModel: name,
   greaterIsBetter,
-}: Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">): MeasureOf {
+}: Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">): Scorer {
   return ({ event, data }) => {
     const value =
       event === "training.log"
@@ -25,14 +25,14 @@ export function createCriterion({
           ? data.metrics[name]
           : undefined;
     if (typeof value !== "number" || !Number.isFinite(value) || !("step" in data)) return undefined;
-    return { step: data.step, cost: greaterIsBetter ? -value : value };
+    return { step: data.step, score: greaterIsBetter ? value : -value };
   };
 }
 
-/** The first of the lowest cost; undefined without any. */
-export function bestMeasure(measures: readonly Measure[]): Measure | undefined {
-  let best: Measure | undefined;
-  for (const one of measures) if (!best || one.cost < best.cost) best = one;
+/** The first of the highest scores; undefined without any. */
+export function bestScore(scores: readonly CheckpointScore[]): CheckpointScore | undefined {
+  let best: CheckpointScore | undefined;
+  for (const one of scores) if (!best || one.score > best.score) best = one;
   return best;
 }
 
@@ -43,15 +43,15 @@ export function lowerIsBetter(config: JobConfig): string[] {
 }
 
 /** Says once that the held-out rows have no figure of the job's metric, so that no checkpoint is the best. */
-export function createMissingFigure(
+export function createMissingMetricNote(
   { metricForBestModel: name, objective }: Pick<JobConfig, "metricForBestModel" | "objective">,
   onNote: (text: string) => void,
 ): (event: JobEvent) => void {
-  let isTold = !isLogged(name, objective);
+  let isNoted = !isLogged(name, objective);
   return ({ event, data }) => {
-    if (isTold || event !== "training.log" || data.evalLoss === undefined) return;
+    if (isNoted || event !== "training.log" || data.evalLoss === undefined) return;
     if (heldOutFigure(data, name) !== undefined) return;
-    isTold = true;
+    isNoted = true;
     onNote(
       `warning: the held-out rows have no "${name}", which compares answers judged good with answers judged bad. Hold out both kinds, or choose another metricForBestModel`,
     );

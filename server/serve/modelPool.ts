@@ -1,0 +1,130 @@
+import type { EngineModel } from "../../protocol/engine.ts";
+
+/** A model to serve, opened when it is first needed or before. */
+export interface ServedModel {
+  /** As answers name it. */
+  id: string;
+  /** Unix time, in seconds. */
+  created: number;
+  /** Requests that it answers at once, at most. The others wait. */
+  maxConcurrent: number;
+  open: () => Promise<EngineModel>;
+}
+
+/** A model lent to a request. */
+export interface AcquiredModel {
+  served: ServedModel;
+  model: EngineModel;
+  /** To be called once. */
+  release: () => void;
+  /** Reopens it for the next request, after its engine ended. */
+  invalidate: () => void;
+}
+
+interface PooledModel {
+  served: ServedModel;
+  opening: Promise<EngineModel> | undefined;
+  users: number;
+  isEvicted: boolean;
+}
+
+/** The served models, by name. A replaced model is closed once its last request ends. */
+export interface ModelPool {
+  /** Opens a model and serves it under these names, which it takes over from other models. */
+  add: (served: ServedModel, names: readonly string[]) => Promise<void>;
+  /** As `put`, of a model that is opened when somebody asks for it. */
+  addUnopened: (served: ServedModel, names: readonly string[]) => void;
+  /** Takes all its names from a model. */
+  evict: (id: string) => void;
+  /** @returns undefined for a name that no model has */
+  acquire: (name: string) => Promise<AcquiredModel> | undefined;
+  /** Each name, with the model's. */
+  names: () => { name: string; served: ServedModel }[];
+  /** Closes all models. */
+  close: () => Promise<void>;
+}
+
+export function createModelPool(): ModelPool {
+  const byName = new Map<string, PooledModel>();
+  const open = new Set<PooledModel>();
+
+  function modelOf(entry: PooledModel): Promise<EngineModel> {
+    if (!entry.opening) {
+      open.add(entry);
+      const opening = entry.served.open();
+      entry.opening = opening;
+      // The next request tries again.
+      opening.catch(() => (entry.opening = undefined));
+    }
+    return entry.opening;
+  }
+
+  async function close(entry: PooledModel): Promise<void> {
+    open.delete(entry);
+    await entry.opening?.then(
+      (model) => model.close(),
+      () => undefined,
+    );
+  }
+
+  function closeIfUnused(entry: PooledModel): void {
+    if (entry.isEvicted && entry.users === 0) close(entry).catch(() => undefined);
+  }
+
+  function name(entry: PooledModel, names: readonly string[]): void {
+    const before = new Set(names.map((each) => byName.get(each)));
+    for (const each of names) byName.set(each, entry);
+    const named = new Set(byName.values());
+    for (const each of before) {
+      if (!each || named.has(each)) continue;
+      each.isEvicted = true;
+      closeIfUnused(each);
+    }
+  }
+
+  const createEntry = (served: ServedModel): PooledModel => ({
+    ...{ served, opening: undefined, users: 0, isEvicted: false },
+  });
+
+  return {
+    async add(served, names) {
+      const entry = createEntry(served);
+      await modelOf(entry);
+      name(entry, names);
+    },
+    addUnopened: (served, names) => name(createEntry(served), names),
+    evict(id) {
+      for (const [each, entry] of byName) {
+        if (entry.served.id !== id) continue;
+        byName.delete(each);
+        entry.isEvicted = true;
+        closeIfUnused(entry);
+      }
+    },
+    acquire(name) {
+      const entry = byName.get(name);
+      if (!entry) return undefined;
+      entry.users++;
+      const release = () => {
+        entry.users--;
+        closeIfUnused(entry);
+      };
+      const opening = modelOf(entry);
+      const invalidate = () => {
+        if (entry.opening === opening) entry.opening = undefined;
+      };
+      return opening.then(
+        (model) => ({ served: entry.served, model, release, invalidate }),
+        (error: unknown) => {
+          release();
+          throw error;
+        },
+      );
+    },
+    names: () => [...byName].map(([each, { served }]) => ({ name: each, served })),
+    async close() {
+      byName.clear();
+      await Promise.all([...open].map(close));
+    },
+  };
+}
