@@ -37,15 +37,15 @@ export function without(ranges: readonly Range[], others: readonly Range[]): Ran
   return left;
 }
 
-/** By the ranges themselves: `ANY` is in most patterns. */
-const known = new WeakMap<Expressions, Map<readonly Range[], Expression>>();
+const known = new WeakMap<Expressions, Map<string, Expression>>();
 
 /** One of these characters in a JSON string: raw, or escaped where JSON requires it. */
 export function characterOf(of: Expressions, ranges: readonly Range[]): Expression {
-  const own = known.get(of) ?? new Map<readonly Range[], Expression>();
+  const own = known.get(of) ?? new Map<string, Expression>();
   known.set(of, own);
-  const found = own.get(ranges) ?? charactersOf(of, ranges);
-  own.set(ranges, found);
+  const key = ranges.join(";");
+  const found = own.get(key) ?? charactersOf(of, ranges);
+  own.set(key, found);
   return found;
 }
 
@@ -108,8 +108,12 @@ const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
   [LAST, 4],
 ];
 
+/** Steps that a range of characters takes. */
+const RANGE_WORK = 4;
+
 /** One of these characters, in UTF-8. */
 function utf8(of: Expressions, ranges: readonly Range[]): Expression {
+  of.spend(RANGE_WORK * ranges.length);
   const paths: Range[][] = [];
   for (const [first, last] of ranges) {
     let from = first;

@@ -13,19 +13,21 @@ export interface Expression {
   /** Derivatives that are known, by their byte. */
   readonly known: (Expression | undefined)[];
   /** Of a sequence. */
-  readonly parts?: readonly [Expression, Expression];
+  readonly parts?: readonly [Expression, Expression] | undefined;
   /** Of a sequence: what it ends with. */
-  readonly tail?: Expression;
+  readonly tail?: Expression | undefined;
   /** Of a choice. */
-  readonly choices?: readonly Expression[];
+  readonly choices?: readonly Expression[] | undefined;
   /** Of what all of these have. */
-  readonly all?: readonly Expression[];
+  readonly all?: readonly Expression[] | undefined;
   /** Of what this one lacks. */
-  readonly lacking?: Expression;
+  readonly lacking?: Expression | undefined;
   /** Bytes from which on derivatives may be others than before, and 0. */
   readonly cuts: () => ReadonlySet<number>;
   /** Bytes of a text of it, at least. */
   readonly shortest: number;
+  /** Bytes of a text of it, at most. */
+  readonly longest: number;
   /** Expressions in expressions. */
   readonly depth: number;
 }

@@ -39,6 +39,8 @@ export interface Expressions {
   spend: (steps: number) => void;
   /** How many there are. */
   count: () => number;
+  /** Steps of all work so far. */
+  spent: () => number;
   /** Whether there is work left for another answer. */
   isFresh: () => boolean;
 }
@@ -48,7 +50,7 @@ const LONG_TEXT = 64;
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const all = new Map<string, Expression>();
-  const { spend, begin, isFresh } = createWork(() => all.size);
+  const { spend, begin, spent, isFresh } = createWork(() => all.size);
   const hasText = createTextSearch({ next: (of, byte) => next(of, byte), product });
 
   function one(
@@ -62,20 +64,33 @@ export function createExpressions(): Expressions {
     const depth = inner.reduce((most, { depth: own }) => Math.max(most, own + 1), 0);
     if (depth > DEEPEST) throw tooLarge();
     const found = make();
+    // Field by field: spreads take longer than all the rest.
     const made: Expression = {
-      ...{ clamp: () => made, shortest: found.isNullable ? 0 : 1 },
-      ...found,
-      ...{ id: all.size, known: [], depth },
+      id: all.size,
+      isNullable: found.isNullable,
+      derive: found.derive,
+      clamp: found.clamp ?? (() => made),
+      known: [],
+      parts: found.parts,
+      tail: found.tail,
+      choices: found.choices,
+      all: found.all,
+      lacking: found.lacking,
       cuts: once(found.cuts),
+      shortest: found.shortest ?? (found.isNullable ? 0 : 1),
+      longest: found.longest ?? Infinity,
+      depth,
     };
     all.set(key, made);
     return made;
   }
 
   const none = one("none", () => ({
-    ...{ isNullable: false, shortest: Infinity, derive: () => none, cuts: cutsOf },
+    ...{ isNullable: false, shortest: Infinity, longest: 0, derive: () => none, cuts: cutsOf },
   }));
-  const empty = one("empty", () => ({ isNullable: true, derive: () => none, cuts: cutsOf }));
+  const empty = one("empty", () => ({
+    ...{ isNullable: true, longest: 0, derive: () => none, cuts: cutsOf },
+  }));
 
   function next(of: Expression, byte: number): Expression {
     return (of.known[byte] ??= of.derive(byte));
@@ -87,7 +102,7 @@ export function createExpressions(): Expressions {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
-        isNullable: false,
+        ...{ isNullable: false, longest: 1 },
         derive: (byte) => (has[byte] === 1 ? empty : none),
         cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
@@ -109,7 +124,7 @@ export function createExpressions(): Expressions {
     const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.slice(at)}`;
     const first = content.charCodeAt(at);
     return one(key, () => ({
-      ...{ isNullable: false, shortest: left },
+      ...{ isNullable: false, shortest: left, longest: left },
       derive: (byte) => (byte === first ? textFrom(content, at + 1, number) : none),
       cuts: () => new Set([0, first, first + 1]),
     }));
@@ -124,6 +139,7 @@ export function createExpressions(): Expressions {
       isNullable: first.isNullable && rest.isNullable,
       ...{ parts: [first, rest] as const, tail: rest.tail ?? rest },
       shortest: first.shortest + rest.shortest,
+      longest: first.longest + rest.longest,
       derive(byte: number) {
         spend(1);
         const after = pair(next(first, byte), rest);
@@ -147,6 +163,7 @@ export function createExpressions(): Expressions {
     const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
       ...{ choices, shortest: Math.min(...choices.map(({ shortest }) => shortest)) },
+      longest: Math.max(...choices.map(({ longest }) => longest)),
       derive(byte: number) {
         spend(choices.length);
         return either(...choices.map((choice) => next(choice, byte)));
@@ -180,11 +197,13 @@ export function createExpressions(): Expressions {
     const inner = [...flat].sort((a, b) => a.id - b.id);
     // Parts multiply what is left of them all, so that little of it is found twice.
     spend(inner.length + 2 ** Math.min(inner.length, 8) / 4);
+    const longest = Math.min(...inner.map((part) => part.longest));
+    if (inner.some(({ shortest }) => shortest > longest)) return none;
     const isNullable = inner.every((part) => part.isNullable);
     if (flat.has(empty)) return isNullable ? empty : none;
     if (inner.length < 2) return inner[0] ?? not(none);
     const make = () => ({
-      ...{ isNullable, all: inner, cuts: () => cutsOf(...inner) },
+      ...{ isNullable, longest, all: inner, cuts: () => cutsOf(...inner) },
       derive: (byte: number) => both(...inner.map((part) => next(part, byte))),
     });
     return one(`a${inner.map(({ id }) => id).join()}`, make, inner);
@@ -199,6 +218,7 @@ export function createExpressions(): Expressions {
     const make = () => ({
       isNullable: needed === 0,
       shortest: needed * of.shortest,
+      longest: most * Math.max(of.longest, double.longest / 2),
       derive(byte: number) {
         const left = Math.max(0, needed - 1);
         const after = pair(next(of, byte), repeat(of, left, most - 1, double));
@@ -249,7 +269,7 @@ export function createExpressions(): Expressions {
     ...{ none, empty, bytes, encoded, either, both, not, repeat, any, rule, next, one, spend },
     text: (content) => encoded(encodeUtf8(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
-    ...{ begin, isFresh, count: () => all.size },
+    ...{ begin, spent, isFresh, count: () => all.size },
   };
 }
 

@@ -4,8 +4,10 @@ const LEAP_YEAR =
 const DATE = `(?:${LEAP_YEAR}-02-29|${YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])))`;
 const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 const ZONE = "[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]";
-const TIME = `${CLOCK}(?:\\.[0-9]{1,9})?(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
-const ANY_TIME = `(?:${CLOCK}(?:\\.[0-9]+)?(?:[Zz]|${ZONE})|23:59:60(?:\\.[0-9]+)?(?:[Zz]|\\+00:00))`;
+/** A model that misses a pattern's end writes digits until the limit. */
+const FRACTION = "(?:\\.[0-9]{1,9})?";
+const TIME = `${CLOCK}${FRACTION}(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
+const ANY_TIME = `(?:${CLOCK}${FRACTION}(?:[Zz]|${ZONE})|23:59:60${FRACTION}(?:[Zz]|\\+00:00))`;
 
 const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const IPV4 = `${BYTE}(?:\\.${BYTE}){3}`;
@@ -38,7 +40,7 @@ const REST = `${PATH}(?:\\?[A-Za-z0-9._~=&-]*)?`;
 function uris(more: string) {
   const one = (others: string) => `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
   const any = one(":@");
-  const host = `//(?:${one(":")}*@)?(?:\\[${IPV6}\\]|${one("")}*)(?::[0-9]*)?(?:/${any}*)*`;
+  const host = `//(?:${one(":")}*@)?(?:\\[${IPV6}\\]|${one("")}*)(?::[0-9]{0,5})?(?:/${any}*)*`;
   const path = (first: string) => `/(?:${any}+(?:/${any}*)*)?|${first}+(?:/${any}*)*`;
   const rest = `(?:\\?(?:${any}|[/?])*)?(?:#(?:${any}|[/?])*)?`;
   const uri = `[A-Za-z][A-Za-z0-9+.-]*:(?:${host}|${path(any)})`;
@@ -67,10 +69,10 @@ type Format = readonly [plain: string, whole?: string];
 export const FORMATS: ReadonlyMap<unknown, Format> = new Map<string, Format>([
   ["date", [`^${DATE}$`]],
   ["time", [`^${TIME}$`, `^${ANY_TIME}$`]],
-  ["iso-time", [`^${TIME}$`, `^(?:${ANY_TIME}|${CLOCK}(?:\\.[0-9]+)?)$`]],
+  ["iso-time", [`^${TIME}$`, `^(?:${ANY_TIME}|${CLOCK}${FRACTION})$`]],
   ["date-time", [`^${DATE}T${TIME}$`, `^${DATE}[Tt]${ANY_TIME}$`]],
-  ["iso-date-time", [`^${DATE}T${TIME}$`, `^${DATE}[Tt ](?:${ANY_TIME}|${CLOCK}(?:\\.[0-9]+)?)$`]],
-  ["duration", [duration("4", "2"), duration("", "")]],
+  ["iso-date-time", [`^${DATE}T${TIME}$`, `^${DATE}[Tt ](?:${ANY_TIME}|${CLOCK}${FRACTION})$`]],
+  ["duration", [duration("4", "2"), duration("9", "9")]],
   ["email", [EMAIL, email(ATOM(""), ANY_LABEL)]],
   ["idn-email", [EMAIL, email(ATOM(LETTERS), `(?:${ANY_LABEL}|${IDN_LABEL})`)]],
   ["hostname", [`^${HOST}$`, `^(?=.{1,253}$)${ANY_LABEL}(?:\\.${ANY_LABEL})*$`]],
@@ -104,7 +106,7 @@ export const FORMATS: ReadonlyMap<unknown, Format> = new Map<string, Format>([
   ["json-pointer", ["^(?:/[A-Za-z0-9._-]*)*$", `^${POINTER}$`]],
   [
     "relative-json-pointer",
-    ["^(?:0|[1-9][0-9]?)(?:#|(?:/[A-Za-z0-9._-]*)*)$", `^(?:0|[1-9][0-9]*)(?:#|${POINTER})$`],
+    ["^(?:0|[1-9][0-9]?)(?:#|(?:/[A-Za-z0-9._-]*)*)$", `^(?:0|[1-9][0-9]{0,8})(?:#|${POINTER})$`],
   ],
   ["regex", ["^\\^?(?:(?:[A-Za-z0-9_ -]|\\\\[dDwWsS.]|\\.|\\[[A-Za-z0-9_]{1,20}\\])[*+?]?)*\\$?$"]],
   ...["byte", "base64"].map((name): [string, Format] => [name, [BASE64]]),

@@ -8,19 +8,15 @@ const DIGIT: Range[] = [[0x30, 0x39]];
 const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
 // As ECMAScript defines them.
 const SPACE: Range[] = [
-  ...([
-    [0x09, 0x0d],
-    [0x20, 0x20],
-    [0xa0, 0xa0],
-    [0x1680, 0x1680],
-    [0x2000, 0x200a],
-  ] as Range[]),
-  ...([
-    [0x2028, 0x2029],
-    [0x202f, 0x202f],
-    [0x205f, 0x205f],
-    [0x3000, 0x3000],
-  ] as Range[]),
+  [0x09, 0x0d],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ];
 const LINE_ENDS: Range[] = [
@@ -56,7 +52,8 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
   /** What may come before and after a text that matches. */
   const around = write === characterOf ? any : of.empty;
 
-  const peek = (text: string) => characters.slice(at, at + text.length).join("") === text;
+  const peek = (text: string) =>
+    characters[at] === text[0] && characters.slice(at, at + text.length).join("") === text;
   function take(text: string): boolean {
     if (!peek(text)) return false;
     at += text.length;
@@ -112,7 +109,8 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
     if (take("*")) return [0, Infinity];
     if (take("+")) return [1, Infinity];
     if (take("?")) return [0, 1];
-    const found = /^\{(\d+)(?:(,)(\d*))?\}/.exec(characters.slice(at, at + 24).join(""));
+    const found =
+      peek("{") && /^\{(\d+)(?:(,)(\d*))?\}/.exec(characters.slice(at, at + 24).join(""));
     if (!found) return [1, 1];
     at += found[0].length;
     const [, first, comma, last] = found;

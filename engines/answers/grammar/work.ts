@@ -31,6 +31,8 @@ export function createWork(size: () => number) {
     spend,
     /** Begins a new part. */
     begin: () => void (left = MAX_PART),
+    /** In all parts. */
+    spent: () => MAX_IN_ALL - leftInAll,
     isFresh: () => leftInAll > MAX_IN_ALL / 2,
   };
 }

@@ -18,6 +18,7 @@ function written(schema: string, text: string): string {
   return constraint.isWhole() ? text : `${text}…`;
 }
 
+const LABELS = Array.from({ length: 4 }, () => "a".repeat(20)).join(".");
 const [E100, E101] = ["7".repeat(100), "7".repeat(101)];
 /** As pydantic writes models whose tags have defaults. */
 const TAGGED = `{"oneOf":[${["a", "b"].map((tag) => `{"type":"object","properties":{"k":{"const":"${tag}","default":"${tag}"},"${tag}":{"type":"integer"}},"required":["${tag}"]}`).join()}],"discriminator":{"propertyName":"k"}}`;
@@ -72,6 +73,8 @@ test.each<[schema: string, texts: string[]]>([
   ],
   ['{"type":"string","format":"uri","pattern":"^s3://"}', ['"s3://bucket/key"']],
   ['{"type":"string","format":"uri","maxLength":5}', ['"a:b"']],
+  ['{"type":"string","format":"hostname","minLength":120}', [`"${LABELS}.${LABELS}"`]],
+  ['{"type":"string","format":"email","minLength":120}', [`"${LABELS}@${LABELS}.com"`]],
   ['{"type":"string","format":"ipv6","enum":["::1","x"]}', ['"::1"']],
   ['{"type":"string","format":"ipv6","pattern":"^fe80::"}', ['"fe80::1:192.168.0.1"']],
   ['{"type":"string","format":"ipv6","maxLength":4}', ['"::1"']],
@@ -172,6 +175,11 @@ test.each<[schema: string, text: string, written: string]>([
   ],
   ['{"patternProperties":{"^S_":{"type":"null"}},"additionalProperties":false}', '{"T', '{"'],
   ['{"properties":{"a":{"const":1},"b":{"const":2}},"maxProperties":1}', '{"a":1,"b"', '{"a":1'],
+  [
+    '{"type":"string","format":"date-time","pattern":"Z$"}',
+    '"2024-12-06T18:24:05.1234567890Z"',
+    '"2024-12-06T18:24:05.123456789',
+  ],
   ['{"type":"string","format":"uri","maxLength":10}', '"https://abc', '"https://ab'],
 ])("%s ends %s at %s", (schema, text, end) => {
   expect(written(schema, text)).toBe(end);
