@@ -145,6 +145,19 @@ export function stringifyJson(
   value: unknown,
   infinite: (value: number) => string = () => "null",
 ): string | undefined {
+  return isOrdinary(value) ? JSON.stringify(value) : textOf(value, infinite);
+}
+
+/** Whether `JSON.stringify` writes it likewise: several times as fast. */
+function isOrdinary(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return typeof value !== "bigint";
+  if (Array.isArray(value)) return value.every(isOrdinary);
+  if (value instanceof Number || KEY_ORDER in value || "toJSON" in value) return false;
+  return Object.values(value).every(isOrdinary);
+}
+
+function textOf(value: unknown, infinite: (value: number) => string): string | undefined {
   if (typeof value === "bigint") return String(value);
   if (typeof value === "number" || value instanceof Number) {
     if (!Number.isFinite(Number(value))) return infinite(Number(value));
@@ -152,16 +165,16 @@ export function stringifyJson(
   }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
-    return `[${value.map((one) => stringifyJson(one, infinite) ?? "null").join(",")}]`;
+    return `[${value.map((one) => textOf(one, infinite) ?? "null").join(",")}]`;
   }
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") {
-    return stringifyJson((toJSON as () => unknown).call(value), infinite);
+    return textOf((toJSON as () => unknown).call(value), infinite);
   }
   // Boxed ones.
   if (value instanceof String || value instanceof Boolean) return JSON.stringify(value);
   const members = keysOf(value).flatMap((key) => {
-    const text = stringifyJson((value as JsonObject)[key], infinite);
+    const text = textOf((value as JsonObject)[key], infinite);
     return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
   });
   return `{${members.join(",")}}`;

@@ -61,6 +61,9 @@ function withoutDescription({ type, function: { name, parameters } }: Tool): Too
   return { type, function: { name, parameters } };
 }
 
+/** Work on grammars for each step of others, at most: as long as a short one. */
+const STEP_WORK = 10_000;
+
 /** Of a model's requests. */
 export function createAskedForms(tokenizer: Tokenizer) {
   let known: { found: ToolForm | undefined } | undefined;
@@ -68,11 +71,15 @@ export function createAskedForms(tokenizer: Tokenizer) {
   let turn: Promise<unknown> = Promise.resolve();
   const toolForm = () => (known ??= { found: findToolForm(tokenizer) }).found;
 
-  /** A grammar takes up to a tenth of a second, so others take their steps between two. */
+  /** A grammar takes up to a tenth of a second, so others take steps between two: the more, the longer it took. */
   function begun(form: Form) {
     const found = (constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []));
-    const made = turn.then(() => setImmediate()).then(() => found.begin(form));
-    turn = made.catch(() => {});
+    const made = turn.then(() => found.begin(form));
+    turn = made
+      .catch(() => {})
+      .then(async () => {
+        for (let left = found.spent(); left >= 0; left -= STEP_WORK) await setImmediate();
+      });
     return made;
   }
 

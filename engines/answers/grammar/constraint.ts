@@ -52,8 +52,11 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   /** Those asked last come last. */
   const kept = new Map<string, Grammar>();
 
+  let spent = 0;
+
   /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
   function begin(form: Form): Constraint {
+    spent = 0;
     const key = keyOf(form);
     const known = kept.get(key);
     const grammar = known?.expressions.isFresh() ? known : grammarOf(key, form);
@@ -77,10 +80,18 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   function grammarOf(key: string, form: Form): Grammar {
     const expressions = createExpressions();
-    const found = formGrammar(expressions, form);
+    const found = madeOf(expressions, form);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
     return { key, expressions, root, masks: new Map() };
+  }
+
+  function madeOf(expressions: Expressions, form: Form): Expression {
+    try {
+      return formGrammar(expressions, form);
+    } finally {
+      spent = expressions.spent();
+    }
   }
 
   function constraintOf({ expressions, root, masks }: Grammar): Constraint {
@@ -157,7 +168,11 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     return mask;
   }
 
-  return { begin };
+  return {
+    begin,
+    /** Steps of work that the last form took, also one that was refused. */
+    spent: () => spent,
+  };
 }
 
 /** @throws KitError `REQUEST_INVALID` for a schema that is too long or not JSON */

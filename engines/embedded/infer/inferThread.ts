@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Listener, createWarmModels } from "../../answers/warmModels.ts";
+import { type Listener, type Question, createWarmModels } from "../../answers/warmModels.ts";
 import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
 import { createHelperTeams } from "./helperTeams.ts";
 
@@ -40,14 +40,16 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     void helpers.endAll();
   });
   return {
-    // Cloned, an object would lose the order of its keys. What is infinite stays so, to be refused.
-    send: (question: object) =>
-      worker.postMessage(
-        stringifyJson(question, (value) =>
-          Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,
-        ),
-      ),
+    send: (question: Question<StoredModel>) =>
+      worker.postMessage(question.type === "cancel" ? question.id : jsonOf(question)),
     ref: (isOn: boolean) => (isOn ? worker.ref() : worker.unref()),
     stop: () => void worker.terminate(),
   };
+}
+
+/** Cloned, an object would lose the order of its keys. What is infinite stays so, to be refused. */
+function jsonOf(question: object): string | undefined {
+  return stringifyJson(question, (value) =>
+    Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,
+  );
 }

@@ -9,7 +9,7 @@ import { createBases } from "./bases.ts";
 import { startHelpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 
-type Question = AnyQuestion<StoredModel>;
+type Question = Exclude<AnyQuestion<StoredModel>, { type: "cancel" }>;
 
 interface Model {
   answer: ReturnType<typeof createAnswers>["answer"];
@@ -23,13 +23,15 @@ const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 const bases = createBases(startHelpers);
 
-parentPort?.on("message", (json: string) => {
-  const question = parseJson(json) as Question;
-  if (question.type === "cancel") cancelled.add(question.id);
-  else void reply(question);
+/** Takes a question as JSON, or the id of one to cancel. */
+parentPort?.on("message", (message: string | number) => {
+  if (typeof message === "number") cancelled.add(message);
+  else void reply(message);
 });
 
-async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<void> {
+async function reply(json: string): Promise<void> {
+  await nextTurn();
+  const question = parseJson(json) as Question;
   const { id } = question;
   let answer: Answer;
   try {
@@ -65,7 +67,7 @@ const TURN_MS = 20;
 let turn = Promise.resolve();
 let looked = 0;
 
-/** Lets cancellations in before a request is prepared: a long prompt or a schema takes long. */
+/** Lets steps and cancellations in before a request is read and prepared: a long one takes long. */
 function nextTurn(): Promise<void> {
   turn = turn.then(async () => {
     if (performance.now() - looked < TURN_MS) return;
@@ -75,9 +77,7 @@ function nextTurn(): Promise<void> {
   return turn;
 }
 
-async function work(
-  question: Exclude<Question, { type: "cancel" }>,
-): Promise<InferResult | undefined> {
+async function work(question: Question): Promise<InferResult | undefined> {
   switch (question.type) {
     case "load":
       models.set(question.model, load(question.source));
@@ -88,7 +88,6 @@ async function work(
       const model = models.get(question.model);
       if (!model) throw new Error("the model was closed");
       const { id, request, isStreamed } = question;
-      await nextTurn();
       if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),

@@ -23,6 +23,9 @@ const IDS = many(264, (id) => id);
 const deep = (levels: number) =>
   many(levels, (i) => i).reduce<JsonSchema>((items) => ({ type: "array", items }), {});
 const pattern = (source: string) => ({ type: "string", pattern: source });
+/** Characters of which no two touch. */
+const apart = (first: number, count: number) =>
+  many(count, (i) => String.fromCodePoint(first + 2 * i)).join("");
 const pair = (name: string) => ({
   ...{ type: "object", required: ["a", "b"] },
   properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } },
@@ -98,9 +101,7 @@ const HOSTILE: Record<string, JsonSchema> = {
     $defs: byLevel(40, (next) => ({ allOf: [{ $ref: next }, { $ref: next }] }), { type: "null" }),
     allOf: TWICE,
   },
-  "20,000 characters that are not to be": pattern(
-    `^[^${many(20_000, (i) => String.fromCodePoint(0x3000 + 2 * i)).join("")}]$`,
-  ),
+  "20,000 characters that are not to be": pattern(`^[^${apart(0x3000, 20_000)}]$`),
   "60,000 characters": pattern(`^${"ab".repeat(30_000)}$`),
   "allOf of two enums of 9,000": {
     allOf: [{ enum: many(9000, (i) => i) }, { enum: many(9000, (i) => i + 8999) }],
@@ -333,6 +334,7 @@ test.each([
 
 test.each<[string, JsonSchema, number]>([
   ["lookaheads", pattern("^(?=.*a[ab]{9}b)(?=.*b[ab]{9}a)(?=.*aa[ab]{7}aa).{12}$"), 15_000],
+  ["a class of 40,000 characters", pattern(`^[^${apart(0x10000, 40_000)}]$`), 100],
   [
     "oneOf of 300 objects",
     { oneOf: many(300, (i) => ({ type: "object", properties: { [`p${i}`]: { minimum: 0 } } })) },
@@ -354,23 +356,30 @@ test.each([
   expect(of.count()).toBeLessThan(2_000);
 });
 
-test("schemas that are asked for at once let others take a step between two", async () => {
-  const formOf = createAskedForms(BYTE_TOKENIZER);
-  const events: string[] = [];
-  const asked = many(5, async (i) => {
-    await formOf({ prompt: "x", schema: pattern(`^(?=.*a${i})(?=.*b).{20}$`) });
-    events.push("grammar");
-  });
-  const all = Promise.all(asked).then(() => (isOver = true));
-  let isOver = false;
-  while (!isOver) {
-    events.push("step");
-    await setImmediate();
-  }
-  await all;
-  expect(events.filter((one) => one === "grammar")).toHaveLength(5);
-  expect(events.join()).not.toContain("grammar,grammar");
-});
+test.each<[steps: number, make: (i: number) => JsonSchema]>([
+  [1, (i) => pattern(`^(?=.*a${i})(?=.*b).{20}$`)],
+  [12, (i) => ({ title: i, ...(HOSTILE["patterns that never agree"] as object) })],
+])(
+  "schemas that are asked for at once let others take %d steps or more between two",
+  async (steps, make) => {
+    const formOf = createAskedForms(BYTE_TOKENIZER);
+    const events: string[] = [];
+    const asked = many(5, async (i) => {
+      await formOf({ prompt: "x", schema: make(i) }).catch(() => {});
+      events.push("grammar");
+    });
+    const all = Promise.all(asked).then(() => (isOver = true));
+    let isOver = false;
+    while (!isOver) {
+      events.push("step");
+      await setImmediate();
+    }
+    await all;
+    expect(events.filter((one) => one === "grammar")).toHaveLength(5);
+    const between = events.join("").split("grammar").slice(1, -1);
+    expect(between.every((some) => some.length >= "step".length * steps)).toBe(true);
+  },
+);
 
 test("what is not allowed of a member of oneOf is found once", () => {
   let reads = 0;
