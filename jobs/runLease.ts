@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { isFolder, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
 import { type LeaseRecord, holdLease } from "../disk/lease.ts";
-import { type Owner, describeOwner } from "../disk/owner.ts";
+import type { Owner } from "../disk/owner.ts";
 import { type RunEnd, RUN_OUTPUT, isRunEnd } from "../protocol/http.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
@@ -11,12 +11,15 @@ import { leasePath } from "./paths.ts";
 /** Passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
 const UUID = /^[0-9a-f-]{36}$/;
+const TIME = /^[\d:.TZ-]{24}$/;
 
 /** The last run that a `kit ui` of the project launched: `.kit/run/lease.json`, held by its process. */
 export interface RunLease extends LeaseRecord, RunFields {}
 
-interface RunFields {
+export interface RunFields {
   id: string;
+  /** ISO 8601, UTC. */
+  startedAt?: string;
   /** The `kit ui` that launched it. */
   server: Owner;
   /** How it ended. Missing if it was killed. */
@@ -33,20 +36,21 @@ export function runDirectory(project: string): string {
 export function readRun(project: string): RunLease | undefined {
   const directory = runDirectory(project);
   const record = isFolder(directory) ? readRecord(leasePath(directory)) : undefined;
-  const { id, owner, server, status, job } = record ?? {};
-  // The id becomes a header.
+  const { id, owner, server, status, job, startedAt } = record ?? {};
+  // The id becomes a header, as the time does.
   if (!UUID.test(String(id)) || !isRecord(owner) || !isRecord(server)) return undefined;
   return {
     ...(record as unknown as RunLease),
     status: isRunEnd(status) ? status : undefined,
     job: isJobId(String(job)) ? String(job) : undefined,
+    startedAt: TIME.test(String(startedAt)) ? String(startedAt) : undefined,
   };
 }
 
 /** Records a run whose process was just launched, unless that holds its lease already. */
-export function recordRun(project: string, id: string, owner: Owner): void {
-  if (readRun(project)?.id === id) return;
-  write(project, { id, server: describeOwner(), owner, renewal: -1 });
+export function recordRun(project: string, run: RunFields, owner: Owner): void {
+  if (readRun(project)?.id === run.id) return;
+  write(project, { ...run, owner, renewal: -1 });
 }
 
 /** Records that a run's process is gone, and how it ended, unless that is known. */
@@ -65,8 +69,7 @@ function write(project: string, lease: RunLease): void {
 }
 
 /** Our environment, and what a run needs to hold its lease. */
-export function environmentOfRun(id: string): NodeJS.ProcessEnv {
-  const run: RunFields = { id, server: describeOwner() };
+export function environmentOfRun(run: RunFields): NodeJS.ProcessEnv {
   return { ...process.env, [RUN_VARIABLE]: JSON.stringify(run) };
 }
 

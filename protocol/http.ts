@@ -43,6 +43,9 @@ export const RESUME_RUN = "run";
 /** How that run stands when the answer begins. */
 export const RUN_STATUS_HEADER = "Kit-Run-Status";
 
+/** When that run started, ISO 8601, UTC. */
+export const RUN_START_HEADER = "Kit-Run-Start";
+
 /** Why that run failed, percent-encoded, where its process could not print it. */
 export const RUN_ERROR_HEADER = "Kit-Run-Error";
 

@@ -14,9 +14,10 @@ const INDEX = "/index.html";
 
 /**
  * The page's files, read once. No request reads another file.
+ * @param project the folder's name, which the page shows
  * @throws KitError `PAGE_NOT_BUILT`
  */
-export function loadAssets(directory: string): Files {
+export function loadAssets(directory: string, project: string): Files {
   const files = new Map<string, { body: Buffer; type: string }>();
   for (const name of listFiles(directory)) {
     const type = TYPES[extname(name)];
@@ -31,6 +32,11 @@ export function loadAssets(directory: string): Files {
       `The page is not in ${directory}. Run "npm run build" in Kit's folder, or install Kit again.`,
     );
   }
+  const quoted = project.replace(/[&"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  index.body = Buffer.from(
+    // A function, because a name may have a "$".
+    index.body.toString().replace("<html", (start) => `${start} data-project="${quoted}"`),
+  );
   files.set("/", index);
   return {
     has: (path) => files.has(path),

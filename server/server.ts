@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../disk/owner.ts";
 import { createFollowers, watchDetachedJobs } from "../jobs/remote/followers.ts";
@@ -92,7 +93,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     admitStream: createStreamLimit({ ...LIMITS, ...options.limits }),
   };
   const { token, host, allowedHosts, limits } = options;
-  const route = createRouter(ROUTE_TABLE, IDENTITY, loadAssets(page));
+  const route = createRouter(ROUTE_TABLE, IDENTITY, loadAssets(page, basename(project)));
   const { server, allAnswered } = createHttpServer({
     ...{ identity: IDENTITY, host, allowedHosts, limits },
     auth: token === undefined ? undefined : (trust) => createTokenAuth(token, trust),

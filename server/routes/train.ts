@@ -6,6 +6,7 @@ import {
   RESUME_RUN,
   RUN_ERROR_HEADER,
   RUN_HEADER,
+  RUN_START_HEADER,
   RUN_STATUS_HEADER,
 } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
@@ -63,6 +64,7 @@ async function streamOutput(
   output: Output,
 ): Promise<void> {
   const status = run.status();
+  const startedAt = run.startedAt();
   const error = status === "failed" ? failureOf(run.owner, jobs) : undefined;
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
@@ -70,6 +72,7 @@ async function streamOutput(
     "X-Accel-Buffering": "no",
     [RUN_HEADER]: run.id,
     [RUN_STATUS_HEADER]: status,
+    ...(startedAt !== undefined && { [RUN_START_HEADER]: startedAt }),
     ...(error !== undefined && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
   });
   response.flushHeaders();

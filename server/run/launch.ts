@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory, OWNER_ONLY } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
-import { signalGroup } from "../../disk/owner.ts";
+import { describeOwner, signalGroup } from "../../disk/owner.ts";
 import { recordRun, runDirectory } from "../../jobs/runLease.ts";
 import { KitError } from "../../protocol/error.ts";
 import { newOutputPath, outputPath } from "./output.ts";
@@ -53,12 +53,13 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
     if (ORPHANED_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
   }
   const id = randomUUID();
+  const fields = { id, startedAt: new Date().toISOString(), server: describeOwner() };
   const path = newOutputPath(project, id);
   const output = openSync(path, "ax", OWNER_ONLY);
   try {
-    const run = await spawnRun(kit, project, id, output);
+    const run = await spawnRun(kit, project, fields, output);
     try {
-      recordRun(project, id, run.owner);
+      recordRun(project, fields, run.owner);
       // After the record, so that the last run's id never gets this run's output. Readers of the
       // last run's output keep the old file open.
       renameSync(path, outputPath(project));

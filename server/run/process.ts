@@ -10,7 +10,7 @@ import {
   signalGroup,
 } from "../../disk/owner.ts";
 import type { OwnerObservation } from "../../jobs/ownerWatch.ts";
-import { environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
+import { type RunFields, environmentOfRun, readRun, recordEndOfRun } from "../../jobs/runLease.ts";
 import { withColour } from "./colour.ts";
 
 /** How long the system may take to end a killed process. */
@@ -32,13 +32,14 @@ export interface RunProcess {
 export async function spawnRun(
   kit: string[],
   project: string,
-  id: string,
+  run: RunFields,
   output: number,
 ): Promise<RunProcess> {
   const [program = "", ...first] = kit;
+  const { id } = run;
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
-    env: withColour(environmentOfRun(id)),
+    env: withColour(environmentOfRun(run)),
     // Both to one file keeps their order, and a file never blocks the run as an unread pipe would.
     stdio: ["ignore", output, output],
     // Its own process group outlives this server, and can be killed as a whole.

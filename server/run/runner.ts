@@ -21,6 +21,8 @@ export interface Run {
    */
   output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
   status: () => "running" | RunEnd;
+  /** ISO 8601, UTC; undefined for a run of an earlier Kit. */
+  startedAt: () => string | undefined;
   /** Its process. */
   owner: Owner;
 }
@@ -87,7 +89,7 @@ export function createRunner(options: RunnerOptions): Runner {
     return (job !== undefined && endOfJob(job)) || status;
   }
 
-  function recordOf(id: string): Pick<RunLease, "status" | "job"> {
+  function recordOf(id: string): Pick<RunLease, "status" | "job" | "startedAt"> {
     const last = readRun(project);
     return last?.id === id ? last : {};
   }
@@ -103,7 +105,7 @@ export function createRunner(options: RunnerOptions): Runner {
     const output: Run["output"] = (signal, from) =>
       openOutput(project, id, { signal, from, ended });
     const status = () => (ended() ? endOf(id) : "running");
-    return { id, owner, output, status };
+    return { id, owner, output, status, startedAt: () => recordOf(id).startedAt };
   }
 
   function known(): Run | undefined {

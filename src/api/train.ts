@@ -4,6 +4,7 @@ import {
   ROUTES,
   RUN_ERROR_HEADER,
   RUN_HEADER,
+  RUN_START_HEADER,
   RUN_STATUS_HEADER,
 } from "../../protocol/http.ts";
 import { request } from "./request.ts";
@@ -14,6 +15,8 @@ const TIMEOUT_MS = 20_000;
 export interface RunOutput {
   /** The run's id; empty if the server sends none. */
   run: string;
+  /** ISO 8601; empty if the server doesn't know. */
+  startedAt: string;
   /** How it ended; undefined if it was in flight when this response began. */
   end: RunEnd | undefined;
   /** Why it failed, where its output can't say so. */
@@ -62,6 +65,7 @@ function outputOf(response: Response, bookmark?: Bookmark): RunOutput {
   const status = response.headers.get(RUN_STATUS_HEADER);
   return {
     run,
+    startedAt: response.headers.get(RUN_START_HEADER) ?? "",
     end: isRunEnd(status) ? status : undefined,
     error: decodeURIComponent(response.headers.get(RUN_ERROR_HEADER) ?? ""),
     from: run && run === bookmark?.run ? bookmark.bytes : 0,

@@ -1,8 +1,13 @@
 import type { JobStatus } from "../../protocol/job.ts";
 
+/** The project's folder, as the server names it in the page. */
+export function projectName(): string {
+  return document.documentElement.dataset.project ?? "";
+}
+
 /** Sets the browser tab's title and icon, which show a job's status in a background tab too. */
 export function showInTab(titles: readonly (string | undefined)[], status?: JobStatus): void {
-  document.title = [...titles, "Kit"].filter(Boolean).join(" · ");
+  document.title = [...titles, projectName(), "Kit"].filter(Boolean).join(" · ");
   const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
   if (link) link.href = `favicon/${status ?? "none"}.svg`;
 }

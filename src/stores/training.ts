@@ -20,6 +20,7 @@ export const useTraining = defineStore("training", () => {
   /** Whether the run shown has ended, and how, if the server knows. */
   const hasEnded = ref(false);
   const end = ref<RunEnd>();
+  const startedAt = ref("");
   /** Why it failed, where the output does not say so. */
   const error = ref("");
   const output = shallowRef(NO_OUTPUT);
@@ -36,6 +37,7 @@ export const useTraining = defineStore("training", () => {
   async function start(): Promise<void> {
     if (!canStart.value) return;
     inFlight.value = true;
+    startedAt.value = new Date().toISOString();
     notice.value = "";
     try {
       await follow(await startRun());
@@ -86,6 +88,7 @@ export const useTraining = defineStore("training", () => {
   async function follow(first: RunOutput): Promise<void> {
     let found: RunOutput | undefined = first;
     hasEnded.value = false;
+    startedAt.value = first.startedAt;
     error.value = "";
     while (found) {
       const reading = await transcript.read(found);
@@ -123,5 +126,5 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  return { inFlight, hasEnded, end, error, output, notice, canStart, attach, start };
+  return { inFlight, startedAt, hasEnded, end, error, output, notice, canStart, attach, start };
 });

@@ -50,7 +50,7 @@ test("the Run training button regains the focus after its run, unless the focus 
     await expect.poll(() => runButton(page).isEnabled()).toBe(true);
     await runButton(page).focus();
     await page.keyboard.press("Enter");
-    await page.getByText("run in flight").waitFor();
+    await page.getByText("running · started").waitFor();
   };
   await run();
   openGate(project);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { loadAssets } from "../../server/assets.ts";
 import { createProject } from "../project.ts";
@@ -16,6 +17,17 @@ test.each([
   expect(status).toBe(200);
   expect(headers["content-type"]).toBe(type);
   expect(body).toBe(PAGE[file]);
+});
+
+test("the index names the project's folder, whatever it is called", () => {
+  const folder = createProject({ "index.html": '<!doctype html>\n<html lang="en"></html>' });
+  let sent = "";
+  const response = { writeHead() {}, end: (body: Buffer) => (sent = body.toString()) };
+  const name = `a "b" & $& <i>`;
+  loadAssets(folder, name).serve("/", response as unknown as ServerResponse);
+  expect(sent).toBe(
+    '<!doctype html>\n<html data-project="a &#34;b&#34; &#38; $&#38; <i>" lang="en"></html>',
+  );
 });
 
 test("browsers revalidate the index and icons, and keep the files whose names have a hash", async () => {
@@ -76,7 +88,7 @@ test.each([
 
 test("a page that is not built is an error with the next step", () => {
   for (const folder of [createProject(), "/nowhere"]) {
-    expect(() => loadAssets(folder)).toThrow(
+    expect(() => loadAssets(folder, "")).toThrow(
       expect.objectContaining({ code: "PAGE_NOT_BUILT", message: expect.stringContaining(folder) }),
     );
   }

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import { ROUTES, RUN_HEADER, RUN_START_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { openGate, readBody, standIn, startServer } from "../uiServer.ts";
 import { attach, postTrain, startWith } from "./standInRun.ts";
 
@@ -19,6 +19,8 @@ test("the last run's output is there until the next run, also for a server that 
   const first = await train();
   const run = first.headers.get(RUN_HEADER);
   expect(first.headers.get(RUN_STATUS_HEADER)).toBe("running");
+  const start = first.headers.get(RUN_START_HEADER) ?? "";
+  expect(new Date(start).toISOString()).toBe(start);
   openGate(project, "go");
   await first.text();
   const after = await attach(url);

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import App from "../../src/App.vue";
 import { createBackend, job, settle, visit } from "./backend.ts";
 
@@ -24,6 +24,14 @@ it("leads home from a job, and from an address that does not exist", async () =>
   expect(router.currentRoute.value.name).toBe("home");
   await router.push("/no/such/page");
   expect(router.currentRoute.value.name).toBe("home");
+});
+
+it("names the project's folder in the masthead and in the tab", async () => {
+  onTestFinished(() => void delete document.documentElement.dataset.project);
+  document.documentElement.dataset.project = "dates <2>";
+  const { page } = await visit(App, "/jobs/a");
+  expect(page.get(".masthead").text()).toContain("dates <2>");
+  expect(document.title).toBe("running · name of a · dates <2> · Kit");
 });
 
 it("moves the focus to the new view", async () => {

@@ -7,6 +7,7 @@ import {
   type RunEnd,
   RUN_ERROR_HEADER,
   RUN_HEADER,
+  RUN_START_HEADER,
   RUN_STATUS_HEADER,
 } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
@@ -130,7 +131,11 @@ export function createOutput() {
       new Response(body, {
         headers: {
           "content-type": "text/plain",
-          ...(run && { [RUN_HEADER]: run, [RUN_STATUS_HEADER]: status }),
+          ...(run && {
+            [RUN_HEADER]: run,
+            [RUN_STATUS_HEADER]: status,
+            [RUN_START_HEADER]: "2026-03-07T12:34:56.000Z",
+          }),
           ...(error && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
         },
       }),

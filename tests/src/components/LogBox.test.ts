@@ -18,6 +18,7 @@ function mountBox(blocks: number) {
   Object.defineProperty(pre, "scrollHeight", { get: () => height });
   return {
     pre,
+    newest: () => box.find("button"),
     grow: (count: number) => {
       height = count * 20;
       return box.setProps(props(count));
@@ -63,6 +64,20 @@ it("stays where the reader scrolled up to, and follows again from the end", asyn
   await box.scrollTo(500);
   await box.grow(40);
   expect(box.pre.scrollTop).toBe(800);
+});
+
+it("says when it has stopped following, and follows again on a click", async () => {
+  const box = mountBox(10);
+  await box.grow(20);
+  expect(box.newest().exists()).toBe(false);
+  await box.scrollTo(120);
+  await box.grow(30);
+  expect(box.newest().text()).toBe("↓ newest");
+  await box.newest().trigger("click");
+  expect(box.pre.scrollTop).toBe(600);
+  await box.grow(40);
+  expect(box.pre.scrollTop).toBe(800);
+  expect(box.newest().exists()).toBe(false);
 });
 
 it("keeps following when a narrower window has moved the end", async () => {

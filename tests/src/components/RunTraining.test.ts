@@ -309,7 +309,7 @@ describe("a run", () => {
     );
     second.end();
     await settle();
-    expect(page.get(".run-training [role=status]").text()).toBe("run ended: failed");
+    expect(page.get(".standing").text()).toBe("run ended: failed");
     expect(page.get(".run-training [role=alert]").text()).toBe(
       "The training process died – killed?",
     );
@@ -337,7 +337,7 @@ describe("a run", () => {
 });
 
 describe("a run that has ended", () => {
-  const standing = (page: VueWrapper) => page.get(".run-training [role=status]");
+  const standing = (page: VueWrapper) => page.get(".standing");
 
   /** A server's response with the last run's whole output. */
   function lastRun(status: RunEnd, path = "GET api/train", run = "r1") {
@@ -383,7 +383,9 @@ describe("a run that has ended", () => {
     run.write("next");
     await settle();
     expect(output(page)).toBe("next");
-    expect(standing(page).text()).toBe("run in flight");
+    const time = { hour: "2-digit", minute: "2-digit" } as const;
+    const started = new Date("2026-03-07T12:34:56.000Z").toLocaleTimeString([], time);
+    expect(standing(page).text()).toBe(`running · started ${started}`);
     expect(standing(page).classes()).not.toContain("status-failed");
   });
 
