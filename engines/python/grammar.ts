@@ -10,13 +10,13 @@ import { createExpressions } from "../answers/grammar/expressions.ts";
 
 const of = createExpressions();
 /** By the numbers that Python knows them by; none is 0. */
-const places: Expression[] = [];
+const expressions: Expression[] = [];
 const numbers = new Map<Expression, number>();
 numberOf(of.none);
 
 const FUNCTIONS = {
   begin: of.begin,
-  isFresh: of.isFresh,
+  hasBudget: of.isFresh,
   /** Where an answer starts. @param count of expressions, as Node makes them; 0 if it may differ. @param dropsSpace whether it leaves out a space that it begins with */
   root(form: string, count: number, dropsSpace: boolean): number {
     const found = formGrammar(of, parseJson(form) as Form);
@@ -25,33 +25,33 @@ const FUNCTIONS = {
     const space = dropsSpace ? of.repeat(of.text(" "), 0, 1) : of.empty;
     return numberOf(of.sequence(space, found));
   },
-  isWhole: (place: number) => places[place]!.isNullable,
-  isOver: (place: number) => places[place] === of.empty,
-  clamp: (place: number, bytes: number) => numberOf(places[place]!.clamp(bytes)),
-  /** The places after each byte. */
-  row(place: number): number[] {
-    const at = places[place]!;
+  isAccepting: (state: number) => expressions[state]!.isNullable,
+  isDone: (state: number) => expressions[state] === of.empty,
+  clamp: (state: number, bytes: number) => numberOf(expressions[state]!.clamp(bytes)),
+  /** The states after each byte. */
+  transitions(state: number): number[] {
+    const from = expressions[state]!;
     // First, since it refuses a rule that begins with itself, whose cuts never end.
-    let after = numberOf(of.next(at, 0));
-    const cuts = at.cuts();
+    let after = numberOf(of.next(from, 0));
+    const cuts = from.cuts();
     return Array.from({ length: 256 }, (_, byte) => {
-      if (cuts.has(byte)) after = numberOf(of.next(at, byte));
+      if (cuts.has(byte)) after = numberOf(of.next(from, byte));
       return after;
     });
   },
 };
 
-function numberOf(place: Expression): number {
-  const number = numbers.get(place) ?? places.push(place) - 1;
-  numbers.set(place, number);
+function numberOf(expression: Expression): number {
+  const number = numbers.get(expression) ?? expressions.push(expression) - 1;
+  numbers.set(expression, number);
   return number;
 }
 
-/** What Python calls. @param words arguments as JSON. @returns JSON of the value or a `KitError` */
-function call(name: keyof typeof FUNCTIONS, words: string): string {
+/** What Python calls. @param args as JSON. @returns JSON of the value or a `KitError` */
+function call(name: keyof typeof FUNCTIONS, args: string): string {
   try {
     const work = FUNCTIONS[name] as (...given: unknown[]) => unknown;
-    return JSON.stringify({ value: work(...(JSON.parse(words) as unknown[])) });
+    return JSON.stringify({ value: work(...(JSON.parse(args) as unknown[])) });
   } catch (error) {
     if (!isKitError(error)) throw error;
     const { code, message, fault } = error;

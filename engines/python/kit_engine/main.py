@@ -58,9 +58,9 @@ def work(mode: str, channel: Channel) -> None:
 
         channel.send("done", check=check(inbox.job, channel))
     elif mode == "config":
-        from .model.models import refuse_hostile
+        from .model.models import assert_safe
 
-        refuse_hostile(inbox.job["folder"])
+        assert_safe(inbox.job["folder"])
         channel.send("done")
     else:
         from .answer.answer import answer

@@ -76,9 +76,9 @@ class AnswerRouter:
             return
         if message["type"] == "tokens":
             # Another actor goes on behind them.
-            told = [token["id"] for token in message["tokens"]]
+            generated = [token["id"] for token in message["tokens"]]
             asked = self.told[number]
-            self.told[number] = {**asked, "told": [*asked.get("told", []), *told]}
+            self.told[number] = {**asked, "generated": [*asked.get("generated", []), *generated]}
             self.channel.send(**message)
             return
         self.open.remove(number)

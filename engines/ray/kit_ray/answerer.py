@@ -16,7 +16,7 @@ from .job import Job, at
 Message = dict[str, Any]
 
 # Between two messages with an answer's tokens: each is a line of the job's log.
-PIECE_SECONDS = 0.1
+FLUSH_SECONDS = 0.1
 
 
 class Asked(Questions):
@@ -70,6 +70,6 @@ class Answerer:
         try:
             from kit_engine.answer.answer import answer
 
-            answer(self.questions, self, PIECE_SECONDS)
+            answer(self.questions, self, FLUSH_SECONDS)
         except BaseException as error:  # noqa: BLE001
             self.send("failed", **self.questions.failure(error))

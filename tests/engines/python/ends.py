@@ -31,7 +31,7 @@ def learned(model: str, file: str, kind: str) -> dict[str, Any]:
     rows: list[list[Any]] = []
     notes: list[str] = []
 
-    def see(_row: Any, sequences: list[Tokens], _is_left_out: bool) -> None:
+    def see(_row: Any, sequences: list[Tokens], _is_skipped: bool) -> None:
         rows.append([[one.ids, one.learned] for one in sequences])
 
     read_dataset([file], {"path": file}, objective, tokenizer, 256, notes.append, see)

@@ -19,11 +19,11 @@ def followed(form: str, count: int, text: str) -> list[Any] | str:
         place = grammar.root
         for byte in [*text.encode("latin-1"), None]:
             grammar.begin()
-            row = grammar.row(place)
+            row = grammar.transitions(place)
             starts = [byte for byte in range(256) if row[byte]]
-            found.append([starts, grammar.is_whole(place)])
+            found.append([starts, grammar.is_accepting(place)])
             # Of as many bytes as a token has.
-            clamped = grammar.row(grammar.clamp(place, 64))
+            clamped = grammar.transitions(grammar.clamp(place, 64))
             assert [byte for byte in range(256) if clamped[byte]] == starts
             if byte is not None:
                 place = row[byte]

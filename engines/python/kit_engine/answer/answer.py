@@ -2,30 +2,30 @@
 
 from typing import Any
 
-from ..model.models import Source, quiet
+from ..model.models import Source, silence_libraries
 from ..process.channel import Channel
 from ..process.device import Device, find_device
 from ..process.errors import KitError
 from ..process.inbox import Questions
 from .calls import calls_text, specials_of
 from .choices import choose
-from .constraint import Constraint, Followers, SpokenTokens
+from .constraint import Constraint, TextTokens, TokenMasks
 from .decoding import AnswerText
-from .generation import Answering, Opening, generate
+from .generation import AnswerTracker, Continuation, generate
 from .loaded import Loaded, load
-from .pieces import Pieces
 from .prompt import prompt_ids, too_long
+from .stream import TokenStream
 
 # Between two messages with an answer's tokens.
-PIECE_SECONDS = 0.02
+FLUSH_SECONDS = 0.02
 # Grammars of a model that are kept.
-MOST_GRAMMARS = 16
+MAX_GRAMMARS = 16
 
 
-def answer(inbox: Questions, channel: Channel, piece_seconds: float = PIECE_SECONDS) -> None:
+def answer(inbox: Questions, channel: Channel, flush_seconds: float = FLUSH_SECONDS) -> None:
     """Until there are no more, as when Kit is gone."""
-    quiet()
-    answers = Answers(inbox, channel, find_device(inbox.job.get("bf16")), piece_seconds)
+    silence_libraries()
+    answers = Answers(inbox, channel, find_device(inbox.job.get("bf16")), flush_seconds)
     for question in inbox:
         number = question["id"]
         try:
@@ -33,17 +33,17 @@ def answer(inbox: Questions, channel: Channel, piece_seconds: float = PIECE_SECO
             channel.send("answer", id=number, result=result)
         except Exception as error:  # noqa: BLE001
             channel.send("answer", id=number, failure=inbox.failure(error))
-        inbox.given_up.discard(number)
+        inbox.abandoned.discard(number)
 
 
 class Answers:
     def __init__(
-        self, inbox: Questions, channel: Channel, device: Device, piece_seconds: float
+        self, inbox: Questions, channel: Channel, device: Device, flush_seconds: float
     ) -> None:
         self.inbox = inbox
         self.channel = channel
         self.device = device
-        self.piece_seconds = piece_seconds
+        self.flush_seconds = flush_seconds
         self.models: dict[int, Loaded] = {}
 
     def work(self, question: dict[str, Any]) -> dict[str, Any] | None:
@@ -63,13 +63,13 @@ class Answers:
     def _infer(self, question: dict[str, Any], loaded: Loaded) -> dict[str, Any]:
         number, request = question["id"], question["request"]
         prompt = prompt_ids(request, loaded.tokenizer)
-        room = loaded.context - len(prompt)
+        remaining = loaded.context - len(prompt)
         assert_fits(prompt, loaded.context, request)
         if request.get("maxTokens") == 0:  # It is only checked.
             return {"promptTokens": len(prompt), "finishReason": "length"}
 
         def is_over() -> bool:
-            return self.inbox.cancelled.is_set() or number in self.inbox.given_up
+            return self.inbox.cancelled.is_set() or number in self.inbox.abandoned
 
         if request.get("choices"):
             return choose(loaded, request, prompt, is_over)
@@ -78,16 +78,19 @@ class Answers:
             self.channel.send("tokens", id=number, promptTokens=len(prompt), tokens=tokens)
 
         # Nobody waits for a part of another answer.
-        seconds = self.piece_seconds if question.get("isStreamed") or request.get("stop") else None
-        pieces = Pieces(send, AnswerText(loaded.token_bytes), seconds)
-        opening = Opening(
-            request, prompt, question.get("told", []), min(request.get("maxTokens") or room, room)
+        seconds = self.flush_seconds if question.get("isStreamed") or request.get("stop") else None
+        stream = TokenStream(send, AnswerText(loaded.token_bytes), seconds)
+        continuation = Continuation(
+            request,
+            prompt,
+            question.get("generated", []),
+            min(request.get("maxTokens") or remaining, remaining),
         )
         constraint = constraint_of(loaded, question)
         markers = [] if constraint else question["markers"]
-        answering = Answering(loaded, opening, pieces, constraint, is_over)
-        reason = generate(loaded, opening, answering, markers)
-        pieces.flush()
+        tracker = AnswerTracker(loaded, continuation, stream, constraint, is_over)
+        reason = generate(loaded, continuation, tracker, markers)
+        stream.flush()
         return {"promptTokens": len(prompt), "finishReason": reason}
 
 
@@ -115,15 +118,15 @@ def constraint_of(loaded: Loaded, question: dict[str, Any]) -> Constraint | None
     if "form" not in question:
         return None
     form, count = question["form"]
-    if markers not in loaded.spoken:
-        loaded.spoken[markers] = SpokenTokens(
+    if markers not in loaded.text_tokens:
+        loaded.text_tokens[markers] = TextTokens(
             loaded.token_bytes, loaded.without(markers), loaded.ends
         )
     key = (form, markers)
-    followers = loaded.grammars.pop(key, None)
-    if followers is None or not followers.grammar.is_fresh():
-        followers = Followers(form, count, loaded.spoken[markers])
-    loaded.grammars[key] = followers
-    if len(loaded.grammars) > MOST_GRAMMARS:
+    masks = loaded.grammars.pop(key, None)
+    if masks is None or not masks.grammar.has_budget():
+        masks = TokenMasks(form, count, loaded.text_tokens[markers])
+    loaded.grammars[key] = masks
+    if len(loaded.grammars) > MAX_GRAMMARS:
         del loaded.grammars[next(iter(loaded.grammars))]
-    return Constraint(followers)
+    return Constraint(masks)

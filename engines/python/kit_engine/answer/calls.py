@@ -25,7 +25,7 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
     question = {"role": "user", "content": "?"}
     called = {"role": "assistant", "content": "", "tool_calls": calls}
     try:
-        opened = render(Conversation([question], tools), tokenizer, opens=True)
+        opened = render(Conversation([question], tools), tokenizer, add_generation_prompt=True)
         whole = render(Conversation([question, called], tools), tokenizer)
     except KitError:
         # It takes no tools, or not so many calls at once.
@@ -43,5 +43,5 @@ def specials_of(loaded: Loaded) -> list[tuple[int, str]]:
     return [
         (token, str(one.content))
         for token, one in loaded.tokenizer.added_tokens_decoder.items()
-        if one.special and token not in loaded.ends and token < len(loaded.unspoken)
+        if one.special and token not in loaded.ends and token < len(loaded.suppressed)
     ]

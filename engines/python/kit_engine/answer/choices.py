@@ -7,14 +7,14 @@ from typing import Any
 import torch
 
 from ..process.errors import KitError
-from .generation import assert_telling
+from .generation import assert_not_degenerate
 from .loaded import Loaded
 from .logprobs import Logprobs
 from .prompt import prompt_ids, too_long
 
 # Logits that are computed at once, at most, 256 MiB in float32; and tokens.
-MOST_LOGITS = 2**26
-MOST_TOKENS = 4_096
+MAX_LOGITS = 2**26
+MAX_TOKENS = 4_096
 
 
 def choose(
@@ -35,17 +35,17 @@ def choose(
                 f"this model's maximum context length is {loaded.context} tokens.",
                 too_long(request),
             )
-    # A token may cross the border of prompt and answer: all are measured from where none does.
-    start = max(1, min(common_length(prompt, ids) for ids in texts))
+    # A token may cross the border of prompt and answer: all are scored from where none does.
+    start = max(1, min(shared_prefix_length(prompt, ids) for ids in texts))
     tails = [ids[start:] for ids in texts]
     sums: list[float] = []
     best = 0
     found: list[dict[str, Any]] | None = None
-    for logs in measured(loaded, texts[0][:start], tails, is_over):
+    for logprobs in tail_logprobs(loaded, texts[0][:start], tails, is_over):
         tail = tails[len(sums)]
-        total = float(sum(logs[at, token] for at, token in enumerate(tail)))
+        total = float(sum(logprobs[at, token] for at, token in enumerate(tail)))
         if loaded.ends:
-            total += float(logs[len(tail), sorted(loaded.ends)].logsumexp(0))
+            total += float(logprobs[len(tail), sorted(loaded.ends)].logsumexp(0))
         if not sums or total > sums[best]:
             best = len(sums)
             count = request.get("logprobs")
@@ -53,35 +53,35 @@ def choose(
                 count
                 if count is None
                 else [
-                    Logprobs(logs[at], count, loaded.token_bytes).of(token)
+                    Logprobs(logprobs[at], count, loaded.token_bytes).of(token)
                     for at, token in enumerate(tail)
                 ]
             )
         sums.append(total)
-    shares = torch.tensor(sums, dtype=torch.float64).softmax(0).tolist()
+    probabilities = torch.tensor(sums, dtype=torch.float64).softmax(0).tolist()
     return {
         "text": choices[best],
         "finishReason": "stop",
         "promptTokens": len(prompt),
         "tokens": len(tails[best]),
         "choices": [
-            {"text": text, "probability": share}
-            for text, share in zip(choices, shares, strict=True)
+            {"text": text, "probability": probability}
+            for text, probability in zip(choices, probabilities, strict=True)
         ],
         **({} if found is None else {"logprobs": found}),
     }
 
 
-def measured(
+def tail_logprobs(
     loaded: Loaded, head: list[int], tails: list[list[int]], is_over: Callable[[], bool]
 ) -> Iterator[Any]:
     """For each tail, how likely each token is after the head and after each token of the tail: the
     logarithm of its probability [tail + 1, vocabulary]. The head is read once, where the model's
     cache can be copied."""
-    device, vocabulary = loaded.device.name, len(loaded.unspoken)
+    device, vocabulary = loaded.device.name, len(loaded.suppressed)
     with torch.inference_mode():
         first = loaded.model(input_ids=torch.tensor([head], device=device), use_cache=True)
-        after_head = logs_of(first.logits[0, -1:])
+        after_head = log_softmax(first.logits[0, -1:])
         shared = getattr(first, "past_key_values", None)
         can_share = type(shared).__name__ == "DynamicCache" and shared.is_croppable
         before = [] if can_share else head
@@ -94,9 +94,7 @@ def measured(
                 length = max(longest, len(tail))
                 rows = len(batch) + 1
                 read = rows * (len(before) + length)
-                is_full = (
-                    read * vocabulary > MOST_LOGITS or rows * (len(head) + length) > MOST_TOKENS
-                )
+                is_full = read * vocabulary > MAX_LOGITS or rows * (len(head) + length) > MAX_TOKENS
                 if batch and is_full:
                     break
                 longest = length
@@ -119,16 +117,16 @@ def measured(
                     yield after_head
                     continue
                 of_tail = logits[row, len(before) : len(before) + len(tail)]
-                yield torch.cat([after_head, logs_of(of_tail)])
+                yield torch.cat([after_head, log_softmax(of_tail)])
 
 
-def logs_of(logits: Any) -> Any:
+def log_softmax(logits: Any) -> Any:
     for row in logits:
-        assert_telling(row)
+        assert_not_degenerate(row)
     return torch.log_softmax(logits.float(), dim=-1).cpu()
 
 
-def common_length(one: list[int], other: list[int]) -> int:
+def shared_prefix_length(one: list[int], other: list[int]) -> int:
     """How many tokens both begin with."""
     length = 0
     while length < min(len(one), len(other)) and one[length] == other[length]:

@@ -14,20 +14,20 @@ from .grammar import Grammar
 MAX_TOKEN_BYTES = 64
 # Places in a grammar whose tokens are kept, and those whose bytes are.
 MAX_MASKS = 256
-MAX_ROWS = 20_000
+MAX_TRANSITIONS = 20_000
 
 
-class SpokenTokens:
+class TextTokens:
     """The tokens that answers are made of, by their bytes.
 
-    :param unspoken: whether an answer is not made of a token [vocabulary]
+    :param suppressed: whether an answer is not made of a token [vocabulary]
     """
 
-    def __init__(self, token_bytes: TokenBytes, unspoken: Any, ends: set[int]) -> None:
-        spoken = [int(one) for one in (~unspoken).nonzero()[:, 0] if int(one) not in ends]
-        found = [(one, token_bytes.of(one)) for one in spoken]
+    def __init__(self, token_bytes: TokenBytes, suppressed: Any, ends: set[int]) -> None:
+        text_ids = [int(one) for one in (~suppressed).nonzero()[:, 0] if int(one) not in ends]
+        found = [(one, token_bytes.of(one)) for one in text_ids]
         kept = [(one, text) for one, text in found if 0 < len(text) <= MAX_TOKEN_BYTES]
-        self.vocabulary = len(unspoken)
+        self.vocabulary = len(suppressed)
         self.ends = sorted(one for one in ends if one < self.vocabulary)
         self.ids = np.array([one for one, _ in kept], dtype=np.int64)
         self.lengths = np.array([len(text) for _, text in kept], dtype=np.int64)
@@ -37,48 +37,50 @@ class SpokenTokens:
         self.token_bytes = token_bytes
 
 
-class Followers:
-    """What may follow at each place of a Grammar, from its first two parameters."""
+class TokenMasks:
+    """What may follow at each state of a Grammar, from its first two parameters."""
 
-    def __init__(self, form: str, count: int, tokens: SpokenTokens) -> None:
+    def __init__(self, form: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens
         self.grammar = Grammar(form, count, tokens.token_bytes.drops_space)
         self.masks: dict[int, Any] = {}
-        self.rows: dict[int, Any] = {}
+        self.transitions: dict[int, Any] = {}
 
-    def mask(self, place: int, device: Any) -> Any:
+    def mask(self, state: int, device: Any) -> Any:
         """Whether a token may follow [vocabulary]."""
-        place = self.grammar.clamp(place, MAX_TOKEN_BYTES)
-        found = self.masks.get(place)
+        state = self.grammar.clamp(state, MAX_TOKEN_BYTES)
+        found = self.masks.get(state)
         if found is None:
             if len(self.masks) == MAX_MASKS:
                 self.masks.clear()
-            found = self.masks[place] = self._mask(place).to(device)
+            found = self.masks[state] = self._mask(state).to(device)
         return found
 
-    def row(self, place: int) -> Any:
-        """The place after each byte, 0 for none."""
-        found = self.rows.get(place)
+    def transitions_from(self, state: int) -> Any:
+        """The state after each byte, 0 for none."""
+        found = self.transitions.get(state)
         if found is None:
-            if len(self.rows) == MAX_ROWS:
-                self.rows.clear()
-            found = self.rows[place] = np.array(self.grammar.row(place), dtype=np.int32)
+            if len(self.transitions) == MAX_TRANSITIONS:
+                self.transitions.clear()
+            found = self.transitions[state] = np.array(
+                self.grammar.transitions(state), dtype=np.int32
+            )
         return found
 
-    def _mask(self, place: int) -> Any:
+    def _mask(self, state: int) -> Any:
         tokens = self.tokens
         mask = torch.zeros(tokens.vocabulary, dtype=torch.bool)
-        if self.grammar.is_whole(place):
+        if self.grammar.is_accepting(state):
             mask[tokens.ends] = True
-        # Of all tokens at once, the place after each byte.
+        # Of all tokens at once, the state after each byte.
         left = np.arange(len(tokens.ids))
-        places = np.full(len(left), place)
+        states = np.full(len(left), state)
         for depth in range(MAX_TOKEN_BYTES):
-            places = self._after(places, tokens.bytes[left, depth])
-            left, places = left[places > 0], places[places > 0]
+            states = self._step(states, tokens.bytes[left, depth])
+            left, states = left[states > 0], states[states > 0]
             is_whole = tokens.lengths[left] == depth + 1
             mask[tokens.ids[left[is_whole]]] = True
-            left, places = left[~is_whole], places[~is_whole]
+            left, states = left[~is_whole], states[~is_whole]
             if len(left) == 0:
                 break
         if not mask.any():
@@ -89,35 +91,35 @@ class Followers:
             )
         return mask
 
-    def _after(self, places: Any, after: Any) -> Any:
-        """The places after a byte each."""
-        some = np.flatnonzero(np.bincount(places))
+    def _step(self, states: Any, after: Any) -> Any:
+        """The states after a byte each."""
+        some = np.flatnonzero(np.bincount(states))
         index = np.zeros(some[-1] + 1 if len(some) else 0, dtype=np.int64)
         index[some] = np.arange(len(some))
-        rows = [self.row(int(place)) for place in some]
-        return np.stack(rows)[index[places], after] if rows else places
+        transitions = [self.transitions_from(int(state)) for state in some]
+        return np.stack(transitions)[index[states], after] if transitions else states
 
 
 class Constraint:
     """Where an answer is in a grammar."""
 
-    def __init__(self, followers: Followers) -> None:
-        self.followers = followers
-        self.place = followers.grammar.root
+    def __init__(self, masks: TokenMasks) -> None:
+        self.masks = masks
+        self.state = masks.grammar.root
 
     def allowed(self, device: Any) -> Any:
         """Whether a token may follow [vocabulary].
 
         :raises KitError: if it takes too long to find, or none may
         """
-        self.followers.grammar.begin()
-        return self.followers.mask(self.place, device)
+        self.masks.grammar.begin()
+        return self.masks.mask(self.state, device)
 
     def accept(self, token: int) -> None:
-        self.followers.grammar.begin()
-        for byte in self.followers.tokens.token_bytes.of(token):
-            self.place = int(self.followers.row(self.place)[byte])
+        self.masks.grammar.begin()
+        for byte in self.masks.tokens.token_bytes.of(token):
+            self.state = int(self.masks.transitions_from(self.state)[byte])
 
     def is_over(self, ends: set[int]) -> bool:
         """Whether nothing may follow, where no token would say so."""
-        return not ends and self.followers.grammar.is_over(self.place)
+        return not ends and self.masks.grammar.is_done(self.state)

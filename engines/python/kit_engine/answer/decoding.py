@@ -13,7 +13,7 @@ SPACE = "\u2581"
 
 
 # Decoders that write a token by more than its own text.
-OTHERS = ("WordPiece", "BPEDecoder", "CTC")
+MULTI_TOKEN_DECODERS = ("WordPiece", "BPEDecoder", "CTC")
 
 
 class TokenBytes:
@@ -24,7 +24,7 @@ class TokenBytes:
         self.added = tokenizer.added_tokens_decoder
         backend = getattr(tokenizer, "backend_tokenizer", None)
         decoder = str(backend.decoder) if backend else ""
-        self.is_plain = bool(decoder) and not any(kind in decoder for kind in OTHERS)
+        self.is_plain = bool(decoder) and not any(kind in decoder for kind in MULTI_TOKEN_DECODERS)
         self.is_byte_level = "ByteLevel" in decoder
         # Without a decoder, the library writes a space between tokens.
         self.has_spaces = decoder == "None"

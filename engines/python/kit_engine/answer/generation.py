@@ -16,47 +16,47 @@ from ..process.errors import KitError
 from .constraint import Constraint
 from .loaded import Loaded
 from .logprobs import Logprobs
-from .pieces import Pieces
+from .stream import TokenStream
 
 
 @dataclass
-class Opening:
+class Continuation:
     """What an answer goes on from."""
 
     request: dict[str, Any]
     prompt: list[int]
     # Tokens of the answer that Kit has.
-    told: list[int]
+    generated: list[int]
     # Of the answer at most, in tokens.
     limit: int
 
 
-class Answering(StoppingCriteria):
+class AnswerTracker(StoppingCriteria):
     """Follows an answer: takes each token once it is chosen, and stops after the last one."""
 
     def __init__(
         self,
         loaded: Loaded,
-        opening: Opening,
-        pieces: Pieces,
+        continuation: Continuation,
+        stream: TokenStream,
         constraint: Constraint | None,
         is_over: Callable[[], bool],
     ) -> None:
         self.ends = loaded.ends
-        self.pieces = pieces
+        self.stream = stream
         self.constraint = constraint
         self.is_over = is_over
-        self.left = opening.limit - len(opening.told)
-        self.count = opening.request.get("logprobs")
+        self.left = continuation.limit - len(continuation.generated)
+        self.count = continuation.request.get("logprobs")
         self.token_bytes = loaded.token_bytes
         self.logprobs: Logprobs | None = None
         self.is_ended = False
-        for token in opening.told:
-            pieces.text.push(token)
+        for token in continuation.generated:
+            stream.text.push(token)
             if constraint:
                 constraint.accept(token)
 
-    def measure(self, scores: Any) -> None:
+    def keep_logprobs(self, scores: Any) -> None:
         if self.count is not None:
             logs = torch.log_softmax(scores.float(), dim=-1).cpu()
             self.logprobs = Logprobs(logs, self.count, self.token_bytes)
@@ -75,29 +75,29 @@ class Answering(StoppingCriteria):
         if self.constraint:
             self.constraint.accept(token)
             self.is_ended = self.constraint.is_over(self.ends)
-        self.pieces.add(token, self.logprobs and self.logprobs.of(token))
+        self.stream.add(token, self.logprobs and self.logprobs.of(token))
 
     # On Apple's GPU, generate takes one token more.
     def _is_done(self) -> bool:
         return self.is_ended or self.left <= 0
 
 
-class Choosing(LogitsProcessor):
+class AllowedTokens(LogitsProcessor):
     """Rules out tokens that an answer may not have."""
 
-    def __init__(self, answering: Answering, unspoken: Any) -> None:
-        self.answering = answering
-        self.unspoken = unspoken
+    def __init__(self, tracker: AnswerTracker, suppressed: Any) -> None:
+        self.tracker = tracker
+        self.suppressed = suppressed
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        assert_telling(scores)
-        self.answering.measure(scores[0])
-        constraint = self.answering.constraint
-        ruled_out = ~constraint.allowed(scores.device) if constraint else self.unspoken
-        return scores.masked_fill(ruled_out, -torch.inf)
+        assert_not_degenerate(scores)
+        self.tracker.keep_logprobs(scores[0])
+        constraint = self.tracker.constraint
+        suppressed = ~constraint.allowed(scores.device) if constraint else self.suppressed
+        return scores.masked_fill(suppressed, -torch.inf)
 
 
-def assert_telling(scores: Any) -> None:
+def assert_not_degenerate(scores: Any) -> None:
     """
     :raises KitError: for numbers that are not finite
     """
@@ -111,29 +111,31 @@ def assert_telling(scores: Any) -> None:
         )
 
 
-def generate(loaded: Loaded, opening: Opening, answering: Answering, markers: Iterable[int]) -> str:
+def generate(
+    loaded: Loaded, continuation: Continuation, tracker: AnswerTracker, markers: Iterable[int]
+) -> str:
     """Why the answer ended.
 
     :param markers: special tokens that it may have; a constraint has its own
     """
-    model, tokenizer, request = loaded.model, loaded.tokenizer, opening.request
-    ids = torch.tensor([opening.prompt + opening.told], device=loaded.device.name)
+    model, tokenizer, request = loaded.model, loaded.tokenizer, continuation.request
+    ids = torch.tensor([continuation.prompt + continuation.generated], device=loaded.device.name)
     temperature = request.get("temperature", 0)
     sampling = {"temperature": float(temperature), "top_p": float(request.get("topP", 1))}
     torch.manual_seed(int(request.get("seed", 0)))
-    if answering.left > 0:
+    if tracker.left > 0:
         with torch.inference_mode():
             model.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),
-                max_new_tokens=answering.left,
+                max_new_tokens=tracker.left,
                 do_sample=temperature > 0,
                 **(sampling | {"top_k": 0} if temperature > 0 else {}),
                 eos_token_id=sorted(loaded.ends),
                 pad_token_id=tokenizer.pad_token_id,
-                stopping_criteria=StoppingCriteriaList([answering]),
+                stopping_criteria=StoppingCriteriaList([tracker]),
                 logits_processor=LogitsProcessorList(
-                    [Choosing(answering, loaded.without(markers))]
+                    [AllowedTokens(tracker, loaded.without(markers))]
                 ),
             )
-    return "stop" if answering.is_ended else "length"
+    return "stop" if tracker.is_ended else "length"

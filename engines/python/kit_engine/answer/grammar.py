@@ -16,7 +16,7 @@ CODE = os.path.join(os.path.dirname(__file__), "grammar.js")
 # Expressions are up to 2,500 deep, more than the main thread's stack holds.
 STACK_BYTES = 64 * 2**20
 # Of them, for what the interpreter calls.
-SPARE_BYTES = 2**20
+RESERVED_BYTES = 2**20
 
 
 class Grammar:
@@ -35,29 +35,29 @@ class Grammar:
         """Begins a part of the work, which is bounded."""
         self._call("begin")
 
-    def is_fresh(self) -> bool:
+    def has_budget(self) -> bool:
         """Whether there is work left for another answer."""
-        return bool(self._call("isFresh"))
+        return bool(self._call("hasBudget"))
 
-    def is_whole(self, place: int) -> bool:
+    def is_accepting(self, state: int) -> bool:
         """Whether an answer may end there."""
-        return bool(self._call("isWhole", place))
+        return bool(self._call("isAccepting", state))
 
-    def is_over(self, place: int) -> bool:
+    def is_done(self, state: int) -> bool:
         """Whether nothing may follow."""
-        return bool(self._call("isOver", place))
+        return bool(self._call("isDone", state))
 
-    def clamp(self, place: int, count: int) -> int:
+    def clamp(self, state: int, count: int) -> int:
         """The same as far as so many bytes tell."""
-        return int(self._call("clamp", place, count))
+        return int(self._call("clamp", state, count))
 
-    def row(self, place: int) -> list[int]:
-        """The places after each byte; 0 where it may not come."""
-        return list(self._call("row", place))
+    def transitions(self, state: int) -> list[int]:
+        """The states after each byte; 0 where it may not come."""
+        return list(self._call("transitions", state))
 
-    def _call(self, name: str, *words: Any) -> Any:
+    def _call(self, name: str, *arguments: Any) -> Any:
         call = self.context.get("call")
-        found = json.loads(thread().submit(call, name, json.dumps(words)).result())
+        found = json.loads(thread().submit(call, name, json.dumps(arguments)).result())
         if "code" in found:
             raise KitError(found["code"], found["message"], found.get("fault"))
         return found.get("value")
@@ -79,7 +79,7 @@ def new_context() -> Any:
     import quickjs
 
     context = quickjs.Context()
-    context.set_max_stack_size(STACK_BYTES - SPARE_BYTES)
+    context.set_max_stack_size(STACK_BYTES - RESERVED_BYTES)
     with open(CODE, encoding="utf-8") as file:
         context.eval(file.read())
     return context

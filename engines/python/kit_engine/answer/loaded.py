@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from ..model.ends import ends_of
 from ..model.models import (
     Source,
     context_of,
@@ -16,8 +15,9 @@ from ..model.models import (
     load_tokenizer,
     set_padding,
 )
+from ..model.stop_tokens import stop_tokens_of
 from ..process.device import Device
-from .constraint import Followers, SpokenTokens
+from .constraint import TextTokens, TokenMasks
 from .decoding import TokenBytes
 
 
@@ -32,17 +32,17 @@ class Loaded:
     # Tokens that end an answer.
     ends: set[int]
     # Whether an answer is not made of a token [vocabulary].
-    unspoken: Any
+    suppressed: Any
     # For answers that are held to a form: by the markers that they may have.
-    spoken: dict[tuple[int, ...], SpokenTokens] = field(default_factory=dict)
+    text_tokens: dict[tuple[int, ...], TextTokens] = field(default_factory=dict)
     # By their forms and markers, the one that was used last at the end.
-    grammars: dict[tuple[str, tuple[int, ...]], Followers] = field(default_factory=dict)
+    grammars: dict[tuple[str, tuple[int, ...]], TokenMasks] = field(default_factory=dict)
 
     def without(self, markers: Iterable[int]) -> Any:
-        """`unspoken`, but for some special tokens."""
-        unspoken = self.unspoken.clone()
-        unspoken[list(markers)] = False
-        return unspoken
+        """`suppressed`, but for some special tokens."""
+        suppressed = self.suppressed.clone()
+        suppressed[list(markers)] = False
+        return suppressed
 
 
 def load(source: Source, device: Device) -> Loaded:
@@ -54,10 +54,10 @@ def load(source: Source, device: Device) -> Loaded:
     model.eval()
     # Its other settings are of other ways to generate, some of which take hours or code of its own.
     vocabulary = model.config.get_text_config().vocab_size
-    ends = {one for one in ends_of(tokenizer) if one < vocabulary}
+    ends = {one for one in stop_tokens_of(tokenizer) if one < vocabulary}
     model.generation_config = GenerationConfig(eos_token_id=sorted(ends) or None)
-    unspoken = torch.zeros(vocabulary, dtype=torch.bool)
-    unspoken[unspoken_ids(tokenizer, vocabulary, ends)] = True
+    suppressed = torch.zeros(vocabulary, dtype=torch.bool)
+    suppressed[suppressed_ids(tokenizer, vocabulary, ends)] = True
     return Loaded(
         model,
         tokenizer,
@@ -65,11 +65,11 @@ def load(source: Source, device: Device) -> Loaded:
         context_of(model.config),
         TokenBytes(tokenizer),
         ends,
-        unspoken.to(device.name),
+        suppressed.to(device.name),
     )
 
 
-def unspoken_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:
+def suppressed_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:
     """Specials and numbers without a token, which an answer is not made of."""
     specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
     unused = range(len(tokenizer), vocabulary)

@@ -8,15 +8,15 @@ from .decoding import TokenBytes
 class Logprobs:
     """Of a token, as `InferResult` has them.
 
-    :param logs: the logarithm of each token's probability [vocabulary]
+    :param logprobs: the logarithm of each token's probability [vocabulary]
     :param count: of the likeliest ones
     """
 
-    def __init__(self, logs: Any, count: int, token_bytes: TokenBytes) -> None:
-        self.logs = logs
+    def __init__(self, logprobs: Any, count: int, token_bytes: TokenBytes) -> None:
+        self.logprobs = logprobs
         self.token_bytes = token_bytes
         # Of equal ones the first one first.
-        order = logs.sort(descending=True, stable=True).indices[:count] if count else []
+        order = logprobs.sort(descending=True, stable=True).indices[:count] if count else []
         self.top = [self._of(int(token)) for token in order]
 
     def of(self, token: int) -> dict[str, Any]:
@@ -27,5 +27,5 @@ class Logprobs:
         return {
             "token": content.decode("utf-8", "replace"),
             "bytes": list(content),
-            "logprob": min(0.0, float(self.logs[token])),
+            "logprob": min(0.0, float(self.logprobs[token])),
         }

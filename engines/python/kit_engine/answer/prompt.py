@@ -10,9 +10,9 @@ from ..data.unwritten import refuse_unwritten
 from ..process.limits import encode
 
 
-def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list[int]:
+def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") -> list[int]:
     """
-    :param begun: the beginning of the answer
+    :param answer_start: the beginning of the answer
     """
     messages = request.get("messages")
     if messages is None:
@@ -21,7 +21,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
         is_rendered = not request.get("tools") and markup_of(tokenizer).is_rendered(prompt)
         is_text = style == "text" or tokenizer.chat_template is None
         if request.get("raw") or is_text or is_rendered:
-            return encode_text(prompt + begun, tokenizer)
+            return encode_text(prompt + answer_start, tokenizer)
         messages = [{"role": "user", "content": request["prompt"]}]
     conversation = Conversation(
         [as_message(message) for message in messages],
@@ -34,12 +34,17 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, begun: str = "") -> list
         if conversation.tools:
             raise without_tools()
         text = "".join(one["content"] or "" for one in conversation.messages)
-        return encode_text(text + begun, tokenizer)
+        return encode_text(text + answer_start, tokenizer)
     # An answer at the end stays open, to be continued.
     last = conversation.messages[-1]
-    goes_on = last["role"] == "assistant" and "tool_calls" not in last
-    text = render(conversation, tokenizer, opens=not goes_on, goes_on=goes_on)
-    return list(encode(text + begun, tokenizer, add_special_tokens=False)["input_ids"])
+    continues = last["role"] == "assistant" and "tool_calls" not in last
+    text = render(
+        conversation,
+        tokenizer,
+        add_generation_prompt=not continues,
+        continue_final_message=continues,
+    )
+    return list(encode(text + answer_start, tokenizer, add_special_tokens=False)["input_ids"])
 
 
 def too_long(request: dict[str, Any]) -> dict[str, Any]:

@@ -26,14 +26,14 @@ class Conversation(NamedTuple):
     kwargs: dict[str, Any] | None = None
 
 
-def arguments_of(given: Any) -> dict[str, Any] | None:
+def arguments_of(value: Any) -> dict[str, Any] | None:
     """A call's arguments as an object; None for others. No arguments are none."""
-    if given is None or given == "":
+    if value is None or value == "":
         return {}
-    if not isinstance(given, str):
-        return given if isinstance(given, dict) else None
+    if not isinstance(value, str):
+        return value if isinstance(value, dict) else None
     try:
-        parsed = read_json(given)
+        parsed = read_json(value)
     except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
@@ -80,14 +80,14 @@ def adapted(conversation: Conversation, template: str) -> list[Message]:
 
 
 def adapt(message: Message, template: str) -> Message:
-    wanted = {key: value for key, value in message.items() if key != "weight"}
-    if wanted["role"] == "developer" and "developer" not in template:
-        wanted["role"] = "system"
+    adapted = {key: value for key, value in message.items() if key != "weight"}
+    if adapted["role"] == "developer" and "developer" not in template:
+        adapted["role"] = "system"
     # A template that takes a text, too, writes it as it is.
     takes_text = "arguments is string" in template or JOINED_ARGUMENTS.search(template)
-    if "tool_calls" in wanted and not takes_text:
-        wanted["tool_calls"] = [with_parsed_arguments(call) for call in wanted["tool_calls"]]
-    return wanted
+    if "tool_calls" in adapted and not takes_text:
+        adapted["tool_calls"] = [with_parsed_arguments(call) for call in adapted["tool_calls"]]
+    return adapted
 
 
 def with_parsed_arguments(call: dict[str, Any]) -> dict[str, Any]:

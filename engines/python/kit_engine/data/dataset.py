@@ -12,7 +12,7 @@ from .inspection import Inspection
 from .masks import Tokens
 from .objective import Objective
 from .order import held_out_rows
-from .plain_rows import named
+from .plain_rows import describe_formats
 from .row_notes import RowNotes
 from .rows import Row, read_rows
 
@@ -26,8 +26,8 @@ class Dataset:
     read: int = 0
     texts: int = 0
     # Rows that lost their end, and rows without an answer that fits.
-    cut: int = 0
-    left_out: int = 0
+    truncated: int = 0
+    skipped: int = 0
     # Tokens of the longest row that is left out, and of the longest of all.
     needed: int = 0
     longest: int = 0
@@ -49,7 +49,7 @@ class TrainingData:
 
 
 # Takes each row, its sequences, and whether it is left out.
-See = Callable[[Row, list[Tokens], bool], None]
+OnRow = Callable[[Row, list[Tokens], bool], None]
 
 
 def read_training_data(
@@ -78,23 +78,23 @@ def read_all(
 ) -> TrainingData:
     config = job["config"]
     reading = objective, tokenizer, max_length, note
-    see = inspection and inspection.see
-    dataset = read_dataset(job["files"], config["dataset"], *reading, see)
+    on_row = inspection and inspection.add
+    dataset = read_dataset(job["files"], config["dataset"], *reading, on_row)
     fingerprint = dataset.examples.fingerprint()
     if job.get("evalFiles") is not None:
-        see = inspection and inspection.see_held_out
-        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading, see)
+        on_row = inspection and inspection.add_held_out
+        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading, on_row)
         evaluated = {
             "evalRows": held_out.examples.row_count,
-            "evalCut": held_out.cut,
-            "evalLeftOut": held_out.left_out,
+            "evalCut": held_out.truncated,
+            "evalLeftOut": held_out.skipped,
             "evalFingerprint": held_out.examples.fingerprint(),
         }
         return TrainingData(dataset, fingerprint, dataset.all(), held_out.all(), evaluated)
     if config.get("evalSplit") is None:
         return TrainingData(dataset, fingerprint, dataset.all(), None, {})
     held = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
-    training, evaluation = part_of(dataset, held, False), part_of(dataset, held, True)
+    training, evaluation = split_of(dataset, held, False), split_of(dataset, held, True)
     digest = digest_of(fingerprint.encode(), bytes(held))
     evaluated = {"evalRows": evaluation.rows, "evalFingerprint": digest}
     return TrainingData(dataset, fingerprint, training, evaluation, evaluated)
@@ -102,32 +102,33 @@ def read_all(
 
 def read_dataset(
     files: list[str],
-    asked: dict[str, Any],
+    dataset_config: dict[str, Any],
     objective: Objective,
     tokenizer: Any,
     max_length: int,
     note: Callable[[str], None],
-    see: See | None,
+    on_row: OnRow | None,
 ) -> Dataset:
     dataset, row_notes = Dataset(), RowNotes(tokenizer)
     noted = time.monotonic()
     for row in read_rows(files, objective.forms):
         sequences = sequences_of(row, objective, tokenizer)
-        # What is cut is told elsewhere.
+        # What is truncated is told elsewhere.
         whole = [one for one in sequences if len(one.ids) <= max_length]
-        row_notes.see(row, [] if row.is_text else whole)
+        row_notes.add(row, [] if row.is_text else whole)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
-        if see is not None:
-            see(row, sequences, not is_kept)
+        if on_row is not None:
+            on_row(row, sequences, not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
             note(f"tokenizing the dataset: {dataset.read:,} rows")
-    path = asked["path"]
+    path = dataset_config["path"]
     name = path if isinstance(path, str) else ", ".join(path)
     if dataset.read == 0:
         raise KitError(
-            "DATASET_INVALID", f"{name} has no rows. Write {named(objective.forms)} on each line."
+            "DATASET_INVALID",
+            f"{name} has no rows. Write {describe_formats(objective.forms)} on each line.",
         )
     if len(dataset.examples) == 0:
         raise KitError(
@@ -164,29 +165,29 @@ def add_row(
     if row.is_text:
         dataset.texts += 1
         for one in sequences:
-            dataset.examples.add_pieces(one, max_length)
+            dataset.examples.add_chunks(one, max_length)
         return True
     fitting = [one for one in sequences if True in one.learned[1:max_length]]
     if objective.needs_all:
-        is_left_out = len(fitting) < len(sequences) or are_alike(fitting, max_length)
+        is_skipped = len(fitting) < len(sequences) or are_equal(fitting, max_length)
     else:
-        is_left_out = not fitting
-    if is_left_out:
-        dataset.left_out += 1
+        is_skipped = not fitting
+    if is_skipped:
+        dataset.skipped += 1
         dataset.needed = max(dataset.needed, length)
         return False
-    dataset.cut += length > max_length
-    dataset.examples.add_start(fitting, max_length, row.is_bad)
+    dataset.truncated += length > max_length
+    dataset.examples.add_truncated(fitting, max_length, row.is_undesirable)
     return True
 
 
-def are_alike(sequences: list[Tokens], most: int) -> bool:
+def are_equal(sequences: list[Tokens], limit: int) -> bool:
     """Whether the sequences are identical up to the limit."""
-    first, *others = [one.ids[:most] for one in sequences]
+    first, *others = [one.ids[:limit] for one in sequences]
     return all(one == first for one in others)
 
 
-def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:
+def split_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:
     examples = dataset.examples
     chosen = [i for i, row in enumerate(examples.rows) if is_held_out[row] == wanted]
     return ExampleSet(examples, chosen, is_held_out.count(wanted))

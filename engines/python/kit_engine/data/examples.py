@@ -22,52 +22,54 @@ class Examples:
     starts: array = field(default_factory=lambda: array("q"))
     lengths: array = field(default_factory=lambda: array("i"))
     # Of each example: its first sequence, and its row, counted from 0 as they were added.
-    firsts: array = field(default_factory=lambda: array("q"))
+    offsets: array = field(default_factory=lambda: array("q"))
     rows: array = field(default_factory=lambda: array("q"))
-    # Those whose answer was judged to be bad.
-    bad: set[int] = field(default_factory=set)
+    # Those whose answer was judged to be undesirable.
+    undesirable: set[int] = field(default_factory=set)
     row_count: int = 0
 
     def __len__(self) -> int:
-        return len(self.firsts)
+        return len(self.offsets)
 
     def __getitem__(self, index: int) -> list[Tokens]:
-        return [self._tokens(self._part(one)) for one in self._sequences(index)]
+        return [self._tokens(self._slice(one)) for one in self._sequences(index)]
 
     def arrays(self, index: int) -> list[Arrays]:
         """An example's sequences, without a copy."""
         ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
-        parts = [self._part(one) for one in self._sequences(index)]
+        parts = [self._slice(one) for one in self._sequences(index)]
         return [(ids[part], learned[part]) for part in parts]
 
     def lengths_of(self, index: int) -> list[int]:
         """Tokens of each sequence of an example."""
         return [self.lengths[one] for one in self._sequences(index)]
 
-    def add_start(self, sequences: list[Tokens], most: int, is_bad: bool = False) -> None:
+    def add_truncated(
+        self, sequences: list[Tokens], limit: int, is_undesirable: bool = False
+    ) -> None:
         """Adds a row's example: the first tokens of each of its sequences."""
-        if is_bad:
-            self.bad.add(len(self))
+        if is_undesirable:
+            self.undesirable.add(len(self))
         self._begin()
         for tokens in sequences:
-            start = self._append(Tokens(tokens.ids[:most], tokens.learned[:most]))
+            start = self._append(Tokens(tokens.ids[:limit], tokens.learned[:limit]))
             self._add(start, len(self.ids) - start)
         self.row_count += 1
 
-    def add_pieces(self, tokens: Tokens, most: int) -> None:
+    def add_chunks(self, tokens: Tokens, limit: int) -> None:
         """Adds a row's only sequence in pieces, an example each, which begins with the last token
         of the one before."""
         first = self._append(tokens)
         end = len(self.ids)
-        for start in range(first, end - 1, most - 1):
+        for start in range(first, end - 1, limit - 1):
             self._begin()
-            self._add(start, min(most, end - start))
+            self._add(start, min(limit, end - start))
         self.row_count += 1
 
     def fingerprint(self) -> str:
-        """Changes with any token, its order, what is learned, and which answers are bad."""
-        bad = memoryview(array("q", sorted(self.bad)))
-        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths), bad)
+        """Changes with any token, its order, what is learned, and which answers are undesirable."""
+        undesirable = memoryview(array("q", sorted(self.undesirable)))
+        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths), undesirable)
 
     def _append(self, tokens: Tokens) -> int:
         start = len(self.ids)
@@ -77,7 +79,7 @@ class Examples:
 
     def _begin(self) -> None:
         """The sequences that are added next are a new example's."""
-        self.firsts.append(len(self.starts))
+        self.offsets.append(len(self.starts))
         self.rows.append(self.row_count)
 
     def _add(self, start: int, length: int) -> None:
@@ -85,10 +87,13 @@ class Examples:
         self.lengths.append(length)
 
     def _sequences(self, index: int) -> range:
-        is_last = index + 1 == len(self.firsts)
-        return range(self.firsts[index], len(self.starts) if is_last else self.firsts[index + 1])
+        is_last = index + 1 == len(self.offsets)
+        return range(
+            self.offsets[index],
+            len(self.starts) if is_last else self.offsets[index + 1],
+        )
 
-    def _part(self, sequence: int) -> slice:
+    def _slice(self, sequence: int) -> slice:
         start = self.starts[sequence]
         return slice(start, start + self.lengths[sequence])
 
@@ -125,8 +130,8 @@ class ExampleSet:
     def arrays(self, index: int) -> list[Arrays]:
         return self.examples.arrays(self.chosen[index])
 
-    def is_bad(self, index: int) -> bool:
-        return self.chosen[index] in self.examples.bad
+    def is_undesirable(self, index: int) -> bool:
+        return self.chosen[index] in self.examples.undesirable
 
     def row_at(self, index: int) -> int:
         """The row that one was made of, counted from 0 as they were added."""

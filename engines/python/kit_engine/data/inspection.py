@@ -14,12 +14,12 @@ from .masks import Tokens
 from .rows import Row
 
 # More kinds of answers are no kinds, and each of them occurs so often, on average.
-MOST_KINDS = CONSTANTS["mostKindsOfAnswers"]
-LEAST_OF_A_KIND = CONSTANTS["leastOfAKind"]
+MAX_KINDS = CONSTANTS["maxAnswerKinds"]
+MIN_PER_KIND = CONSTANTS["minPerAnswerKind"]
 OPENING = re.compile(r"\s*[{[]")
 
 
-class Repeated:
+class RepeatedRows:
     """Counts pairs of rows, and keeps the first."""
 
     def __init__(self) -> None:
@@ -39,29 +39,29 @@ class Inspection:
         self.forms: Counter[str] = Counter()
         self.lengths = array("q")
         # Where each row was first, by the digest of its tokens; and those that are trained on.
-        self.places: dict[bytes, str] = {}
+        self.first_seen: dict[bytes, str] = {}
         self.kept: list[str] = []
-        self.duplicates, self.leaked = Repeated(), Repeated()
+        self.duplicates, self.leaked = RepeatedRows(), RepeatedRows()
         self.has_held_out = False
         self.kinds: Counter[str] = Counter()
         self.answers = self.objects = 0
         self.broken: list[str] = []
 
-    def see(self, row: Row, sequences: list[Tokens], is_left_out: bool) -> None:
-        digest = digest_of(sequences, row.is_bad)
-        before = self.places.setdefault(digest, row.where)
+    def add(self, row: Row, sequences: list[Tokens], is_skipped: bool) -> None:
+        digest = digest_of(sequences, row.is_undesirable)
+        before = self.first_seen.setdefault(digest, row.where)
         if before != row.where:
             self.duplicates.add(before, row.where)
-        if not is_left_out:
+        if not is_skipped:
             self.kept.append(row.where)
         self.forms[f"{{{row.keys}}}"] += 1
         self.lengths.append(max(len(one.ids) for one in sequences))
         for text in row.answers():
-            self._see_answer(text, row.where)
+            self._add_answer(text, row.where)
 
-    def see_held_out(self, row: Row, sequences: list[Tokens], _is_left_out: bool) -> None:
+    def add_held_out(self, row: Row, sequences: list[Tokens], _is_skipped: bool) -> None:
         self.has_held_out = True
-        before = self.places.get(digest_of(sequences, row.is_bad))
+        before = self.first_seen.get(digest_of(sequences, row.is_undesirable))
         if before is not None:
             self.leaked.add(before, row.where)
 
@@ -79,7 +79,7 @@ class Inspection:
         }
         if self.has_held_out:
             found["leaked"] = self.leaked.report()
-        if len(self.kinds) <= MOST_KINDS and self.answers >= LEAST_OF_A_KIND * len(self.kinds):
+        if len(self.kinds) <= MAX_KINDS and self.answers >= MIN_PER_KIND * len(self.kinds):
             counts = self.kinds.most_common()
             found["answers"] = [{"text": text, "count": count} for text, count in counts]
         # Text may begin with a bracket here and there.
@@ -88,9 +88,9 @@ class Inspection:
             found["json"] = {"answers": self.objects, "broken": len(self.broken), **first}
         return found
 
-    def _see_answer(self, text: str, where: str) -> None:
+    def _add_answer(self, text: str, where: str) -> None:
         self.answers += 1
-        if len(self.kinds) <= MOST_KINDS:
+        if len(self.kinds) <= MAX_KINDS:
             self.kinds[text] += 1
         if not OPENING.match(text):
             return
@@ -101,8 +101,8 @@ class Inspection:
             self.broken.append(where)
 
 
-def digest_of(sequences: list[Tokens], is_bad: bool) -> bytes:
-    digest = hashlib.sha1(bytes([is_bad]), usedforsecurity=False)
+def digest_of(sequences: list[Tokens], is_undesirable: bool) -> bytes:
+    digest = hashlib.sha1(bytes([is_undesirable]), usedforsecurity=False)
     for one in sequences:
         digest.update(array("i", one.ids))
         digest.update(bytes(one.learned))

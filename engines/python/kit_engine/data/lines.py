@@ -9,7 +9,7 @@ from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 
 # A line is refused once so much of it has been read.
-LONGEST_LINE_BYTES = (CONSTANTS["longestLineMiB"] + 1) << 20
+MAX_LINE_BYTES = (CONSTANTS["maxLineMiB"] + 1) << 20
 CHUNK_BYTES = 1 << 20
 # What JavaScript's trim() removes.
 WHITE_SPACE = (
@@ -26,7 +26,7 @@ def read_lines(file: str) -> Iterator[tuple[str, str]]:
     try:
         with open_file(file) as lines:
             number = 0
-            while line := lines.readline(LONGEST_LINE_BYTES):
+            while line := lines.readline(MAX_LINE_BYTES):
                 number += 1
                 where = f"{file}:{number}"
                 text = decoded(line, where)
@@ -50,10 +50,10 @@ def open_file(file: str) -> IO[bytes]:
 
 
 def decoded(line: bytes, where: str) -> str:
-    if len(line) == LONGEST_LINE_BYTES:
+    if len(line) == MAX_LINE_BYTES:
         raise KitError(
             "DATASET_INVALID",
-            f"{where}: the row has more than {CONSTANTS['longestLineMiB']} MiB. "
+            f"{where}: the row has more than {CONSTANTS['maxLineMiB']} MiB. "
             "Split it into several rows.",
         )
     try:

@@ -4,15 +4,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..model.ends import ends_of
+from ..model.stop_tokens import stop_tokens_of
 from ..process.constants import CONSTANTS
 from ..process.limits import TEMPLATES
 
 # How models write their special tokens.
 MARKERS = re.compile(CONSTANTS["markers"])
 
-WORDS = "a question"
-QUESTION = {"role": "user", "content": WORDS}
+QUESTION_TEXT = "a question"
+QUESTION = {"role": "user", "content": QUESTION_TEXT}
 CONVERSATIONS = [
     [QUESTION],
     [QUESTION, {"role": "assistant", "content": "an answer"}, QUESTION],
@@ -42,14 +42,14 @@ class Markup:
         is_framed = prompt.startswith(self.opening) and prompt.rstrip().endswith(self.closing)
         return bool(self.opening and self.closing) and is_framed
 
-    def own_in(self, text: str) -> str | None:
+    def own_token_in(self, text: str) -> str | None:
         """The model's own token in it that the chat template writes around messages."""
         if not self.has_template or not self.own:
             return None
         found = re.search("|".join(map(re.escape, sorted(self.own, key=len, reverse=True))), text)
         return found and found[0]
 
-    def foreign_in(self, text: str) -> str | None:
+    def foreign_token_in(self, text: str) -> str | None:
         """Another model's, which this one reads letter by letter."""
         markers = MARKERS.findall(text)
         return next(
@@ -66,12 +66,14 @@ def markup_of(tokenizer: Any) -> Markup:
 
 def read_markup(tokenizer: Any) -> Markup:
     has_template = tokenizer.chat_template is not None
-    written = "".join(tried(one, tokenizer) for one in CONVERSATIONS) if has_template else ""
+    written = "".join(try_render(one, tokenizer) for one in CONVERSATIONS) if has_template else ""
     tokens = tokenizer.added_tokens_decoder.values()
     special = [one.content for one in tokens if one.special and one.content in written]
     bos = tokenizer.bos_token or ""
-    ends = [tokenizer.convert_ids_to_tokens(one) for one in ends_of(tokenizer)]
-    before, _, after = tried([QUESTION], tokenizer).partition(WORDS) if has_template else [""] * 3
+    ends = [tokenizer.convert_ids_to_tokens(one) for one in stop_tokens_of(tokenizer)]
+    before, _, after = (
+        try_render([QUESTION], tokenizer).partition(QUESTION_TEXT) if has_template else [""] * 3
+    )
     return Markup(
         has_template,
         written,
@@ -82,7 +84,7 @@ def read_markup(tokenizer: Any) -> Markup:
     )
 
 
-def tried(messages: list[dict[str, str]], tokenizer: Any) -> str:
+def try_render(messages: list[dict[str, str]], tokenizer: Any) -> str:
     try:
         with TEMPLATES.limit():
             return str(

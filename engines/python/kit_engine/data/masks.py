@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..model.ends import ends_of, known_ends
+from ..model.stop_tokens import stop_tokens, stop_tokens_of
 from ..process.errors import KitError
 from ..process.limits import TEMPLATES, decode, encode
 from .chat import Conversation, Message, adapted, is_learned, without_tools
 from .markup import markup_of
 from .rows import Row
-from .template_date import told
+from .template_date import template_variables
 from .text_encoder import encode_text, tokens_around
 
 
@@ -43,8 +43,8 @@ def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> li
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
     """All of a text is learned, and its end."""
     ids = encode_text(text, tokenizer)
-    if not is_ended(ids, tokenizer):
-        ids += ends_of(tokenizer)[:1]
+    if not ends_with_stop_token(ids, tokenizer):
+        ids += stop_tokens_of(tokenizer)[:1]
     starts = bool(ids) and ids[0] == tokenizer.bos_token_id
     return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
 
@@ -59,8 +59,8 @@ def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
     for i, message in enumerate(conversation.messages):
         content = message["content"]
         ids = encode_text(content, tokenizer) if i == 0 else bare_ids(content, tokenizer)
-        if message["role"] == "assistant" and not is_ended(ids, tokenizer):
-            ids += ends_of(tokenizer)[:1]
+        if message["role"] == "assistant" and not ends_with_stop_token(ids, tokenizer):
+            ids += stop_tokens_of(tokenizer)[:1]
         tokens.ids += ids
         tokens.learned += [is_learned(message)] * len(ids)
     return tokens
@@ -70,9 +70,9 @@ def bare_ids(text: str, tokenizer: Any) -> list[int]:
     return list(encode(text, tokenizer, add_special_tokens=False)["input_ids"])
 
 
-def is_ended(ids: list[int], tokenizer: Any) -> bool:
+def ends_with_stop_token(ids: list[int], tokenizer: Any) -> bool:
     """Whether tokens end with one at which answers stop, but for white space."""
-    ends = ends_of(tokenizer)
+    ends = stop_tokens_of(tokenizer)
     for one in reversed(ids):
         if one in ends:
             return True
@@ -93,11 +93,11 @@ def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
 def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
     """A prompt that was rendered before is not rendered again, and nor is its answer."""
     whole = prompt + completion
-    tokens = marked(whole, [(len(prompt), len(whole))], tokenizer)
-    ends = ends_of(tokenizer)
+    tokens = mask_spans(whole, [(len(prompt), len(whole))], tokenizer)
+    ends = stop_tokens_of(tokenizer)
     ended = [i in ends for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
     if True not in ended:
-        turn = known_ends(tokenizer).turn
+        turn = stop_tokens(tokenizer).turn
         tokens.ids += ends[:1] if turn is None else [turn]
         tokens.learned += [True] * (len(tokens.ids) - len(tokens.learned))
     before, _ = tokens_around(tokenizer)
@@ -118,11 +118,11 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
             "Write a user or system message before it.",
         )
     answers = [i for i, message in enumerate(messages) if is_learned(message)]
-    whole = masked(conversation, answers, tokenizer)
+    whole = mask_answers(conversation, answers, tokenizer)
     if whole:
         return [whole]
     parts = [(conversation._replace(messages=messages[: i + 1]), i) for i in answers]
-    tokens = [masked(part, [i], tokenizer) for part, i in parts]
+    tokens = [mask_answers(part, [i], tokenizer) for part, i in parts]
     if any(one is None for one in tokens):
         raise KitError(
             "DATASET_INVALID",
@@ -132,14 +132,14 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     return [one for one in tokens if one is not None]
 
 
-def masked(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
+def mask_answers(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
     """None where the template writes an answer otherwise than what came before it."""
     text = render(conversation, tokenizer)
     spans = answer_spans(conversation, answers, text, tokenizer)
-    return None if spans is None else marked(text, spans, tokenizer)
+    return None if spans is None else mask_spans(text, spans, tokenizer)
 
 
-def marked(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
+def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
     """A text's tokens, of which answers are learned.
 
     :param spans: the characters of each
@@ -147,7 +147,7 @@ def marked(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)
-    ends = ends_of(tokenizer)
+    ends = stop_tokens_of(tokenizer)
     for begin, end in spans:
         for i, (first, last) in enumerate(offsets):
             # A byte-level tokenizer may leave white space out of its offsets.
@@ -166,7 +166,9 @@ def answer_spans(
     messages = conversation.messages
     spans: list[tuple[int, int]] = []
     for i in answers:
-        opened = render(conversation._replace(messages=messages[:i]), tokenizer, opens=True)
+        opened = render(
+            conversation._replace(messages=messages[:i]), tokenizer, add_generation_prompt=True
+        )
         is_last = i + 1 == len(messages)
         part = conversation._replace(messages=messages[: i + 1])
         closed = text if is_last else render(part, tokenizer)
@@ -177,11 +179,14 @@ def answer_spans(
 
 
 def render(
-    conversation: Conversation, tokenizer: Any, opens: bool = False, goes_on: bool = False
+    conversation: Conversation,
+    tokenizer: Any,
+    add_generation_prompt: bool = False,
+    continue_final_message: bool = False,
 ) -> str:
     """
-    :param opens: whether an answer is to follow
-    :param goes_on: whether the last message is to be continued
+    :param add_generation_prompt: whether an answer is to follow
+    :param continue_final_message: whether the last message is to be continued
     """
     messages = adapted(conversation, tokenizer.get_chat_template(tools=conversation.tools))
 
@@ -191,14 +196,14 @@ def render(
                 messages,
                 tools=conversation.tools,
                 tokenize=False,
-                add_generation_prompt=opens,
-                continue_final_message=goes_on,
-                **{**told(tokenizer), **(conversation.kwargs or {})},
+                add_generation_prompt=add_generation_prompt,
+                continue_final_message=continue_final_message,
+                **{**template_variables(tokenizer), **(conversation.kwargs or {})},
             )
         return str(rendered)
 
     try:
-        return written_or(written, messages)
+        return written_with_content(written, messages)
     except Exception as error:
         raise KitError(
             "DATASET_INVALID",
@@ -208,7 +213,7 @@ def render(
         ) from error
 
 
-def written_or(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
+def written_with_content(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
     """
     Without words, a message that calls tools has an empty text where the template refuses None.
     """

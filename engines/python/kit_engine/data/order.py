@@ -45,11 +45,11 @@ class RowOrder:
         self.rows = list(range(count))
         self.shuffled = 0
 
-    def __getitem__(self, place: int) -> int:
-        """The row at a place, counted from 0 over all passes."""
-        while self.shuffled <= place // self.count:
+    def __getitem__(self, position: int) -> int:
+        """The row at a position, counted from 0 over all passes."""
+        while self.shuffled <= position // self.count:
             self._shuffle()
-        return self.rows[place % self.count]
+        return self.rows[position % self.count]
 
     def _shuffle(self) -> None:
         rows = self.rows

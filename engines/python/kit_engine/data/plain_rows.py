@@ -8,7 +8,7 @@ from ..process.errors import KitError
 from .chat import Message, arguments_of, is_learned, read_json
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-BESIDE = {"tools", "chat_template_kwargs"}
+EXTRAS = {"tools", "chat_template_kwargs"}
 MESSAGE_KEYS = {
     *("role", "content", "name", "tool_calls", "tool_call_id", "weight"),
     *("reasoning_content", "reasoning", "thinking"),
@@ -33,22 +33,22 @@ def plain_row(line: str, where: str, forms: Sequence[str]) -> dict[str, Any]:
             problem = f"{where}:{error.colno}: not valid JSON ({error.msg})"
         raise KitError(
             "DATASET_INVALID",
-            f"{problem}. At a URL, Kit reads rows of {named(forms)} alone, with messages "
+            f"{problem}. At a URL, Kit reads only rows of {describe_formats(forms)}, with messages "
             "as OpenAI writes them. Write them so, or download the file and name it locally.",
         ) from error
 
 
-def named(forms: Sequence[str]) -> str:
+def describe_formats(forms: Sequence[str]) -> str:
     return " or ".join(f"{{{form}}}" for form in forms)
 
 
 def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
     if not isinstance(row, dict):
         fail("not a JSON object")
-    row = without_nothing(row)
-    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - BESIDE), [])
-    if not form or ("text" in row and {*row} & BESIDE):
-        fail(f"has {named([', '.join(row)])}")
+    row = without_empty(row)
+    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - EXTRAS), [])
+    if not form or ("text" in row and {*row} & EXTRAS):
+        fail(f"has {describe_formats([', '.join(row)])}")
     read = {name: value_of(name, row[name]) for name in form}
     answers = [read[name] for name in ("chosen", "rejected", "completion") if name in read]
     if form != ["prompt", "completion"] and any(map(is_empty, answers)):
@@ -82,14 +82,14 @@ def value_of(name: str, value: Any) -> Any:
 
 
 def message_of(name: str, value: Any) -> Message:
-    message = without_nothing(value) if isinstance(value, dict) else {}
+    message = without_empty(value) if isinstance(value, dict) else {}
     role, content, calls = (message.get(key) for key in ("role", "content", "tool_calls"))
     is_answer, weight = role == "assistant", message.pop("weight", 1)
-    is_called = calls is None or (
+    has_valid_calls = calls is None or (
         is_answer and isinstance(calls, list) and all(map(is_call, calls))
     )
-    is_said = isinstance(content, str) or (content is None and calls is not None)
-    if role not in ROLES or {*message} - MESSAGE_KEYS or not is_said or not is_called:
+    has_content = isinstance(content, str) or (content is None and calls is not None)
+    if role not in ROLES or {*message} - MESSAGE_KEYS or not has_content or not has_valid_calls:
         fail(f"{name} is no plain message")
     if weight not in (0, 1):
         fail(f'{name} has a "weight" that is neither 0 nor 1')
@@ -97,12 +97,12 @@ def message_of(name: str, value: Any) -> Message:
 
 
 def is_empty(answer: str | list[Message]) -> bool:
-    said = [{"content": answer}] if isinstance(answer, str) else answer
-    answers = [one for one in said if one.get("role", "assistant") == "assistant"]
+    messages = [{"content": answer}] if isinstance(answer, str) else answer
+    answers = [one for one in messages if one.get("role", "assistant") == "assistant"]
     return any("tool_calls" not in one and not one["content"].strip() for one in answers)
 
 
-def without_nothing(value: dict[str, Any]) -> dict[str, Any]:
+def without_empty(value: dict[str, Any]) -> dict[str, Any]:
     """Libraries write a key that an object lacks as null, or as an empty list."""
     return {key: one for key, one in value.items() if one is not None and one != []}
 

@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ..model.ends import ends_of
+from ..model.stop_tokens import stop_tokens_of
 from ..process.limits import decode
 from .markup import markup_of
-from .masks import Tokens, is_ended, rendered_prompt
+from .masks import Tokens, ends_with_stop_token, rendered_prompt
 from .rows import Row
 from .unwritten import Unwritten, name_of, parts_of
 
@@ -25,16 +25,16 @@ class RowNotes:
         # Of each kind: rows, the first token, and where it is.
         self.found: dict[str, list[Any]] = {}
 
-    def see(self, row: Row, whole: Iterable[Tokens]) -> None:
+    def add(self, row: Row, whole: Iterable[Tokens]) -> None:
         """
         :param whole: the sequences that are learned whole
         """
         self.rows += 1
         where, conversations = row.where, row.conversations
-        self._see_ends(whole, where)
-        self._see_parts(row)
+        self._add_unended(whole, where)
+        self._add_unwritten(row)
         texts = texts_of(row)
-        foreign = (self.markup.foreign_in(text) for text, _ in texts)
+        foreign = (self.markup.foreign_token_in(text) for text, _ in texts)
         self._count("foreign", next((one for one in foreign if one), None), where)
         if row.keys.startswith("prompt") and rendered_prompt(conversations[0], self.tokenizer):
             return self._count("rendered", "", where)
@@ -44,7 +44,7 @@ class RowNotes:
             # An answer may have its own end, where the template's would be.
             (one, is_answer and text.rstrip().endswith(one or ""))
             for text, is_answer in texts
-            for one in [self.markup.own_in(text)]
+            for one in [self.markup.own_token_in(text)]
         )
         inside = (one for one, is_end in own if not is_end)
         return self._count("own", next((one for one in inside if one), None), where)
@@ -89,22 +89,22 @@ class RowNotes:
             )
         return notes
 
-    def _see_ends(self, whole: Iterable[Tokens], where: str) -> None:
+    def _add_unended(self, whole: Iterable[Tokens], where: str) -> None:
         for one in whole:
             for begin, end in learned_runs(one.learned):
-                if not is_ended(one.ids[begin:end], self.tokenizer):
+                if not ends_with_stop_token(one.ids[begin:end], self.tokenizer):
                     last = decode(one.ids[begin:end][-SHOWN:], self.tokenizer)
                     return self._count("unended", json.dumps(last, ensure_ascii=False), where)
         return None
 
-    def _see_parts(self, row: Row) -> None:
+    def _add_unwritten(self, row: Row) -> None:
         parts = (part for one in row.conversations for part in parts_of(one.messages))
         for part in dict.fromkeys(parts):
             if self.is_unwritten(part):
                 self._count(f"unwritten {part}", part, row.where)
 
     def _advice(self) -> str:
-        ends = ends_of(self.tokenizer)
+        ends = stop_tokens_of(self.tokenizer)
         if not ends:
             return (
                 "name the token that ends an answer as eos_token in the model's "

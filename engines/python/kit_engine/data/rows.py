@@ -18,7 +18,7 @@ class Row:
     # One, or those with the better and with the worse answer.
     conversations: list[Conversation]
     # Whether its answer was judged to be bad.
-    is_bad: bool = False
+    is_undesirable: bool = False
     # File and line.
     where: str = ""
 
@@ -50,15 +50,15 @@ def read_rows(files: list[str], forms: Sequence[str]) -> Iterator[Row]:
 
 def row_of(row: dict[str, Any]) -> Row:
     """:param row: as Kit writes it"""
-    begin = words_in("user", row.get("prompt", []))
+    prompt = messages_of("user", row.get("prompt", []))
     names = [name for name in ("messages", "completion", "chosen", "rejected") if name in row]
-    answers = [words_in("assistant", row[name]) for name in names]
-    beside = row.get("tools"), row.get("chat_template_kwargs")
-    conversations = [Conversation(begin + one, *beside) for one in answers]
+    answers = [messages_of("assistant", row[name]) for name in names]
+    extras = row.get("tools"), row.get("chat_template_kwargs")
+    conversations = [Conversation(prompt + one, *extras) for one in answers]
     return Row(", ".join(row), row.get("text", ""), conversations, row.get("label") is False)
 
 
-def words_in(role: str, words: str | list[Message]) -> list[Message]:
-    if isinstance(words, str):
-        return [{"role": role, "content": words}]
-    return [as_message(one) for one in words]
+def messages_of(role: str, content: str | list[Message]) -> list[Message]:
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    return [as_message(one) for one in content]

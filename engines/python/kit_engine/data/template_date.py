@@ -20,8 +20,8 @@ def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
     tokenizer.init_kwargs[KEY] = known.isoformat() if known else job["date"]
 
 
-def told(tokenizer: Any) -> dict[str, Any]:
-    """What a template is told besides: no date for a model that has learned none."""
+def template_variables(tokenizer: Any) -> dict[str, Any]:
+    """Extra variables of a template: no date for a model that has learned none."""
     date = date_in(tokenizer.init_kwargs)
     return {"strftime_now": date.strftime} if date else {}
 

@@ -24,16 +24,16 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from ..process.constants import CONSTANTS
 from ..process.errors import KitError
-from .ends import read_ends
+from .stop_tokens import read_stop_tokens
 
 # The folder of an adapter's base, among a job's artifacts.
 BASE = CONSTANTS["baseFolder"]
 
 # Nothing is downloaded, and no code of a model's folder runs.
-SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+SAFE_OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-def quiet() -> None:
+def silence_libraries() -> None:
     """Keeps what the libraries say to developers from the user."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -51,9 +51,9 @@ class Source:
 
 def load_config(source: Source) -> Any:
     with reading(source.base):
-        refuse_hostile(source.base)
-        config = AutoConfig.from_pretrained(source.base, **SAFELY)
-    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
+        assert_safe(source.base)
+        config = AutoConfig.from_pretrained(source.base, **SAFE_OPTIONS)
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or is_bidirectional(config):
         raise KitError(
             "MODEL_INVALID",
             f"{source.base} is a {config.model_type} model, which does not generate text from left "
@@ -62,7 +62,7 @@ def load_config(source: Source) -> Any:
     return config
 
 
-def refuse_hostile(folder: str) -> None:
+def assert_safe(folder: str) -> None:
     """
     Code of a model that transformers does not know by itself, other names for the weights' files,
     whose index may lead anywhere, and more layers than any model has, each of which is listed.
@@ -75,13 +75,13 @@ def refuse_hostile(folder: str) -> None:
             f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
             "Use a model that transformers has built in.",
         )
-    most = CONSTANTS["mostLayers"]
+    max_layers = CONSTANTS["maxLayers"]
     for part in (config, config.get("text_config")):
         layers = part.get("num_hidden_layers") if isinstance(part, dict) else None
-        if isinstance(layers, (int, float)) and layers > most:
+        if isinstance(layers, (int, float)) and layers > max_layers:
             raise KitError(
                 "CHECKPOINT_INVALID",
-                f"{folder} needs at most {most:,} as num_hidden_layers, not {layers:,}. "
+                f"{folder} needs at most {max_layers:,} as num_hidden_layers, not {layers:,}. "
                 "Use a smaller model.",
             )
     if config.get("transformers_weights") is not None:
@@ -92,7 +92,7 @@ def refuse_hostile(folder: str) -> None:
         )
 
 
-def reads_ahead(config: Any) -> bool:
+def is_bidirectional(config: Any) -> bool:
     """An encoder such as BERT, which AutoModelForCausalLM loads, would see the answers."""
     is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING and not is_decoder
@@ -111,11 +111,11 @@ def load_tokenizer(source: Source) -> Any:
             f"The tokenizer of {source.base} has no {FILE}. Use a model that has one.",
         )
     with reading(where):
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFE_OPTIONS)
         # Its class may have other parts, and its config may have special tokens read as text.
         tokenizer._tokenizer = with_added(Tokenizer.from_file(os.path.join(where, FILE)), tokenizer)
         tokenizer.split_special_tokens = False
-        read_ends(tokenizer, source.base)
+        read_stop_tokens(tokenizer, source.base)
     return tokenizer
 
 
@@ -135,7 +135,7 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
     """The whole model; an adapter is merged into it."""
     with reading(source.base):
         model, info = AutoModelForCausalLM.from_pretrained(
-            source.base, dtype=dtype, output_loading_info=True, **SAFELY
+            source.base, dtype=dtype, output_loading_info=True, **SAFE_OPTIONS
         )
     if info["missing_keys"]:
         raise KitError(
@@ -159,8 +159,8 @@ def merged(model: Any, adapter: str) -> Any:
     adapted = PeftModel.from_pretrained(model, adapter)
     if adapted.peft_config["default"].peft_type == "LORA":
         stored = load_peft_weights(adapter, device="cpu", local_files_only=True)
-        named = {saved_name(name): tensor for name, tensor in stored.items()}
-        unplaced = set_peft_model_state_dict(adapted, named).unexpected_keys
+        renamed = {saved_name(name): tensor for name, tensor in stored.items()}
+        unplaced = set_peft_model_state_dict(adapted, renamed).unexpected_keys
         if unplaced:
             raise KitError(
                 "CHECKPOINT_INVALID",
@@ -218,11 +218,11 @@ def context_of(config: Any) -> int:
         length = getattr(text, name, None)
         if isinstance(length, int):
             return length
-    return MOST_CONTEXT
+    return DEFAULT_CONTEXT
 
 
 # Context of a model that names none.
-MOST_CONTEXT = 1_000_000
+DEFAULT_CONTEXT = 1_000_000
 
 
 def set_padding(tokenizer: Any) -> None:

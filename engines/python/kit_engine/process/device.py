@@ -1,4 +1,4 @@
-"""Where to compute, and in which numbers."""
+"""Where to compute, and in which precision."""
 
 import platform
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ class Device:
         """The type of weights that are only read."""
         return torch.bfloat16 if self.bf16 else torch.float32
 
-    def numbers(self) -> str:
+    def precision(self) -> str:
         return "bfloat16" if self.bf16 else "float32"
 
-    def recorded(self) -> dict[str, str]:
+    def record(self) -> dict[str, str]:
         """For a job's log: what has computed it."""
         gpu = {"gpu": torch.cuda.get_device_name()} if self.name == "cuda" else {}
         versions = {"python": platform.python_version(), **installed({**NEEDED, **TRL})[0]}
-        return {"device": self.name, **gpu, "numbers": self.numbers(), **versions}
+        return {"device": self.name, **gpu, "precision": self.precision(), **versions}
 
-    def described(self) -> str:
+    def description(self) -> str:
         """For people: training on the processor may be a surprise."""
-        numbers = self.numbers()
+        precision = self.precision()
         if self.name == "cpu":
-            return f"device cpu, {numbers}: PyTorch {torch.__version__} sees no GPU"
+            return f"device cpu, {precision}: PyTorch {torch.__version__} sees no GPU"
         which = f" ({torch.cuda.get_device_name()})" if self.name == "cuda" else ""
-        return f"device {self.name}{which}, {numbers}"
+        return f"device {self.name}{which}, {precision}"
 
 
 def find_device(bf16: bool | None) -> Device:

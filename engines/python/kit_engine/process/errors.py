@@ -52,7 +52,7 @@ def failure_of(
     lower = text.lower()
     is_short = "out of memory" in lower or "status_alloc_failed" in lower
     if is_short and ("cuda" in lower or "cudnn" in lower):
-        return "OUT_OF_MEMORY", f"The GPU ran out of memory{taken_by_others()}. {memory_advice}"
+        return "OUT_OF_MEMORY", f"The GPU ran out of memory{gpu_use_of_others()}. {memory_advice}"
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
         return "OUT_OF_MEMORY", f"The Python process ran out of memory. {memory_advice}"
@@ -67,10 +67,10 @@ def clause_of(error: BaseException) -> str:
 
 
 # Other programs' memory of a GPU that is worth a word.
-MUCH_TAKEN = 2**31
+MIN_REPORTED_BYTES = 2**31
 
 
-def taken_by_others() -> str:
+def gpu_use_of_others() -> str:
     """What of the GPU's memory this process has not, if it is much."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
@@ -81,7 +81,7 @@ def taken_by_others() -> str:
         # Not even enough to ask.
         return ", which other programs use (nvidia-smi shows which)"
     others = total - free - torch.cuda.memory_reserved()
-    if others < MUCH_TAKEN:
+    if others < MIN_REPORTED_BYTES:
         return ""
     return (
         f", of which other programs use {others / 2**30:.0f} of {total / 2**30:.0f} GiB "

@@ -25,7 +25,7 @@ class Questions:
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
         self.cancelled = threading.Event()
-        self.given_up: set[int] = set()
+        self.abandoned: set[int] = set()
         self.questions: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -33,9 +33,9 @@ class Questions:
 
     def put(self, message: dict[str, Any]) -> None:
         if message["type"] != "cancel":
-            self.questions.put(whole(message))
+            self.questions.put(without_surrogates(message))
         elif "id" in message:
-            self.given_up.add(message["id"])
+            self.abandoned.add(message["id"])
         else:
             self.cancelled.set()
 
@@ -78,12 +78,12 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def whole(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """JSON can spell half a character, which UTF-8 cannot: it becomes U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [whole(one) for one in value]
+        return [without_surrogates(one) for one in value]
     if isinstance(value, dict):
-        return {whole(key): whole(one) for key, one in value.items()}
+        return {without_surrogates(key): without_surrogates(one) for key, one in value.items()}
     return value

@@ -15,27 +15,27 @@ from .constants import CONSTANTS
 from .errors import KitError
 
 # Of a conversation, whatever the template says.
-LONGEST_SECONDS = CONSTANTS["templateSeconds"]
+MAX_SECONDS = CONSTANTS["templateSeconds"]
 CHECK_EVERY_SECONDS = 0.25
 # Of what a template makes, beside what the process has.
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 # Of a power's operands: a larger one takes minutes in one native call, which nothing ends.
-MOST_BASE, MOST_EXPONENT = 10**6, 64
+MAX_BASE, MAX_EXPONENT = 10**6, 64
 
 
 class TooSlow(Exception):
     """Its class is raised from outside, so that it takes no words."""
 
     def __str__(self) -> str:
-        return f"it takes more than {LONGEST_SECONDS:g} s"
+        return f"it takes more than {MAX_SECONDS:g} s"
 
 
 class TooLarge(Exception):
     def __str__(self) -> str:
-        return f"it takes more than {MOST_BYTES // 2**20:,} MiB of memory"
+        return f"it takes more than {MAX_BYTES // 2**20:,} MiB of memory"
 
 
-class Watch:
+class Watchdog:
     """Ends Python code that takes too long or too much memory, on any thread. A native call is over
     first."""
 
@@ -55,7 +55,7 @@ class Watch:
             self.is_running = True
             threading.Thread(target=self._run, daemon=True).start()
         thread = threading.get_ident()
-        self.ends[thread] = seconds_of(thread) + LONGEST_SECONDS
+        self.ends[thread] = seconds_of(thread) + MAX_SECONDS
         try:
             with limited_memory():
                 yield
@@ -85,7 +85,7 @@ def seconds_of(thread: int) -> float:
     return time.monotonic()
 
 
-TEMPLATES = Watch()
+TEMPLATES = Watchdog()
 
 
 @contextmanager
@@ -99,11 +99,11 @@ def limited_memory() -> Iterator[None]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    asked = now + MOST_BYTES
-    if soft != resource.RLIM_INFINITY and soft < asked:
+    limit = now + MAX_BYTES
+    if soft != resource.RLIM_INFINITY and soft < limit:
         yield
         return
-    resource.setrlimit(resource.RLIMIT_DATA, (asked, hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
     try:
         yield
     finally:
@@ -120,7 +120,7 @@ def data_bytes() -> int:
 
 
 def limited_power(base: Any, exponent: Any) -> Any:
-    if abs(base) > MOST_BASE or abs(exponent) > MOST_EXPONENT:
+    if abs(base) > MAX_BASE or abs(exponent) > MAX_EXPONENT:
         raise OverflowError(f"{base} ** {exponent} is too large")
     return base**exponent
 
@@ -134,17 +134,17 @@ SandboxedEnvironment.default_binop_table = {
 
 
 def encode(text: str, tokenizer: Any, **options: Any) -> Any:
-    with surviving_panic(tokenizer, f"a text of {len(text)} characters"):
+    with catching_panic(tokenizer, f"a text of {len(text)} characters"):
         return tokenizer(text, **options)
 
 
 def decode(ids: list[int], tokenizer: Any, **options: Any) -> str:
-    with surviving_panic(tokenizer, f"{len(ids)} tokens"):
+    with catching_panic(tokenizer, f"{len(ids)} tokens"):
         return str(tokenizer.decode(ids, **options))
 
 
 @contextmanager
-def surviving_panic(tokenizer: Any, what: str) -> Iterator[None]:
+def catching_panic(tokenizer: Any, what: str) -> Iterator[None]:
     """The library panics over a pattern that takes too many tries, and a panic is no Exception."""
     try:
         yield

@@ -43,10 +43,10 @@ def assert_same(*fingerprints: str) -> None:
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
     # 60 bits: torch's integers have 64, with a sign.
     numbers = [int(fingerprint[:15], 16) for fingerprint in fingerprints]
-    least_and_most = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
-    distributed.all_reduce(least_and_most, distributed.ReduceOp.MIN)
-    least, most = least_and_most.chunk(2)
-    if not torch.equal(least, -most):
+    min_and_max = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
+    distributed.all_reduce(min_and_max, distributed.ReduceOp.MIN)
+    minimum, maximum = min_and_max.chunk(2)
+    if not torch.equal(minimum, -maximum):
         raise KitError(
             "DATASET_INVALID",
             "The workers read different rows from the same dataset. "

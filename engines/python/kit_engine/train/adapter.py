@@ -14,7 +14,7 @@ ALL_LINEAR = "all-linear"
 
 def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
     targets = lora["targetModules"]
-    asked = LoraConfig(
+    config = LoraConfig(
         task_type="CAUSAL_LM",
         r=lora["r"],
         lora_alpha=lora["alpha"],
@@ -22,7 +22,7 @@ def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
         target_modules=ALL_LINEAR if targets in (ALL_LINEAR, [ALL_LINEAR]) else targets,
     )
     try:
-        adapted = get_peft_model(model, asked)
+        adapted = get_peft_model(model, config)
     except ValueError as error:
         raise KitError(
             "CONFIG_INVALID",
@@ -31,11 +31,11 @@ def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
         ) from error
     for name, parameter in adapted.named_parameters():
         if ".lora_A." in name:
-            fill_start(parameter, plain_name(name), seed)
+            initialize(parameter, plain_name(name), seed)
     return adapted
 
 
-def fill_start(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
+def initialize(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
     """Uniform within ±1/√in, as PEFT has it; B is 0, so a new adapter changes nothing."""
     bound = 1 / math.sqrt(parameter.shape[1])
     numbers = (2 * uniforms(seed, name, 0, parameter.numel()) - 1) * bound

@@ -25,8 +25,8 @@ class OrderedRows(Dataset[Example]):
     def __len__(self) -> int:
         return self.length
 
-    def __getitem__(self, place: int) -> Example:
-        return self.examples.arrays(self.order[place])
+    def __getitem__(self, index: int) -> Example:
+        return self.examples.arrays(self.order[index])
 
 
 class AllRows(Dataset[Example]):
@@ -38,8 +38,8 @@ class AllRows(Dataset[Example]):
     def __len__(self) -> int:
         return len(self.examples)
 
-    def __getitem__(self, place: int) -> Example:
-        return self.examples.arrays(place)
+    def __getitem__(self, index: int) -> Example:
+        return self.examples.arrays(index)
 
 
 class Collator:

@@ -16,7 +16,7 @@ from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 
 # A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
-MOST_RATE = 3.4e37
+MAX_RATE = 3.4e37
 
 
 class Kit(TrainerCallback, ExportableState):
@@ -40,7 +40,7 @@ class Kit(TrainerCallback, ExportableState):
         self.grad_norm = math.nan
         self.tokens = 0
         # A step's log that waits for its evaluation.
-        self.waiting: dict[str, Any] | None = None
+        self.pending_entry: dict[str, Any] | None = None
 
     def state(self) -> dict[str, Any]:
         hub = self.prepared.hub
@@ -68,7 +68,7 @@ class Kit(TrainerCallback, ExportableState):
         assert_finite(step, "loss is", math.isfinite(self.loss), peak)
         assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
         rate = learning_rate(step, self.prepared.steps, config)
-        assert_finite(step, "weights are", rate <= MOST_RATE, peak)
+        assert_finite(step, "weights are", rate <= MAX_RATE, peak)
         metrics = all_reduce_means(self.metrics, self.prepared.device.name)
         self.log.add(self.loss, self.grad_norm, self.tokens, metrics)
         self.metrics = {name: Mean() for name in metrics}
@@ -97,14 +97,14 @@ class Kit(TrainerCallback, ExportableState):
     ) -> None:
         entry = state.log_history[-1]
         if "loss" in entry:
-            self.waiting = entry
+            self.pending_entry = entry
             if not control.should_evaluate:
                 self._report(entry)
-        elif "eval_loss" in entry and self.waiting is not None:
+        elif "eval_loss" in entry and self.pending_entry is not None:
             peak = self.prepared.config["learningRate"]
             assert_finite(state.global_step, "loss is", math.isfinite(entry["eval_loss"]), peak)
             evaluated = {key: entry[key] for key in ("eval_loss", "eval_metrics") if key in entry}
-            self._report({**self.waiting, **evaluated})
+            self._report({**self.pending_entry, **evaluated})
 
     def _report(self, entry: dict[str, Any]) -> None:
         metrics = values_of(self.log.metrics)

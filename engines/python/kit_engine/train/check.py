@@ -10,7 +10,7 @@ from ..data.examples import ExampleSet
 from ..data.inspection import Inspection
 from ..data.masks import Tokens
 from ..data.objective import Objective
-from ..model.models import quiet
+from ..model.models import silence_libraries
 from ..process.channel import Channel
 from ..process.constants import CONSTANTS
 from ..process.limits import decode
@@ -30,7 +30,7 @@ LOGITS_COPIES = 3
 
 
 def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    quiet()
+    silence_libraries()
     inspection = Inspection()
     objective = objective_of(job["config"])
     prepared = prepare(job, objective, channel, inspection)
@@ -45,7 +45,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
             hardest = hardest_rows(prepared, model, inspection, channel)
     return {
         "started": started,
-        "kept": prepared.kept_out(),
+        "kept": prepared.skipped_rows(),
         "dataset": inspection.report(),
         **({} if hardest is None else {"hardest": hardest}),
         "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),
@@ -60,7 +60,7 @@ def hardest_rows(
 ) -> list[dict[str, Any]]:
     """As engines/training/inspection.ts finds them."""
     training, device = prepared.data.training, prepared.device
-    count = min(CONSTANTS["mostMeasuredRows"], len(training))
+    count = min(CONSTANTS["maxMeasuredRows"], len(training))
     channel.note(f"measuring the loss of {count:,} examples")
     noted = time.monotonic()
     model.to(device.name).eval()
@@ -78,14 +78,14 @@ def hardest_rows(
         {
             "where": inspection.kept[training.row_at(index)],
             "loss": loss,
-            "row": pieces_in(training[index], prepared.tokenizer),
+            "row": segments_in(training[index], prepared.tokenizer),
         }
         for loss, index in hardest
     ]
 
 
 def loss_of(sequences: list[Tokens], model: Any) -> float | None:
-    """The mean of its learned tokens; None without any, as of a piece of a text."""
+    """The mean of its learned tokens; None without any, as of a segment of a text."""
     total, learned = 0.0, 0
     for one in sequences:
         ids = torch.tensor([one.ids], device=model.device)
@@ -96,18 +96,18 @@ def loss_of(sequences: list[Tokens], model: Any) -> float | None:
     return total / learned if learned > 0 else None
 
 
-def pieces_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]:
-    return [piece for one in sequences for piece in pieces_of(one, tokenizer)]
+def segments_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]:
+    return [segment for one in sequences for segment in segments_of(one, tokenizer)]
 
 
 def first_row(prepared: Preparation, objective: Objective) -> list[dict[str, Any]]:
-    """Its pieces; what is learned to be less likely is marked."""
+    """Its segments; what is learned to be less likely is marked."""
     training = prepared.data.training
     return [
-        {**piece, "isAvoided": True} if is_avoided and piece["isLearned"] else piece
+        {**segment, "isAvoided": True} if is_avoided and segment["isLearned"] else segment
         for i, one in enumerate(training[0])
-        for is_avoided in [objective.is_avoided(training.is_bad(0), i)]
-        for piece in pieces_of(one, prepared.tokenizer)
+        for is_avoided in [objective.is_avoided(training.is_undesirable(0), i)]
+        for segment in segments_of(one, prepared.tokenizer)
     ]
 
 
@@ -128,10 +128,10 @@ def memory_bytes(prepared: Preparation, model: Any) -> int:
     return FLOAT32_BYTES * in_float32 + size * (frozen + tokens * kept)
 
 
-def pieces_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
+def segments_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
     """A row's text in parts that are learned or not; each special token is one."""
     added = tokenizer.added_tokens_decoder
-    pieces: list[dict[str, Any]] = []
+    segments: list[dict[str, Any]] = []
     start = 0
     while start < len(row.ids):
         is_special = row.ids[start] in added
@@ -139,9 +139,9 @@ def pieces_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
         while not is_special and end < len(row.ids) and is_same(row, start, end, added):
             end += 1
         text = decode(row.ids[start:end], tokenizer)
-        pieces.append({"text": text, "isLearned": row.learned[start], "isSpecial": is_special})
+        segments.append({"text": text, "isLearned": row.learned[start], "isSpecial": is_special})
         start = end
-    return pieces
+    return segments
 
 
 def is_same(row: Tokens, start: int, end: int, added: dict[int, Any]) -> bool:

@@ -15,20 +15,22 @@ class PairTrainer(PreferenceTrainer, DPOTrainer):
     references = ("ref_chosen_logps", "ref_rejected_logps")
 
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
     ) -> None:
         objective = prepared.config["objective"]
         losses = {"robust" if objective["labelSmoothing"] else "sigmoid": 1.0}
         if objective["sftWeight"]:
             losses["sft"] = objective["sftWeight"]
         super().__init__(
-            *(model, prepared, kit, directory, begins_at, DPOConfig),
+            *(model, prepared, kit, directory, initial_step, DPOConfig),
             loss_type=list(losses),
             loss_weights=list(losses.values()),
             label_smoothing=objective["labelSmoothing"],
         )
 
-    def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
+    def batch_of(
+        self, examples: list[Example], is_desirable: list[bool]
+    ) -> dict[str, torch.Tensor]:
         """All chosen answers, then all rejected ones."""
         return self.padded([pair[i] for i in (0, 1) for pair in examples])
 

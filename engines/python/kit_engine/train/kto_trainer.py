@@ -13,26 +13,28 @@ from .preference_trainer import PreferenceTrainer
 from .preparation import Preparation
 
 
-class JudgedTrainer(PreferenceTrainer, KTOTrainer):
+class LabelledTrainer(PreferenceTrainer, KTOTrainer):
     references = ("ref_logps", "ref_KL_logps")
 
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
     ) -> None:
         objective = prepared.config["objective"]
         super().__init__(
-            *(model, prepared, kit, directory, begins_at, KTOConfig),
+            *(model, prepared, kit, directory, initial_step, KTOConfig),
             desirable_weight=objective["desirableWeight"],
             undesirable_weight=objective["undesirableWeight"],
         )
 
-    def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
+    def batch_of(
+        self, examples: list[Example], is_desirable: list[bool]
+    ) -> dict[str, torch.Tensor]:
         """Each question also with the answer to the one before it, for the KL term."""
         rows = [sequence for example in examples for sequence in example]
         others = [rows[-1], *rows[:-1]]
-        most = self.prepared.max_length
-        mismatched = [with_answer_of(*both, most) for both in zip(rows, others, strict=True)]
-        label = torch.tensor(is_good)
+        limit = self.prepared.max_length
+        mismatched = [with_answer_of(*both, limit) for both in zip(rows, others, strict=True)]
+        label = torch.tensor(is_desirable)
         return {**self.padded(rows), **self.padded(mismatched, "KL_"), "label": label}
 
     def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
@@ -40,10 +42,10 @@ class JudgedTrainer(PreferenceTrainer, KTOTrainer):
         return 1
 
 
-def with_answer_of(row: Arrays, other: Arrays, most: int) -> Arrays:
+def with_answer_of(row: Arrays, other: Arrays, limit: int) -> Arrays:
     (ids, learned), (more, more_learned) = row, other
     question, answer = slice(np.argmax(learned)), slice(np.argmax(more_learned), None)
     return (
-        np.concatenate([ids[question], more[answer]])[:most],
-        np.concatenate([learned[question], more_learned[answer]])[:most],
+        np.concatenate([ids[question], more[answer]])[:limit],
+        np.concatenate([learned[question], more_learned[answer]])[:limit],
     )

@@ -43,7 +43,7 @@ class PreferenceTrainer(KitTrainer):
         prepared: Preparation,
         kit: Kit,
         directory: str,
-        begins_at: int,
+        initial_step: int,
         args_type: Any,
         **of_objective: Any,
     ) -> None:
@@ -52,7 +52,7 @@ class PreferenceTrainer(KitTrainer):
         self.evaluated: dict[str, Mean] = {}
         self.sets = {False: data.training, True: data.evaluation}
         order = RowOrder(len(data.training), config["seed"])
-        places = range(prepared.steps * rows_per_step(config))
+        positions = range(prepared.steps * rows_per_step(config))
         more = {
             # A whole model would need a second one in memory; an adapter is turned off.
             "precompute_ref_log_probs": not config.get("lora"),
@@ -62,9 +62,9 @@ class PreferenceTrainer(KitTrainer):
         }
         evaluation = data.evaluation
         super().__init__(
-            *(model, prepared, kit, directory, begins_at),
+            *(model, prepared, kit, directory, initial_step),
             args=arguments_of(prepared, directory, args_type, **more),
-            train_dataset=named([order[place] for place in places], False),
+            train_dataset=named([order[position] for position in positions], False),
             eval_dataset=named(range(len(evaluation)), True) if evaluation else None,
             data_collator=self.collate,
         )
@@ -72,7 +72,9 @@ class PreferenceTrainer(KitTrainer):
             # A copy of the new adapter, which TRL would compute with and save.
             self.model.delete_adapter("ref")
 
-    def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
+    def batch_of(
+        self, examples: list[Example], is_desirable: list[bool]
+    ) -> dict[str, torch.Tensor]:
         """As TRL's collator makes it."""
         raise NotImplementedError
 
@@ -81,12 +83,12 @@ class PreferenceTrainer(KitTrainer):
         raise NotImplementedError
 
     def collate(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        places = [(self.set_of(row), row["example"]) for row in rows]
-        examples = [examples.arrays(place) for examples, place in places]
-        is_good = [not examples.is_bad(place) for examples, place in places]
+        positions = [(self.set_of(row), row["example"]) for row in rows]
+        examples = [examples.arrays(position) for examples, position in positions]
+        is_desirable = [not examples.is_undesirable(position) for examples, position in positions]
         known = {name: torch.tensor([row[name] for row in rows]) for name in rows[0]}
         references = {name: known[name] for name in self.references if name in known}
-        return {**self.batch_of(examples, is_good), **references}
+        return {**self.batch_of(examples, is_desirable), **references}
 
     def set_of(self, row: dict[str, Any]) -> ExampleSet:
         examples = self.sets[row["is_held_out"]]

@@ -43,23 +43,23 @@ class Preparation:
             "parameters": parameters,
             "rows": training.rows,
             **self.data.evaluated,
-            "cut": dataset.cut,
-            "leftOut": dataset.left_out,
+            "cut": dataset.truncated,
+            "leftOut": dataset.skipped,
             "maxLength": self.max_length,
             "format": " | ".join(sorted(dataset.formats)),
             "tokens": training.predicted(),
             "fingerprint": self.data.fingerprint,
             "maxSteps": self.steps,
             "epochs": self.epochs_at(self.steps),
-            "environment": self.device.recorded(),
+            "environment": self.device.record(),
         }
 
-    def kept_out(self) -> dict[str, int]:
+    def skipped_rows(self) -> dict[str, int]:
         """What Kit's advice on rows that are left out depends on."""
         dataset = self.data.dataset
         return {
             "rows": dataset.examples.row_count,
-            "leftOut": dataset.left_out,
+            "leftOut": dataset.skipped,
             "needed": dataset.needed,
             "context": context_of(self.model_config),
         }
@@ -73,7 +73,7 @@ def prepare(
 ) -> Preparation:
     config = job["config"]
     device = find_device(config["engine"].get("bf16"))
-    channel.note(device.described())
+    channel.note(device.description())
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
@@ -90,13 +90,13 @@ def prepare(
 
 
 # Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.
-MOST_BY_DEFAULT = CONSTANTS["longestRowByDefault"]
+DEFAULT_MAX_LENGTH = CONSTANTS["defaultMaxLength"]
 
 
 def row_limit(job: dict[str, Any], context: int) -> int:
     max_length = job["config"].get("maxLength")
     if max_length is None:
-        return min(context, MOST_BY_DEFAULT) if job["isPretrained"] else context
+        return min(context, DEFAULT_MAX_LENGTH) if job["isPretrained"] else context
     if max_length <= context:
         return max_length
     raise KitError(

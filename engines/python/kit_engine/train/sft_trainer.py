@@ -15,14 +15,14 @@ from .trainer import KitTrainer, arguments_of
 
 class SftTrainer(KitTrainer):
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
     ) -> None:
         # Of the evaluation in work.
         self.evaluated = Mean()
         data, config = prepared.data, prepared.config
         length = prepared.steps * rows_per_step(config)
         super().__init__(
-            *(model, prepared, kit, directory, begins_at),
+            *(model, prepared, kit, directory, initial_step),
             args=arguments_of(prepared, directory),
             train_dataset=OrderedRows(data.training, config["seed"], length),
             eval_dataset=AllRows(data.evaluation) if data.evaluation else None,

@@ -15,7 +15,7 @@ FIRST_STEPS = CONSTANTS["firstLoggedSteps"]
 DIGITS = CONSTANTS["loggedDigits"]
 # The advised learning rate is this share of the one that failed, and not above the most.
 LOWER = CONSTANTS["loweredRate"]
-MOST_ADVISED = CONSTANTS["mostAdvisedRate"]
+MAX_ADVISED_RATE = CONSTANTS["maxAdvisedRate"]
 
 
 def is_due(step: int, every: int, steps: int) -> bool:
@@ -102,7 +102,7 @@ def assert_finite(step: int, what: str, is_finite: bool, peak: float) -> None:
     """`what` with its verb: `loss is`."""
     if is_finite:
         return
-    lower = min(MOST_ADVISED, float(f"{peak * LOWER:.2g}"))
+    lower = min(MAX_ADVISED_RATE, float(f"{peak * LOWER:.2g}"))
     raise KitError(
         "DIVERGED",
         f"The training diverged at step {step}: the {what} not finite, with a learningRate of "

@@ -10,8 +10,8 @@ from typing import Any
 
 from safetensors import safe_open
 
-from ..model.ends import stop_at_ends
-from ..model.models import BASE, Source, load_model, quiet, resuming
+from ..model.models import BASE, Source, load_model, resuming, silence_libraries
+from ..model.stop_tokens import save_stop_tokens
 from ..process.channel import Channel
 from ..process.errors import KitError
 from ..process.means import Mean
@@ -27,7 +27,7 @@ OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
 
 
 def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> None:
-    quiet()
+    silence_libraries()
     directory, resume_from = job["directory"], job.get("resumeFrom")
     objective = objective_of(job["config"])
     prepared = prepare(job, objective, channel)
@@ -36,19 +36,19 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     started = prepared.started(job["modelName"], trainable_count(model))
     if resume_from:
         assert_same_model(resume_from, trainable_count(model))
-    channel.send("started", data=started, kept=prepared.kept_out())
+    channel.send("started", data=started, kept=prepared.skipped_rows())
     if resume_from and state["step"] >= prepared.steps:
-        return take_over(resume_from, directory, state["step"], prepared, channel)
-    begins_at = 0
+        return adopt_checkpoint(resume_from, directory, state["step"], prepared, channel)
+    initial_step = 0
     if resume_from and not has_optimizer(resume_from):
         channel.note(
             f"warning: {resume_from} has no {OPTIMIZER}, so the optimizer starts anew; "
             "losses will differ from an uninterrupted run"
         )
-        begins_at = state["step"]
+        initial_step = state["step"]
     kit = Kit(prepared, channel, cancelled, state.get("log", StepLog()))
     create_trainer = objective.trainer()
-    trainer = create_trainer(model, prepared, kit, directory, begins_at)
+    trainer = create_trainer(model, prepared, kit, directory, initial_step)
     trainer.train(resume_from_checkpoint=resume_from)
 
 
@@ -61,7 +61,7 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
     model = load_model(prepared.source, dtype)
-    stop_at_ends(model, prepared.tokenizer)
+    save_stop_tokens(model, prepared.tokenizer)
     if not lora:
         return model
     if prepared.source.adapter is not None:
@@ -128,7 +128,7 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
         )
 
 
-def take_over(
+def adopt_checkpoint(
     resume_from: str, directory: str, step: int, prepared: Preparation, channel: Channel
 ) -> None:
     """The job had trained all its steps, but not ended."""

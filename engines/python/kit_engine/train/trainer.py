@@ -31,14 +31,14 @@ class KitTrainer(Trainer):
         prepared: Preparation,
         kit: Kit,
         directory: str,
-        begins_at: int,
+        initial_step: int,
         **of_objective: Any,
     ) -> None:
         self.prepared = prepared
         self.kit = kit
         self.directory = directory
         # The step of a checkpoint without the schedule's state.
-        self.begins_at = begins_at
+        self.initial_step = initial_step
         # The current step's last batch, and the losses of all;
         # the batch proves the weights that are saved.
         self.batch: dict[str, torch.Tensor] = {}
@@ -52,12 +52,12 @@ class KitTrainer(Trainer):
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
         config, steps = self.prepared.config, self.prepared.steps
 
-        def share(done: int) -> float:
-            step = self.begins_at + done + 1
+        def factor(done: int) -> float:
+            step = self.initial_step + done + 1
             return learning_rate(step, steps, config) / config["learningRate"]
 
         chosen = self.optimizer if optimizer is None else optimizer
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, share)
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, factor)
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
@@ -96,7 +96,7 @@ class KitTrainer(Trainer):
         trained = [one for one in self.model.parameters() if one.requires_grad]
         is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
         assert_finite(step, "weights are", is_finite, peak)
-        self._prove(step, model)
+        self._try_next_step(step, model)
         path = checkpoint_path(step)
         # A sum over all workers.
         self.store_flos()
@@ -106,7 +106,7 @@ class KitTrainer(Trainer):
         data = {"step": step, "kind": kind, "path": path}
         self.kit.channel.saved(self.directory, data)
 
-    def _prove(self, step: int, model: Any) -> None:
+    def _try_next_step(self, step: int, model: Any) -> None:
         """Computes a step and does not take it: finite weights may be too large to compute with."""
         peak = self.prepared.config["learningRate"]
         labels = self.batch.get("labels")

@@ -8,7 +8,7 @@ from .dpo import Dpo
 from .kto import Kto
 from .sft import Sft
 
-COMPARING: dict[str, type[Objective]] = {"dpo": Dpo, "kto": Kto}
+PREFERENCE_OBJECTIVES: dict[str, type[Objective]] = {"dpo": Dpo, "kto": Kto}
 
 
 def objective_of(config: dict[str, Any]) -> Objective:
@@ -17,8 +17,8 @@ def objective_of(config: dict[str, Any]) -> Objective:
 
     :raises KitError: when it needs TRL, which is not here
     """
-    asked = config.get("objective")
-    if asked is None:
+    objective = config.get("objective")
+    if objective is None:
         return Sft()
-    assert_trl(asked["type"])
-    return COMPARING[asked["type"]]()
+    assert_trl(objective["type"])
+    return PREFERENCE_OBJECTIVES[objective["type"]]()

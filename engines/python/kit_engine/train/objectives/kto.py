@@ -12,13 +12,13 @@ class Kto:
     forms = ("prompt, completion, label",)
     needs_all = False
 
-    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
-        return is_bad
+    def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:
+        return is_undesirable
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
         return [answer_sequence(row.conversations[0], tokenizer)]
 
     def trainer(self) -> Callable[..., Any]:
-        from ..kto_trainer import JudgedTrainer
+        from ..kto_trainer import LabelledTrainer
 
-        return JudgedTrainer
+        return LabelledTrainer

@@ -10,72 +10,74 @@ from ..process.limits import TEMPLATES
 
 
 @dataclass
-class Ends:
+class StopTokens:
     # Ids: what ends a text first, then what ends a turn.
     all: list[int]
     # What the chat template ends an answer's turn with.
     turn: int | None
 
 
-def ends_of(tokenizer: Any) -> list[int]:
+def stop_tokens_of(tokenizer: Any) -> list[int]:
     """What ends a text, too, is the first."""
-    return known_ends(tokenizer).all
+    return stop_tokens(tokenizer).all
 
 
-def known_ends(tokenizer: Any) -> Ends:
-    """Those that a model's folder names are among them once `read_ends` has read them."""
-    ends: Ends | None = getattr(tokenizer, "kit_ends", None)
+def stop_tokens(tokenizer: Any) -> StopTokens:
+    """Those that a model's folder names are among them once `read_stop_tokens` has read them."""
+    ends: StopTokens | None = getattr(tokenizer, "kit_stop_tokens", None)
     if ends is None:
-        ends = tokenizer.kit_ends = find_ends(tokenizer, [], None)
+        ends = tokenizer.kit_stop_tokens = find_stop_tokens(tokenizer, [], None)
     return ends
 
 
-def read_ends(tokenizer: Any, folder: str) -> None:
+def read_stop_tokens(tokenizer: Any, folder: str) -> None:
     """Takes what the model's folder names; the first is the tokenizer's end, if it has none."""
     config = read_config(folder, "config.json")
     size = config.get("vocab_size", text_config(config).get("vocab_size"))
-    tokenizer.kit_ends = find_ends(tokenizer, all_named(config, folder, tokenizer), size)
-    ends = ends_of(tokenizer)
+    tokenizer.kit_stop_tokens = find_stop_tokens(
+        tokenizer, all_named(config, folder, tokenizer), size
+    )
+    ends = stop_tokens_of(tokenizer)
     if tokenizer.eos_token_id is None and ends:
         tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ends[0])
 
 
-def stop_at_ends(model: Any, tokenizer: Any) -> None:
+def save_stop_tokens(model: Any, tokenizer: Any) -> None:
     """Names all of them in the model's generation config, for other programs to stop there, too."""
     named = listed(model.generation_config.eos_token_id)
-    missing = [one for one in ends_of(tokenizer) if one not in named]
+    missing = [one for one in stop_tokens_of(tokenizer) if one not in named]
     if missing:
         ends = named + missing
         model.generation_config.eos_token_id = ends if len(ends) > 1 else ends[0]
 
 
-def find_ends(tokenizer: Any, named: list[int], size: Any) -> Ends:
+def find_stop_tokens(tokenizer: Any, named: list[int], size: Any) -> StopTokens:
     """
     :param size: of the model's vocabulary, if it is known
     """
     own = tokenizer.eos_token_id
     text = own if own is not None or not named else named[0]
-    turn = turn_end(tokenizer, {text, *named})
+    turn = turn_stop_token(tokenizer, {text, *named})
     # No other id is ever an answer's next token.
     ends = [
         one
         for one in dict.fromkeys([text, turn, *named])
         if one is not None and (not isinstance(size, int) or one < size)
     ]
-    return Ends(ends, turn)
+    return StopTokens(ends, turn)
 
 
 def all_named(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
     """As `transformers`, which reads config.json where there is no other file."""
     generation = read_config(folder, "generation_config.json")
     if not os.path.exists(os.path.join(folder, "generation_config.json")):
-        return named_ends(config)
+        return named_stop_tokens(config)
     # A config that somebody wrote anew often has a number that is another token here.
-    added = [one for one in named_ends(config) if one in tokenizer.added_tokens_decoder]
-    return named_ends(generation) or added
+    added = [one for one in named_stop_tokens(config) if one in tokenizer.added_tokens_decoder]
+    return named_stop_tokens(generation) or added
 
 
-def named_ends(config: dict[str, Any]) -> list[int]:
+def named_stop_tokens(config: dict[str, Any]) -> list[int]:
     named = config.get("eos_token_id")
     return listed(text_config(config).get("eos_token_id") if named is None else named)
 
@@ -105,7 +107,7 @@ ANSWER = {"role": "assistant", "content": "an answer"}
 SYSTEM = {"role": "system", "content": "a system message"}
 
 
-def turn_end(tokenizer: Any, known: set[int | None]) -> int | None:
+def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
     """
     The first special token that the template writes after an answer, of which none is made; without
     one, as some turns end where the next begins, the first after the answer before a question.

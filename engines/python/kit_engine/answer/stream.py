@@ -7,7 +7,7 @@ from typing import Any
 from .decoding import AnswerText
 
 
-class Pieces:
+class TokenStream:
     """
     :param send: takes some tokens as JSON has them, each with its text and its log probability
     :param seconds: between two messages at least; None sends all at the end
@@ -19,18 +19,20 @@ class Pieces:
         self.send = send
         self.text = text
         self.seconds = seconds
-        self.waiting: list[dict[str, Any]] = []
+        self.pending: list[dict[str, Any]] = []
         self.sent = 0.0
 
     def add(self, token: int, logprob: dict[str, Any] | None) -> None:
-        piece: dict[str, Any] = {"id": token, "text": self.text.push(token)}
-        self.waiting.append(piece if logprob is None else piece | {"logprob": logprob})
+        token_message: dict[str, Any] = {"id": token, "text": self.text.push(token)}
+        self.pending.append(
+            token_message if logprob is None else token_message | {"logprob": logprob}
+        )
         if self.seconds is not None and time.monotonic() - self.sent >= self.seconds:
             self.flush()
 
     def flush(self) -> None:
-        if not self.waiting:
+        if not self.pending:
             return
         self.sent = time.monotonic()
-        tokens, self.waiting = self.waiting, []
+        tokens, self.pending = self.pending, []
         self.send(tokens)
