@@ -12,23 +12,23 @@ import {
 } from "./toolSchema.ts";
 
 /**
- * Drops the nulls with which Arrow, and so Parquet and `datasets`, gives each object the keys of all
- * others: in a call's arguments those whose key the tool doesn't have, in tools those that no schema has.
+ * Drops the nulls that Arrow (hence Parquet and `datasets`) pads objects with to give all of them the
+ * same keys: in a call's arguments keys that the tool doesn't have, in tools those that no schema has.
  */
 export interface ArrowPadding {
-  /** @param row in canonical form */
+  /** @param row in Kit's own format */
   drop: <Row extends object>(row: Row, where: string) => Row;
   /** Lines for people. */
   notes: (dataset: string) => string[];
 }
 
-/** @param isArrow whether the rows come from Arrow for certain, where no tool is described that says so */
+/** @param isArrow whether the rows certainly come from Arrow */
 export function createArrowPadding(isArrow: boolean): ArrowPadding {
   const dropped = createTally();
-  // Arrow pads what a tool has and a call left out, too; what was meant looks alike.
+  // Arrow also pads optional arguments that a call omitted; an explicit null looks the same.
   const doubtful = createTally();
 
-  /** A file other than a table means its `default: null`, unless other nulls show that Arrow filled it in. */
+  /** Outside a table, `default: null` is intended, unless other nulls show Arrow's padding. */
   function schemaWithout(schema: Schema, onDrop: () => void): Schema {
     let isFilled = isArrow;
     const meant = withoutNulls(schema, () => void (isFilled = true), true);
@@ -86,11 +86,11 @@ export function createArrowPadding(isArrow: boolean): ArrowPadding {
     notes: (dataset) => [
       ...dropped.note(
         (nulls, first) =>
-          `dropped ${nulls} of calls and tools in ${dataset}, with which Arrow fills what other rows have (first: ${first})`,
+          `dropped ${nulls} that Arrow padded calls and tools with in ${dataset} (first: ${first})`,
       ),
       ...doubtful.note(
         (nulls, first) =>
-          `warning: ${nulls} of calls in ${dataset} that no tool's schema allows (first: ${first}): they are learned; leave them out if Arrow has filled them in`,
+          `warning: ${nulls} in calls of ${dataset} that no tool's schema allows (first: ${first}): they are learned; remove them if they are Arrow's padding`,
       ),
     ],
   };

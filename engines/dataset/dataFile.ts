@@ -11,7 +11,7 @@ import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /**
- * Doesn't wait for a writer at the other end of a pipe. A folder opens, too: reading it fails.
+ * Never blocks on a pipe without a writer. A folder opens, but reading it fails.
  * @throws KitError `DATASET_UNREADABLE`
  */
 export function openDataFile(path: string): number {
@@ -40,7 +40,7 @@ export function readable<T>(path: string, read: () => T): T {
   }
 }
 
-/** @param cause what opening or reading the file has thrown */
+/** @param cause thrown by opening or reading the file */
 function unreadable(path: string, cause: unknown): KitError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = PROBLEMS[code ?? ""] ?? message;
@@ -53,10 +53,10 @@ function unreadable(path: string, cause: unknown): KitError {
 }
 
 const DATA_FILE = /\.(arrow|(?:jsonl|csv|tsv|parquet|json)(?:\.gz)?)$/i;
-/** Beside the data of `datasets`. */
-const NO_DATA = /^(dataset_infos?|dataset_dict|state|config)\.json$/;
+/** Files that `datasets` saves beside the data. */
+const METADATA_FILE = /^(dataset_infos?|dataset_dict|state|config)\.json$/;
 
-/** What to write in place of a folder's path, as a sentence; undefined without files of data in it. */
+/** A sentence that names the data files in a folder; undefined without any. */
 function adviceForFolder(folder: string): string | undefined {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
@@ -69,28 +69,27 @@ function adviceForFolder(folder: string): string | undefined {
     }
     return `Name the files in it: ${join(folder, own ? "" : "**", `*.${inner}`)}.`;
   } catch {
-    // The folder is the problem already, whatever else it has.
+    // The folder itself is already reported.
     return undefined;
   }
 }
 
 /**
- * What to write in place of a path where there is no file, as a sentence: one of its name in a folder
- * beside it, or one beside it or below a folder beside its own whose name is close. Undefined where there
- * is none.
+ * A sentence that suggests an existing file for a missing path: the same name one folder down, a similar
+ * name in the same folder, or either in a similarly named folder. Undefined without one.
  */
 function adviceForMissing(path: string): string | undefined {
   const folder = dirname(path);
   if (existsSync(folder)) {
-    const meant = meantIn(folder, basename(path));
-    return meant && `Did you mean "${meant}"?`;
+    const closest = closestIn(folder, basename(path));
+    return closest && `Did you mean "${closest}"?`;
   }
-  const near = meantIn(dirname(folder), basename(folder));
-  const file = near && meantIn(join(dirname(folder), near), basename(path));
+  const near = closestIn(dirname(folder), basename(folder));
+  const file = near && closestIn(join(dirname(folder), near), basename(path));
   return file && `Did you mean "${near}/${file}"?`;
 }
 
-function meantIn(folder: string, name: string): string | undefined {
+function closestIn(folder: string, name: string): string | undefined {
   try {
     const names = readdirSync(folder);
     if (names.includes(name)) return name;
@@ -99,7 +98,7 @@ function meantIn(folder: string, name: string): string | undefined {
       .map((inner) => join(inner, name));
     const found = below.find((file) => existsSync(join(folder, file)));
     if (found !== undefined) return found;
-    // The ending is not what makes two names alike.
+    // Compare names without extensions.
     const stems = names.map(stemOf);
     const stem = /"(.+)"/.exec(didYouMean(stemOf(name), stems))?.[1];
     return names[stems.indexOf(stem ?? stemOf(name))];
@@ -112,11 +111,11 @@ function stemOf(name: string): string {
   return name.replace(DATA_FILE, "");
 }
 
-/** The ending that most files of data have. */
+/** The most common extension of the data files. */
 function endingOf(names: string[]): string | undefined {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const ending = NO_DATA.test(name) ? undefined : DATA_FILE.exec(name)?.[1];
+    const ending = METADATA_FILE.test(name) ? undefined : DATA_FILE.exec(name)?.[1];
     if (ending !== undefined) counts.set(ending, (counts.get(ending) ?? 0) + 1);
   }
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { invalid } from "./tables/tableRow.ts";
 
-/** So many first bytes of a file tell its kind. */
+/** First bytes that identify a file's kind. */
 export const HEAD_BYTES = 512;
 
 interface Kind {
-  /** What its first bytes are, as Latin-1. */
+  /** Matches its first bytes, as Latin-1. */
   start: RegExp;
   /** What the file is, for people. */
   name: string;
@@ -74,13 +74,13 @@ function kind(start: RegExp, name: string, advice: string): Kind {
 
 /**
  * @param head a file's first bytes, up to `HEAD_BYTES`
- * @param but the kind that it should be
- * @throws KitError `DATASET_INVALID` for a file that is known to be of another kind than text
+ * @param expected the kind that it should be
+ * @throws KitError `DATASET_INVALID` for a known kind that is neither text nor the expected one
  */
-export function refuseOtherKinds(path: string, head: Buffer, but?: "Parquet"): void {
+export function refuseOtherKinds(path: string, head: Buffer, expected?: "Parquet"): void {
   const start = head.toString("latin1");
   const found = KINDS.find((one) => one.start.test(start));
-  if (!found || found.name === but) return;
+  if (!found || found.name === expected) return;
   const file = basename(path);
   const advice = found.advice.replaceAll("$", () => file);
   const stem = file.replace(/(\.[^.]*)?$/, "");

@@ -8,7 +8,7 @@ import type { TrainingOptions } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 /**
- * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once. URLs
+ * The files of a dataset in the order of its paths, those of a pattern sorted, without duplicates. URLs
  * stay as they are.
  * @throws KitError `DATASET_UNREADABLE` for a pattern that matches no file
  */
@@ -25,7 +25,7 @@ function filesOf(path: string): string[] {
   if (isUrl(path)) return [path];
   const { folder, rest } = splitAtPattern(path);
   if (rest === "") return [path];
-  // Loading it takes longer than reading a small dataset, and few paths are patterns.
+  // Loaded lazily: few paths are patterns, and loading takes longer than reading a small dataset.
   const require = createRequire(import.meta.url);
   const { globSync, isDynamicPattern } = require("tinyglobby") as typeof tinyglobby;
   if (!isDynamicPattern(rest)) return [path];
@@ -37,7 +37,7 @@ function filesOf(path: string): string[] {
   );
 }
 
-/** Only what doesn't exist can be a pattern: a folder may be named `[old]`. */
+/** Existing folders are never patterns: one may be named `[old]`. */
 function splitAtPattern(path: string): { folder: string; rest: string } {
   const absolute = resolve(path);
   let folder = parse(absolute).root;
@@ -53,24 +53,24 @@ function realPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    // Reading the file will say why.
+    // Reading the file reports the problem.
     return file;
   }
 }
 
-/** URLs of the kinds that Ray Train's storage takes; `file:` must not name another machine. */
-const TAKEN = /^(?!https?:|file:\/\/[^/])[a-z][^\p{Cc}\s]*$/iu;
+/** URLs that Ray Train's storage accepts; `file:` must not name another machine. */
+const SUPPORTED_URL = /^(?!https?:|file:\/\/[^/])[a-z][^\p{Cc}\s]*$/iu;
 
 /**
  * For an engine that reads datasets on this machine.
  * @throws KitError `CONFIG_INVALID`
  */
-export function refuseUrls(engine: string, asked: TrainingOptions): void {
-  const [url] = urlsOf(asked);
+export function refuseUrls(engine: string, options: TrainingOptions): void {
+  const [url] = urlsOf(options);
   if (url === undefined) return;
   throw new KitError(
     "CONFIG_INVALID",
-    `The ${engine} engine reads datasets on this machine, but ${url} is a URL. Name a file that you have downloaded; only the workers of ray() read URLs.`,
+    `The ${engine} engine reads datasets on this machine, but ${url} is a URL. Name a downloaded file; only the workers of ray() read URLs.`,
   );
 }
 
@@ -78,15 +78,15 @@ export function refuseUrls(engine: string, asked: TrainingOptions): void {
  * For an engine whose workers read URLs by Arrow's file systems.
  * @throws KitError `CONFIG_INVALID`
  */
-export function checkUrls(asked: TrainingOptions): void {
-  for (const url of urlsOf(asked)) {
+export function checkUrls(options: TrainingOptions): void {
+  for (const url of urlsOf(options)) {
     if (url.includes("*")) {
       throw new KitError(
         "CONFIG_INVALID",
         `A dataset's URL names one file, so ${url} cannot be a pattern. Use a list of URLs.`,
       );
     }
-    if (!TAKEN.test(url)) {
+    if (!SUPPORTED_URL.test(url)) {
       throw new KitError(
         "CONFIG_INVALID",
         `The workers cannot read the dataset ${url}. Use a URL such as s3://bucket/train.jsonl or file:///data/train.jsonl, with %20 in place of a space.`,

@@ -1,14 +1,14 @@
 import { freemem, totalmem } from "node:os";
 
-/** Bytes that this machine has, or this container. */
+/** Memory of this machine or container, in bytes. */
 export function machineMemory(): number {
-  // The limit of a container; far above the total without one.
+  // A container's limit; far above the total without one.
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }
 
 /** Bytes that this process can still allocate before the system kills it. */
 export function freeMemory(): number {
-  const room = machineMemory() - process.memoryUsage.rss();
-  // Elsewhere, freemem() omits memory that the system would free on demand.
-  return process.platform === "linux" ? Math.min(room, freemem()) : room;
+  const remaining = machineMemory() - process.memoryUsage.rss();
+  // On other systems, freemem() omits reclaimable memory.
+  return process.platform === "linux" ? Math.min(remaining, freemem()) : remaining;
 }

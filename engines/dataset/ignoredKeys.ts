@@ -2,7 +2,7 @@ import { formatCounted } from "../../protocol/format.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 
-/** Beside those of the row's form. */
+/** Known in rows of every format. */
 const ROW_KEYS = ["tools", "chat_template_kwargs", "functions", "parallel_tool_calls"];
 const MESSAGE_KEYS = [
   ...[
@@ -17,29 +17,29 @@ const MESSAGE_KEYS = [
   ],
   ...["reasoning_content", "reasoning", "thinking"],
 ];
-/** A dataset whose keys are data has no end of them. */
-const MOST_NAMED_KEYS = 8;
+/** Some datasets use data as keys. */
+const MAX_NAMED_KEYS = 8;
 
 type Owner = "row" | "message";
 
-/** Counts the keys that Kit doesn't read, for one note on a dataset. */
+/** Counts keys that Kit doesn't read, for one note per dataset. */
 export interface IgnoredKeys {
-  /** Adds those of a row, which has the keys of its form. */
-  add: (row: Record<string, unknown>, form: readonly string[]) => void;
+  /** Adds a row's unknown keys. @param known the keys of its format */
+  add: (row: Record<string, unknown>, known: readonly string[]) => void;
   /**
-   * Adds those of a record that none of its row is made of.
-   * @param lost those that may belong to its question
+   * Adds a record's keys that don't end up in its row.
+   * @param lost keys that may belong to the question
    */
-  leave: (
+  addUnused: (
     record: Record<string, unknown>,
     read: readonly string[],
     lost: readonly string[],
   ) => void;
-  /** Lines for people. */
+  /** Notes for people. */
   notes: (dataset: string) => string[];
 }
 
-/** @param advice how to learn from what may belong to a question */
+/** @param advice how to learn from lost keys */
 export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
   const counts = new Map<string, { key: string; owner: Owner; count: number }>();
   const lostCounts = new Map<string, number>();
@@ -47,35 +47,35 @@ export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
 
   function addKeys(value: object, known: readonly string[], owner: Owner): void {
     for (const [key, one] of Object.entries(value) as [string, unknown][]) {
-      if (isNothing(one) || known.includes(key)) continue;
+      if (isEmpty(one) || known.includes(key)) continue;
       if (owner === "row" && lostCounts.has(key)) continue;
-      if (owner === "message" && isHeededMark(value, key, one)) continue;
+      if (owner === "message" && isUsedMark(value, key, one)) continue;
       const id = `${owner} ${key}`;
       const found = counts.get(id);
       if (found) found.count++;
-      else if (counts.size < MOST_NAMED_KEYS) counts.set(id, { key, owner, count: 1 });
+      else if (counts.size < MAX_NAMED_KEYS) counts.set(id, { key, owner, count: 1 });
       else hasMore = true;
     }
   }
 
   return {
-    add(row, form) {
-      addKeys(row, [...form, ...ROW_KEYS], "row");
-      const conversations = form.filter((key) => !isSystemKey(key)).map((key) => row[key]);
+    add(row, known) {
+      addKeys(row, [...known, ...ROW_KEYS], "row");
+      const conversations = known.filter((key) => !isSystemKey(key)).map((key) => row[key]);
       for (const messages of conversations.filter(Array.isArray)) {
         for (const message of messages as object[]) addKeys(message, MESSAGE_KEYS, "message");
       }
     },
-    leave(record, read, lost) {
+    addUnused(record, read, lost) {
       for (const key of lost) {
-        if (!isNothing(record[key])) lostCounts.set(key, (lostCounts.get(key) ?? 0) + 1);
+        if (!isEmpty(record[key])) lostCounts.set(key, (lostCounts.get(key) ?? 0) + 1);
       }
       addKeys(record, [...read, ...lost], "row");
     },
     notes(dataset) {
       const warnings = [...lostCounts].map(
         ([key, count]) =>
-          `warning: ${JSON.stringify(key)} of ${formatCounted(count, "row")} of ${dataset} is left out, although it may belong to the question: ${advice} to learn from it`,
+          `warning: ${JSON.stringify(key)} of ${formatCounted(count, "row")} of ${dataset} is ignored, but may belong to the question: ${advice} to learn from it`,
       );
       if (counts.size === 0) return warnings;
       const named = [...counts.values()].map(
@@ -87,8 +87,8 @@ export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
   };
 }
 
-/** Libraries write an optional key without a value as null, tables as an empty cell. */
-function isNothing(value: unknown): boolean {
+/** Libraries write a missing value as null, tables as an empty cell. */
+function isEmpty(value: unknown): boolean {
   return (
     value === null ||
     value === undefined ||
@@ -97,8 +97,8 @@ function isNothing(value: unknown): boolean {
   );
 }
 
-/** What is not an answer is never learned, whatever its marks say. */
-function isHeededMark(message: { role?: unknown }, key: string, value: unknown): boolean {
+/** Only answers are learned, whatever the marks of other messages say. */
+function isUsedMark(message: { role?: unknown }, key: string, value: unknown): boolean {
   const isLearned = saysLearned(key, value);
   return isLearned === false || (isLearned === true && message.role === "assistant");
 }

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
+import { jsonLineError } from "./jsonError.ts";
 import { type OnRead, readLines } from "./lines.ts";
-import { lineNotJson } from "./notJson.ts";
 import { readJson } from "./tables/json.ts";
 import type { TableRow } from "./tables/tableRow.ts";
 import { openText } from "./textFile.ts";
@@ -9,7 +9,7 @@ import { openText } from "./textFile.ts";
 const HEAD_BYTES = 2 ** 16;
 
 /**
- * Reads the records of a JSONL file; also of one that is a single array of them, as many programs save it.
+ * Reads the records of a JSONL file, or of a single JSON array under that name, as many programs save it.
  * @param expected what a line has, for errors
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
  */
@@ -25,7 +25,7 @@ export function* readJsonl(path: string, expected: string, onRead: OnRead): Gene
   yield* readLines(path, parse, onRead);
 }
 
-/** Whether a list of objects begins a file. A list of messages on each line does not count. */
+/** Whether a file is a single array of objects, not a list of messages on each line. */
 function isArray(path: string): boolean {
   const { read, close } = openText(path);
   const head = Buffer.alloc(HEAD_BYTES);
@@ -34,8 +34,8 @@ function isArray(path: string): boolean {
   return /^\s*\[\s*(\{|$)/.test(text) && !/^\s*\[.*\]\s*[\r\n]+\s*\[/.test(text);
 }
 
-/** Parts between commas, semicolons or tabs without a space after them, which prose would have. */
-const PARTS = /^[^{}[\]:]+[,;\t|][^\s{}[\]:][^{}[\]:]*$/;
+/** Cells between commas, semicolons or tabs; prose would have a space after them. */
+const CSV_CELLS = /^[^{}[\]:]+[,;\t|][^\s{}[\]:][^{}[\]:]*$/;
 
 /**
  * Parses a line of a JSONL file.
@@ -46,14 +46,14 @@ function parseJsonLine(text: string, where: string, expected: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    if (!isCsv(text, where)) throw lineNotJson(cause, text, where, expected);
+    if (!isCsv(text, where)) throw jsonLineError(cause, text, where, expected);
     const problem = `${where}: the file is CSV: name it .csv and leave out its type, or set the type to "csv". Write ${expected}.`;
     throw new KitError("DATASET_INVALID", problem, { cause });
   }
 }
 
-/** Whether a line that is not JSON says that its file is a table: by the file's name, or as its first line. */
+/** Whether a line that isn't JSON belongs to a CSV file: by the file's name, or as its header. */
 function isCsv(line: string, where: string): boolean {
   const [, extension = "", number] = /(\.[ct]sv)?:(\d+)$/i.exec(where) ?? [];
-  return extension !== "" || (number === "1" && PARTS.test(line));
+  return extension !== "" || (number === "1" && CSV_CELLS.test(line));
 }

@@ -6,14 +6,14 @@ import { openText } from "./textFile.ts";
 const CARRIAGE_RETURN = 0x0d;
 const MEBIBYTE = 2 ** 20;
 const CHUNK_BYTES = MEBIBYTE;
-/** A longer line is refused: while it is parsed it takes several times its size. */
-const LONGEST_LINE_BYTES = constants.longestLineMiB * MEBIBYTE;
+/** Parsing a line takes several times its size. */
+const MAX_LINE_BYTES = constants.maxLineMiB * MEBIBYTE;
 
-/** Called after each read of a file, with how much has been read and its size. */
+/** Called after each read of a file, with the bytes read so far and the file's size. */
 export type OnRead = (bytes: number, fileBytes: number) => void;
 
 /**
- * Parses the lines of a text file one at a time, without the spaces at their ends; skips blank ones.
+ * Parses the lines of a text file one at a time, without trailing spaces; skips blank ones.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readLines<T>(
@@ -24,7 +24,7 @@ export function* readLines<T>(
   const { size, read: readText, close } = openText(path);
   try {
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    /** The part of the buffer that is not yet a line: from `start` to `end`. */
+    /** Unconsumed bytes of the buffer: from `start` to `end`. */
     let start = 0;
     let end = 0;
     let read = 0;
@@ -32,14 +32,14 @@ export function* readLines<T>(
     for (let number = 1, isOver = false; !isOver || start < end;) {
       const where = `${path}:${number}`;
       const newline = buffer.indexOf(lineBreak, start);
-      // Bytes past `end` are left over from earlier reads.
+      // Bytes past `end` are stale.
       const isWhole = newline !== -1 && newline < end;
       if (!isWhole && !isOver) {
         const rest = end - start;
         refuseLongRow(rest, where);
         // Doubles for a long line, and shrinks after it.
-        const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, LONGEST_LINE_BYTES + CHUNK_BYTES));
-        buffer = moved(buffer, start, end, length);
+        const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, MAX_LINE_BYTES + CHUNK_BYTES));
+        buffer = moveToStart(buffer, start, end, length);
         const count = readText(buffer, rest, length);
         [start, end] = [0, rest + count];
         if (read === 0) lineBreak = lineBreakOf(buffer.subarray(0, count));
@@ -54,7 +54,7 @@ export function* readLines<T>(
       number++;
       if (text === "") continue;
       if (buffer.length > CHUNK_BYTES && end - start < CHUNK_BYTES) {
-        buffer = moved(buffer, start, end, CHUNK_BYTES);
+        buffer = moveToStart(buffer, start, end, CHUNK_BYTES);
         [start, end] = [0, end - start];
       }
       yield parse(text, where);
@@ -66,15 +66,15 @@ export function* readLines<T>(
 
 /** @throws KitError `DATASET_INVALID` */
 export function refuseLongRow(bytes: number, where: string): void {
-  if (bytes <= LONGEST_LINE_BYTES) return;
+  if (bytes <= MAX_LINE_BYTES) return;
   throw new KitError(
     "DATASET_INVALID",
-    `${where}: the row has more than ${constants.longestLineMiB} MiB. Split it into several rows.`,
+    `${where}: the row has more than ${constants.maxLineMiB} MiB. Split it into several rows.`,
   );
 }
 
-/** Moves a part to the start of a buffer of the given length. Reuses the buffer if it has that length. */
-function moved(
+/** Moves bytes to the start of a buffer of the given length; reuses the buffer if it has that length. */
+function moveToStart(
   buffer: Buffer<ArrayBuffer>,
   start: number,
   end: number,
@@ -85,7 +85,7 @@ function moved(
   return target;
 }
 
-/** By a file's first bytes. Some spreadsheets still end lines as the first Macs did. */
+/** Detects the line break from a file's first bytes. Some spreadsheets still write a lone CR. */
 function lineBreakOf(bytes: Buffer): number {
   const at = bytes.indexOf(CARRIAGE_RETURN);
   const isInside = at !== -1 && at < bytes.length - 1;
@@ -96,7 +96,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 function decode(bytes: Buffer, where: string): string {
   try {
-    // Files that were joined have a byte order mark inside, which this leaves out.
+    // Also drops byte order marks inside concatenated files.
     return decoder.decode(bytes).trimEnd();
   } catch (cause) {
     throw new KitError("DATASET_INVALID", `${where}: not UTF-8. Save the file as UTF-8.`, {

@@ -4,11 +4,11 @@ import { problemOfTools } from "../../protocol/chatFaults.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import { isWhole, sharedLength, splitAt } from "./question.ts";
-import { withKwargs } from "./rowForm.ts";
+import { isWholeConversation, sharedPrefixLength, splitAfterQuestion } from "./question.ts";
+import { withKwargs } from "./rowFormat.ts";
 import {
   type RowObject,
-  OTHER_NAMES,
+  OTHER_NAMES_HINT,
   answerIn,
   answerMessagesIn,
   lastAnswer,
@@ -16,10 +16,10 @@ import {
   parseRowObject,
   questionIn,
   withSystemOf,
-  wordsOf,
+  answerTexts,
 } from "./rowObject.ts";
 
-/** A question and two answers to it, whichever form the line has. */
+/** A question with a chosen and a rejected answer, whatever the line's format. */
 export interface Pair extends TemplateInput {
   prompt: Message[];
   chosen: Message[];
@@ -41,7 +41,7 @@ function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
   return { ...pair, ...(tools && { tools }) };
 }
 
-/** A pair, and the keys of its row that it is made of. */
+/** A pair, and the keys of the row that it comes from. */
 interface ReadPair extends Pair {
   keys: readonly string[];
 }
@@ -51,7 +51,7 @@ function readPair(object: RowObject): ReadPair {
   return "rejected_response" in object.row ? swiftPair(object) : trlPair(object);
 }
 
-/** ms-swift's: a conversation, and what is not to be its last answer. */
+/** ms-swift's format: a conversation, and a rejected alternative to its last answer. */
 function swiftPair(object: RowObject): ReadPair {
   const { row, tools } = object;
   const { prompt, completion } = lastAnswer(object);
@@ -81,11 +81,11 @@ function trlPair(object: RowObject): ReadPair {
 }
 
 interface Parts extends Record<"prompt" | "chosen" | "rejected", unknown> {
-  /** Whether the row's prompt stands outside its conversations. */
+  /** Whether the row's prompt isn't part of its conversations. */
   isPromptUnread?: boolean;
 }
 
-/** Takes the question once where the answers are whole conversations that have it, too. */
+/** Removes the question from answers that are whole conversations. */
 function partsOf(object: RowObject): Parts {
   const { prompt, chosen, rejected } = object.row;
   if (prompt === undefined) return conversations(object);
@@ -93,12 +93,14 @@ function partsOf(object: RowObject): Parts {
   const answers = { chosen, rejected };
   const whole = Object.entries(answers).flatMap(([name, value]) => {
     const messages = answerMessagesIn(object, name, value);
-    return isWhole(messages) ? [{ name, found: splitAt(question, messages) }] : [];
+    return isWholeConversation(messages)
+      ? [{ name, found: splitAfterQuestion(question, messages) }]
+      : [];
   });
   const [one, other] = whole;
   const isText = typeof prompt === "string";
   if (one && other) {
-    // As TRL's `maybe_extract_prompt`, which does not read a text then.
+    // As TRL's `maybe_extract_prompt`, which then ignores a text prompt.
     if (isText) return { ...conversations(object), isPromptUnread: !one.found };
     if (!one.found || !isDeepStrictEqual(one.found.question, other.found?.question)) {
       return { prompt, ...answers };
@@ -111,22 +113,22 @@ function partsOf(object: RowObject): Parts {
     return { prompt, ...answers, [one.name]: one.found.answer };
   }
   if (!one || !isText) return { prompt, ...answers };
-  return object.fail('of "chosen" and "rejected" one is a conversation, and one an answer alone');
+  return object.fail('one of "chosen" and "rejected" is a whole conversation, the other an answer');
 }
 
-/** Two whole conversations, as some datasets of TRL's are: the question is what both begin with. */
+/** Two whole conversations, as in some datasets for TRL: the question is their common prefix. */
 function conversations(object: RowObject): Omit<Pair, "tools"> {
   const { row, fail } = object;
   if (!Array.isArray(row.chosen)) return fail('"chosen" and "rejected" without a "prompt"');
   const chosen = messagesIn(object, "chosen", row.chosen);
   const rejected = messagesIn(object, "rejected", row.rejected);
-  const same = sharedLength(chosen, rejected);
-  if (same === 0) return fail('"chosen" and "rejected" begin with different questions');
+  const same = sharedPrefixLength(chosen, rejected);
+  if (same === 0) return fail('"chosen" and "rejected" start with different questions');
   if (same === chosen.length && same === rejected.length) {
     return fail('"chosen" and "rejected" are the same answer');
   }
-  if (same === chosen.length) return fail('"rejected" begins with all of "chosen"');
-  if (same === rejected.length) return fail('"chosen" begins with all of "rejected"');
+  if (same === chosen.length) return fail('"rejected" starts with all of "chosen"');
+  if (same === rejected.length) return fail('"chosen" starts with all of "rejected"');
   return {
     prompt: chosen.slice(0, same),
     chosen: chosen.slice(same),
@@ -150,15 +152,15 @@ function openAiPair(object: RowObject): ReadPair {
 }
 
 function otherForm(row: Record<string, unknown>): string {
-  if ("label" in row) return 'a "label" is what the objective "kto" learns from, not "dpo"';
+  if ("label" in row) return 'a "label" is for the objective "kto", not "dpo"';
   if ("messages" in row || "completion" in row || "text" in row) {
-    return 'a single answer, while the objective "dpo" learns from two';
+    return 'a single answer, but the objective "dpo" needs two';
   }
-  return `no "chosen" and "rejected"${OTHER_NAMES}`;
+  return `no "chosen" and "rejected"${OTHER_NAMES_HINT}`;
 }
 
 /** Rows of preference pairs. */
-export const PAIR_FORM = withKwargs<Pair>({
+export const PAIR_FORMAT = withKwargs<Pair>({
   expected: EXPECTED_PAIR,
   parse: parsePair,
   columns: {
@@ -166,7 +168,7 @@ export const PAIR_FORM = withKwargs<Pair>({
     answer: ["chosen", "rejected"],
     last: ["chosen", "rejected"],
   },
-  answersOf: ({ chosen }) => wordsOf(chosen),
+  answersOf: ({ chosen }) => answerTexts(chosen),
   rightAnswerOf: ({ prompt, chosen, tools }) => ({
     messages: [...prompt, ...chosen],
     ...(tools && { tools }),

@@ -1,32 +1,31 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Message } from "../../protocol/chat.ts";
 
-/** A conversation up to the end of a question, and what follows. */
+/** A conversation split at the end of a question. */
 interface Split {
   question: Message[];
   answer: Message[];
 }
 
-/** Whether an answer is a conversation with its question: no answer begins with a question. */
-export function isWhole(answer: readonly Message[]): boolean {
+/** Whether an "answer" is a whole conversation, which begins with the question. */
+export function isWholeConversation(answer: readonly Message[]): boolean {
   const [first, last] = [answer[0]?.role, answer.at(-1)?.role];
   return (first === "user" || first === "system" || first === "developer") && last === "assistant";
 }
 
 /**
- * What two conversations begin with, as TRL's `extract_prompt` takes it.
- * @returns a count of messages
+ * Length of two conversations' common prefix, in messages, as in TRL's `extract_prompt`.
  */
-export function sharedLength(one: readonly Message[], other: readonly Message[]): number {
+export function sharedPrefixLength(one: readonly Message[], other: readonly Message[]): number {
   const different = one.findIndex((message, at) => !isDeepStrictEqual(message, other[at]));
   return different === -1 ? one.length : different;
 }
 
 /**
- * Takes a question once that a conversation has, too.
- * @returns undefined for a conversation that has another
+ * Splits a conversation after the question.
+ * @returns undefined if the conversation has another question
  */
-export function splitAt(
+export function splitAfterQuestion(
   question: readonly Message[],
   conversation: readonly Message[],
 ): Split | undefined {
@@ -39,11 +38,11 @@ export function splitAt(
   if (first?.role !== "system" || rest.length === 0 || conversation[0]?.role === "system") {
     return undefined;
   }
-  const found = splitAt(rest, conversation);
+  const found = splitAfterQuestion(rest, conversation);
   return found && { ...found, question: [first, ...found.question] };
 }
 
-/** A question is never learned, whatever its weight. */
+/** Ignores weights, since questions are never learned. */
 function isSame(one: Message, other: Message | undefined): boolean {
   if (other === undefined) return false;
   const [plain, otherPlain] = [one, other].map(({ weight: _, content = "", ...rest }) => ({

@@ -1,4 +1,4 @@
-/** A source of pseudo-random numbers; the same seed gives the same sequence. */
+/** A seeded pseudo-random number generator. */
 export interface Random {
   /** Uniform in [0, 1). */
   uniform: () => number;

@@ -1,14 +1,13 @@
 import { formatCount } from "../../protocol/format.ts";
 import { megabytes } from "../hub/downloadNotes.ts";
+
 /** Reading a smaller file takes about a second. */
 const LARGE_BYTES = 16e6;
-/** Between two notes, in ms. */
 const NOTE_EVERY_MS = 10_000;
 
 /**
- * Notes for people on a dataset that takes long to read: at once for a large file, and then how much
- * has been read.
- * @param now milliseconds, of a clock that never goes back
+ * Notes on the progress of reading: at once for a large file, then every few seconds.
+ * @param now a monotonic clock, in milliseconds
  * @returns a function to call after each read
  */
 export function createReadingNotes(

@@ -4,13 +4,13 @@ import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import { ANSWERS } from "./records/fields.ts";
-import { type RowWatch, withKwargs } from "./rowForm.ts";
+import { type DatasetCheck, withKwargs } from "./rowFormat.ts";
 import {
   type RowObject,
-  OTHER_NAMES,
+  OTHER_NAMES_HINT,
   answerMessagesIn,
-  askedOnce,
-  isOfPair,
+  promptAndCompletion,
+  isPairKey,
   messagesIn,
   parseRowObject,
   questionIn,
@@ -23,7 +23,7 @@ export type Row =
   | ({ prompt: string; completion: string } & TemplateInput)
   | { text: string };
 
-/** The forms of a line, for error messages. */
+/** The formats of a line, for errors. */
 const EXPECTED_ROW =
   'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
 
@@ -31,11 +31,11 @@ const EXPECTED_ROW =
 export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): Row {
   const object = parseRowObject(value, where, EXPECTED_ROW);
   const { row, tools, fail } = object;
-  if (Object.keys(row).some(isOfPair))
+  if (Object.keys(row).some(isPairKey))
     return fail('a pair of answers: set objective to { type: "dpo" } to learn from pairs');
   if (typeof row.label === "boolean")
     return fail(
-      'a "label" that says whether the answer is good: set objective to { type: "kto" } to learn from judged answers, or remove it',
+      'a "label": set objective to { type: "kto" } to learn from labelled answers, or remove it',
     );
   if ("messages" in row) {
     const messages = withSystemOf(object, messagesIn(object, "messages", row.messages));
@@ -60,12 +60,12 @@ export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): 
     ignored?.add(row, ["text"]);
     return { text: row.text };
   }
-  return fail(`no "messages", "prompt" or "text"${OTHER_NAMES}`);
+  return fail(`no "messages", "prompt" or "text"${OTHER_NAMES_HINT}`);
 }
 
-/** The messages of a prompt and its completion, of which one may be text. */
+/** The messages of a prompt and its completion, either of which may be text. */
 function conversationOf(object: RowObject): Message[] {
-  const { prompt, completion } = askedOnce(object);
+  const { prompt, completion } = promptAndCompletion(object);
   const question = withSystemOf(object, questionIn(object, "prompt", prompt));
   const answer = answerMessagesIn(object, "completion", completion);
   refuseUnlearned(object, answer);
@@ -78,7 +78,7 @@ function refuseUnlearned({ fail }: RowObject, messages: readonly Message[]): voi
   if (!answers.some(isLearned)) fail('every answer has the "weight" 0');
 }
 
-/** Whether a walk through a row's values has taken the whole stack. */
+/** Whether walking a row's values overflowed the stack. */
 export function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
 }
@@ -109,34 +109,34 @@ function isBlank(text = ""): boolean {
   return text.trim() === "";
 }
 
-/** Rows of right answers, and texts. */
-export const ROW_FORM = withKwargs<Row>({
+/** Rows of demonstrations, and plain texts. */
+export const ROW_FORMAT = withKwargs<Row>({
   expected: EXPECTED_ROW,
   parse: parseRow,
   columns: ANSWERS,
-  watch: () => watchEmptyAnswers(isEmpty, EXPECTED_ROW),
+  createCheck: () => checkEmptyAnswers(isEmpty, EXPECTED_ROW),
   answersOf,
   rightAnswerOf: (row) => row,
   isText: (row) => "text" in row,
 });
 
 /**
- * Counts the rows from which a model learns to say nothing. A single one may be meant, but not all.
- * @param expected the forms of a line, for the error
+ * Warns about empty answers; refuses a dataset with no others.
+ * @param expected the formats of a line, for the error
  */
-function watchEmptyAnswers<Row extends object>(
+function checkEmptyAnswers<Row extends object>(
   isEmpty: (row: Row) => boolean,
   expected: string,
-): RowWatch<Row> {
+): DatasetCheck<Row> {
   let rows = 0;
   let empty = 0;
   let first = "";
   return {
-    see(row, where) {
+    add(row, where) {
       rows++;
       if (isEmpty(row) && ++empty === 1) first = where;
     },
-    tell(name, note) {
+    report(name, note) {
       if (empty === 0) return;
       if (empty === rows) {
         throw new KitError(

@@ -4,16 +4,16 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { problemOfSystem, withSystem } from "../../protocol/system.ts";
-import { isWhole, splitAt } from "./question.ts";
+import { isWholeConversation, splitAfterQuestion } from "./question.ts";
 
-/** What to do about a row with other names, at the end of what is wrong with it. */
-export const OTHER_NAMES = "; for other names, set columns or map";
+/** Advice for rows with other names, appended to the problem. */
+export const OTHER_NAMES_HINT = "; for other names, set columns or map";
 
-/** A line of a dataset as an object, before its form is known. */
+/** A line of a dataset as an object, before its format is known. */
 export interface RowObject {
   row: Record<string, unknown>;
   tools: readonly Tool[] | undefined;
-  /** Throws with the line, the problem and what to write instead. */
+  /** Throws an error with the line, the problem and what to write instead. */
   fail: (problem: string) => never;
 }
 
@@ -27,33 +27,33 @@ export function parseRowObject(value: unknown, where: string, expected: string):
   const problem = problemOfTools(row);
   if (problem !== undefined) return fail(problem);
   if (saysLearned("weight", row.weight) === false)
-    return fail('the row has the "weight" 0: leave it out, or give the weight to its answers');
+    return fail('the row has the "weight" 0: remove it, or set the weight of its answers');
   return { row, tools: asTools(row.tools), fail };
 }
 
-/** Libraries write a key that a row lacks as null. */
+/** Libraries write missing keys as null. */
 function withoutNulls(row: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(row);
   const set = entries.filter(([, value]) => value !== null);
   return set.length === entries.length ? row : Object.fromEntries(set);
 }
 
-/** Whether a key is one of a row with two answers: of TRL's form, OpenAI's or ms-swift's. */
-export function isOfPair(key: string): boolean {
+/** Whether a key belongs to a preference pair of TRL, OpenAI or ms-swift. */
+export function isPairKey(key: string): boolean {
   return ["chosen", "preferred_output", "rejected_response"].includes(key);
 }
 
-/** Splits a conversation before its last message, which is an answer. */
+/** Splits a conversation before its final answer. */
 export function lastAnswer(object: RowObject): { prompt: Message[]; completion: Message[] } {
   const messages = messagesIn(object, "messages", object.row.messages);
   if (messages.at(-1)?.role !== "assistant") {
     return object.fail('"messages" does not end with an "assistant" message');
   }
-  if (messages.length === 1) return object.fail('"messages" has an answer alone');
+  if (messages.length === 1) return object.fail('"messages" has only an answer');
   return { prompt: messages.slice(0, -1), completion: messages.slice(-1) };
 }
 
-/** A conversation with the system's text that the row has beside it. */
+/** A conversation with the system prompt that the row has beside it. */
 export function withSystemOf<Of extends Message>(
   { row, fail }: RowObject,
   messages: readonly Of[],
@@ -62,7 +62,7 @@ export function withSystemOf<Of extends Message>(
   return problem === undefined ? withSystem(row, messages) : fail(problem);
 }
 
-/** The messages that a row has under a name. */
+/** The messages of a row's field. */
 export function messagesIn(
   { fail }: Pick<RowObject, "fail">,
   name: string,
@@ -78,7 +78,7 @@ export function messagesIn(
   return value.map(asMessage);
 }
 
-/** A question that a row has under a name: its words, or messages, of which no answer is learned. */
+/** The question in a row's field, as text or messages; none of its answers is learned. */
 export function questionIn(row: RowObject, name: string, value: unknown): Message[] {
   if (typeof value === "string") return [{ role: "user", content: value }];
   return messagesOrFail(row, name, value).map((message) =>
@@ -87,21 +87,21 @@ export function questionIn(row: RowObject, name: string, value: unknown): Messag
 }
 
 /**
- * Takes the question once where a completion is a whole conversation that has it, too.
- * @returns as the row has both, or messages
+ * Removes the question from a completion that is a whole conversation.
+ * @returns both as they are in the row, or as messages
  */
-export function askedOnce(object: RowObject): { prompt: unknown; completion: unknown } {
+export function promptAndCompletion(object: RowObject): { prompt: unknown; completion: unknown } {
   const { prompt, completion } = object.row;
   if (prompt === undefined || !Array.isArray(completion)) return { prompt, completion };
   const messages = answerMessagesIn(object, "completion", completion);
-  if (!isWhole(messages)) return { prompt, completion };
-  const found = splitAt(questionIn(object, "prompt", prompt), messages);
+  if (!isWholeConversation(messages)) return { prompt, completion };
+  const found = splitAfterQuestion(questionIn(object, "prompt", prompt), messages);
   if (found) return { prompt: found.question, completion: found.answer };
   if (typeof prompt !== "string") return { prompt, completion };
   return object.fail('"completion" is a conversation without the "prompt" in it');
 }
 
-/** An answer that a row has under a name: its words, or messages. */
+/** The answer in a row's field, as text or messages. */
 export function answerIn(row: RowObject, name: string, value: unknown): Message[] {
   const messages = answerMessagesIn(row, name, value);
   if (messages.at(-1)?.role !== "assistant") {
@@ -112,7 +112,7 @@ export function answerIn(row: RowObject, name: string, value: unknown): Message[
   return messages;
 }
 
-/** The words or messages that a row has under a name, before they are known to be an answer. */
+/** The text or messages of a row's field, not yet checked to be an answer. */
 export function answerMessagesIn(row: RowObject, name: string, value: unknown): Message[] {
   if (typeof value === "string") return [{ role: "assistant", content: value }];
   return messagesOrFail(row, name, value).map(withoutWeightOf1);
@@ -123,14 +123,14 @@ function messagesOrFail(row: RowObject, name: string, value: unknown): Message[]
   return row.fail(`"${name}" is neither text nor a list of messages`);
 }
 
-/** Drops a weight of 1, the default, so that equal answers compare as equal. */
+/** Drops the default weight, so equal answers compare as equal. */
 function withoutWeightOf1(message: Message): Message {
   const { weight, ...rest } = message;
   return weight === 0 ? message : rest;
 }
 
-/** The words of an answer that are learned, for people. */
-export function wordsOf(answer: readonly Message[]): string[] {
+/** The learned texts of an answer, for people. */
+export function answerTexts(answer: readonly Message[]): string[] {
   return answer.filter(isLearned).flatMap(({ content }) => content ?? []);
 }
 

@@ -5,8 +5,8 @@ import { datasetFiles } from "./files.ts";
 import { type OnRead, readLines } from "./lines.ts";
 
 /**
- * Reads the rows that Kit has written one at a time, and believes them. Rows at URLs are skipped: the
- * cluster's workers read and check them.
+ * Reads the rows that Kit wrote, one at a time, without checking them. Skips URLs, which the cluster's
+ * workers read and check.
  * @throws KitError `DATASET_UNREADABLE` without a file
  */
 export function* readRows<Row>(

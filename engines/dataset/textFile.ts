@@ -6,22 +6,22 @@ import { HEAD_BYTES, refuseOtherKinds } from "./fileKind.ts";
 import { invalid } from "./tables/tableRow.ts";
 
 const MEBIBYTE = 2 ** 20;
-/** What gzip has compressed is in memory as a whole. */
-const MOST_UNPACKED_MIB = 1024;
+/** Gzip is decompressed in memory. */
+const MAX_UNPACKED_MIB = 1024;
 
-/** Fills a part of a buffer, or less. @returns how many bytes; 0 at the end */
+/** Fills a range of a buffer, or less. @returns bytes read; 0 at the end */
 export type Read = (into: Buffer, start: number, end: number) => number;
 
 /** A file's text as UTF-8. */
 export interface TextFile {
-  /** Of the file, in bytes. */
+  /** File size in bytes. */
   size: number;
   read: Read;
   close: () => void;
 }
 
 /**
- * Opens a file of text: UTF-8 or UTF-16, also compressed with gzip. Leaves a byte order mark out.
+ * Opens a text file: UTF-8 or UTF-16, possibly gzipped. Drops a byte order mark.
  * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` for a file of another kind
  */
 export function openText(path: string): TextFile {
@@ -37,7 +37,7 @@ export function openText(path: string): TextFile {
   }
 }
 
-/** All bytes that are left. */
+/** Reads all remaining bytes. */
 export function readAll(read: Read): Buffer {
   const chunks: Buffer[] = [];
   for (;;) {
@@ -55,25 +55,25 @@ function textOf(path: string, read: Read): Read {
     count = read(head, length, HEAD_BYTES);
   }
   const start = head.subarray(0, length);
-  const whole = inTurn(reading(start), read);
+  const whole = concatenated(readerOf(start), read);
   if (start.toString("latin1", 0, 2) === "\x1f\x8b") {
-    return textOf(path, reading(unpacked(path, readAll(whole))));
+    return textOf(path, readerOf(unpacked(path, readAll(whole))));
   }
   refuseOtherKinds(path, start);
   const [encoding, mark] = encodingOf(start);
-  const rest = inTurn(reading(start.subarray(mark)), read);
-  return encoding === "utf-8" ? rest : recoded(path, rest, encoding);
+  const rest = concatenated(readerOf(start.subarray(mark)), read);
+  return encoding === "utf-8" ? rest : transcoded(path, rest, encoding);
 }
 
 function unpacked(path: string, bytes: Buffer): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: MOST_UNPACKED_MIB * MEBIBYTE });
+    return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_MIB * MEBIBYTE });
   } catch (cause) {
     const isLarge = cause instanceof RangeError;
     throw invalid(
       path,
       isLarge
-        ? `more than ${MOST_UNPACKED_MIB} MiB once unpacked. Unpack it with gunzip.`
+        ? `more than ${MAX_UNPACKED_MIB} MiB once unpacked. Unpack it with gunzip.`
         : `damaged gzip (${messageOf(cause)}). Save it again.`,
       cause,
     );
@@ -82,7 +82,7 @@ function unpacked(path: string, bytes: Buffer): Buffer {
 
 type Encoding = "utf-8" | "utf-16le" | "utf-16be";
 
-/** Also the length of the mark. Text without one begins with ASCII, as JSON does. */
+/** Detects the encoding and the length of its byte order mark. Text without one begins with ASCII. */
 function encodingOf([first, second, third]: Buffer): [Encoding, mark: number] {
   if (first === 0xff && second === 0xfe) return ["utf-16le", 2];
   if (first === 0xfe && second === 0xff) return ["utf-16be", 2];
@@ -91,11 +91,11 @@ function encodingOf([first, second, third]: Buffer): [Encoding, mark: number] {
   return [first === 0 && second !== 0 && second !== undefined ? "utf-16be" : "utf-8", 0];
 }
 
-/** As UTF-8. */
-function recoded(path: string, read: Read, encoding: Encoding): Read {
+/** Converts to UTF-8. */
+function transcoded(path: string, read: Read, encoding: Encoding): Read {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   const chunk = Buffer.allocUnsafe(MEBIBYTE);
-  let decoded = reading(Buffer.alloc(0));
+  let decoded = readerOf(Buffer.alloc(0));
   let isOver = false;
   return (into, start, end) => {
     for (;;) {
@@ -104,7 +104,7 @@ function recoded(path: string, read: Read, encoding: Encoding): Read {
       const bytes = chunk.subarray(0, read(chunk, 0, chunk.length));
       isOver = bytes.length === 0;
       try {
-        decoded = reading(Buffer.from(decoder.decode(bytes, { stream: !isOver })));
+        decoded = readerOf(Buffer.from(decoder.decode(bytes, { stream: !isOver })));
       } catch (cause) {
         throw invalid(path, "damaged UTF-16. Save the file as UTF-8.", cause);
       }
@@ -112,7 +112,7 @@ function recoded(path: string, read: Read, encoding: Encoding): Read {
   };
 }
 
-function reading(bytes: Buffer): Read {
+function readerOf(bytes: Buffer): Read {
   let at = 0;
   return (into, start, end) => {
     const count = bytes.copy(into, start, at, at + end - start);
@@ -121,7 +121,7 @@ function reading(bytes: Buffer): Read {
   };
 }
 
-function inTurn(first: Read, second: Read): Read {
+function concatenated(first: Read, second: Read): Read {
   return (into, start, end) => {
     const count = first(into, start, end);
     return start + count < end ? count + second(into, start + count, end) : count;

@@ -3,14 +3,14 @@ import { keysOf, objectOf } from "../../protocol/json.ts";
 
 export type Schema = Record<string, unknown>;
 
-/** Keywords that have schemas by name, and in lists. */
+/** Keywords whose value is an object of schemas, or a list of them. */
 const NAMED = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 const LISTED = ["anyOf", "oneOf", "allOf", "prefixItems"];
-/** Keywords that have values. Null may be one. */
+/** Keywords whose value is data, which may be null. */
 const VALUES = ["default", "const"];
 const EXAMPLES = ["enum", "example", "examples"];
 
-/** A JSON schema and all that it may stand for: by reference, or as one of several. */
+/** A JSON schema with everything that it refers to or combines. */
 function alternatives(schema: unknown, root: Schema, seen = new Set<unknown>()): Schema[] {
   if (!isRecord(schema) || seen.has(schema)) return [];
   seen.add(schema);
@@ -19,7 +19,7 @@ function alternatives(schema: unknown, root: Schema, seen = new Set<unknown>()):
   return [schema, ...others.flatMap((one) => alternatives(one, root, seen))];
 }
 
-/** What `$ref` stands for, in the same schema. */
+/** Resolves `$ref` within the same schema. */
 function referredBy({ $ref: reference }: Schema, root: Schema): unknown[] {
   if (typeof reference !== "string" || !reference.startsWith("#")) return [];
   let found: unknown = root;
@@ -30,7 +30,7 @@ function referredBy({ $ref: reference }: Schema, root: Schema): unknown[] {
   return [found];
 }
 
-/** The schema of an object's property; undefined where the object has no such property. */
+/** The schema of an object's property; undefined without such a property. */
 export function propertyOf(schema: unknown, key: string, root: Schema): unknown {
   for (const { properties, required, additionalProperties: others } of alternatives(schema, root)) {
     if (isRecord(properties) && Object.hasOwn(properties, key)) return properties[key];
@@ -45,7 +45,7 @@ export function itemsOf(schema: unknown, root: Schema): unknown {
   return alternatives(schema, root).find(({ items }) => isRecord(items))?.["items"];
 }
 
-/** Whether null is among a schema's values. */
+/** Whether a schema allows null. */
 export function allowsNull(schema: unknown, root: Schema, seen = new Set<unknown>()): boolean {
   if (!isRecord(schema) || seen.has(schema)) return true;
   seen.add(schema);
@@ -64,9 +64,9 @@ export function allowsNull(schema: unknown, root: Schema, seen = new Set<unknown
 }
 
 /**
- * A JSON schema without nulls that no schema has. What then is empty was none.
+ * A JSON schema without the nulls that pad it, and without objects that held nothing else.
  * @param onDrop called for each null
- * @param keepsValues whether a `default` or `const` of null, which its type does not allow, is meant
+ * @param keepsValues whether to keep a `default` or `const` of null that the type doesn't allow
  */
 export function withoutNulls(
   schema: Schema,
@@ -92,13 +92,13 @@ function dropped(onDrop: () => void): undefined {
   onDrop();
 }
 
-/** Undefined for an object of which nothing is left. */
+/** Undefined for an object that dropping nulls has emptied. */
 export function unlessEmptied(before: unknown, after: unknown): unknown {
   const isEmptied = isRecord(after) && keysOf(after).length === 0;
   return isEmptied && isRecord(before) && keysOf(before).length > 0 ? undefined : after;
 }
 
-/** An object with what a function makes of each value, without what it makes undefined. */
+/** Maps an object's values; drops keys whose value becomes undefined. */
 export function objectWith(
   object: Schema,
   change: (value: unknown, key: string) => unknown,

@@ -65,7 +65,7 @@ function ropeTheta(context: number): number {
 }
 
 /** More than any model has: each layer's tensors are listed. */
-export const MOST_LAYERS = constants.mostLayers;
+export const MOST_LAYERS = constants.maxLayers;
 
 /** Kit's own model of these sizes, but for what the shape says besides. */
 export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimensions {

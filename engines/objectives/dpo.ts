@@ -1,5 +1,5 @@
 import type { DpoObjective } from "../../protocol/objective.ts";
-import { type Pair, PAIR_FORM } from "../dataset/pair.ts";
+import { type Pair, PAIR_FORMAT } from "../dataset/pair.ts";
 import type { Example } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
 import type { Objective } from "./objective.ts";
@@ -22,7 +22,7 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     (1 - 2 * labelSmoothing);
 
   return {
-    form: PAIR_FORM,
+    form: PAIR_FORMAT,
     sequencesOf: ({ chosen, rejected, ...asked }, tokenizer) =>
       [chosen, rejected].map((answer) => answerSequence({ ...asked, answer }, tokenizer)),
     needsAll: true,

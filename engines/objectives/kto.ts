@@ -1,5 +1,5 @@
 import type { KtoObjective } from "../../protocol/objective.ts";
-import { type Judged, JUDGED_FORM } from "../dataset/judged.ts";
+import { type LabelledAnswer, LABELLED_FORMAT } from "../dataset/labelledAnswer.ts";
 import type { Example, Sequence } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
 import type { Batch, Mean, Mismatches, Objective } from "./objective.ts";
@@ -9,9 +9,13 @@ import { logRatio, sigmoid, sum } from "./reward.ts";
  * Single answers that were judged: Ethayarajh et al. 2024, equation 8. The mean over answers, each
  * compared with how far the batch's mismatches have moved from the reference.
  */
-export function kto({ beta, desirableWeight, undesirableWeight }: KtoObjective): Objective<Judged> {
+export function kto({
+  beta,
+  desirableWeight,
+  undesirableWeight,
+}: KtoObjective): Objective<LabelledAnswer> {
   return {
-    form: JUDGED_FORM,
+    form: LABELLED_FORMAT,
     sequencesOf: ({ completion, label: _, ...asked }, tokenizer) => [
       answerSequence({ ...asked, answer: completion }, tokenizer),
     ],

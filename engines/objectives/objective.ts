@@ -1,4 +1,4 @@
-import type { RowForm } from "../dataset/rowForm.ts";
+import type { RowFormat } from "../dataset/rowFormat.ts";
 import type { Example, ExampleSet } from "../examples/examples.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 
@@ -7,7 +7,7 @@ import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
  * becomes, how much each learned token counts, and what is logged besides the loss.
  */
 export interface Objective<Row extends object = object> {
-  form: RowForm<Row>;
+  form: RowFormat<Row>;
   /** The sequences that a row becomes, however long; they are never split between parts of a batch. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
   /**

@@ -1,10 +1,10 @@
-import { type Row, ROW_FORM } from "../dataset/row.ts";
+import { type Row, ROW_FORMAT } from "../dataset/row.ts";
 import type { Example } from "../examples/examples.ts";
 import type { Objective } from "./objective.ts";
 
 /** Supervised fine-tuning: the mean negative log likelihood of a learned token. */
 export const sft: Objective<Row> = {
-  form: ROW_FORM,
+  form: ROW_FORMAT,
   sequencesOf: (row, tokenizer) => tokenizer.sequencesOf(row),
   unitsOf: learnedCount,
   weight: 1,

@@ -5,7 +5,7 @@ import constants from "../constants.json" with { type: "json" };
 /** The suggested learning rate, as a share of the failed one. */
 const LOWER = constants.loweredRate;
 /** Small models from random weights rarely learn at more. */
-const MOST_ADVISED = constants.mostAdvisedRate;
+const MOST_ADVISED = constants.maxAdvisedRate;
 
 /**
  * @param how what happened, after "The training diverged"

@@ -11,9 +11,9 @@ import {
 import { cannotWrite } from "../../protocol/error.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
-import { type FileDataset, freezeDataset } from "../dataset/freeze.ts";
-import { inPlaces } from "../dataset/places.ts";
+import { type FileDataset, materializeDataset } from "../dataset/materialize.ts";
 import { nameOf } from "../dataset/rows.ts";
+import { restoreLocations } from "../dataset/sourceMap.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 
 /** The files in which a job keeps the rows of its datasets. */
@@ -25,7 +25,7 @@ type Option = keyof typeof FROZEN;
  * Writes the rows of datasets into a job's folder, but for those at URLs, which a cluster's workers read
  * themselves, before the others.
  * @returns also the config that an engine trains by, which reads them there
- * @throws KitError as `freezeDataset`
+ * @throws KitError as `materializeDataset`
  */
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
@@ -84,8 +84,8 @@ async function freeze(
   const found = await located(dataset, { onNote, signal });
   const name = dataset.type === "code" ? option : nameOf(found.path);
   const reading = { name, form, onNote, signal };
-  const places = await freezeDataset(found, code[option] ?? {}, path, reading);
-  return { config: frozen, inPlaces: inPlaces(path, name, places) };
+  const places = await materializeDataset(found, code[option] ?? {}, path, reading);
+  return { config: frozen, inPlaces: restoreLocations(path, name, places) };
 }
 
 /** As `job.json` has it. */

@@ -4,7 +4,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../../protocol/metric.ts";
 import { type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
-import { chosenRows, heldOutRows } from "../dataset/heldOut.ts";
+import { sampleRows, heldOutRows } from "../dataset/heldOut.ts";
 import { createRandom } from "../dataset/random.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
@@ -29,7 +29,7 @@ export async function heldOutQuestions(
     if (hasQuestion(row)) of++;
     else unasked++;
   }
-  const isChosen = chosenRows(of, Math.min(maxRows, of), createRandom(seed, "asked"));
+  const isChosen = sampleRows(of, Math.min(maxRows, of), createRandom(seed, "asked"));
   const rows: DatasetRow[] = [];
   let at = 0;
   for (const row of answeredRows(config, path, isHeldOut)) {

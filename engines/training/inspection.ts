@@ -1,7 +1,7 @@
 import { formatCount } from "../../protocol/format.ts";
 import type { DatasetReport, HardRow } from "../../protocol/trainingCheck.ts";
 import constants from "../constants.json" with { type: "json" };
-import type { RowForm } from "../dataset/rowForm.ts";
+import type { RowFormat } from "../dataset/rowFormat.ts";
 import { piecesOf } from "../examples/pieces.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import type { Preparation } from "./preparation.ts";
@@ -19,7 +19,7 @@ export interface InspectedRow {
 }
 
 /** Answers of more kinds, or of kinds that occur less often on average, are not listed by kind. */
-const { mostKindsOfAnswers: MOST_KINDS, leastOfAKind: LEAST_OF_A_KIND } = constants;
+const { maxAnswerKinds: MOST_KINDS, minPerAnswerKind: LEAST_OF_A_KIND } = constants;
 
 /** Gathers what a dataset has, from its rows as they are read. */
 export interface Inspection {
@@ -30,7 +30,7 @@ export interface Inspection {
   placeOf: (row: number) => string;
 }
 
-export function createInspection(form: RowForm<object>): Inspection {
+export function createInspection(form: RowFormat<object>): Inspection {
   const forms = new Map<string, number>();
   const lengths: number[] = [];
   const kept: string[] = [];
@@ -137,7 +137,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const { mostMeasuredRows, hardestRows: shown } = constants;
+const { maxMeasuredRows, hardestRows: shown } = constants;
 
 /** Between two notes, in ms. */
 const NOTE_EVERY_MS = 10_000;
@@ -155,7 +155,7 @@ export async function hardestRows(
   { placeOf, onNote = () => undefined }: Options,
 ): Promise<HardRow[]> {
   const { examples } = data.training;
-  const count = Math.min(mostMeasuredRows, examples.length);
+  const count = Math.min(maxMeasuredRows, examples.length);
   const losses: { index: number; loss: number }[] = [];
   onNote(`measuring the loss of ${formatCount(count)} examples`);
   let notedAt = performance.now();

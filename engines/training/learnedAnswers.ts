@@ -5,7 +5,7 @@ import { stringifyJson } from "../../protocol/json.ts";
 import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
-import { type Row, ROW_FORM } from "../dataset/row.ts";
+import { type Row, ROW_FORMAT } from "../dataset/row.ts";
 import { readRows } from "../dataset/rows.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import type { Span } from "../tokens/tokenizer.ts";
@@ -53,7 +53,7 @@ export async function readerOf(config: TrainConfig, options: LoadOptions): Promi
     const tokensIn = (prompt: string) => tokenizer.promptTokens({ prompt }, "text");
     return {
       tokensOf(row) {
-        const [own, end] = [tokensIn(ROW_FORM.answersOf?.(row).at(-1) ?? "").length, 1];
+        const [own, end] = [tokensIn(ROW_FORMAT.answersOf?.(row).at(-1) ?? "").length, 1];
         return Math.max(own + end, ...tokenizer.sequencesOf(row).map(longestLearned));
       },
       endOf(text) {

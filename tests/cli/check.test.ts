@@ -102,9 +102,7 @@ test("kit check warns where all answers are judged alike, and calls no two judge
   writeFileSync(join(project, "data.jsonl"), jsonl([judged(true), judged(true)]));
   const good = await runKit(project, ["check"]);
   expect(good.stdout).toContain("duplicates 1 row twice");
-  expect(good.stderr).toContain(
-    "data.jsonl is judged good, so none is compared with a bad one: add some that are bad\n",
-  );
+  expect(good.stderr).toContain("data.jsonl is labelled good: add some that are bad\n");
 });
 
 test("an answer with OpenAI's weight 0 is not learned; another weight, and a row without a learned answer, are refused", async () => {

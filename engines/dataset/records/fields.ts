@@ -1,4 +1,4 @@
-/** What a row of Kit has, in whichever form. */
+/** The fields of Kit's own formats. */
 export const FIELDS = [
   "messages",
   "tools",
@@ -12,20 +12,20 @@ export const FIELDS = [
 
 export type Field = (typeof FIELDS)[number];
 
-/** The column that each part of a row is in. */
+/** The column of each field. */
 export type Columns = Partial<Record<Field, string>>;
 
-/** How a kind of rows is written. */
+/** How one kind of row is written. */
 export interface RowColumns {
-  /** The parts of each of Kit's own forms; the first whose columns are all there is taken. */
+  /** The fields of each of Kit's own formats; the first with all its columns present wins. */
   own: readonly (readonly Field[])[];
-  /** What stands beside a question, in whichever form that is. */
+  /** Fields beside the question, whatever its format. */
   answer: readonly Field[];
-  /** Kit's own form, used only if no other fields hold a question. */
+  /** Kit's own format, used only if no other fields hold a question. */
   last?: readonly Field[];
 }
 
-/** Right answers. Texts are read, too. */
+/** Demonstrations, and plain texts. */
 export const ANSWERS: RowColumns = {
   own: [["messages"], ["prompt", "completion"]],
   answer: ["completion"],
@@ -33,33 +33,33 @@ export const ANSWERS: RowColumns = {
 };
 
 /** How records with the same columns become rows. */
-export interface RecordForm {
-  /** The columns that it reads. */
+export interface RecordFormat {
+  /** Columns read. */
   reads: readonly string[];
-  /** Those that it leaves out, although they may belong to its question. */
-  loses: readonly string[];
-  /** How columns become a row, for people: `question → prompt`. Undefined for Kit's own names. */
-  told?: string;
-  /** The column of the question, which names the form. */
+  /** Columns not read that may belong to the question. */
+  drops: readonly string[];
+  /** The mapping for people: `question → prompt`. Undefined for Kit's own names. */
+  summary?: string;
+  /** The question's column, which identifies the format. */
   source?: string;
   /**
-   * A row in one of Kit's own forms, which `parse` checks.
+   * A row in one of Kit's own formats, for `parse` to check.
    * @throws KitError `DATASET_INVALID`, its message beginning with `where`
    */
   rowOf(record: Record<string, unknown>, where: string): Record<string, unknown>;
 }
 
-/** What follows a question in Alpaca's and Dolly's columns, and the turns before it. */
+/** Columns of Alpaca and Dolly that follow the question, and the one with earlier turns. */
 export const CONTEXTS = ["input", "context"];
 export const HISTORY = "history";
 
-export function named(columns: Columns): [field: Field, column: string][] {
+export function columnEntries(columns: Columns): [field: Field, column: string][] {
   return FIELDS.flatMap((field) => {
     const column = columns[field];
     return column === undefined ? [] : [[field, column] as [Field, string]];
   });
 }
 
-export function counted({ length }: readonly string[]): string {
+export function columnNoun({ length }: readonly string[]): string {
   return length === 1 ? "column" : "columns";
 }

@@ -6,16 +6,15 @@ import { invalid } from "../tables/tableRow.ts";
 
 type Turn = Record<string, unknown>;
 
-/** Whose turns are calls of tools, as LLaMA-Factory and ms-swift call them. */
+/** Roles of tool calls in LLaMA-Factory and ms-swift. */
 const CALLERS = ["function_call", "tool_call"];
 const ROLES = new Set(["system", "developer", "user", "assistant", "tool"]);
 
 /**
- * The turns of a conversation as OpenAI's messages: ShareGPT's `from` and `value`, the names that other
- * tools give roles, calls that are turns of their own, parts without a type. What is none of these stays
- * as it is, for `parse` to refuse.
+ * Converts turns to OpenAI's messages: ShareGPT's `from` and `value`, other names of roles, tool calls
+ * as turns of their own, parts without a type. Leaves anything else for `parse` to refuse.
  * @param name the column, for errors
- * @throws KitError `DATASET_INVALID` for a call that is none
+ * @throws KitError `DATASET_INVALID` for an invalid call
  */
 export function messagesOf(turns: unknown, where: string, name: string): unknown {
   if (!Array.isArray(turns) || turns.every(isMessage)) return turns;
@@ -25,7 +24,7 @@ export function messagesOf(turns: unknown, where: string, name: string): unknown
     const isCall = isRecord(turn) && CALLERS.includes(String(turn["from"] ?? turn["role"]));
     const message = isRecord(turn) ? messageOf(turn, isCall, where, `${name}[${at}]`) : turn;
     const last = messages.at(-1);
-    // Calls at once are one message, as OpenAI and ms-swift have them.
+    // Parallel calls share one message, as in OpenAI and ms-swift.
     if (isCall && wasCall && isRecord(last) && isRecord(message)) {
       const calls = [last, message].flatMap(({ tool_calls: some }) => some as object[]);
       messages[messages.length - 1] = { ...last, tool_calls: calls };
@@ -35,7 +34,7 @@ export function messagesOf(turns: unknown, where: string, name: string): unknown
   return messages;
 }
 
-/** Parts that have a text and no type, as Bedrock's, get their type. */
+/** Adds the type to text parts without one, such as Bedrock's. */
 export function withTypes(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) =>
@@ -46,7 +45,7 @@ export function withTypes(content: unknown): unknown {
 }
 
 /**
- * Refuses messages by the name that their column has.
+ * Refuses invalid messages; errors name the column.
  * @throws KitError `DATASET_INVALID`
  */
 export function checkMessages(messages: unknown, where: string, name: string): void {
@@ -79,12 +78,12 @@ function roleOf(speaker: unknown, isShareGpt: boolean): unknown {
   if (typeof speaker !== "string") return speaker;
   const name = speaker.toLowerCase();
   if (ROLES.has(name)) return name;
-  // OpenAI's own role of this name is refused with what replaced it.
+  // In OpenAI's format, `parse` refuses this role and names its replacement.
   if (isShareGpt && name === "function") return "tool";
   return ROLE_NAMES.get(name) ?? speaker;
 }
 
-/** A turn of calls, as LLaMA-Factory reads it: an object or a list of them in JSON, perhaps after a thought. */
+/** A turn of tool calls as LLaMA-Factory reads it: an object or a list in JSON, possibly after thinking. */
 function callsOf(said: unknown, where: string, at: string): Turn {
   const text = typeof said === "string" ? said : "";
   const [thought = ""] = /<think>[\s\S]*?<\/think>/.exec(text) ?? [];
@@ -96,7 +95,7 @@ function callsOf(said: unknown, where: string, at: string): Turn {
     if (!isRecord(called) || typeof called["name"] !== "string") {
       throw invalid(
         where,
-        `${at} is not a call. Write {"name":"…","arguments":{…}}, or a list of these.`,
+        `${at} is not a tool call. Write {"name":"…","arguments":{…}}, or a list of these.`,
       );
     }
     const { name, arguments: values = {} } = called;
@@ -117,14 +116,14 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Where a row has Gemini's messages, and its system's text. */
+/** Columns of Gemini's messages and system prompt. */
 export const CONTENTS = "contents";
 export const INSTRUCTIONS = ["systemInstruction", "system_instruction"];
 
-const TEXT_ALONE = "and Kit reads texts alone of Gemini's form: write messages as OpenAI does";
+const TEXT_ONLY = "but Kit reads only text in Gemini's format: write messages in OpenAI's";
 
 /**
- * The turns of Gemini's form as ShareGPT's.
+ * Converts Gemini's turns to ShareGPT's.
  * @throws KitError `DATASET_INVALID` for anything but text
  */
 export function geminiTurns(contents: unknown, where: string): unknown {
@@ -136,7 +135,7 @@ export function geminiTurns(contents: unknown, where: string): unknown {
   });
 }
 
-/** The system's text of Gemini's form, or as the row has it. */
+/** Gemini's system prompt, or the value unchanged. */
 export function instructionOf(instruction: unknown, where: string, name: string): unknown {
   return isRecord(instruction) ? textsOf(instruction["parts"], where, name) : instruction;
 }
@@ -146,7 +145,7 @@ function textsOf(parts: unknown, where: string, at: string): unknown {
   for (const part of parts as unknown[]) {
     const other = isRecord(part) ? Object.keys(part).find((key) => key !== "text") : "?";
     if (other === undefined) continue;
-    throw invalid(where, `${at} has a part ${JSON.stringify(other)}, ${TEXT_ALONE}.`);
+    throw invalid(where, `${at} has a part ${JSON.stringify(other)}, ${TEXT_ONLY}.`);
   }
   return parts;
 }

@@ -6,7 +6,7 @@ import constants from "../../constants.json" with { type: "json" };
 import { type TableRow, duplicateIn, invalid } from "./tableRow.ts";
 import { readUtf8 } from "./utf8.ts";
 
-/** Between cells, the likeliest first. */
+/** Most likely first. */
 const DELIMITERS: Record<string, string> = {
   ",": "comma",
   ";": "semicolon",
@@ -14,20 +14,20 @@ const DELIMITERS: Record<string, string> = {
   "|": "vertical bar",
 };
 
-/** With which Excel names the delimiter before the header. */
+/** Excel's line that declares the delimiter before the header. */
 const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(\r\n|\n|\r|$)/i;
 
-/** A longer row is refused, as in JSONL. A quote that never closes makes one. */
-const LONGEST_ROW_BYTES = constants.longestLineMiB * 2 ** 20;
+/** As in JSONL. An unclosed quote also exceeds it. */
+const MAX_ROW_BYTES = constants.maxLineMiB * 2 ** 20;
 
-const DOUBLE_IT = 'Write "" for each quote inside a quoted cell.';
+const DOUBLE_QUOTES = 'Write "" for each quote inside a quoted cell.';
 
-/** By the library's code. It finds no others without the options that bring them. */
+/** By the library's code; others need options that Kit doesn't set. */
 const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
-  CSV_QUOTE_NOT_CLOSED: `a quote in this row never closes. Close it. ${DOUBLE_IT}`,
-  CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row goes on after its closing quote. ${DOUBLE_IT}`,
-  INVALID_OPENING_QUOTE: `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_IT}`,
-  CSV_MAX_RECORD_SIZE: `the row has more than ${constants.longestLineMiB} MiB, or a quote in it never closes. ${DOUBLE_IT}`,
+  CSV_QUOTE_NOT_CLOSED: `a quote in this row never closes. Close it. ${DOUBLE_QUOTES}`,
+  CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row goes on after its closing quote. ${DOUBLE_QUOTES}`,
+  INVALID_OPENING_QUOTE: `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_QUOTES}`,
+  CSV_MAX_RECORD_SIZE: `the row has more than ${constants.maxLineMiB} MiB, or a quote in it never closes. ${DOUBLE_QUOTES}`,
 };
 
 /**
@@ -35,13 +35,13 @@ const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export async function* readCsv(path: string): AsyncGenerator<TableRow> {
-  const parts = readUtf8(path);
+  const chunks = readUtf8(path);
   try {
-    const first = parts.next().value ?? Buffer.alloc(0);
-    yield* parseCsv(path, first, parts);
+    const first = chunks.next().value ?? Buffer.alloc(0);
+    yield* parseCsv(path, first, chunks);
   } finally {
     // Stopping early closes the file.
-    parts.return(undefined);
+    chunks.return(undefined);
   }
 }
 
@@ -59,18 +59,18 @@ async function* parseCsv(
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
     skip_empty_lines: true,
-    // Ours says what to do.
+    // Our own error says what to do.
     relax_column_count: true,
-    max_record_size: LONGEST_ROW_BYTES,
+    max_record_size: MAX_ROW_BYTES,
     on_record: (cells, info) => rows.take(cells, info),
   };
-  // Its types know the records of columns alone.
+  // The library's types don't cover `on_record` with arrays.
   const parser = parse(options as Options<unknown> as Options);
   function* all(): Generator<Buffer> {
     yield header;
     yield* rest;
   }
-  // The loop throws what goes wrong.
+  // The loop below throws errors.
   pipeline(all(), parser, () => {});
   try {
     for await (const row of parser) yield row as TableRow;
@@ -87,7 +87,7 @@ async function* parseCsv(
   }
 }
 
-/** The delimiter that the first line has most of, outside quotes. */
+/** The most frequent delimiter of the first line, outside quotes. */
 function delimiterOf(start: Buffer): string {
   const delimiters = Object.keys(DELIMITERS);
   const counts = new Map(delimiters.map((one) => [one, 0]));
@@ -103,10 +103,10 @@ function delimiterOf(start: Buffer): string {
   return delimiters.find((one) => counts.get(one) === most) ?? ",";
 }
 
-/** Turns the cells of each row into a record, and knows the line on which the row begins. */
+/** Converts cells to records, and tracks the line on which each row begins. */
 function createRows(path: string, delimiter: string, firstLine: number) {
   let names: string[] | undefined;
-  /** Where the next row begins, without the blank lines before it. */
+  /** Where the next row begins, not counting blank lines. */
   let line = firstLine;
   const where = (blank: number) => `${path}:${line + blank}`;
   return {
@@ -120,7 +120,7 @@ function createRows(path: string, delimiter: string, firstLine: number) {
         return undefined;
       }
       const filled = filledIn(cells);
-      // Spreadsheets save rows that were empty.
+      // Spreadsheets save empty rows.
       if (filled === 0) return undefined;
       if (cells.length < names.length || filled > names.length) {
         const count = cells.length < names.length ? cells.length : filled;
@@ -135,7 +135,7 @@ function createRows(path: string, delimiter: string, firstLine: number) {
 }
 
 function headerOf(cells: string[], where: string): string[] {
-  // Spreadsheets save columns that were empty.
+  // Spreadsheets save empty columns.
   const all = cells.map((cell) => cell.trim());
   const names = all.slice(0, Math.max(1, filledIn(all)));
   const again = duplicateIn(names);
@@ -144,7 +144,7 @@ function headerOf(cells: string[], where: string): string[] {
   throw invalid(where, `two columns ${which}. Give each column a name of its own.`);
 }
 
-/** How many cells there are up to the last that is not empty. */
+/** Number of cells up to the last non-empty one. */
 function filledIn(cells: string[]): number {
   return cells.findLastIndex((cell) => cell !== "") + 1;
 }

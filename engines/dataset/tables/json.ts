@@ -2,15 +2,15 @@ import { basename } from "node:path";
 import type { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { parseJson } from "../../../protocol/json.ts";
-import { fileNotJson } from "../notJson.ts";
+import { jsonFileError } from "../jsonError.ts";
 import { openText, readAll } from "../textFile.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
-/** The whole file is in memory, and takes several times its size while it is parsed. */
-const MOST_MIB = 256;
+/** Parsing takes several times the file's size in memory. */
+const MAX_MIB = 256;
 
 /**
- * Reads the rows of a JSON file, which has one array of them.
+ * Reads the rows of a JSON file, one array of objects.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and row
  */
 export function* readJson(path: string): Generator<TableRow> {
@@ -31,9 +31,9 @@ export function* readJson(path: string): Generator<TableRow> {
 function readText(path: string): string {
   const { size, read, close } = openText(path);
   try {
-    if (size > MOST_MIB * 2 ** 20) throw tooLarge(path);
+    if (size > MAX_MIB * 2 ** 20) throw tooLarge(path);
     const bytes = readAll(read);
-    if (bytes.length > MOST_MIB * 2 ** 20) throw tooLarge(path);
+    if (bytes.length > MAX_MIB * 2 ** 20) throw tooLarge(path);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof TypeError) {
@@ -50,7 +50,7 @@ function tooLarge(path: string): KitError {
   const lines = name.replace(/(\.[^.]*)?$/, name.endsWith(".jsonl") ? ".lines.jsonl" : ".jsonl");
   return invalid(
     path,
-    `more than ${MOST_MIB} MiB, which JSON is parsed from at once. Turn it into JSONL: jq -c '.[]' ${name} > ${lines}`,
+    `more than ${MAX_MIB} MiB, too much for a single JSON array. Convert it to JSONL: jq -c '.[]' ${name} > ${lines}`,
   );
 }
 
@@ -63,15 +63,15 @@ function parse(text: string, path: string): unknown {
     if (isJsonl(text)) {
       throw invalid(
         path,
-        'a JSON object on each line is JSONL. Name it .jsonl, or set type: "jsonl".',
+        'this is JSONL, with a JSON object on each line. Name it .jsonl, or set type: "jsonl".',
         cause,
       );
     }
-    throw fileNotJson(cause, text, path, "one array of rows, [{…}, {…}]");
+    throw jsonFileError(cause, text, path, "one array of rows, [{…}, {…}]");
   }
 }
 
-/** Whether the first line is a whole object, and another one begins after it. */
+/** Whether the first line is a complete object and another one follows. */
 function isJsonl(text: string): boolean {
   const [first = "", second = ""] = /^\s*(.*)\s*(.?)/.exec(text)?.slice(1) ?? [];
   try {

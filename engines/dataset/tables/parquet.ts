@@ -9,9 +9,9 @@ import type {
 } from "hyparquet";
 import { formatCount } from "../../../protocol/format.ts";
 import { parseJson } from "../../../protocol/json.ts";
-import { type ParquetFile, damaged, openParquet, sound } from "./parquetFile.ts";
+import { type ParquetFile, damaged, openParquet, orDamaged } from "./parquetFile.ts";
 import {
-  MOST_GROUP_BYTES,
+  MAX_GROUP_BYTES,
   checkGroup,
   checkPages,
   columnsOf,
@@ -20,14 +20,14 @@ import {
 import { writerOf } from "./parquetValue.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
-/** What any file's texts may take: a small one must not fill the disk before it is refused. */
+/** Expanded text that any file may have; a small malicious file must not fill the disk. */
 const MIN_TEXT_BYTES = 2 ** 26;
-/** Above that. */
+/** Allowed beyond that, as a multiple of the file's size. */
 const MAX_EXPANSION = 1_000;
 
 /**
  * Reads the rows of a Parquet file, with one row group at a time in memory.
- * @param needed the columns to read; the others may have what JSON doesn't. Default: all.
+ * @param needed the columns to read; others may hold values that JSON can't. Default: all.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file, row and column
  */
 export async function* readParquet(path: string, needed?: string[]): AsyncGenerator<TableRow> {
@@ -42,18 +42,18 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
     const names = new Set(columns.map(({ name }) => name));
     const decoded = { ...metadata, schema: decodedAs(metadata.schema) };
     let row = 0;
-    for (const [index, whole] of metadata.row_groups.entries()) {
-      const rows = Number(whole.num_rows);
+    for (const [index, fullGroup] of metadata.row_groups.entries()) {
+      const rows = Number(fullGroup.num_rows);
       if (rows === 0) continue;
-      const group = partOf(whole, names);
+      const group = selectColumns(fullGroup, names);
       checkGroup(path, group, index);
-      await sound(path, () => checkPages(file, group));
+      await orDamaged(path, () => checkPages(file, group));
       const values = await readColumns(path, file, names, { ...decoded, row_groups: [group] });
       for (let left = rows; left > 0; left--) {
         const where = `${path}, row ${++row}`;
         const cells = columns.map(({ name, write }) => [
           name,
-          // A column without a value is none.
+          // Drops columns without a value.
           write(values.get(name)?.next().value, where) ?? undefined,
         ]);
         yield { value: Object.fromEntries(cells) as Record<string, unknown>, where };
@@ -65,7 +65,7 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
 }
 
 /**
- * The names of a Parquet file's columns, also of one without rows.
+ * The column names of a Parquet file, even one without rows.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID`
  */
 export async function parquetColumns(path: string): Promise<string[]> {
@@ -78,7 +78,7 @@ export async function parquetColumns(path: string): Promise<string[]> {
   }
 }
 
-/** Texts that occur often take a few bits each in the file, and their whole length in a job's folder. */
+/** Repeated texts take a few bits each in the file, but their full length in a job's folder. */
 function createTextLimit(path: string, bytes: number): (length: number) => void {
   let left = MIN_TEXT_BYTES + MAX_EXPANSION * bytes;
   return (length) => {
@@ -86,13 +86,13 @@ function createTextLimit(path: string, bytes: number): (length: number) => void 
     if (left >= 0) return;
     throw invalid(
       path,
-      `its texts take more than ${formatCount(MAX_EXPANSION)} times the file. Leave out rows that occur again and again.`,
+      `its texts expand to more than ${formatCount(MAX_EXPANSION)} times the file's size. Remove repeated rows.`,
     );
   };
 }
 
-/** A row group as if it had these columns alone. */
-function partOf(group: RowGroup, names: Set<string>): RowGroup {
+/** A row group restricted to some columns. */
+function selectColumns(group: RowGroup, names: Set<string>): RowGroup {
   const columns = group.columns.filter(({ meta_data }) =>
     names.has(meta_data?.path_in_schema[0] ?? ""),
   );
@@ -113,13 +113,13 @@ async function readColumns(
   ]);
   // The values of each column, page by page.
   const pages = new Map([...names].map((name): [string, ArrayLike<unknown>[]] => [name, []]));
-  await sound(path, () =>
+  await orDamaged(path, () =>
     parquetRead({
       file,
       metadata,
       compressors,
       parsers: PARSERS,
-      // Bytes that the schema doesn't call text stay bytes.
+      // Keeps bytes that the schema doesn't declare as text.
       utf8: false,
       onChunk: ({ columnName, columnData }) => void pages.get(columnName)?.push(columnData),
     }),
@@ -139,7 +139,7 @@ function* valuesOf(pages: ArrayLike<unknown>[]): Generator<unknown> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The library writes a replacement character for what is not UTF-8. Bytes are refused later, with their row. */
+/** Text, or bytes that aren't UTF-8, which are refused later with their row. */
 function text(bytes: Uint8Array): string | Uint8Array {
   try {
     return decoder.decode(bytes);
@@ -154,12 +154,12 @@ function json(bytes: Uint8Array): unknown {
   try {
     return parseJson(source);
   } catch {
-    // As text, which is refused where a list is needed.
+    // Stays text; refused where a list is needed.
     return source;
   }
 }
 
-/** What `writerOf` reads: moments stay numbers, which no `Date` has in full. */
+/** Parsers for `writerOf`: timestamps stay numbers, since `Date` loses precision. */
 export const PARSERS: Partial<ParquetParsers> = {
   stringFromBytes: text,
   jsonFromBytes: json,
@@ -169,27 +169,27 @@ export const PARSERS: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (count) => count,
 };
 
-/** Converted by the library to numbers that lose digits, or not at all. */
+/** Types that the library converts with loss, or not at all. */
 const RAW: (ConvertedType | undefined)[] = ["DECIMAL", "INTERVAL", "BSON"];
 
-/** The schema as the library shall read it. */
+/** The schema without conversions that Kit does itself. */
 export function decodedAs(schema: SchemaElement[]): SchemaElement[] {
   return schema.map(({ converted_type: type, ...element }) =>
     type === undefined || RAW.includes(type) ? element : { ...element, converted_type: type },
   );
 }
 
-/** Of one row group: its pages may together be as large as a row group. */
+/** Decompressors for one row group, whose pages together may not exceed its maximum size. */
 export async function createCompressors(): Promise<Compressors> {
   const { compressors, decompressZstd } = await import("hyparquet-compressors");
-  let left = MOST_GROUP_BYTES;
+  let left = MAX_GROUP_BYTES;
   const bounded: Compressors = {
     ...compressors,
-    // Node's are faster.
+    // Node's own are faster.
     GZIP: (input, length) => gunzipSync(input, { maxOutputLength: Math.max(1, length) }),
     BROTLI: (input, length) =>
       brotliDecompressSync(input, { maxOutputLength: Math.max(1, length) }),
-    // The library's own grows to whatever the page has.
+    // Without a buffer, the library allocates whatever the page claims.
     ZSTD: (input, length) => decompressZstd(input, new Uint8Array(length)),
   };
   return Object.fromEntries(

@@ -5,15 +5,15 @@ import { openDataFile, readable } from "../dataFile.ts";
 import { HEAD_BYTES } from "../fileKind.ts";
 import { invalid } from "./tableRow.ts";
 
-/** A file whose parts the library reads as it needs them. */
+/** A file that the library reads on demand. */
 export interface ParquetFile extends AsyncBuffer {
-  /** The first and the last bytes, which say what file it is. */
+  /** The first and last bytes, which identify the format. */
   head: Buffer;
   tail: Buffer;
   close: () => void;
 }
 
-/** The length of the metadata and the four letters after it. */
+/** The metadata's length and the magic bytes. */
 export const TAIL_BYTES = 8;
 
 /** @throws KitError `DATASET_UNREADABLE` */
@@ -22,7 +22,7 @@ export function openParquet(path: string): ParquetFile {
   const { size } = fstatSync(file);
 
   function read(start: number, end: number): Uint8Array<ArrayBuffer> {
-    // Before the memory is taken.
+    // Check before allocating.
     if (!(start >= 0 && start <= end && end <= size)) throw new Error("a part is outside the file");
     const bytes = new Uint8Array(end - start);
     for (let done = 0; done < bytes.length;) {
@@ -38,7 +38,7 @@ export function openParquet(path: string): ParquetFile {
   try {
     return {
       byteLength: size,
-      // What it throws, the promise has.
+      // Errors must reject the promise.
       slice: (start, end = size) => Promise.resolve().then(() => read(start, end).buffer),
       head: Buffer.from(read(0, Math.min(HEAD_BYTES, size))),
       tail: Buffer.from(read(Math.max(0, size - TAIL_BYTES), size)),
@@ -51,7 +51,7 @@ export function openParquet(path: string): ParquetFile {
 }
 
 /** @throws KitError `DATASET_INVALID` for whatever the library throws */
-export async function sound<T>(path: string, read: () => T | Promise<T>): Promise<T> {
+export async function orDamaged<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
@@ -61,8 +61,8 @@ export async function sound<T>(path: string, read: () => T | Promise<T>): Promis
 }
 
 export function damaged(path: string, cause: unknown): KitError {
-  // What the library trips over says nothing to people.
-  const isSlip = cause instanceof TypeError || cause instanceof RangeError;
-  const why = isSlip ? "its content contradicts itself" : messageOf(cause);
+  // The library's own crashes mean nothing to users.
+  const isLibraryError = cause instanceof TypeError || cause instanceof RangeError;
+  const why = isLibraryError ? "its content contradicts itself" : messageOf(cause);
   return invalid(path, `damaged, or not Parquet (${why}). Save it again.`, cause);
 }

@@ -9,16 +9,16 @@ import type {
 import type { KitError } from "../../../protocol/error.ts";
 import { formatCount } from "../../../protocol/format.ts";
 import { refuseOtherKinds } from "../fileKind.ts";
-import { type ParquetFile, TAIL_BYTES, damaged, sound } from "./parquetFile.ts";
+import { type ParquetFile, TAIL_BYTES, damaged, orDamaged } from "./parquetFile.ts";
 import { duplicateIn, invalid } from "./tableRow.ts";
 
 const GIBIBYTE = 2 ** 30;
-/** A row group is in memory as a whole, several times: compressed, uncompressed and as values. */
-export const MOST_GROUP_BYTES = GIBIBYTE;
-/** Of all columns of a row group: each takes 8 bytes or more, even if the file has it compressed to none. */
-const MOST_GROUP_VALUES = 2 ** 25;
+/** A row group is in memory three times: compressed, uncompressed and as values. */
+export const MAX_GROUP_BYTES = GIBIBYTE;
+/** Values of all columns of a row group; each takes at least 8 bytes in memory. */
+const MAX_GROUP_VALUES = 2 ** 25;
 /** About 1,000 row groups of 50 columns. */
-const MOST_METADATA_BYTES = 2 ** 24;
+const MAX_METADATA_BYTES = 2 ** 24;
 
 const SMALLER_GROUPS =
   "Write smaller row groups, for example with row_group_size=10_000 in pandas or pyarrow.";
@@ -37,24 +37,24 @@ export async function readMetadata(path: string, file: ParquetFile): Promise<Fil
   }
   const length = file.tail.readUInt32LE();
   if (length > file.byteLength - TAIL_BYTES) {
-    throw damaged(path, new Error("its metadata are not whole"));
+    throw damaged(path, new Error("its metadata is truncated"));
   }
-  if (length > MOST_METADATA_BYTES) {
-    throw invalid(path, "the metadata have more than 16 MiB. Write larger row groups.");
+  if (length > MAX_METADATA_BYTES) {
+    throw invalid(path, "the metadata exceeds 16 MiB. Write larger row groups.");
   }
-  const metadata = await sound(path, () => parquetMetadataAsync(file, { geoparquet: false }));
+  const metadata = await orDamaged(path, () => parquetMetadataAsync(file, { geoparquet: false }));
   const chunks = metadata.row_groups.flatMap(({ columns }) => columns);
   if (chunks.some((chunk) => chunk.crypto_metadata !== undefined)) throw encrypted(path);
   return metadata;
 }
 
 /**
- * The schemas of the columns, which are the same in each row group: the library forgets to wait for
- * columns that the schema doesn't have, and what they throw would end the process.
+ * The columns' schemas. Refuses row groups with other columns: the library doesn't await those, so
+ * their errors would end the process.
  */
 export async function columnsOf(path: string, metadata: FileMetaData): Promise<SchemaTree[]> {
   const { parquetSchema } = await import("hyparquet");
-  const [leaves, columns] = await sound(path, () => {
+  const [leaves, columns] = await orDamaged(path, () => {
     const schema = parquetSchema(metadata);
     const asPath = (parts: string[]) => JSON.stringify(parts);
     const known = leavesOf(schema).map((leaf) => asPath(leaf.path));
@@ -75,35 +75,35 @@ function leavesOf(tree: SchemaTree): SchemaTree[] {
   return tree.children.length === 0 ? [tree] : tree.children.flatMap(leavesOf);
 }
 
-/** Refuses what would take too much memory, by what the file says of itself. */
+/** Refuses a row group that declares sizes beyond the memory limits. */
 export function checkGroup(path: string, group: RowGroup, index: number): void {
   const { num_rows, columns } = group;
   const chunks = columns.flatMap(({ meta_data }) => meta_data ?? []);
   const sum = (key: "num_values" | "total_uncompressed_size" | "total_compressed_size") =>
     chunks.reduce((total, chunk) => total + Number(chunk[key]), 0);
-  const least = chunks.map((chunk) =>
+  const minimums = chunks.map((chunk) =>
     Math.min(
       Number(chunk.num_values) - Number(num_rows),
       Number(chunk.total_uncompressed_size),
       Number(chunk.total_compressed_size),
     ),
   );
-  // Damage also makes NaN.
-  if (chunks.length === 0 || !(Math.min(Number(num_rows), ...least) >= 0)) {
+  // Damage may also produce NaN.
+  if (chunks.length === 0 || !(Math.min(Number(num_rows), ...minimums) >= 0)) {
     throw damaged(path, new Error(`row group ${index + 1} has columns without values`));
   }
   const bytes = Math.max(sum("total_uncompressed_size"), sum("total_compressed_size"));
-  if (bytes > MOST_GROUP_BYTES) {
+  if (bytes > MAX_GROUP_BYTES) {
     throw invalid(
       path,
       `row group ${index + 1} has ${formatCount(bytes / GIBIBYTE)} GiB uncompressed, and Kit reads at most 1 GiB at once. ${SMALLER_GROUPS}`,
     );
   }
   const values = sum("num_values");
-  if (values > MOST_GROUP_VALUES) {
+  if (values > MAX_GROUP_VALUES) {
     throw invalid(
       path,
-      `row group ${index + 1} has ${formatCount(values)} values, and Kit reads at most ${formatCount(MOST_GROUP_VALUES)} at once. ${SMALLER_GROUPS}`,
+      `row group ${index + 1} has ${formatCount(values)} values, and Kit reads at most ${formatCount(MAX_GROUP_VALUES)} at once. ${SMALLER_GROUPS}`,
     );
   }
 }
@@ -113,8 +113,8 @@ function encrypted(path: string): KitError {
 }
 
 /**
- * Checks what the pages of a row group say of themselves. The library believes them, so a damaged one
- * would make it take memory for values that aren't there, or never end.
+ * Checks the page headers of a row group. The library trusts them, so a damaged one would make it
+ * allocate for values that don't exist, or loop forever.
  */
 export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<void> {
   const { parquetHeader } = await import("hyparquet/src/column.js");
@@ -124,11 +124,11 @@ export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<vo
     const end = start + Number(meta_data.total_compressed_size);
     const reader = { view: new DataView(await file.slice(start, end)), offset: 0 };
     let values = 0;
-    // The library reads no further, either.
+    // The library also stops here.
     while (values < Number(meta_data.num_values) && reader.offset < reader.view.byteLength - 1) {
       const header = parquetHeader(reader);
       const left = reader.view.byteLength - reader.offset;
-      if (!isSound(header, meta_data, left)) throw new Error("a page has wrong sizes");
+      if (!isValid(header, meta_data, left)) throw new Error("a page has wrong sizes");
       values += dataPage(header)?.num_values ?? 0;
       reader.offset += header.compressed_page_size;
     }
@@ -137,7 +137,7 @@ export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<vo
 }
 
 /** @param left bytes of the column after the header */
-function isSound(header: PageHeader, column: ColumnMetaData, left: number): boolean {
+function isValid(header: PageHeader, column: ColumnMetaData, left: number): boolean {
   const { compressed_page_size, uncompressed_page_size, dictionary_page_header } = header;
   const v2 = header.data_page_header_v2;
   const counts = [
@@ -153,7 +153,7 @@ function isSound(header: PageHeader, column: ColumnMetaData, left: number): bool
     uncompressed_page_size <= Number(column.total_uncompressed_size) &&
     levels <= Math.min(compressed_page_size, uncompressed_page_size) &&
     (!v2 || Math.max(v2.num_nulls, v2.num_rows) <= v2.num_values) &&
-    // A value takes a bit or more.
+    // A value takes at least one bit.
     (dictionary_page_header?.num_values ?? 0) <= 8 * uncompressed_page_size
   );
 }

@@ -6,8 +6,8 @@ const SECOND = 1_000_000_000n;
 const DAY = 86_400n * SECOND;
 const DAY_MS = 86_400_000;
 
-/** What the numbers of a column count. */
-interface Clock {
+/** What a column's numbers mean. */
+interface TimeType {
   kind: "DATE" | "TIME" | "TIMESTAMP";
   /** In nanoseconds. */
   unit: bigint;
@@ -15,16 +15,15 @@ interface Clock {
 }
 
 /**
- * How a column's numbers are written as dates, times or both: as Python's `isoformat` does, without a
- * zone where the file has none.
- * @returns undefined for a column of other values; a function that returns it for years beyond Python's
+ * Formats a column's dates and times like Python's `isoformat`, without a zone if the file has none.
+ * @returns undefined for a column of other values; the function returns undefined for years beyond Python's
  */
-export function clockOf(
+export function timeFormatter(
   element: SchemaElement,
 ): ((value: number | bigint) => string | undefined) | undefined {
-  const clock = findClock(element);
-  if (!clock) return undefined;
-  const { kind, unit, isUtc } = clock;
+  const timeType = timeTypeOf(element);
+  if (!timeType) return undefined;
+  const { kind, unit, isUtc } = timeType;
   return (value) => {
     const nanoseconds = BigInt(value) * unit;
     const time = ((nanoseconds % DAY) + DAY) % DAY;
@@ -35,15 +34,15 @@ export function clockOf(
   };
 }
 
-function findClock(element: SchemaElement): Clock | undefined {
+function timeTypeOf(element: SchemaElement): TimeType | undefined {
   const { logical_type: logical, converted_type: converted, type } = element;
   if (logical?.type === "TIMESTAMP") {
     return { kind: "TIMESTAMP", unit: UNITS[logical.unit], isUtc: logical.isAdjustedToUTC };
   }
   if (logical?.type === "TIME") return { kind: "TIME", unit: UNITS[logical.unit] };
-  // Spark's, of which the library makes nanoseconds.
+  // Spark's; the library converts it to nanoseconds.
   if (type === "INT96") return { kind: "TIMESTAMP", unit: 1n };
-  // An older way to say so: pyarrow takes its moments for local ones.
+  // The older annotation, whose timestamps pyarrow reads as local.
   switch (logical?.type ?? converted) {
     case "DATE":
       return { kind: "DATE", unit: DAY };

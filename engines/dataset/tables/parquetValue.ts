@@ -1,17 +1,17 @@
 import type { SchemaElement, SchemaTree } from "hyparquet";
 import { WholeFloat, objectOf, parseJson } from "../../../protocol/json.ts";
-import { clockOf } from "./parquetTime.ts";
+import { timeFormatter } from "./parquetTime.ts";
 import { invalid } from "./tableRow.ts";
 
 type Fail = (problem: string) => never;
 type OnText = (length: number) => void;
-/** Makes JSON of a value that is not null. */
+/** Converts a non-null value to JSON. */
 type Write = (value: unknown, fail: Fail) => unknown;
 
 /**
- * How a column's values are written as JSON: as pyarrow reads them, with moments in ISO 8601.
+ * Converts a column's values to JSON as pyarrow reads them, with timestamps in ISO 8601.
  * @param onText takes the length of each text
- * @returns a function that throws KitError `DATASET_INVALID` for what JSON doesn't have
+ * @returns a function that throws KitError `DATASET_INVALID` for values that JSON can't hold
  */
 export function writerOf(
   column: SchemaTree,
@@ -37,7 +37,7 @@ function nodeWriter(node: SchemaTree, onText: OnText): Write {
     return (_, fail) => fail("is a VARIANT. Save it as text, with JSON in it.");
   }
   if (element.converted_type === "LIST" && others.length === 0) {
-    // As the library does: some lists have no level between them and their values.
+    // As the library does: some lists have no level between the list and its items.
     const item = first.children.length === 1 ? first.children[0] : first;
     return listWriter(nodeWriter(item ?? first, onText));
   }
@@ -57,7 +57,7 @@ function listWriter(write: Write): Write {
   return (value, fail) => (value as unknown[]).map((one) => writeItem(one, fail));
 }
 
-/** What is repeated is a list that isn't called one. */
+/** A repeated field is a list without that annotation. */
 function repeatable(write: Write): Write {
   const writeList = listWriter(write);
   return (value, fail) => (Array.isArray(value) ? writeList : write)(value, fail);
@@ -75,10 +75,10 @@ function structWriter(children: SchemaTree[], onText: OnText): Write {
 }
 
 function leafWriter(element: SchemaElement, onText: OnText): Write {
-  const clock = clockOf(element);
-  if (clock) {
+  const formatTime = timeFormatter(element);
+  if (formatTime) {
     return (value, fail) =>
-      clock(value as number | bigint) ??
+      formatTime(value as number | bigint) ??
       fail("has a date that is out of range. Save the column as text.");
   }
   if (isDecimal(element)) {
@@ -115,20 +115,20 @@ function integer(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** pandas saves a number that is missing as NaN, and writes what JSON doesn't have as null. */
+/** pandas stores missing numbers as NaN, and writes them as null in JSON. */
 function float(value: number): unknown {
   if (!Number.isFinite(value)) return null;
   return Number.isInteger(value) ? new WholeFloat(value) : value;
 }
 
-/** A decimal without its point. */
+/** A decimal's digits without the point. */
 function unscaled(value: unknown): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint);
   const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
   return BigInt.asIntN(8 * value.length, BigInt(`0x${hex || "0"}`));
 }
 
-/** A number where one holds all of its digits; else text, as pandas writes all decimals. */
+/** A number if that keeps all digits; otherwise text, as pandas writes decimals. */
 function decimal(unscaled: bigint, scale: number): unknown {
   if (scale === 0) return integer(unscaled);
   const sign = unscaled < 0n ? "-" : "";

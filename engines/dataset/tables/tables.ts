@@ -3,8 +3,8 @@ import type { TableRow } from "./tableRow.ts";
 export type TableType = "csv" | "parquet" | "json";
 
 /**
- * Reads the rows of a table one at a time. Readers and their libraries are loaded only when a table is read.
- * @param needed the columns to read from a Parquet file, for which the others cost nothing. Default: all.
+ * Reads a table's rows one at a time. Loads readers and their libraries lazily.
+ * @param needed the columns to read from a Parquet file. Default: all.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
  */
 export async function* readTable(
@@ -16,7 +16,7 @@ export async function* readTable(
 }
 
 /**
- * The names of a table's columns: of a Parquet file all, of the others those of the first row, if there is one.
+ * A table's column names: all of a Parquet file's, those of the first row otherwise.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
  */
 export async function tableColumns(type: TableType, path: string): Promise<string[]> {

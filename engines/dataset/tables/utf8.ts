@@ -4,12 +4,12 @@ import type { KitError } from "../../../protocol/error.ts";
 import { openText } from "../textFile.ts";
 import { invalid } from "./tableRow.ts";
 
-/** A character of UTF-8 has at most so many bytes. */
-const LONGEST_CHARACTER = 4;
+/** Bytes of a UTF-8 character at most. */
+const MAX_CHARACTER_BYTES = 4;
 const CHUNK_BYTES = 2 ** 16;
 
 /**
- * Reads a text file in parts, none of which ends within a character.
+ * Reads a text file in chunks that never split a character.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the line that is not UTF-8
  */
 export function* readUtf8(path: string): Generator<Buffer, undefined> {
@@ -36,9 +36,9 @@ export function* readUtf8(path: string): Generator<Buffer, undefined> {
   }
 }
 
-/** How many bytes are whole characters; the last one may go on in the next part. */
+/** Bytes of whole characters; the last character may continue in the next chunk. */
 function wholeCharacters(bytes: Buffer): number {
-  for (let back = 1; back < LONGEST_CHARACTER && back <= bytes.length; back++) {
+  for (let back = 1; back < MAX_CHARACTER_BYTES && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     const isContinuation = byte >= 0x80 && byte < 0xc0;
     if (isContinuation) continue;
@@ -48,7 +48,7 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** How many lines there are before the first one that is not UTF-8. */
+/** Number of lines before the first that isn't UTF-8. */
 function linesBefore(bytes: Buffer): number {
   let lines = 0;
   for (let start = 0; ; lines++) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { scratchFile } from "../embedded/scratch.ts";
-import { frozen } from "./frozen.ts";
+import { frozen } from "./materialized.ts";
 import { fixture } from "./tables/tables.ts";
 
 type Json = Record<string, unknown>;
@@ -33,7 +33,7 @@ function object(properties: Json, more: Json = {}): Json {
 }
 
 function note(count: number): string {
-  return `dropped ${count} null${count === 1 ? "" : "s"} of calls and tools in FILE, with which Arrow fills what other rows have (first: FILE:1)`;
+  return `dropped ${count} null${count === 1 ? "" : "s"} that Arrow padded calls and tools with in FILE (first: FILE:1)`;
 }
 
 test.each<[string, unknown, Json | undefined, unknown, number]>([
@@ -148,7 +148,7 @@ test.each<[string, Json | undefined]>([
   const { call, notes } = await learned({ city: null }, parameters);
   expect(call).toEqual({ function: { name: "weather", arguments: { city: null } } });
   expect(notes).toEqual([
-    "warning: 1 null of calls in FILE that no tool's schema allows (first: FILE:1): they are learned; leave them out if Arrow has filled them in",
+    "warning: 1 null in calls of FILE that no tool's schema allows (first: FILE:1): they are learned; remove them if they are Arrow's padding",
   ]);
 });
 
@@ -158,7 +158,7 @@ test("rows that went through Arrow teach what they taught before", async () => {
   expect(rows.map((line) => JSON.parse(line) as unknown)).toEqual(
     before.map((line) => JSON.parse(line) as unknown),
   );
-  expect(notes).toEqual([expect.stringMatching(/^dropped \d+ nulls of calls and tools in FILE, /)]);
+  expect(notes).toEqual([expect.stringMatching(/^dropped \d+ nulls that Arrow padded calls and tools with in FILE /)]);
 });
 
 test("nulls of calls in Parquet are dropped without a description of the tool, too", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KitError } from "../../../protocol/error.ts";
 import { scratchFile } from "../embedded/scratch.ts";
-import { frozen } from "./frozen.ts";
+import { frozen } from "./materialized.ts";
 
 const ROW = '{"prompt":"a","completion":"b"}';
 

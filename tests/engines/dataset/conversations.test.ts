@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
-import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { LABELLED_FORMAT } from "../../../engines/dataset/labelledAnswer.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
+import type { RowFormat } from "../../../engines/dataset/rowFormat.ts";
 import { scratchFile } from "../embedded/scratch.ts";
 import { refusalOf, written, writtenLines } from "./written.ts";
 
@@ -10,7 +10,7 @@ const USER = { role: "user", content: "Hi" };
 const ANSWER = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
 const TOOLS = [{ type: "function", function: { name: "add" } }];
 
-async function rowOf(row: object, form?: RowForm<object>): Promise<object | undefined> {
+async function rowOf(row: object, form?: RowFormat<object>): Promise<object | undefined> {
   return (await writtenLines([row], form)).rows[0];
 }
 
@@ -50,11 +50,11 @@ describe("an answer that another trainer's key marks is read and not learned", (
       { messages: [USER, ANSWER("a", { weight: 0 }), USER, ANSWER("a")] },
     ]);
     const judged = scratchFile("a.jsonl", `{"messages":[${user},${on}],"label":1.0,"weight":1.0}`);
-    const { rows } = await written({ type: "jsonl", path: judged }, { form: JUDGED_FORM });
+    const { rows } = await written({ type: "jsonl", path: judged }, { form: LABELLED_FORMAT });
     expect(rows).toMatchObject([{ label: true }]);
     const whole = scratchFile("b.jsonl", `{"messages":${messages},"weight":0.0}`);
     expect(await refusalOf(written({ type: "jsonl", path: whole }))).toContain(
-      'b.jsonl:1: the row has the "weight" 0: leave it out',
+      'b.jsonl:1: the row has the "weight" 0: remove it',
     );
   });
 
@@ -80,7 +80,7 @@ describe("an answer that another trainer's key marks is read and not learned", (
 describe("a system text beside a row's messages is their first", () => {
   const messages = [USER, ANSWER("Salut")];
 
-  it.each<[string, object, RowForm<object> | undefined, object]>([
+  it.each<[string, object, RowFormat<object> | undefined, object]>([
     ["messages", { messages }, undefined, { messages: [SYSTEM, ...messages] }],
     [
       "a prompt and its completion",
@@ -91,13 +91,13 @@ describe("a system text beside a row's messages is their first", () => {
     [
       "a pair",
       { prompt: "Hi", chosen: "Salut", rejected: "Hi" },
-      PAIR_FORM,
+      PAIR_FORMAT,
       { prompt: [SYSTEM, USER], chosen: [ANSWER("Salut")], rejected: [ANSWER("Hi")] },
     ],
     [
       "a judged answer",
       { messages, label: true },
-      JUDGED_FORM,
+      LABELLED_FORMAT,
       { prompt: [SYSTEM, USER], completion: [ANSWER("Salut")], label: true },
     ],
   ])("of %s", async (_, row, form, expected) => {
@@ -171,22 +171,22 @@ describe("a question that an answer repeats is taken once", () => {
       { ...pair, chosen: [first, USER, first] },
     ],
   ])("by a pair of %s", async (_, row, expected) => {
-    expect(await rowOf(row, PAIR_FORM)).toEqual(expected);
+    expect(await rowOf(row, PAIR_FORMAT)).toEqual(expected);
     // As it is read again from a job's folder.
-    expect(await rowOf(expected, PAIR_FORM)).toEqual(expected);
+    expect(await rowOf(expected, PAIR_FORMAT)).toEqual(expected);
   });
 
   it("a prompt that the conversations lack is named among the ignored keys, as TRL drops it", async () => {
     const row = { prompt: "x1", chosen: [USER, first], rejected: [USER, second], messages: [USER] };
-    const { rows, notes } = await writtenLines([row], PAIR_FORM);
+    const { rows, notes } = await writtenLines([row], PAIR_FORMAT);
     expect(rows).toEqual([pair]);
     expect(notes).toContain('ignoring keys in data.jsonl: "prompt" of 1 row, "messages" of 1 row');
   });
 
   it("one conversation with another question beside an answer alone is refused", async () => {
     const row = { prompt: "Hi", chosen: [SYSTEM, USER, first], rejected: "no" };
-    expect(await refusalOf(writtenLines([row], PAIR_FORM))).toContain(
-      'data.jsonl:1: of "chosen" and "rejected" one is a conversation, and one an answer alone.',
+    expect(await refusalOf(writtenLines([row], PAIR_FORMAT))).toContain(
+      'data.jsonl:1: one of "chosen" and "rejected" is a whole conversation, the other an answer.',
     );
   });
 
@@ -200,13 +200,13 @@ describe("a question that an answer repeats is taken once", () => {
       { ...judged, prompt: [SYSTEM, USER] },
     ],
   ])("by a judged conversation, beside %s", async (_, row, expected) => {
-    expect(await rowOf(row, JUDGED_FORM)).toEqual(expected);
-    expect(await rowOf(expected, JUDGED_FORM)).toEqual(expected);
+    expect(await rowOf(row, LABELLED_FORMAT)).toEqual(expected);
+    expect(await rowOf(expected, LABELLED_FORMAT)).toEqual(expected);
   });
 
   it("another question than the prompt is refused", async () => {
     const row = { prompt: "Bye", completion: [USER, first] };
-    for (const form of [undefined, JUDGED_FORM]) {
+    for (const form of [undefined, LABELLED_FORMAT]) {
       expect(
         await refusalOf(writtenLines([{ ...row, ...(form && { label: true }) }], form)),
       ).toContain('data.jsonl:1: "completion" is a conversation without the "prompt" in it. Write');

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchDirectory } from "../embedded/scratch.ts";
-import { refusalOf } from "./frozen.ts";
+import { refusalOf } from "./materialized.ts";
 
 test.each([
   [["a.jsonl", "b.jsonl", "notes.md"], "Name the files in it: FILE/*.jsonl."],

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { datasetFiles } from "../../../engines/dataset/files.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
-import { frozen, refusalOf } from "./frozen.ts";
+import { frozen, refusalOf } from "./materialized.ts";
 
 /** A folder of datasets, each with one row: its own name. */
 function createFolder(names: string[], folder = scratchDirectory()): string {

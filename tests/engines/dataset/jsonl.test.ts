@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scratchFile } from "../embedded/scratch.ts";
-import { frozen, refusalOf } from "./frozen.ts";
+import { frozen, refusalOf } from "./materialized.ts";
 
 const ROWS = ['{"prompt":"p0","completion":"c0"}', '{"prompt":"p1","completion":"c1"}'];
 const EXPECTED = 'one of {"messages":';
@@ -42,7 +42,7 @@ test.each([
   [
     "objects over several lines",
     '{\n  "prompt": "p0",\n  "completion": "c0"\n}\n',
-    "FILE:1:2: not valid JSON: the object goes on in the next line. Write each on a line of its own, as jq -c . does.",
+    "FILE:1:2: not valid JSON: the object continues on the next line. Write each object on one line, as jq -c . does.",
   ],
   [
     "glued objects",

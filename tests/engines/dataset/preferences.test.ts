@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { createIgnoredKeys } from "../../../engines/dataset/ignoredKeys.ts";
-import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
-import { ROW_FORM } from "../../../engines/dataset/row.ts";
+import { LABELLED_FORMAT } from "../../../engines/dataset/labelledAnswer.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
+import { ROW_FORMAT } from "../../../engines/dataset/row.ts";
 
 const WHERE = "data.jsonl:3";
 const USER = { role: "user", content: "q" };
 const ANSWER = (content: string) => ({ role: "assistant", content });
 const TOOLS = [{ type: "function", function: { name: "add" } }];
 
-const pair = (row: unknown) => PAIR_FORM.parse(row, WHERE);
-const judged = (row: unknown) => JUDGED_FORM.parse(row, WHERE);
+const pair = (row: unknown) => PAIR_FORMAT.parse(row, WHERE);
+const judged = (row: unknown) => LABELLED_FORMAT.parse(row, WHERE);
 
 describe("a pair", () => {
   const parsed = { prompt: [USER], chosen: [ANSWER("a")], rejected: [ANSWER("b")] };
@@ -67,15 +67,15 @@ describe("a pair", () => {
     [{ chosen: "a", rejected: "b" }, '"chosen" and "rejected" without a "prompt"'],
     [
       { chosen: [USER, ANSWER("a")], rejected: [{ ...USER, content: "r" }, ANSWER("b")] },
-      '"chosen" and "rejected" begin with different questions',
+      '"chosen" and "rejected" start with different questions',
     ],
     [
       { chosen: [USER, ANSWER("a")], rejected: [USER, ANSWER("a"), USER, ANSWER("b")] },
-      '"rejected" begins with all of "chosen"',
+      '"rejected" starts with all of "chosen"',
     ],
     [
       { chosen: [USER, ANSWER("a"), USER, ANSWER("b")], rejected: [USER, ANSWER("a")] },
-      '"chosen" begins with all of "rejected"',
+      '"chosen" starts with all of "rejected"',
     ],
     [{ prompt: "q", chosen: [USER], rejected: "b" }, '"chosen" does not end with an "assistant"'],
     [{ prompt: 3, chosen: "a", rejected: "b" }, '"prompt" is neither text nor a list of messages'],
@@ -102,14 +102,11 @@ describe("a pair", () => {
       { input: { messages: [USER] }, preferred_output: [ANSWER("a")] },
       '"non_preferred_output" is neither text nor a list of messages',
     ],
-    [
-      { prompt: "q", completion: "a" },
-      'a single answer, while the objective "dpo" learns from two',
-    ],
-    [{ messages: [USER, ANSWER("a")] }, 'a single answer, while the objective "dpo" learns from'],
+    [{ prompt: "q", completion: "a" }, 'a single answer, but the objective "dpo" needs two'],
+    [{ messages: [USER, ANSWER("a")] }, 'a single answer, but the objective "dpo" needs two'],
     [
       { prompt: "q", completion: "a", label: true },
-      'a "label" is what the objective "kto" learns from, not "dpo"',
+      'a "label" is for the objective "kto", not "dpo"',
     ],
     [{ question: "q" }, 'no "chosen" and "rejected"; for other names, set columns or map'],
   ])("that is wrong is told with its line and what to write: %j", (row, problem) => {
@@ -143,7 +140,7 @@ describe("a judged answer", () => {
     [{ completion: "a", label: true }, 'no "prompt" or "messages"'],
     [{ prompt: "q", label: true }, 'a "prompt" without a "completion"'],
     [{ messages: [USER], label: true }, '"messages" does not end with an "assistant" message'],
-    [{ messages: [ANSWER("a")], label: true }, '"messages" has an answer alone'],
+    [{ messages: [ANSWER("a")], label: true }, '"messages" has only an answer'],
     [
       { prompt: "q", chosen: "a", rejected: "b" },
       'two answers, which the objective "dpo" learns from, not "kto"',
@@ -158,14 +155,14 @@ test.each([
   [{ prompt: "q", chosen: "a", rejected: "b" }, 'set objective to { type: "dpo" }'],
   [{ prompt: "q", completion: "a", label: false }, 'set objective to { type: "kto" }'],
 ])("a row of preferences is no right answer: %j", (row, advice) => {
-  expect(() => ROW_FORM.parse(row, WHERE)).toThrow(advice);
+  expect(() => ROW_FORMAT.parse(row, WHERE)).toThrow(advice);
 });
 
 test("keys that Kit does not read are counted, those of messages too", () => {
   const ignored = createIgnoredKeys();
   const chosen = [{ ...ANSWER("a"), score: 1 }];
   const row = { prompt: "q", chosen, rejected: "b", margin: 2 };
-  PAIR_FORM.parse(row, WHERE, ignored);
+  PAIR_FORMAT.parse(row, WHERE, ignored);
   expect(ignored.notes("data.jsonl")).toEqual([
     'ignoring keys in data.jsonl: "margin" of 1 row, "score" of 1 message',
   ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
-import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { LABELLED_FORMAT } from "../../../engines/dataset/labelledAnswer.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
+import type { RowFormat } from "../../../engines/dataset/rowFormat.ts";
 import { scratchFile } from "../embedded/scratch.ts";
 import { fixture } from "./tables/tables.ts";
 import { type Written, refusalOf, written, writtenLines } from "./written.ts";
@@ -265,7 +265,7 @@ describe("turns that are calls", () => {
   it.each(["{oops", "7", '{"arguments":{}}', "Hello"])("%s is refused", async (value) => {
     const rows = [{ conversations: [HUMAN, callTurn(value), GPT] }];
     expect(await refusalOf(writtenLines(rows))).toBe(
-      'data.jsonl:1: conversations[1] is not a call. Write {"name":"…","arguments":{…}}, or a list of these.',
+      'data.jsonl:1: conversations[1] is not a tool call. Write {"name":"…","arguments":{…}}, or a list of these.',
     );
   });
 });
@@ -282,7 +282,7 @@ test.each<[object, string]>([
   [{ contents: [{ role: "user" }] }, 'contents[0] needs "parts", a list of {"text":"…"}.'],
   [
     { contents: [{ role: "model", parts: [{ functionCall: { name: "f", args: {} } }] }] },
-    'contents[0] has a part "functionCall", and Kit reads texts alone of Gemini\'s form: write mess',
+    'contents[0] has a part "functionCall", but Kit reads only text in Gemini\'s format: write mess',
   ],
   [
     { messages: [{ role: "user", content: [{ image: { format: "png" } }] }, ANSWER("a")] },
@@ -314,37 +314,37 @@ test.each<[object, string]>([
 describe("public preferences", () => {
   const pair = { prompt: [USER("Hi")], chosen: [ANSWER("Hello")], rejected: [ANSWER("no")] };
   const words = { chosen: "Hello", rejected: "no" };
-  it.each<[string, object, object, RowForm<object>]>([
+  it.each<[string, object, object, RowFormat<object>]>([
     [
       "Orca's",
       { system: "You help.", question: "Hi", ...words },
       { ...pair, prompt: [SYSTEM, USER("Hi")] },
-      PAIR_FORM,
+      PAIR_FORMAT,
     ],
-    ["Alpaca's", { instruction: "Hi", input: "", ...words }, pair, PAIR_FORM],
+    ["Alpaca's", { instruction: "Hi", input: "", ...words }, pair, PAIR_FORMAT],
     [
       "ShareGPT's",
       { conversations: [HUMAN], chosen: GPT, rejected: { from: "gpt", value: "no" } },
       pair,
-      PAIR_FORM,
+      PAIR_FORMAT,
     ],
     [
       "whole conversations of ShareGPT's turns",
       { chosen: [HUMAN, GPT], rejected: [HUMAN, { from: "gpt", value: "no" }] },
       pair,
-      PAIR_FORM,
+      PAIR_FORMAT,
     ],
     [
       "judged conversations",
       { conversations: [HUMAN, GPT], label: true },
       { prompt: [USER("Hi")], completion: [ANSWER("Hello")], label: true },
-      JUDGED_FORM,
+      LABELLED_FORMAT,
     ],
     [
       "judged answers",
       { question: "Hi", answer: "Hello", label: false },
       { prompt: [USER("Hi")], completion: [ANSWER("Hello")], label: false },
-      JUDGED_FORM,
+      LABELLED_FORMAT,
     ],
   ])("%s are taken", async (_, row, expected, form) => {
     expect((await writtenLines([row], form)).rows).toEqual([expected]);
@@ -358,7 +358,7 @@ describe("columns that are left out", () => {
   it("are named, and warned of where they may belong to the question", async () => {
     const rows = [alpaca, { ...alpaca, input: "" }];
     const warning = (file: string) =>
-      `warning: "input" of 1 row of ${file} is left out, although it may belong to the question: leave out columns, or set map, to learn from it`;
+      `warning: "input" of 1 row of ${file} is ignored, but may belong to the question: leave out columns, or set map, to learn from it`;
     const path = scratchFile("data.json", JSON.stringify(rows));
     const { notes } = await written({ type: "json", path, columns });
     expect(notes.slice(1)).toEqual([
@@ -376,7 +376,7 @@ describe("columns that are left out", () => {
       { question: "Who?", context: "Ann did.", answer: "Ann" },
     ]);
     expect(notes[1]).toBe(
-      'warning: "context" of 1 row of data.jsonl is left out, although it may belong to the question: set map to learn from it',
+      'warning: "context" of 1 row of data.jsonl is ignored, but may belong to the question: set map to learn from it',
     );
   });
 
@@ -416,11 +416,11 @@ describe("a conversation as a text, as a table that was saved has it", () => {
       { chosen, rejected },
       { prompt: "Hi", chosen, rejected },
     ]) {
-      expect((await writtenLines([row], PAIR_FORM)).rows).toEqual([pair]);
+      expect((await writtenLines([row], PAIR_FORMAT)).rows).toEqual([pair]);
     }
     const cells = [chosen, rejected].map((cell) => `"${cell.replaceAll('"', '""')}"`);
     const path = scratchFile("pairs.csv", `chosen,rejected\n${cells.join(",")}\n`);
-    expect((await written({ type: "csv", path }, { form: PAIR_FORM })).rows).toEqual([pair]);
+    expect((await written({ type: "csv", path }, { form: PAIR_FORMAT })).rows).toEqual([pair]);
   });
 
   it("is refused as Python prints it", async () => {
@@ -442,10 +442,10 @@ test("a label may have LLaMA-Factory's name", async () => {
     { conversations: [HUMAN, GPT], kto_tag: true },
     { messages: CHAT, kto_tag: false },
   ];
-  const found = await writtenLines(rows, JUDGED_FORM);
+  const found = await writtenLines(rows, LABELLED_FORMAT);
   const parts = { prompt: [USER("Hi")], completion: [ANSWER("Hello")] };
   expect(found.rows).toEqual([true, false].map((label) => ({ ...parts, label })));
-  expect(await refusalOf(writtenLines(rows.slice(1)))).toMatch(/a "label" .* type: "kto"/);
+  expect(await refusalOf(writtenLines(rows.slice(1)))).toMatch(/a "label": .* type: "kto"/);
 });
 
 test.each<[object, RegExp]>([
@@ -467,7 +467,7 @@ const numbers = (value: string) =>
 test.each(["1E400", "-1e999", "1.5e309"])("%s, which no float holds, is refused", async (value) => {
   const path = scratchFile("data.jsonl", `{"text":"a","more":${value}}\n${numbers(value)}`);
   expect(await refusalOf(written({ type: "jsonl", path }))).toBe(
-    "data.jsonl:2: has a number that JSON cannot hold, as 1e400 or NaN. Write it as text, or leave it out.",
+    "data.jsonl:2: has a number that JSON cannot hold, such as 1e400 or NaN. Write it as text, or leave it out.",
   );
 });
 

@@ -18,7 +18,7 @@ it.each([
     const there = { type: "jsonl", path } as const;
     for (const asked of [{ dataset: there }, { dataset: here, evalDataset: there }]) {
       expect(() => engine.prepare(asked)).toThrow(
-        `The ${name} engine reads datasets on this machine, but s3://bucket/a.jsonl is a URL. Name a file that you have downloaded; only the workers of ray() read URLs.`,
+        `The ${name} engine reads datasets on this machine, but s3://bucket/a.jsonl is a URL. Name a downloaded file; only the workers of ray() read URLs.`,
       );
     }
   }

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FileDataset, freezeDataset } from "../../../engines/dataset/freeze.ts";
-import { ROW_FORM } from "../../../engines/dataset/row.ts";
-import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { type FileDataset, materializeDataset } from "../../../engines/dataset/materialize.ts";
+import { ROW_FORMAT } from "../../../engines/dataset/row.ts";
+import type { RowFormat } from "../../../engines/dataset/rowFormat.ts";
 import { nameOf } from "../../../engines/dataset/rows.ts";
 import type { DatasetCode } from "../../../protocol/dataset.ts";
 import { isKitError } from "../../../protocol/error.ts";
@@ -19,13 +19,13 @@ export interface Written {
 /** What a training gets of a dataset. */
 export async function written(
   dataset: FileDataset,
-  { form = ROW_FORM, code = {} }: { form?: RowForm<object>; code?: DatasetCode } = {},
+  { form = ROW_FORMAT, code = {} }: { form?: RowFormat<object>; code?: DatasetCode } = {},
 ): Promise<Written> {
   const path = join(scratchDirectory(), "data.jsonl");
   const notes: string[] = [];
   const onNote = (text: string) => notes.push(withoutFolders(text));
   const name = dataset.type === "code" ? "dataset" : nameOf(dataset.path);
-  await freezeDataset(dataset, code, path, { name, form, onNote });
+  await materializeDataset(dataset, code, path, { name, form, onNote });
   const text = readFileSync(path, "utf8");
   const rows = text
     .trimEnd()
@@ -35,7 +35,7 @@ export async function written(
 }
 
 /** What a training gets of rows in a JSONL file. */
-export function writtenLines(rows: object[], form?: RowForm<object>): Promise<Written> {
+export function writtenLines(rows: object[], form?: RowFormat<object>): Promise<Written> {
   const dataset = { type: "jsonl", path: scratchFile("data.jsonl", jsonl(rows)) } as const;
   return written(dataset, form && { form });
 }

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { ROW_FORM } from "../../../engines/dataset/row.ts";
-import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { ROW_FORMAT } from "../../../engines/dataset/row.ts";
+import type { RowFormat } from "../../../engines/dataset/rowFormat.ts";
 import { parseJson, stringifyJson } from "../../../protocol/json.ts";
 
 /** A directory that lasts as long as the test. */
@@ -21,7 +21,7 @@ export function scratchFile(name: string, content: string | Uint8Array): string 
 }
 
 /** Rows as a job's file has them. */
-export function canonical(rows: object[], form: RowForm<object> = ROW_FORM): string {
+export function canonical(rows: object[], form: RowFormat<object> = ROW_FORMAT): string {
   const parsed = rows.map((row) => form.parse(parseJson(JSON.stringify(row)), "a row"));
   return parsed.map((row) => `${stringifyJson(row)}\n`).join("");
 }

@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
+import { LABELLED_FORMAT } from "../../../engines/dataset/labelledAnswer.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { TrainingOptions } from "../../../protocol/trainConfig.ts";
@@ -39,7 +39,7 @@ const JUDGED = PAIRS.flatMap(({ prompt, chosen, rejected }, i) => [
 const ROWS = { dpo: PAIRS, kto: JUDGED };
 /** As a job's file has them. */
 const written = (type: "dpo" | "kto", rows: object[]) =>
-  canonical(rows, type === "dpo" ? PAIR_FORM : JUDGED_FORM);
+  canonical(rows, type === "dpo" ? PAIR_FORMAT : LABELLED_FORMAT);
 const DPO = { type: "dpo" } as const;
 const KTO = { type: "kto" } as const;
 /** The last answer is all that is learned; it is cut. */

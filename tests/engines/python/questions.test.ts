@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
 import { PYTHON, hasPython } from "./environment.ts";
 
 const PROGRAM = fileURLToPath(new URL("questions.py", import.meta.url));
@@ -35,7 +35,7 @@ it.runIf(hasPython)(
     const input = JSON.stringify(ROWS);
     const output = execFileSync(PYTHON, ["-B", PROGRAM], { encoding: "utf8", input });
     const trl = JSON.parse(output) as object[];
-    const read = ROWS.map((row) => PAIR_FORM.parse(row, "a row"));
+    const read = ROWS.map((row) => PAIR_FORMAT.parse(row, "a row"));
     // A question's earlier answers are not learned, which TRL does not say in the row.
     const withoutWeights = (pairs: object[]) =>
       JSON.parse(JSON.stringify(pairs), (key, value: unknown) =>

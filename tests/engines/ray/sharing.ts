@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
-import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
+import { PAIR_FORMAT } from "../../../engines/dataset/pair.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { canonical, jsonl } from "../embedded/scratch.ts";
 import { type Place, TOKEN } from "./environment.ts";
@@ -47,7 +47,7 @@ export function describeSharing(at: () => Place): void {
     const pairs = ROWS.map(({ prompt, completion }) => ({
       ...{ prompt, chosen: completion, rejected: `${completion}2` },
     }));
-    const path = scratch.file("pairs.jsonl", canonical(pairs, PAIR_FORM));
+    const path = scratch.file("pairs.jsonl", canonical(pairs, PAIR_FORMAT));
     const more = {
       dataset: { type: "jsonl", path },
       objective: { type: "dpo" },

@@ -47,7 +47,7 @@ it("JSONL in a .json file is told its name", async () => {
     '{"a":1}\n{oops',
   ]) {
     expect(await refusal(table("a.json", text))).toBe(
-      'DATASET_INVALID a.json: a JSON object on each line is JSONL. Name it .jsonl, or set type: "jsonl".',
+      'DATASET_INVALID a.json: this is JSONL, with a JSON object on each line. Name it .jsonl, or set type: "jsonl".',
     );
   }
 });
@@ -56,6 +56,6 @@ it("a file that is too large to parse at once is told to become JSONL", async ()
   const path = table("rows.json", "[]");
   truncateSync(path, 256 * 2 ** 20 + 1);
   expect(await refusal(path)).toBe(
-    "DATASET_INVALID rows.json: more than 256 MiB, which JSON is parsed from at once. Turn it into JSONL: jq -c '.[]' rows.json > rows.jsonl",
+    "DATASET_INVALID rows.json: more than 256 MiB, too much for a single JSON array. Convert it to JSONL: jq -c '.[]' rows.json > rows.jsonl",
   );
 });

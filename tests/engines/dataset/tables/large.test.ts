@@ -55,23 +55,23 @@ it("a CSV file is read in the same memory, however large it is", async () => {
   expect(MiB).toBeLessThan(150);
 });
 
-it("rows of code are frozen in the same memory, however many they are", async () => {
+it("rows of code are materialized in the same memory, however many they are", async () => {
   const path = join(scratchDirectory(), "data.jsonl");
   const node = spawnModule(
     `
-const { freezeDataset } = await dist("engines/dataset/freeze.js");
+const { materializeDataset } = await dist("engines/dataset/materialize.js");
 const { sft } = await dist("engines/objectives/sft.js");
 async function* rows() {
   for (let n = 0; n < ${ROWS}; n++) yield { prompt: "question " + n, completion: "an answer".repeat(50) };
 }
 const options = { name: "dataset", form: sft.form, onNote() {} };
-await freezeDataset({ type: "code", path: [] }, { rows }, process.argv[1], options);
-console.log("frozen");
+await materializeDataset({ type: "code", path: [] }, { rows }, process.argv[1], options);
+console.log("materialized");
 `,
     [path],
     "export NODE_OPTIONS=--max-old-space-size=20",
   );
   const ended = once(node.child, "exit");
-  expect(await node.line()).toBe("frozen");
+  expect(await node.line()).toBe("materialized");
   await ended;
 });

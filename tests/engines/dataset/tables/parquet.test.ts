@@ -112,7 +112,7 @@ it("a file that ends too early, or isn't Parquet, is refused", async () => {
       end,
     );
   }
-  expect(await refusal(table("a.parquet", "PAR1PAR1"))).toMatch("(its metadata are not whole)");
+  expect(await refusal(table("a.parquet", "PAR1PAR1"))).toMatch("(its metadata is truncated)");
   expect(await refusal(table("a.parquet", "question,answer\n"))).toBe(
     "DATASET_INVALID a.parquet: not Parquet. Name it by what it is, such as .jsonl or .csv.",
   );
@@ -180,7 +180,7 @@ it("metadata, a row group or values that would take too much memory are refused"
     return Buffer.concat([bytes.subarray(0, 4), Buffer.alloc(2 ** 24), bytes]);
   });
   expect(await refusal(metadata)).toBe(
-    "DATASET_INVALID snappy.parquet: the metadata have more than 16 MiB. Write larger row groups.",
+    "DATASET_INVALID snappy.parquet: the metadata exceeds 16 MiB. Write larger row groups.",
   );
   const smaller =
     "Write smaller row groups, for example with row_group_size=10_000 in pandas or pyarrow.";
@@ -195,7 +195,7 @@ it("metadata, a row group or values that would take too much memory are refused"
 it("a text that a small file has again and again does not fill the disk", async () => {
   const file = fixture("again.parquet");
   expect(await refusal(file)).toBe(
-    "DATASET_INVALID again.parquet: its texts take more than 1,000 times the file. Leave out rows that occur again and again.",
+    "DATASET_INVALID again.parquet: its texts expand to more than 1,000 times the file's size. Remove repeated rows.",
   );
   let bytes = 0;
   const reading = async () => {

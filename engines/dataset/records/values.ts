@@ -1,26 +1,32 @@
 import { defined, isRecord } from "../../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../../protocol/system.ts";
-import { fromJson } from "../notJson.ts";
+import { parseJsonCell } from "../jsonError.ts";
 import { type Field, CONTEXTS, HISTORY } from "./fields.ts";
 import { INSTRUCTIONS, instructionOf, messagesOf, withTypes } from "./turns.ts";
 
-/** Beside a question, in whichever form. */
-const BESIDE = ["tools", "chat_template_kwargs", ...SYSTEM_KEYS, ...INSTRUCTIONS];
+/** Columns beside a question of any format. */
+const EXTRAS = ["tools", "chat_template_kwargs", ...SYSTEM_KEYS, ...INSTRUCTIONS];
 
-/** Fields that may be lists of messages. */
-export const CONVERSED = new Set<Field>(["messages", "prompt", "completion", "chosen", "rejected"]);
+/** Fields that may hold messages. */
+export const MESSAGE_FIELDS = new Set<Field>([
+  "messages",
+  "prompt",
+  "completion",
+  "chosen",
+  "rejected",
+]);
 
-export function besideOf(names: readonly string[]): string[] {
-  return BESIDE.filter((name) => names.includes(name));
+export function extrasOf(names: readonly string[]): string[] {
+  return EXTRAS.filter((name) => names.includes(name));
 }
 
-/** What belongs to a question, and would be lost with another form. */
-export function lostOf(names: readonly string[], reads: readonly string[]): string[] {
+/** Columns that may belong to the question but aren't read. */
+export function droppedOf(names: readonly string[], reads: readonly string[]): string[] {
   return [...CONTEXTS, HISTORY].filter((name) => names.includes(name) && !reads.includes(name));
 }
 
-/** Tools and the system's text as rows of Kit have them. */
-export function besideIn(
+/** Tools, template variables and system prompt in Kit's own format. */
+export function extrasIn(
   record: Record<string, unknown>,
   names: readonly string[],
   where: string,
@@ -28,7 +34,7 @@ export function besideIn(
   const read = names.map((name) => {
     if (name === "tools") return [name, toolsOf(record[name], where, name)] as const;
     if (name === "chat_template_kwargs") {
-      return [name, fromJson(record[name], where, name, "an object")] as const;
+      return [name, parseJsonCell(record[name], where, name, "an object")] as const;
     }
     const isGemini = INSTRUCTIONS.includes(name);
     const text = isGemini ? instructionOf(record[name], where, name) : record[name];
@@ -48,9 +54,9 @@ export function fieldsIn(
 
 export function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
   if (field === "tools") return toolsOf(value, where, column);
-  if (!CONVERSED.has(field)) return value;
+  if (!MESSAGE_FIELDS.has(field)) return value;
   const isJson = field === "messages" || isJsonList(value);
-  const read = isJson ? fromJson(value, where, column, "a list of messages") : value;
+  const read = isJson ? parseJsonCell(value, where, column, "a list of messages") : value;
   return conversationOf(field, read, where, column);
 }
 
@@ -60,15 +66,15 @@ export function conversationOf(
   where: string,
   column: string,
 ): unknown {
-  // LLaMA-Factory's better and worse answers are a message each.
+  // LLaMA-Factory writes chosen and rejected answers as one message each.
   const isMessage = isRecord(value) && (field === "chosen" || field === "rejected");
-  // A model may be to answer with such a text.
+  // A completion may be meant to be such text.
   const isText = field !== "completion" && isJsonList(value);
-  const read = isText ? fromJson(value, where, column, "a list of messages") : value;
+  const read = isText ? parseJsonCell(value, where, column, "a list of messages") : value;
   return messagesOf(isMessage ? [value] : read, where, column);
 }
 
-/** A list as JSON text, or as Python prints it. */
+/** Whether a value is a list of messages as JSON text, or as Python prints it. */
 function isJsonList(value: unknown): boolean {
   return typeof value === "string" && MESSAGES_TEXT.test(value);
 }
@@ -76,19 +82,18 @@ function isJsonList(value: unknown): boolean {
 const MESSAGES_TEXT = /^\s*\[\s*\{\s*(["'])(?:role|from|content|value)\1\s*:/;
 
 /**
- * A row's tools as OpenAI describes them: from JSON text, and where a tool lacks its
- * `{"type":"function"}` around it.
+ * A row's tools in OpenAI's format: parses JSON text and adds a missing `{"type":"function"}`.
  * @returns undefined without any
- * @throws KitError `DATASET_INVALID` for a text that is not JSON
+ * @throws KitError `DATASET_INVALID` for text that isn't JSON
  */
 function toolsOf(value: unknown, where: string, column: string): unknown {
   if (typeof value === "string" && value.trim() === "") return undefined;
-  const read = (one: unknown) => fromJson(one, where, column, "a list of tools");
+  const read = (one: unknown) => parseJsonCell(one, where, column, "a list of tools");
   const tools = read(value);
-  return Array.isArray(tools) ? tools.map((tool) => wrapped(read(tool))) : tools;
+  return Array.isArray(tools) ? tools.map((tool) => withType(read(tool))) : tools;
 }
 
-function wrapped(tool: unknown): unknown {
+function withType(tool: unknown): unknown {
   if (!isRecord(tool)) return tool;
   const { type, ...rest } = tool;
   if (type !== undefined && type !== null && type !== "function") return tool;

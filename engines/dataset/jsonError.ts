@@ -3,30 +3,30 @@ import { parseJson } from "../../protocol/json.ts";
 import { type JsonProblem, positionIn, problemOfJson } from "../../protocol/jsonProblem.ts";
 import { invalid } from "./tables/tableRow.ts";
 
-const GOES_ON =
-  "the object goes on in the next line. Write each on a line of its own, as jq -c . does.";
+const PRETTY_PRINTED =
+  "the object continues on the next line. Write each object on one line, as jq -c . does.";
 
 /**
- * The error of a line that is not JSON, with the place of the first wrong character.
- * @param cause what parsing it has thrown
- * @param where its file and line
- * @param expected what to write, where nothing of it is JSON
+ * The error for a line that isn't JSON, with the location of the first wrong character.
+ * @param cause thrown by the parser
+ * @param where file and line
+ * @param expected what to write, if none of it is JSON
  */
-export function lineNotJson(
+export function jsonLineError(
   cause: unknown,
   text: string,
   where: string,
   expected: string,
 ): KitError {
   const { offset, problem } = problemOf(cause, text, expected);
-  const place = `${where}:${positionIn(text, offset).column}`;
-  // Its end is not missing, but pretty-printed.
-  const goesOn = offset === text.length && /[{[,:]$/.test(text);
-  return invalid(place, `not valid JSON: ${goesOn ? GOES_ON : problem}`, cause);
+  const location = `${where}:${positionIn(text, offset).column}`;
+  // The object isn't truncated but pretty-printed.
+  const isPrettyPrinted = offset === text.length && /[{[,:]$/.test(text);
+  return invalid(location, `not valid JSON: ${isPrettyPrinted ? PRETTY_PRINTED : problem}`, cause);
 }
 
-/** The error of a file that is not JSON, as `lineNotJson`. */
-export function fileNotJson(
+/** Like `jsonLineError`, for a whole file. */
+export function jsonFileError(
   cause: unknown,
   text: string,
   path: string,
@@ -37,17 +37,17 @@ export function fileNotJson(
   return invalid(`${path}:${line}:${column}`, `not valid JSON: ${problem}`, cause);
 }
 
-/** What is wrong with a text in a row that is not JSON, as `lineNotJson`: the end of a sentence, and what to do. */
-function textNotJson(cause: unknown, text: string, expected: string): string {
+/** Like `jsonLineError`, for JSON text within a row: the end of a sentence, and what to do. */
+function jsonTextProblem(cause: unknown, text: string, expected: string): string {
   const { offset, problem } = problemOf(cause, text, expected);
   const { line, column } = positionIn(text, offset);
-  const place = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
-  return `not valid JSON at ${place}: ${problem}`;
+  const location = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
+  return `not valid JSON at ${location}: ${problem}`;
 }
 
 function problemOf(cause: unknown, text: string, expected: string): JsonProblem {
   if (!(cause instanceof SyntaxError)) {
-    // The stack has ended.
+    // Stack overflow.
     return { offset: text.length, problem: "it is nested too deeply. Make it flatter." };
   }
   const { offset, problem } = problemOfJson(text);
@@ -56,15 +56,20 @@ function problemOf(cause: unknown, text: string, expected: string): JsonProblem 
 }
 
 /**
- * A list in a table that has only text is JSON.
+ * Parses a table's text cell that holds a list or an object.
  * @throws KitError `DATASET_INVALID`
  */
-export function fromJson(value: unknown, where: string, column: string, expected: string): unknown {
+export function parseJsonCell(
+  value: unknown,
+  where: string,
+  column: string,
+  expected: string,
+): unknown {
   if (typeof value !== "string") return value;
   try {
     return parseJson(value);
   } catch (cause) {
-    const problem = textNotJson(cause, value, `${expected} as JSON`);
+    const problem = jsonTextProblem(cause, value, `${expected} as JSON`);
     throw invalid(where, `column ${JSON.stringify(column)} is ${problem}`, cause);
   }
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { scratchFile } from "../embedded/scratch.ts";
-import { frozen } from "./frozen.ts";
+import { frozen } from "./materialized.ts";
 
 const GOOD = { text: "\\ud83d is how JSON spells half of 😀" };
 const HALVES = [{ text: "\\\ud83d\ud83d" }, { text: "\ude00x" }];
 const MENDED = [{ text: "\\\ufffd\ufffd" }, { text: "\ufffdx" }];
 
 function warning(rows: string, first: string): string {
-  return `warning: ${rows} of FILE with half a character, as of an emoji that was cut, which is learned as U+FFFD (first: ${first}): cut texts between characters`;
+  return `warning: ${rows} of FILE with half a character, such as a truncated emoji, which is learned as U+FFFD (first: ${first}): truncate texts between characters`;
 }
 
 test("half a surrogate pair is warned of with the first row, and learned as U+FFFD", async () => {

@@ -7,20 +7,20 @@ import { parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.t
 import { isUrl } from "../../protocol/url.ts";
 import { createArrowPadding } from "./arrowPadding.ts";
 import { datasetFiles } from "./files.ts";
-import { createHalfCharacters } from "./halfCharacters.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { readJsonl } from "./jsonl.ts";
 import { type OnRead, refuseLongRow } from "./lines.ts";
-import { type Places, createPlaces } from "./places.ts";
+import { createLoneSurrogates } from "./loneSurrogates.ts";
 import { createReadingNotes } from "./readingNotes.ts";
-import { createRecordMapper, recordForm } from "./records/recordForm.ts";
+import { createRecordMapper, recordFormat } from "./records/recordFormat.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
-import type { RowForm } from "./rowForm.ts";
+import type { RowFormat } from "./rowFormat.ts";
+import { type SourceMap, createSourceMap } from "./sourceMap.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
-/** After so long, however few records were read, timers and signals are heard: a job renews its lease. */
-const AT_ONCE_MS = 50;
+/** How often to yield to timers and signals: a job renews its lease. */
+const YIELD_EVERY_MS = 50;
 const CHUNK_CHARACTERS = 2 ** 18;
 
 /** A dataset whose files are on this disk, or that the project's code makes. */
@@ -28,67 +28,67 @@ export interface FileDataset extends Pick<DatasetConfig, "path" | "columns" | "i
   type: FileType | "code";
 }
 
-export interface FreezeOptions {
+export interface MaterializeOptions {
   /** The dataset as sentences name it. */
   name: string;
-  form: RowForm<object>;
-  /** Takes lines for people: how columns become rows, how far the reading has come, keys that are ignored. */
+  form: RowFormat<object>;
+  /** Takes notes for people: how columns become rows, progress, ignored keys. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Writes the rows of any dataset to a JSONL file, each checked, one at a time: what every engine then reads.
- * @returns where each of its lines comes from
+ * Writes any dataset's rows to a JSONL file, which every engine then reads; checks each row.
+ * @returns the source of each line
  * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with where it is wrong, `CANNOT_WRITE`; what
  * the project's code throws
  */
-export async function freezeDataset(
+export async function materializeDataset(
   dataset: FileDataset,
   code: DatasetCode,
   path: string,
-  options: FreezeOptions,
-): Promise<Places> {
+  options: MaterializeOptions,
+): Promise<SourceMap> {
   const { name, form, onNote, signal = new AbortController().signal } = options;
-  const watch = form.watch?.();
+  const check = form.createCheck?.();
   const padding = createArrowPadding(dataset.type === "parquet");
-  const halves = createHalfCharacters();
+  const loneSurrogates = createLoneSurrogates();
   const ignored = createIgnoredKeys(dataset.columns && "leave out columns, or set map,");
   const { type, columns } = dataset;
-  const isMade = type === "code" || code.map !== undefined;
+  const isFromCode = type === "code" || code.map !== undefined;
   const mapper = createRecordMapper({
     columns,
     rows: form.columns,
-    isTable: !isMade && type !== "jsonl",
+    isTable: !isFromCode && type !== "jsonl",
     isRagged: type !== "csv" && type !== "parquet",
     ignored,
     onNote,
   });
   const noteReading = createReadingNotes(onNote);
-  const places = createPlaces();
+  const sourceMap = createSourceMap();
   const file = createWriter(path);
   let rows = 0;
   const onRead: OnRead = (bytes, size) => noteReading(rows, bytes, size);
   try {
     const records = recordsOf(dataset, code, { ...options, onRead });
-    let heardAt = performance.now();
+    let yieldedAt = performance.now();
     for await (const record of untilAborted(records, signal)) {
-      if (performance.now() - heardAt > AT_ONCE_MS) {
+      if (performance.now() - yieldedAt > YIELD_EVERY_MS) {
         await setImmediate();
-        heardAt = performance.now();
+        yieldedAt = performance.now();
       }
-      const value = await valueOf(record, isMade, code);
+      const value = await mappedValue(record, isFromCode, code);
       if (value === undefined) continue;
-      ignored.leave(record.unread ?? {}, [], []);
+      ignored.addUnused(record.unread ?? {}, [], []);
       const mapped = mapper.rowOf(value, record.where);
       const row = padding.drop(form.parse(mapped, record.where, ignored), record.where);
-      const line = halves.mend(
+      const line = loneSurrogates.replace(
         asJson(row, record.where, () => notFinite(record.where)) ?? "",
         record.where,
       );
       refuseLongRow(Buffer.byteLength(line), record.where);
-      watch?.see(row, record.where);
-      places.add(record.where);
+      check?.add(row, record.where);
+      sourceMap.add(record.where);
       rows++;
       const bytes = file.write(`${line}\n`);
       if (dataset.type !== "jsonl") noteReading(rows, bytes, 0);
@@ -97,31 +97,31 @@ export async function freezeDataset(
       const advice = dataset.type === "jsonl" ? `Write ${form.expected} on each line` : "Add some";
       throw new KitError("DATASET_INVALID", `${name} has no rows. ${advice}.`);
     }
-    watch?.tell(name, onNote);
+    check?.report(name, onNote);
     file.finish();
   } catch (error) {
     file.discard();
     throw error;
   }
-  for (const note of [...ignored.notes(name), halves.note(name), ...padding.notes(name)]) {
+  for (const note of [...ignored.notes(name), loneSurrogates.note(name), ...padding.notes(name)]) {
     if (note !== undefined) onNote(note);
   }
-  return places;
+  return sourceMap;
 }
 
-/** A record as the project's code has changed it; undefined for one that is left out. */
-async function valueOf(
+/** A record after the project's `map`; undefined if that drops it. */
+async function mappedValue(
   { value, where }: TableRow,
-  isMade: boolean,
+  isFromCode: boolean,
   { map }: DatasetCode,
 ): Promise<unknown> {
   const mapped = map ? await map(plainOf(value, where)) : value;
   // JSON has no undefined.
   if (mapped === undefined || mapped === null) return undefined;
-  return isMade ? fromCode(mapped, where) : mapped;
+  return isFromCode ? fromCode(mapped, where) : mapped;
 }
 
-interface ReadOptions extends FreezeOptions {
+interface ReadOptions extends MaterializeOptions {
   onRead: OnRead;
 }
 
@@ -145,7 +145,7 @@ async function* recordsOf(
     return;
   }
   for (const file of datasetFiles(dataset.path)) {
-    if (isUrl(file)) throw onlyAsJsonl(file);
+    if (isUrl(file)) throw urlNeedsJsonl(file);
     yield* readFile({ ...dataset, form, onRead }, dataset.type, file);
   }
 }
@@ -162,21 +162,21 @@ async function* readFile(
   }
   const names = isMapped ? [] : await tableColumns(type, file);
   const options = { columns, rows: form.columns };
-  const found = names.length > 0 ? recordForm(names, file, options) : undefined;
+  const found = names.length > 0 ? recordFormat(names, file, options) : undefined;
   // Another file may have rows.
   if (!found && !isMapped) return;
-  const needed = found && [...found.reads, ...found.loses];
-  const left = needed ? names.filter((name) => !needed.includes(name)) : [];
-  const unread = Object.fromEntries(left.map((name) => [name, name]));
+  const needed = found && [...found.reads, ...found.drops];
+  const unreadNames = needed ? names.filter((name) => !needed.includes(name)) : [];
+  const unread = Object.fromEntries(unreadNames.map((name) => [name, name]));
   for await (const row of readTable(type, file, needed)) {
     yield type === "parquet" ? { ...row, unread } : row;
   }
 }
 
-function onlyAsJsonl(url: string): KitError {
+function urlNeedsJsonl(url: string): KitError {
   return new KitError(
     "DATASET_INVALID",
-    `Kit reads ${url} on the cluster's workers alone, as JSONL with rows of its own. Leave out columns and map, or name a file that you have downloaded.`,
+    `Only the cluster's workers read ${url}, as JSONL in Kit's own format. Leave out columns and map, or name a downloaded file.`,
   );
 }
 
@@ -188,7 +188,7 @@ function isIterable(value: unknown): value is AsyncIterable<TableRow["value"]> {
   return typeof (later ?? now) === "function";
 }
 
-/** A record as the project's code gets it. */
+/** A record as the project's code receives it. */
 function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   try {
     return withPlainFloats(value) as TableRow["value"];
@@ -197,7 +197,7 @@ function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   }
 }
 
-/** What the project's code made, as its JSON would be read. What no row is made of may be infinite. */
+/** What the project's code returned, as if read from JSON. Fields that Kit ignores may be infinite. */
 function fromCode(value: unknown, where: string): Record<string, unknown> {
   const text = asJson(value, where, () => "1e999");
   return (text === undefined ? text : parseJson(text)) as Record<string, unknown>;
@@ -216,34 +216,34 @@ function asJson(value: unknown, where: string, infinite: () => string): string |
 function notFinite(where: string): never {
   throw invalid(
     where,
-    "has a number that JSON cannot hold, as 1e400 or NaN. Write it as text, or leave it out.",
+    "has a number that JSON cannot hold, such as 1e400 or NaN. Write it as text, or leave it out.",
   );
 }
 
-/** Ends at once when the signal is aborted, whatever the other side waits for. */
-async function* untilAborted<T>(all: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
-  let giveUp: (reason: unknown) => void = () => undefined;
-  const onAbort = () => giveUp(signal.reason);
+/** Ends at once when the signal is aborted, even while the generator waits. */
+async function* untilAborted<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
+  let rejectNext: (reason: unknown) => void = () => undefined;
+  const onAbort = () => rejectNext(signal.reason);
   signal.addEventListener("abort", onAbort);
   try {
     for (;;) {
       signal.throwIfAborted();
-      // A race with one promise for all rows would keep something of each.
+      // Promise.race with one abort promise would leak memory for each row.
       const next = await new Promise<IteratorResult<T, unknown>>((resolve, reject) => {
-        giveUp = reject;
-        all.next().then(resolve, reject);
+        rejectNext = reject;
+        items.next().then(resolve, reject);
       });
       if (next.done) return;
       yield next.value;
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // Closes files. The project's code may never come back.
-    void all.return(undefined).catch(() => undefined);
+    // Closes files. The project's code may never return.
+    void items.return(undefined).catch(() => undefined);
   }
 }
 
-/** A file that is there once it is whole. */
+/** A file that appears under its name only when complete. */
 function createWriter(path: string) {
   const partial = `${path}.partial`;
   const orCannotWrite = <T>(work: () => T): T => {
@@ -254,13 +254,13 @@ function createWriter(path: string) {
     }
   };
   const file = orCannotWrite(() => openSync(partial, "w", OWNER_ONLY));
-  let waiting = "";
+  let pending = "";
   let bytes = 0;
   let isOpen = true;
 
   function flush(): void {
-    const chunk = Buffer.from(waiting);
-    waiting = "";
+    const chunk = Buffer.from(pending);
+    pending = "";
     for (let at = 0; at < chunk.length;) at += writeSync(file, chunk, at);
   }
 
@@ -272,9 +272,9 @@ function createWriter(path: string) {
   return {
     /** @returns all bytes so far */
     write(text: string): number {
-      waiting += text;
+      pending += text;
       bytes += Buffer.byteLength(text);
-      if (waiting.length >= CHUNK_CHARACTERS) orCannotWrite(flush);
+      if (pending.length >= CHUNK_CHARACTERS) orCannotWrite(flush);
       return bytes;
     },
     finish(): void {

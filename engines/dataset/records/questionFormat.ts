@@ -1,31 +1,36 @@
-import { fromJson } from "../notJson.ts";
+import { parseJsonCell } from "../jsonError.ts";
 import { invalid } from "../tables/tableRow.ts";
-import { type RecordForm, type RowColumns, CONTEXTS, HISTORY, counted } from "./fields.ts";
-import { besideIn, besideOf, fieldsIn, lostOf } from "./parts.ts";
+import { type RecordFormat, type RowColumns, CONTEXTS, HISTORY, columnNoun } from "./fields.ts";
+import { extrasIn, extrasOf, fieldsIn, droppedOf } from "./values.ts";
 
-/** A question that is text, by the names of public data. */
-export function questionForm(
+/** A text question, with column names of public datasets. */
+export function questionFormat(
   names: readonly string[],
   { answer }: RowColumns,
-): RecordForm | undefined {
+): RecordFormat | undefined {
   const columns = questionColumns(names);
   const needsAnswer = answer.includes("completion");
   const others = answer.filter((field) => field !== "completion");
   if (!columns || !others.every((field) => names.includes(field))) return undefined;
   if (needsAnswer !== (columns.answer !== undefined)) return undefined;
-  const beside = besideOf(names);
-  const { question, contexts, history, answer: answered } = columns;
+  const extras = extrasOf(names);
+  const { question, contexts, history, answer: answerColumn } = columns;
   const asked = [...(history === undefined ? [] : [history]), question, ...contexts];
-  const reads = [...asked, ...(answered === undefined ? [] : [answered]), ...others, ...beside];
-  const kind = isAlpaca(columns) ? "Alpaca" : counted(reads);
-  const completion = answered === undefined ? "" : `, ${answered} → completion`;
+  const reads = [
+    ...asked,
+    ...(answerColumn === undefined ? [] : [answerColumn]),
+    ...others,
+    ...extras,
+  ];
+  const kind = isAlpaca(columns) ? "Alpaca" : columnNoun(reads);
+  const completion = answerColumn === undefined ? "" : `, ${answerColumn} → completion`;
   return {
     reads,
-    loses: lostOf(names, reads),
+    drops: droppedOf(names, reads),
     source: question,
-    told: `${kind} ${asked.join(", ")} → prompt${completion}`,
+    summary: `${kind} ${asked.join(", ")} → prompt${completion}`,
     rowOf: (record, where) => ({
-      ...besideIn(record, beside, where),
+      ...extrasIn(record, extras, where),
       ...fieldsIn(record, others, where),
       ...questionRow(record, columns, where),
     }),
@@ -46,21 +51,21 @@ function questionRow(
   return { messages: [...asked, { role: "assistant", content: completion }] };
 }
 
-/** Columns that public data and trainers have questions and answers in. */
+/** Names that public datasets and trainers use for questions and answers. */
 const QUESTIONS = ["instruction", "question", "query", "prompt", "input"];
 const ANSWERS = ["output", "response", "answer", "completion"];
 const INSTRUCTION = "instruction";
 
-/** The columns of a question that is text, and of its answer if they have one. */
+/** The columns of a text question, and of its answer if there is one. */
 interface QuestionColumns {
   question: string;
-  /** What follows the question. */
+  /** Appended to the question. */
   contexts: readonly string[];
   history: string | undefined;
   answer: string | undefined;
 }
 
-/** Undefined where none or several may be the question. */
+/** Undefined without exactly one candidate for the question. */
 function questionColumns(names: readonly string[]): QuestionColumns | undefined {
   const isThere = (name: string) => names.includes(name);
   const hasInstruction = isThere(INSTRUCTION);
@@ -79,7 +84,7 @@ function isAlpaca({ question, answer }: QuestionColumns): boolean {
 }
 
 /**
- * A question with what follows it, and the turns before it.
+ * A question with its context, and the turns before it.
  * @throws KitError `DATASET_INVALID`
  */
 function questionOf(
@@ -98,10 +103,10 @@ function textOf(value: unknown, where: string, name: string): string {
   throw invalid(where, `column ${JSON.stringify(name)} is not text. Write a string in it.`);
 }
 
-/** Pairs of a question and its answer, each learned as LLaMA-Factory does. */
+/** Earlier question-answer pairs; all answers are learned, as in LLaMA-Factory. */
 function earlierTurns(value: unknown, where: string): object[] {
   const isNone = value === undefined || value === null || value === "";
-  const pairs = isNone ? [] : fromJson(value, where, HISTORY, "a list of [question, answer]");
+  const pairs = isNone ? [] : parseJsonCell(value, where, HISTORY, "a list of [question, answer]");
   const isPair = (pair: unknown): pair is [string, string] =>
     Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string");
   if (!Array.isArray(pairs) || !pairs.every(isPair)) {

@@ -1,34 +1,34 @@
-import { fromJson } from "../notJson.ts";
-import type { RecordForm, RowColumns } from "./fields.ts";
-import { besideIn, besideOf, fieldsIn } from "./parts.ts";
+import { parseJsonCell } from "../jsonError.ts";
+import type { RecordFormat, RowColumns } from "./fields.ts";
 import { CONTENTS, checkMessages, geminiTurns, messagesOf } from "./turns.ts";
+import { extrasIn, extrasOf, fieldsIn } from "./values.ts";
 
-/** Conversations of ShareGPT and its successors. */
+/** Columns of ShareGPT and its successors. */
 const CONVERSATIONS = ["conversations", "conversation"];
 
 /** ShareGPT's, or Gemini's. */
-export function conversationForm(
+export function conversationFormat(
   names: readonly string[],
   { answer }: RowColumns,
-): RecordForm | undefined {
+): RecordFormat | undefined {
   const column = [...CONVERSATIONS, CONTENTS].find((name) => names.includes(name));
   const others = answer.filter((field) => field !== "completion");
   if (column === undefined || !others.every((field) => names.includes(field))) return undefined;
   const field = answer.includes("completion") ? "messages" : "prompt";
-  const beside = besideOf(names);
+  const extras = extrasOf(names);
   const isGemini = column === CONTENTS;
   return {
-    reads: [column, ...others, ...beside],
-    loses: [],
+    reads: [column, ...others, ...extras],
+    drops: [],
     source: column,
-    told: `${isGemini ? "Gemini" : "ShareGPT"} ${column} → ${field}`,
+    summary: `${isGemini ? "Gemini" : "ShareGPT"} ${column} → ${field}`,
     rowOf(record, where) {
-      const value = fromJson(record[column], where, column, "a list of messages");
+      const value = parseJsonCell(record[column], where, column, "a list of messages");
       const turns = isGemini ? geminiTurns(value, where) : value;
       const messages = messagesOf(turns, where, column);
       checkMessages(messages, where, column);
       return {
-        ...besideIn(record, beside, where),
+        ...extrasIn(record, extras, where),
         ...fieldsIn(record, others, where),
         [field]: messages,
       };

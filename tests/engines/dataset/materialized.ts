@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FileDataset, freezeDataset } from "../../../engines/dataset/freeze.ts";
-import { ROW_FORM } from "../../../engines/dataset/row.ts";
+import { type FileDataset, materializeDataset } from "../../../engines/dataset/materialize.ts";
+import { ROW_FORMAT } from "../../../engines/dataset/row.ts";
 import type { DatasetCode } from "../../../protocol/dataset.ts";
 import { typeOfFile } from "../../../protocol/dataset.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -15,9 +15,9 @@ export async function frozen(
   const to = join(scratchDirectory(), "data.jsonl");
   const notes: string[] = [];
   const dataset = { type: typeOfFile(path), path, ...options };
-  await freezeDataset(dataset, code, to, {
+  await materializeDataset(dataset, code, to, {
     name: path,
-    form: ROW_FORM,
+    form: ROW_FORMAT,
     onNote: (note) => void notes.push(note.replaceAll(path, "FILE")),
   });
   return { rows: readFileSync(to, "utf8").trimEnd().split("\n"), notes };

@@ -6,49 +6,49 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowColumns } from "./records/fields.ts";
 
-/** Watches all rows of a dataset for what no single row shows. */
-export interface RowWatch<Row extends object> {
+/** Finds problems that only all rows of a dataset together show. */
+export interface DatasetCheck<Row extends object> {
   /** @param where file and line */
-  see(row: Row, where: string): void;
+  add(row: Row, where: string): void;
   /**
    * @param name the dataset as errors name it
    * @throws KitError `DATASET_INVALID` for rows that cannot be trained on
    */
-  tell(name: string, note: (text: string) => void): void;
+  report(name: string, note: (text: string) => void): void;
 }
 
-/** How the rows of a kind are written and read. */
-export interface RowForm<Row extends object> {
-  /** The forms of a line, for error messages. */
+/** How one kind of row is written and read. */
+export interface RowFormat<Row extends object> {
+  /** The formats of a line, for errors. */
   expected: string;
   /**
    * @param value as `parseJson` gives it
    * @throws KitError `DATASET_INVALID`, its message beginning with `where`
    */
   parse: (value: unknown, where: string, ignored?: IgnoredKeys) => Row;
-  /** How records have them. */
+  /** The columns of records that become rows. */
   columns: RowColumns;
-  /** The texts that are learned as answers, for people. */
+  /** The answers' texts that are learned, for people. */
   answersOf?(row: Row): string[];
-  /** The row as a question with a right answer; undefined if its answer is wrong. */
+  /** The row as a question with a correct answer; undefined if its answer is undesirable. */
   rightAnswerOf(row: Row): DatasetRow | undefined;
-  /** Watches a dataset for what no single row shows. Default: nothing is watched. */
-  watch?(): RowWatch<Row>;
-  /** Whether it is one long text, which is cut into pieces rather than shortened. */
+  /** Default: no check. */
+  createCheck?(): DatasetCheck<Row>;
+  /** Whether the row is one long text, which is split into chunks rather than truncated. */
   isText(row: Row): boolean;
 }
 
 const NAME = "chat_template_kwargs";
 
-/** Rows of a form that may have variables of the chat template, too, as TRL's may. */
-export function withKwargs<Row extends object>(form: RowForm<Row>): RowForm<Row> {
+/** Adds TRL's `chat_template_kwargs` to a format. */
+export function withKwargs<Row extends object>(format: RowFormat<Row>): RowFormat<Row> {
   return {
-    ...form,
+    ...format,
     parse(value, where, ignored) {
-      const row = form.parse(value, where, ignored);
+      const row = format.parse(value, where, ignored);
       const kwargs = isRecord(value) ? (value[NAME] ?? undefined) : undefined;
       if (kwargs === undefined) return row;
-      const problem = form.isText(row) ? 'stands beside a "text"' : problemOfKwargs(kwargs);
+      const problem = format.isText(row) ? 'stands beside a "text"' : problemOfKwargs(kwargs);
       if (problem === undefined) return { ...row, [NAME]: kwargs };
       throw new KitError(
         "DATASET_INVALID",
@@ -56,7 +56,7 @@ export function withKwargs<Row extends object>(form: RowForm<Row>): RowForm<Row>
       );
     },
     rightAnswerOf(row) {
-      const answer = form.rightAnswerOf(row);
+      const answer = format.rightAnswerOf(row);
       const { [NAME]: kwargs } = row as TemplateInput;
       return answer && kwargs ? { ...answer, [NAME]: kwargs } : answer;
     },

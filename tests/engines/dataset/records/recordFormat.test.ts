@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Columns } from "../../../../engines/dataset/records/fields.ts";
-import { recordForm } from "../../../../engines/dataset/records/recordForm.ts";
-import { ROW_FORM } from "../../../../engines/dataset/row.ts";
+import { recordFormat } from "../../../../engines/dataset/records/recordFormat.ts";
+import { ROW_FORMAT } from "../../../../engines/dataset/row.ts";
 
 function formOf(names: string[], where: string, columns?: Columns) {
-  return recordForm(names, where, { columns })!;
+  return recordFormat(names, where, { columns })!;
 }
 
 function map(value: Record<string, unknown>, columns?: Columns) {
@@ -36,7 +36,7 @@ it("takes the columns that are named as the parts of a row, messages before a pr
 
 it("a row that misses a value is for parseRow to refuse", () => {
   const row = map({ prompt: "P", completion: undefined });
-  expect(() => ROW_FORM.parse(row, "a.parquet, row 2")).toThrow(
+  expect(() => ROW_FORMAT.parse(row, "a.parquet, row 2")).toThrow(
     'a.parquet, row 2: a "prompt" without a "completion".',
   );
 });
@@ -66,11 +66,11 @@ it("a column that is not there is refused with those that are", () => {
 });
 
 it("says for people which columns are taken where their names do not", () => {
-  expect(formOf(["chat", "system", "tools"], "a.csv", { messages: "chat" }).told).toBe(
+  expect(formOf(["chat", "system", "tools"], "a.csv", { messages: "chat" }).summary).toBe(
     "columns chat → messages, tools, system",
   );
   for (const names of [["completion", "id", "prompt"], ["text"], ["messages", "tools"]]) {
-    expect(formOf(names, "a.csv").told).toBeUndefined();
+    expect(formOf(names, "a.csv").summary).toBeUndefined();
   }
 });
 

@@ -1,0 +1,67 @@
+import { defined } from "../../../protocol/isRecord.ts";
+import {
+  type Columns,
+  type Field,
+  type RecordFormat,
+  FIELDS,
+  columnNoun,
+  columnEntries,
+} from "./fields.ts";
+import {
+  MESSAGE_FIELDS,
+  extrasIn,
+  extrasOf,
+  conversationOf,
+  fieldOf,
+  droppedOf,
+} from "./values.ts";
+
+/** Columns that the user named, and those that go with any question. */
+export function columnsFormat(columns: Columns, names: readonly string[]): RecordFormat {
+  const entries = columnEntries(columns);
+  const isRead = (name: string) =>
+    entries.some(([field, column]) => field === name || column === name);
+  const isText = columns.text !== undefined;
+  const extras = isText ? [] : extrasOf(names).filter((name) => !isRead(name));
+  const reads = [...entries.map(([, column]) => column), ...extras];
+  const isRenamed = entries.some(([field, column]) => field !== column);
+  const renames = entries.map(([field, column]) =>
+    field === column ? field : `${column} → ${field}`,
+  );
+  return {
+    reads,
+    drops: columns.prompt === undefined ? [] : droppedOf(names, reads),
+    ...(isRenamed && {
+      source: "columns",
+      summary: `${columnNoun(reads)} ${[...renames, ...extras].join(", ")}`,
+    }),
+    rowOf: (record, where) => ({
+      ...extrasIn(record, extras, where),
+      ...defined(
+        Object.fromEntries(
+          entries.map(([field, column]) => [field, fieldOf(field, record[column], where, column)]),
+        ),
+      ),
+    }),
+  };
+}
+
+/** A record with Kit's own names; `parse` counts any others. */
+export function ownFormat(names: readonly string[]): RecordFormat {
+  const fields = FIELDS.filter((field) => names.includes(field) && MESSAGE_FIELDS.has(field));
+  return {
+    reads: names,
+    drops: names.includes("prompt") ? droppedOf(names, []) : [],
+    rowOf: (record, where) => ({
+      ...record,
+      ...extrasIn(record, extrasOf(names), where),
+      ...Object.fromEntries(
+        fields.map((field) => [field, conversationOf(field, record[field], where, field)]),
+      ),
+    }),
+  };
+}
+
+export function sameNames(fields: readonly Field[]): Columns {
+  return Object.fromEntries(fields.map((field) => [field, field]));
+}
