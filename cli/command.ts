@@ -9,8 +9,8 @@ import { SAMPLING } from "../protocol/infer.ts";
 import { parseJson } from "../protocol/json.ts";
 
 /**
- * As `commander`'s, but its action's options are typed by their definitions.
- * @param shown lines beneath its help, each with its effect
+ * A `commander` command whose action gets options typed by their definitions.
+ * @param shown example command lines for its help, each with its effect
  */
 export function createCommand(name: string, shown?: Record<string, string>): typed.Command {
   const command = new commander.Command(name);
@@ -30,14 +30,14 @@ export function quantizeOption() {
   return typeChoices(option.choices(QUANTIZED_TYPES));
 }
 
-/** Takes an option's choices in upper case, too, as Ollama and llama.cpp write types. */
+/** Accepts an option's choices in upper case too, as Ollama and llama.cpp write types. */
 export function typeChoices<T extends commander.Option>(option: T): T {
   const parse = option.parseArg?.bind(option);
   if (parse) option.parseArg = (text, before) => parse(text.toLowerCase(), before);
   return option;
 }
 
-/** The lines beneath a command's help. */
+/** The examples below a command's help. */
 export function examples(lines: Record<string, string>): string {
   const width = Math.max(...Object.keys(lines).map((line) => line.length));
   const shown = Object.entries(lines).map(([line, effect]) => `  ${line.padEnd(width)}  ${effect}`);
@@ -77,7 +77,7 @@ export function parseKwargs(text: string): TemplateKwargs {
   return kwargs as TemplateKwargs;
 }
 
-/** Parses an option's value, which is never negative. */
+/** Parses a number that is never negative. */
 function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {
   return (text: string): number => {
     const value = Number(text);

@@ -50,7 +50,7 @@ const LOOPBACK = "127.0.0.1";
 const ANY_IPV4 = "0.0.0.0";
 const ANY_IPV6 = "[::]";
 
-/** A server's URL for this machine, then those for others: no browser can open a wildcard address. */
+/** A server's URL for this machine, then its URLs for others: browsers can't open a wildcard address. */
 export function urlsOf(hostname: string, port: number, path: string): URL[] {
   const others = networkAddresses(hostname, networkInterfaces());
   const own = isAnyAddress(hostname) ? LOOPBACK : hostname;
@@ -62,7 +62,7 @@ function isAnyAddress(hostname: string): boolean {
 }
 
 /**
- * The hosts under which other machines reach a server that listens on a wildcard address.
+ * The addresses at which other machines reach a server on a wildcard address.
  * @param interfaces as `os.networkInterfaces()` gives them
  */
 export function networkAddresses(

@@ -21,7 +21,7 @@ const program = new Command("kit")
       "kit ui": "open the project's page and start runs there",
       "kit start": "train in the terminal",
       'kit infer latest "7th of March 1998"': "ask the newest job's model",
-      "kit serve": "answer applications with it",
+      "kit serve": "serve it to applications",
     }),
   );
 
@@ -30,7 +30,7 @@ interface Listed {
   load: () => Promise<{ command: unknown }>;
 }
 
-/** A command's file is loaded when somebody asks for it, so that `kit --help` loads none. */
+/** Commands are loaded on demand, so that `kit --help` loads none. */
 const COMMANDS: Record<string, Listed> = {
   init: {
     description: "create a project that is ready to train",
@@ -57,7 +57,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => import("./commands/cancel.ts"),
   },
   ui: {
-    description: "serve the page that starts runs and shows them live",
+    description: "open the page that starts runs and shows them live",
     load: () => import("./commands/ui.ts"),
   },
   jobs: {
@@ -73,7 +73,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => import("./commands/serve.ts"),
   },
   eval: {
-    description: "score a model's answers, and compare them with another's",
+    description: "score a model's answers and compare it with another model",
     load: () => import("./commands/eval.ts"),
   },
   export: {
@@ -90,7 +90,7 @@ const COMMANDS: Record<string, Listed> = {
   },
 };
 
-/** `kit ui` asks it for the project's manifest. */
+/** For `kit ui`, which runs `manifest` in a subprocess. */
 const HIDDEN: Record<string, Listed> = {
   manifest: { description: "", load: () => import("./commands/manifest.ts") },
 };
@@ -106,7 +106,7 @@ for (const [name, { description, load }] of Object.entries({ ...COMMANDS, ...HID
   add(program, command as Command, { hidden: name in HIDDEN }).description(description);
 }
 
-/** With the parent's way to exit, as `program.command()` would. */
+/** Inherits the parent's settings, as `program.command()` would. */
 function add(parent: Command, command: Command, options?: { hidden: boolean }): Command {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) child.copyInheritedSettings(command);

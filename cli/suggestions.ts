@@ -2,7 +2,7 @@ import { didYouMean } from "../protocol/didYouMean.ts";
 import { OPTION_SYNONYMS, nameFor } from "../sdk/validation/optionSynonyms.ts";
 import { shellWord } from "./terminal/shell.ts";
 
-/** What others call a command. */
+/** Other tools' names for our commands. */
 const COMMAND_SYNONYMS: Record<string, readonly string[]> = {
   init: ["new", "create", "setup"],
   check: ["lint", "validate", "verify"],
@@ -17,14 +17,14 @@ const COMMAND_SYNONYMS: Record<string, readonly string[]> = {
   export: ["merge", "convert", "gguf", "quantize", "save", "publish"],
 };
 
-/** The commands that read the trainer. */
+/** Commands that read the trainer. */
 const TRAINER_COMMANDS = new Set(["build", "check", "start", "ui"]);
 const COMMANDER_SUGGESTION = /\n\(Did you mean [^\n]*\?\)/;
 const COMMANDER_SUGGESTED = /\(Did you mean (\S+)\?\)/;
 
 /**
- * What Commander says of wrong words, with what they would be here.
- * @param args what the command line has after `kit`
+ * Commander's message about an unknown word, with a suggestion.
+ * @param args the command line after `kit`
  */
 export function withSuggestions(text: string, commands: readonly string[], args: string[]): string {
   const [, kind, word = ""] = /^error: unknown (command|option) '([^'=]*)/.exec(text) ?? [];
@@ -59,6 +59,6 @@ function withOption(text: string, flag: string): string {
     nameFor(word, OPTION_SYNONYMS) ??
     Object.keys(OPTION_SYNONYMS).find((name) => plain(name) === plain(word));
   if (option === undefined) return text;
-  const advice = `(Options of a training live in its code: write ${option} in createTrainer({ … }), as in src/kit/trainer.ts.)`;
+  const advice = `(Training options live in code: set ${option} in createTrainer({ … }), for example in src/kit/trainer.ts.)`;
   return `${text.replace(COMMANDER_SUGGESTION, "")}${advice}\n`;
 }

@@ -4,8 +4,8 @@ import type { LogRecord } from "./log/lines.ts";
 import { type LeaseState, SILENCE_MS } from "./ownerWatch.ts";
 
 export const OWNER_GONE =
-  "The training process died (killed, or out of memory?). To go on from its last checkpoint, if it saved one, run npx kit start --resume.";
-export const OWNER_SILENT = `The training process has not reported for over ${SILENCE_MS / 1000} seconds (suspended, unreachable, or blocked by a callback?). If it is gone for good, run npx kit start --resume to go on from its last checkpoint, if it saved one.`;
+  "The training process died (killed, or out of memory?). To continue from its last checkpoint, if any, run npx kit start --resume.";
+export const OWNER_SILENT = `The training process has not reported for over ${SILENCE_MS / 1000} seconds (suspended, unreachable, or blocked by a callback?). If it is gone for good, run npx kit start --resume to continue from its last checkpoint, if any.`;
 
 /** A status and, for a failed job, the reason as a sentence. */
 export interface DerivedStatus extends Pick<Job, "status" | "lastHeardAt"> {

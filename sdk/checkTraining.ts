@@ -66,7 +66,7 @@ export async function checkTraining(
       });
     } catch (error) {
       signal.throwIfAborted();
-      onNote(`how long the training takes is not measured: ${messageOf(error)}`);
+      onNote(`could not estimate the training time: ${messageOf(error)}`);
       return undefined;
     }
   }

@@ -120,7 +120,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   return { name, engine, config, code, metrics, callbacks, abortSignal };
 }
 
-/** Rows that are asked, unless the project says how many. */
+/** Default number of rows to evaluate. */
 const DEFAULT_ROWS = 100;
 
 /** As a job's record has it. */

@@ -9,14 +9,14 @@ import {
 import { KitError } from "../protocol/error.ts";
 import { type Manifest, type ManifestMessage, isManifestMessage } from "../protocol/http.ts";
 
-/** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
+/** Concurrent subprocesses. More than one, so that a fixed project loads while an old read hangs. */
 const MAX_CONCURRENT = 4;
 
 export interface ManifestReader {
   /**
-   * Builds and loads the project in a subprocess that nothing in the project can keep alive. Waits
-   * its turn while {@link MAX_CONCURRENT} others read.
-   * @param signal aborted when nobody waits for the answer: a read that waits its turn is dropped
+   * Builds and loads the project in a subprocess that its code can't keep alive. Waits while
+   * {@link MAX_CONCURRENT} others run.
+   * @param signal aborts a read that still waits
    * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
    */
   read: (signal: AbortSignal) => Promise<Manifest>;
@@ -72,7 +72,7 @@ function loadManifest(
     const child = fork(script, [...first, "manifest"], {
       execPath,
       cwd: project,
-      // Nobody reads what the project prints while it loads.
+      // What the project prints while it loads is dropped.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       detached: true,
     });

@@ -20,7 +20,7 @@ import { outputPath } from "./run/output.ts";
 import { createRunner } from "./run/runner.ts";
 import { createTokenAuth } from "./token.ts";
 
-/** No route reads a body. This much is accepted, for clients that send an empty object. */
+/** No route reads a body; this much is accepted, for clients that send an empty object. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 const IDENTITY: ServerIdentity = { advice: "Open the page at /.", command: "kit ui", page: "/" };
@@ -35,7 +35,7 @@ export interface UiServerOptions extends ListenOptions {
   kit: string[];
   /** Absolute path of the built page. */
   page: string;
-  /** Host names to answer to, besides those of this machine. */
+  /** Accepted host names besides this machine's own. */
   allowedHosts?: string[];
   /** Access token. Omit to turn authentication off. */
   token?: string;
@@ -43,13 +43,13 @@ export interface UiServerOptions extends ListenOptions {
   manifestLimitMs?: number;
   /** How long a run or a follower may take to end before it is killed. Default 7 s and 5 s. */
   graceMs?: number;
-  /** How long clients may take to read how the run ended, before the server closes. Default 1 s. */
+  /** How long clients may take to read the run's end before the server closes. Default 1 s. */
   drainMs?: number;
-  /** Takes a line for people on a job that runs on other machines. */
+  /** Called with notes on remote jobs. */
   onNote?: (text: string) => void;
-  /** How often to look for jobs that nobody follows. Default 5 s. */
+  /** Time between two looks for jobs that nobody follows. Default 5 s. */
   pollMs?: number;
-  /** How long a check of a job's owner counts, for all clients. Default 100 ms. */
+  /** How long a check of a job's owner is cached. Default 100 ms. */
   ownersFreshMs?: number;
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits>;
@@ -57,9 +57,9 @@ export interface UiServerOptions extends ListenOptions {
 
 export interface UiServer {
   port: number;
-  /** Ends the run in flight, unless its job goes on remotely, and all connections. Idempotent. */
+  /** Ends the current run, unless its job runs remotely, and closes all connections. Idempotent. */
   close: () => Promise<void>;
-  /** Has `close` kill the run that it waits for. */
+  /** Makes `close` kill the run at once. */
   kill: () => void;
 }
 
@@ -82,7 +82,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     return isRunEnd(status) ? status : undefined;
   };
   const onEnding = () =>
-    onNote("ending the run, which keeps its checkpoints; again Ctrl-C ends it now");
+    onNote("stopping the run, which keeps its checkpoints; press Ctrl-C again to stop now");
   const runner = createRunner({
     ...{ project, kit, graceMs, onEnding, onGone, isFollowed, endOfJob },
   });
@@ -107,13 +107,13 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   async function end(): Promise<void> {
     manifests.close();
     const detachedJobs = watchDetachedJobs(project, jobs);
-    // Clients that follow the job of a killed run get the end from its log, not a guess made before.
+    // Clients that follow a killed run's job get its end from the log, not from its owner's death.
     jobs.freezeOwners(true);
     const [hadRun] = await Promise.all([runner.close(), followers.close()]).finally(() =>
       jobs.freezeOwners(false),
     );
     for (const line of detachedJobs()) onNote(line);
-    // Keeps answering meanwhile, so that clients see how the run ends.
+    // Keep serving until clients have seen the run's end.
     if (hadRun) {
       await Promise.race([allAnswered(), delay(drainMs, undefined, { ref: false })]);
     }
@@ -131,10 +131,10 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   };
 }
 
-/** Discards the body. Answers 413 to one that is long or does not declare its length. */
+/** Discards the body. Answers 413 to one that is long or of undeclared length. */
 function discardBody(request: IncomingMessage, response: ServerResponse): boolean {
   const { headers } = request;
-  // A client that is cut off while it sends would not see the answer.
+  // A client that is cut off while it sends would not see the response.
   request.resume();
   const length = Number(headers["content-length"] ?? 0);
   if (length <= MAX_BODY_BYTES && headers["transfer-encoding"] === undefined) return true;

@@ -19,9 +19,9 @@ export function createToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/** Admits clients that send the token, in the URL once, then as a cookie derived from it. */
+/** Admits clients that send the token: once in the URL, then as a cookie derived from it. */
 export function createTokenAuth(token: string, trust: ConnectionLimit["trust"]): Guard {
-  // Derived, so that a leaked cookie does not reveal the link.
+  // Derived, so that a leaked cookie does not reveal the token.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
   const delayRefusal = createRefusalDelay();
 
@@ -32,18 +32,18 @@ export function createTokenAuth(token: string, trust: ConnectionLimit["trust"]):
     const isKnown = cookies.some((value) => isSameSecret(value, secret));
     const { path, query } = targetOf(request);
     const shown = query.get(TOKEN_PARAMETER);
-    // Also with the cookie, so that no token, not even an old one, stays in the address bar.
+    // Also with the cookie, so that no token stays in the address bar.
     const toPage = isKnown && method === "GET" && path === "/";
     const isRight = shown !== null && isSameSecret(shown, token);
     if (isKnown || isRight) trust(socket);
     if (isRight || (shown !== null && toPage)) {
-      // Without a path, browsers send it to this page's folder only, also behind a proxy's prefix.
+      // Without a Path, browsers send it only to this page's folder, even behind a proxy's prefix.
       response.setHeader("Set-Cookie", `${name}=${secret}; HttpOnly; SameSite=Strict`);
       enterPage(request, response);
       return false;
     }
     if (isKnown) return true;
-    // A wrong cookie is a guess too: it derives from the token alone.
+    // A wrong cookie is a guess too.
     const isGuess = shown !== null || cookies.length > 0;
     const isBusy = isGuess && !(await delayRefusal());
     refuse(response, isBusy ? 429 : 401, isBusy ? BUSY : NO_TOKEN, !path.startsWith("/api/"));
@@ -54,7 +54,7 @@ export function createTokenAuth(token: string, trust: ConnectionLimit["trust"]):
 /** Redirects to the page without the token in its address. */
 function enterPage({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers["sec-fetch-site"] === "cross-site" || headers["sec-fetch-site"] === "same-site") {
-    // After a redirect the browser would still count as cross-site, and withhold the cookie.
+    // After a redirect, the browser would still count as cross-site and withhold the cookie.
     sendText(
       response,
       200,
@@ -66,7 +66,7 @@ function enterPage({ headers }: IncomingMessage, response: ServerResponse): void
   response.writeHead(303, { Location: "./", "Cache-Control": "no-store" }).end();
 }
 
-/** Browsers share cookies across ports, so the name includes the port that the browser sees. */
+/** Includes the port that the browser sees, because browsers share cookies across ports. */
 function cookieName(host = ""): string {
   return `kit-ui-${parseHost(host)?.port || "default"}`;
 }

@@ -6,7 +6,7 @@ import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 
 /**
- * Follows a job that runs remotely, from where its log ends.
+ * Follows a remote job from the end of its log.
  * @throws KitError `JOB_NOT_FOUND`, `JOB_ENDED`, `JOB_TAKEN`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export const command = createCommand("attach", {

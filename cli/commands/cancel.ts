@@ -15,17 +15,17 @@ import { modelProject } from "../project/modelProject.ts";
 import { print, printError } from "../terminal/print.ts";
 
 const POLL_MS = 200;
-/** A step or a callback may take a while. */
+/** Long enough for a step or a callback. */
 const PATIENCE_MS = 15_000;
 
 /**
- * Cancels a job that is queued or running, in whichever process, and waits for its end.
- * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED` also for one that ended otherwise meanwhile;
- * `CANNOT_WRITE`, and those of `kit attach` for a job on other machines that nobody follows
+ * Cancels a queued or running job of any process, and waits for its end.
+ * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED`, also if it ends otherwise meanwhile; `CANNOT_WRITE`; and
+ * those of `kit attach` for a remote job that nobody follows
  */
 export const command = createCommand("cancel", {
-  "kit cancel latest": "end the newest job that goes on; its checkpoints stay",
-  "kit jobs | grep ^running": "the job that trains",
+  "kit cancel latest": "cancel the newest unfinished job; its checkpoints stay",
+  "kit jobs | grep ^running": "the running job",
 })
   .argument("<job>", 'a job id or its prefix, or "latest"')
   .addOption(projectOption())
@@ -43,7 +43,7 @@ export const command = createCommand("cancel", {
     process.exit(EXIT_CODE.completed);
   });
 
-/** What `latest` names: the newest job may have ended, beside one that trains. */
+/** The job that `latest` means here: the newest job of all may have ended while another trains. */
 function newestUnfinished(project: string, named: string): Job | undefined {
   if (named !== LATEST) return undefined;
   return createJobStore(project)
@@ -68,20 +68,20 @@ async function cancel(project: string, { id }: Job): Promise<Job["status"] | und
   }
 }
 
-/** Nobody follows the job here, so this process does. */
+/** Follows the job from this process, because no other does. */
 async function cancelRemote(project: string, id: string): Promise<void> {
   try {
     const code = await followJob(project, id, (trainer) => void trainer.cancel());
     if (code === EXIT_CODE.failed) process.exit(code);
   } catch (error) {
-    // Another process follows it by now, or it has ended.
+    // Another process follows it now, or it has ended.
     if (!isKitError(error) || !["JOB_TAKEN", "JOB_ENDED"].includes(error.code)) throw error;
   }
 }
 
 function busy(jobs: JobStore, id: string): string {
   const { pid = "?", host = "another machine" } = leaseOwner(leasePath(jobs.directoryOf(id))) ?? {};
-  return `still waiting: process ${pid} on ${host} is busy. To end it by force, run there: kill -KILL ${pid}`;
+  return `still waiting: process ${pid} on ${host} is busy. To kill it, run on that machine: kill -KILL ${pid}`;
 }
 
 function ended(how: string, status: string | undefined): KitError {

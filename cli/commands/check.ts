@@ -24,7 +24,7 @@ import { loadEntry } from "../project/loadEntry.ts";
 import { openJsonOutput, print, printError } from "../terminal/print.ts";
 
 /**
- * Prints what a training of the project's latest edits would do. Trains nothing.
+ * Prints what training with the latest edits would do, without training.
  * @throws the KitError that `train` would throw
  */
 export const command = createCommand("check", {
@@ -32,8 +32,8 @@ export const command = createCommand("check", {
   "kit check && kit build && kit start": "train only what passes",
 })
   .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
-  .option("--loss", "also run the starting model on up to 200 rows, and show the hardest")
-  .option("--json", "print all that was found as JSON, and nothing else")
+  .option("--loss", "also score up to 200 rows with the starting model and show the hardest")
+  .option("--json", "print all results as JSON and nothing else")
   .addOption(projectOption())
   .action(async (entry, options) => {
     const project = enterProject(options.project);
@@ -55,12 +55,12 @@ export const command = createCommand("check", {
         .text({ event: "training.started", data: started })
         .replace(/^training/, "would train"),
     );
-    print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
-    print(`longest ${formatCount(longestRow)} tokens in a row`);
+    print(`learned ${formatCount(learnedTokens)} tokens per pass`);
+    print(`longest row: ${formatCount(longestRow)} tokens`);
     if (dataset) for (const line of datasetLines(dataset, started, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     if (time) print(timeLine(time));
-    // Its parts are made printable before they are coloured.
+    // Segments are escaped before they are coloured.
     process.stdout.write(`first row\n${rowLines(checked.firstRow)}\n`);
     for (const { where, loss, row } of checked.hardest ?? []) {
       print(`loss ${loss.toFixed(3)} of ${shownLocation(where, project)}`);
@@ -70,22 +70,21 @@ export const command = createCommand("check", {
     process.exit(EXIT_CODE.completed);
   });
 
-/** As `time about 12m on this machine, of which evaluating takes up to 8m (66 %)`. */
+/** `time about 12m on this machine, up to 8m (66 %) of it evaluating` */
 function timeLine({ seconds, evaluatingSeconds }: TrainingTime): string {
   const share = Math.round((100 * evaluatingSeconds) / seconds);
-  const evaluating = `, of which evaluating takes up to ${formatDuration(evaluatingSeconds)} (${share} %)`;
+  const evaluating = `, up to ${formatDuration(evaluatingSeconds)} (${share} %) of it evaluating`;
   return `time about ${formatDuration(seconds)} on this machine${evaluatingSeconds > 0 ? evaluating : ""}`;
 }
 
-/** Code that ends the process has checked nothing. */
+/** Fails a check that the project's code ended with the process. */
 function explainEnd(code: number): void {
   printError(`kit: ${endedTooEarly("check", code)}`);
   process.exitCode = EXIT_CODE.failed;
 }
 
 /**
- * A signal lets go of the project's rows, and stops a check on other machines, before it ends this process;
- * a second one ends it at once.
+ * Closes the project's rows and stops a remote check on the first signal; a second one exits at once.
  */
 async function checkUntilSignal(
   trainer: DrivenTrainer,
@@ -100,7 +99,7 @@ async function checkUntilSignal(
   };
   const listen = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   let listener = listen();
-  // An engine that reads on this thread would not hear one.
+  // An engine that reads on this thread would not see the signal.
   const onRows = () => {
     if (!trainer[DRIVER].prepared.engine.remote) listener.stop();
   };
@@ -115,14 +114,14 @@ async function checkUntilSignal(
       if (signal.aborted) exit();
       process.off("exit", explainEnd);
       const error = asError(thrown);
-      // Of the project's own code.
+      // An error of the project's own code.
       const location = !isKitError(error) && sourceLocation(error);
       throw location ? new Error(`${error.message}\n  at ${location}`, { cause: error }) : error;
     },
   );
 }
 
-/** What a dataset has, in words; paths are relative to the project. */
+/** A dataset report as lines; paths are relative to the project. */
 function datasetLines(
   { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
   { cut = 0 }: TrainingCheck["started"],
@@ -136,13 +135,13 @@ function datasetLines(
   }
   const { least, median, p95, most } = tokens;
   lines.push(
-    `lengths ${formatCount(least)} to ${formatCount(most)} tokens, ${formatCount(median)} in the median, 95 % up to ${formatCount(p95)}`,
+    `lengths ${formatCount(least)} to ${formatCount(most)} tokens, median ${formatCount(median)}, p95 ${formatCount(p95)}`,
   );
   lines.push(...repeatedLine("duplicates", duplicates, "twice", shown));
   if (leaked?.first) {
     lines.push(
       ...repeatedLine("warning:", leaked, "in both datasets", shown),
-      "  remove them from one, or evaluations tell what was learned by heart",
+      "  remove them from one, or evaluations measure memorization",
     );
   }
   if (answers) {
@@ -155,9 +154,11 @@ function datasetLines(
       broken === 0
         ? "all parse"
         : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${shown(first)}`;
-    // As they are written: one that is cut is learned without its end.
+    // Counted before truncation: a truncated answer is learned without its end.
     const until =
-      cut === 0 ? "" : `, before ${formatCounted(cut, "row")} ${cut === 1 ? "is" : "are"} cut`;
+      cut === 0
+        ? ""
+        : `, before ${formatCounted(cut, "row")} ${cut === 1 ? "is" : "are"} truncated`;
     lines.push(`json ${formatCounted(all, "answer")}: ${which}${until}`);
   }
   return lines;
@@ -175,10 +176,12 @@ function repeatedLine(
 ): string[] {
   if (!first) return [];
   const [before, again] = first.map(shown);
-  return [`${keyword} ${formatCounted(rows, "row")} ${how}: the first is ${again}, as ${before}`];
+  return [
+    `${keyword} ${formatCounted(rows, "row")} ${how}: the first is ${again}, a copy of ${before}`,
+  ];
 }
 
-/** A line for each part that is learned, avoided or only read. */
+/** One line for each run of learned, avoided or context text. */
 function rowLines(segments: Segment[]): string {
   const specials = segments.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
   const lines: { verb: string; text: string }[] = [];
@@ -192,7 +195,7 @@ function rowLines(segments: Segment[]): string {
   return lines.map(({ verb, text }) => `  ${verb}  ${text}`).join("\n");
 }
 
-/** @param specials not to be taken for text that is spelt alike */
+/** @param specials special tokens; text that is spelt like one is escaped */
 function shown(text: string, isLearned: boolean, specials: readonly string[]): string {
   const escaped = specials.reduce(
     (spelt, special) =>

@@ -18,7 +18,7 @@ import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { openJsonOutput, print, printError } from "../terminal/print.ts";
 
-/** Rows that are asked, unless the user says how many. */
+/** Default number of rows. */
 const DEFAULT_ROWS = 100;
 
 interface Options {
@@ -34,18 +34,18 @@ interface Options {
 }
 
 /**
- * Scores a model's answers, and compares them with another's.
+ * Scores a model's answers, and compares them with another model's.
  * @throws KitError `JOB_NOT_FOUND`, `USAGE_INVALID`, `DATASET_INVALID`, `METRIC_FAILED`
  */
 export const command = createCommand("eval", {
-  "kit eval latest": "compare the newest model with what it began as",
+  "kit eval latest": "compare the newest model with its base",
   "kit eval latest --against 20261124": "compare two jobs' models",
-  "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % right",
-  "kit eval latest --wrong wrong.jsonl": "write the rows that it still gets wrong",
+  "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % accuracy",
+  "kit eval latest --wrong wrong.jsonl": "write the rows it still gets wrong",
 })
   .argument("<model>", 'a job id or its prefix, "latest", "base", a checkpoint folder, or org/name')
-  .option("--against <model>", "the model to compare with (default: what the job began with)")
-  .option("--data <file>", "rows to ask (default: those that the job held out)")
+  .option("--against <model>", "the model to compare with (default: the job's base)")
+  .option("--data <file>", "rows to evaluate on (default: the job's held-out rows)")
   .option(
     "--metric <name...>",
     "the trainer's metrics, or exactMatch, validJson, jsonFields, labels",
@@ -54,21 +54,21 @@ export const command = createCommand("eval", {
   .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
   .option(
     "--rows <n>",
-    `rows at most, chosen by the seed (default: the job's, or ${DEFAULT_ROWS})`,
+    `maximum rows, sampled with the seed (default: the job's, or ${DEFAULT_ROWS})`,
     parseCount,
   )
   .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
-  .option("--json", "print all that was found as JSON, and nothing else")
+  .option("--json", "print all results as JSON and nothing else")
   .addOption(projectOption())
   .action(async (named, options) => {
     const signal = abortOnSignal();
-    // A gate must not take an evaluation that the project's code ended for one that passed.
+    // If the project's code ends the process, a CI gate must not see a pass.
     const explainEnd = (code: number) => {
       if (signal.aborted) return;
       printError(`kit: ${endedTooEarly("evaluation", code)}`);
       process.exitCode = EXIT_CODE.failed;
     };
-    // Of the project's code, in the background.
+    // The project's code may also fail in the background.
     exitOnUncaught(explainEnd);
     try {
       const onLoaded = () => process.once("exit", explainEnd);
@@ -85,8 +85,8 @@ export const command = createCommand("eval", {
   });
 
 /**
- * @param onLoaded called once the project's code is loaded, which has explained an end until then
- * @returns whether a figure is out of its bounds
+ * @param onLoaded called once the project's code is loaded; loading explains its own early exits
+ * @returns whether a metric is out of its bounds
  */
 async function evaluate(
   named: string,
@@ -122,14 +122,14 @@ async function evaluate(
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
     const counts = { rows: after.length, of, unasked };
-    // Without the rows, which have all that is shown besides.
+    // Without the rows themselves, which repeat the texts.
     const shown = { ...found, wrong: found.wrong.map(({ row: _, ...texts }) => texts) };
     printJson({ ...names, ...counts, ...shown, missed });
   } else {
-    const beside = other ? ` and of ${other.name}` : "";
+    const against = other ? ` against ${other.name}` : "";
     const some = after.length < of ? ` of ${formatCount(of)}` : "";
-    print(`answers of ${model.name}${beside} to ${formatCount(after.length)}${some} held-out rows`);
-    if (unasked > 0) print(`${formatCount(unasked)} more have no answer in words to compare with`);
+    print(`evaluated ${model.name}${against} on ${formatCount(after.length)}${some} held-out rows`);
+    if (unasked > 0) print(`${formatCount(unasked)} more have no text answer to compare with`);
     print(comparisonLines(found).join("\n"));
     if (wrongFile) print(wrongFile.note(found.wrong));
     for (const line of missed) printError(`missed: ${line}`);

@@ -20,8 +20,8 @@ import { print } from "../terminal/print.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
 
 /**
- * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes
- * the checkpoint that `kit infer` asks.
+ * Writes a job's model as a standalone folder; merges an adapter into its base. Takes the same
+ * checkpoint as `kit infer`.
  * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`,
  * `CONFIG_INVALID`, `USAGE_INVALID`
  */
@@ -44,7 +44,7 @@ export const command = createCommand("export", {
       ),
     ),
   )
-  .option("--adapter", "write the adapter alone, as llama.cpp's --lora takes it")
+  .option("--adapter", "write only the adapter, for llama.cpp's --lora")
   .addOption(projectOption())
   .action(async (named, folder, { format, type, adapter, ...options }) => {
     assertGguf(format, { type, adapter });
@@ -92,18 +92,18 @@ function assertFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
   throw new KitError(
     "USAGE_INVALID",
-    `Kit cannot export ${path}, which is a file already. Name the job or the checkpoint's folder that it was made from.`,
+    `${path} is an exported file already. Pass the job or the checkpoint folder that it came from.`,
   );
 }
 
-/** @throws KitError `USAGE_INVALID` for what only a GGUF file can have */
+/** @throws KitError `USAGE_INVALID` for an option that only applies to GGUF */
 function assertGguf(format: ExportFormatName, only: Record<string, unknown>): void {
   const [name] = Object.entries(only).find(([, value]) => value !== undefined) ?? [];
   if (format === "gguf" || name === undefined) return;
   throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
 }
 
-/** How others take a GGUF file, in a line each. @param path of it, as a shell takes it */
+/** How other tools load a GGUF file, one line each. @param path quoted for a shell */
 function usesOf(path: string, name: string, isAdapter = false): string[] {
   if (isAdapter) return [`  llama.cpp: llama-cli -m <its base>.gguf --lora ${path}`];
   const model = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, "-");
@@ -115,24 +115,24 @@ function usesOf(path: string, name: string, isAdapter = false): string[] {
   ];
 }
 
-/** That of a job's rows, for the Modelfile. */
+/** The system message of a job's rows, for the Modelfile. */
 async function systemOf({ job }: SavedModel): Promise<string | undefined> {
   try {
     return job && (await sharedSystem(job.config, job.directory));
   } catch {
-    // Its rows are not here any more, or never were.
+    // The rows were deleted, or never were on this machine.
     return undefined;
   }
 }
 
-/** That of the job, as far as a folder can have it; or that of the checkpoint's folder. */
+/** The job's name, made safe for a folder; else the checkpoint folder's name. */
 function nameOf(directory: string): string {
   const name = readJobFile(directory).file?.name ?? "";
   const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
   return allowed || basename(directory);
 }
 
-/** As `kit infer` takes a folder for one, and not for a job. */
+/** A path that `kit infer` takes for a folder, not for a job id. */
 function asked(target: string): string {
   const path = pathFrom(process.cwd(), target);
   return shellWord(isAbsolute(path) ? path : `./${path}`);

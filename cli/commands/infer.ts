@@ -28,7 +28,7 @@ import { reportError } from "../terminal/errors.ts";
 import { print, printError, printPart } from "../terminal/print.ts";
 
 /**
- * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
+ * Answers a prompt, or each line of stdin, with a trained model. Prints only answers to stdout.
  * @throws KitError `USAGE_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
 export const command = createCommand("infer", {
@@ -44,16 +44,16 @@ export const command = createCommand("infer", {
   .option("--jsonl", "read dataset rows; print each with its answer")
   .option(
     "--max-tokens <n>",
-    "maximum tokens per answer (default: what the longest learned answer needs, or 512)",
+    "maximum tokens per answer (default: enough for the longest training answer, or 512)",
     parseMaxTokens,
   )
-  .option("--temperature <n>", "0 always takes the likeliest token (default: 0)", parseTemperature)
+  .option("--temperature <n>", "sampling temperature; 0 is greedy (default: 0)", parseTemperature)
   .option(
     "--top-p <n>",
-    "sample from the likeliest tokens whose probabilities add up to this (default: 1)",
+    "sample from the most likely tokens whose probabilities sum to this (default: 1)",
     parseTopP,
   )
-  .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)
+  .option("--seed <n>", "sampling seed (default: 0)", parseSeed)
   .option(
     "--chat-template-kwargs <json>",
     'variables of the model\'s chat template, such as {"enable_thinking":false}',
@@ -69,11 +69,11 @@ export const command = createCommand("infer", {
       );
     }
     const { chatTemplateKwargs, ...given } = options;
-    // stdout has the answers alone.
+    // Only answers go to stdout.
     const onNote = (text: string) => printError(printableNote(text));
     const project = modelProject(enterProject(folder), onNote);
     process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-      // Nobody reads the other answers, as behind `head`, or they are lost.
+      // EPIPE: the reader wants no more, as with `head`. Anything else loses answers.
       process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
     });
     const reference = findReference(project, named);
@@ -101,7 +101,7 @@ export const command = createCommand("infer", {
         print("");
         noteTruncation(await stream.result);
       };
-      // A person reads along; a program gets the answer whole.
+      // Stream to a person; give a program the whole answer.
       const isInteractive = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
         const question = plainQuestion(prompt);
@@ -111,11 +111,11 @@ export const command = createCommand("infer", {
       }
       return answerLines(jsonl ? ROWS : PLAIN, {
         ...{ answer: isInteractive && isTyped() ? streamAnswer : answer, show },
-        // An engine of the project's answers one after another.
+        // The project's own engine answers one request at a time.
         maxConcurrent: engine ? 1 : MAX_CONCURRENT,
       });
     };
-    // No question fails while it waits for a line.
+    // Without a signal, waiting for a line never fails.
     const end = signal || new AbortController().signal;
     try {
       const given = { engine, signal: end, ...(quantize && { quantize }) };
@@ -133,20 +133,20 @@ export const command = createCommand("infer", {
     if (engine) process.exit();
   });
 
-/** Says once that the default limit has cut an answer. */
+/** Notes once that the default limit has cut off an answer. */
 function createTruncationNote(limit: AnswerLimit | undefined): (result: InferResult) => void {
   let isNoted = false;
   return ({ finishReason, tokens }) => {
-    // The context may have run out before.
+    // The context may have run out first.
     if (isNoted || !limit || finishReason !== "length" || tokens < limit.tokens) return;
     isNoted = true;
     const after = [`${limit.tokens} tokens`, ...(limit.reason ? [limit.reason] : [])].join(", ");
-    printError(`an answer was cut after ${after}; for more, raise --max-tokens`);
+    printError(`an answer was cut off after ${after}; for more, raise --max-tokens`);
   };
 }
 
 function show(text: string): void {
   if (process.stdout.isTTY) print(text);
-  // A program gets the answer as it is.
+  // A program gets the answer unescaped.
   else process.stdout.write(`${text}\n`);
 }

@@ -15,12 +15,12 @@ const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
 
 /**
  * Prints the jobs that the page lists, newest first, or two of them side by side.
- * @throws KitError `CANNOT_READ` when there are only another user's; `JOB_NOT_FOUND`, `USAGE_INVALID`
+ * @throws KitError `CANNOT_READ` when all are another user's; `JOB_NOT_FOUND`, `USAGE_INVALID`
  */
 export const command = createCommand("jobs", {
   "kit jobs": "status, id, local time and name of every job",
   "kit jobs | grep ^failed": "the jobs that failed",
-  "kit jobs --compare 20261123 latest": "what differs between two jobs, and what came of it",
+  "kit jobs --compare 20261123 latest": "how two jobs differ in options and results",
 })
   .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
   .option("--json", "print JSON, and nothing else")
@@ -52,7 +52,7 @@ function asJson(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** Name near the end: its width varies. */
+/** The name comes near the end, because its width varies. */
 function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {
   const parts = [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)];
   if (lastHeardAt !== undefined) parts.push(lastReported(lastHeardAt));

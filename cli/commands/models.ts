@@ -26,7 +26,7 @@ export const command = createCommand("models", {
   }
 });
 
-/** The name comes last, as that of a job. */
+/** The name comes last, as in the jobs list. */
 function cellsOf({ name, bytes, architecture = NONE, parameters, problem }: CachedModel): string[] {
   return [
     problem === undefined ? "trainable" : "refused",

@@ -14,12 +14,12 @@ import { print } from "../terminal/print.ts";
 
 type Step = [program: string, ...words: string[]];
 
-/** Each platform has its own build: for CUDA, for Apple's GPU, or for the CPU alone. */
+/** Not locked by hash: each platform has its own build, for CUDA, Apple's GPU or the CPU. */
 const TORCH = "torch==2.13.0";
 /** All other packages, with their hashes. */
 const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.pythonLock];
 
-/** Makes the project's `.kit/python`, or adds what is missing there. */
+/** Creates the project's `.kit/python`, or completes it. */
 const install = createCommand("install", {
   "kit python install": "use uv if installed, otherwise venv and pip",
 })
@@ -39,7 +39,7 @@ const install = createCommand("install", {
     try {
       lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
       const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
-      // A step outlives a Kit that is killed.
+      // A step outlives a Kit that is killed, so it keeps the lock.
       const onStarted = (pid: number) => lock?.shareWith(pid);
       for (const step of steps) await take(step, project, { signal, onStarted });
     } catch (error) {
@@ -59,7 +59,7 @@ interface Taking {
   onStarted: (pid: number) => void;
 }
 
-/** In a process group of its own, which ends with the signal. */
+/** Runs a step in its own process group, which ends with the signal. */
 async function take([program, ...words]: Step, cwd: string, { signal, onStarted }: Taking) {
   signal.throwIfAborted();
   const child = spawn(program, words, { cwd, stdio: "inherit", detached: true });

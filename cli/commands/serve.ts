@@ -20,37 +20,33 @@ import { fillPool } from "../serve/fillPool.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
 import { print, printError } from "../terminal/print.ts";
 
-/** How long requests in work may take after the first signal. Docker kills after ten seconds. */
+/** How long open requests may take after the first signal. Docker kills after ten seconds. */
 const DRAIN_MS = 8_000;
 const MAX_WAITING = 256;
 
 export const command = createCommand("serve", {
-  "kit serve": "answer with the newest job's model, at http://localhost:4748/v1",
-  "kit serve --quantize q8_0": "faster, in less memory",
-  "kit serve --host 0.0.0.0 --key-file key.txt": "let other machines in that have the key",
-  "kit serve --allowed-origin https://app.example": "let that site's pages ask from browsers",
+  "kit serve": "serve the newest job's model at http://localhost:4748/v1",
+  "kit serve --quantize q8_0": "faster, less memory",
+  "kit serve --host 0.0.0.0 --key-file key.txt": "accept other machines that send the key",
+  "kit serve --allowed-origin https://app.example": "allow browser requests from that site",
 })
   .argument(
     "[model...]",
     'job ids or their prefixes, "latest", "base", model folders, or names of the Hugging Face hub (default: latest)',
   )
   .option("-p, --port <n>", "port, or 0 for any free one", parsePort, SERVE_PORT)
-  .option(
-    "--host <address>",
-    "address to listen on; others than this machine's need a key",
-    "localhost",
-  )
-  .option("--allowed-host <name...>", "also answer to these host names")
-  .option("--allowed-origin <origin...>", "answer pages of these origins in browsers")
+  .option("--host <address>", "address to listen on; a non-local one needs a key", "localhost")
+  .option("--allowed-host <name...>", "also accept these host names")
+  .option("--allowed-origin <origin...>", "allow browser requests from these origins (CORS)")
   .option(
     "--key-file <path>",
-    `a file with the key that callers must send (default: ${KEY_VARIABLE})`,
+    `a file with the API key that clients must send (default: ${KEY_VARIABLE})`,
   )
   .addOption(quantizeOption())
   .addOption(
     new Option(
       "--engine <name>",
-      "answer through llama.cpp, of node-llama-cpp in the project (default: the engine that trained the model)",
+      "run models with llama.cpp through the project's node-llama-cpp (default: the engine that trained the model)",
     ).choices(["llama"]),
   )
   .option("--no-follow", "keep serving the same job when a newer one completes")
@@ -60,19 +56,19 @@ export const command = createCommand("serve", {
     parseNonNegative,
     MAX_WAITING,
   )
-  .option("--json", "print a JSON object a line")
+  .option("--json", "log one JSON object per line")
   .addOption(projectOption())
   .action(async (named, options) => {
     const { host, port, json: asJson = false, quantize, engine: engineName } = options;
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const allowedOrigins = options.allowedOrigin?.map(originToAllow);
-    // Before the project's folder, where a relative path would mean another file, and before any code of its own.
+    // Read before entering the project, where a relative path would mean another file and its code could read the key.
     const key = chooseKey(host, options.keyFile);
     const project = enterProject(options.project);
     const say = (event: string, data: object, line: string) =>
       print(asJson ? JSON.stringify({ event, ...data }) : line);
-    // stdout has a line a request.
+    // stdout has one line per request.
     const onNote = (text: string) => printError(printableNote(text));
     const onError = (error: unknown) => printError(`kit: ${printableNote(messageOf(error))}`);
 
@@ -107,7 +103,7 @@ export const command = createCommand("serve", {
         ...{ project: modelProject(project, onNote), named, follows: options.follow, onError },
         options: { engine, signal: loading.signal, ...(quantize && { quantize }) },
         onFollow: (model, name) =>
-          say("following", { model }, `kit serve  now answers with ${model}  ${printable(name)}`),
+          say("following", { model }, `kit serve  now serving ${model}  ${printable(name)}`),
       });
     } catch (error) {
       if (isEnding) return;

@@ -12,7 +12,7 @@ import { print, printError } from "../terminal/print.ts";
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter ones could be guessed. */
 const TOKEN_LENGTH = 16;
-/** npx passes a Ctrl-C on that this process has got from the terminal, too. */
+/** npx forwards a Ctrl-C that the terminal has already sent to this process. */
 const ONE_CTRL_C_MS = 300;
 
 interface UiOptions {
@@ -27,7 +27,7 @@ interface UiOptions {
 export const command = createCommand("ui", {
   "kit ui": `open http://localhost:${DEFAULT_PORT}/`,
   "kit ui --port 0 --no-open": "use any free port and open no browser",
-  "kit ui --host 0.0.0.0": "let other machines in; the printed URL holds a token",
+  "kit ui --host 0.0.0.0": "listen on all interfaces; the printed URL holds a token",
   "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
 })
   .option(
@@ -36,7 +36,7 @@ export const command = createCommand("ui", {
     parsePort,
   )
   .option("--host <address>", "address to listen on", "localhost")
-  .option("--allowed-host <name...>", "also answer to these host names")
+  .option("--allowed-host <name...>", "also accept these host names")
   .option("--no-token", "do not require an access token")
   .option("--no-open", "do not open a browser")
   .addOption(projectOption())

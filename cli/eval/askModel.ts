@@ -8,18 +8,18 @@ import { askRows } from "../../sdk/metrics/ask.ts";
 import { useModel } from "../../sdk/models/open.ts";
 import type { ModelProject, ModelReference } from "../../sdk/models/reference.ts";
 
-/** Between two notes where nobody watches. */
+/** Time between two progress notes without a terminal. */
 const NOTE_MS = 10_000;
 
 interface AskModelOptions extends Pick<HeldOutQuestions, "rows" | "endOf"> {
   project: ModelProject;
-  /** Of an answer, unless the config has it. */
+  /** Limit of an answer if the config has none. */
   maxTokens: number;
   config: JobConfig;
   signal: AbortSignal;
 }
 
-/** Asks a model for what it was not asked before; loads it only then. */
+/** Collects a model's answers. Loads the model only for those that are not cached. */
 export function askModel(
   model: ModelReference,
   { project, rows, endOf, config, signal, ...defaults }: AskModelOptions,
@@ -54,10 +54,10 @@ export function answersOfBoth(
   throw new KitError("DATASET_INVALID", "No row fits both models. Pass other rows with --data.");
 }
 
-/** How far the asking is: for a person at once, elsewhere now and then. */
+/** Shows progress: live on a terminal, otherwise as a note now and then. */
 function createProgress(name: string, rows: number, onNote: (text: string) => void) {
   const progress = createAnswerProgress(rows);
-  const text = () => `asking ${printableNote(name)}: ${progress.text()}`;
+  const text = () => `evaluating ${printableNote(name)}: ${progress.text()}`;
   if (process.stderr.isTTY) {
     const clear = "\r\u001b[K";
     return {

@@ -5,22 +5,22 @@ import type { Metrics } from "../../protocol/metric.ts";
 import type { Comparison } from "../../sdk/metrics/compare.ts";
 import { mayHaveFigure } from "../../sdk/metrics/score.ts";
 
-/** Figures by their names. */
+/** Values by metric name. */
 export type Figures = Record<string, number>;
 
-/** What a CI job guards. */
+/** Limits that a CI job enforces. */
 export interface Bounds {
-  /** The least that figures may be. */
+  /** Lower limits. */
   min: Figures;
-  /** The most, of a metric of which lower is better. */
+  /** Upper limits, for metrics where lower is better. */
   max: Figures;
 }
 
-/** Adds one `name=figure` to those before. */
+/** Adds one `name=value` to the earlier ones. */
 export function parseBound(text: string, before: Figures = {}): Figures {
   const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
-    throw new InvalidArgumentError("It must be a metric and a figure, such as accuracy=0.9.");
+    throw new InvalidArgumentError("It must be a metric and a number, such as accuracy=0.9.");
   }
   return { ...before, [name]: Number(value) };
 }
@@ -32,17 +32,17 @@ export function assertKnown(bounds: Bounds, metrics: Metrics): void {
     if (unknown === undefined) continue;
     throw new KitError(
       "USAGE_INVALID",
-      `--${option} names ${unknown}, which is not measured. Use one of ${Object.keys(metrics).join(", ")}.`,
+      `--${option} names ${unknown}, which is not a metric here. Use one of ${Object.keys(metrics).join(", ")}.`,
     );
   }
 }
 
-/** What is out of its bounds, or was not measured, in words. */
+/** Describes each metric that is out of bounds or was not measured. */
 export function missedBounds({ figures }: Comparison, { min, max }: Bounds): string[] {
   const names = new Set([...Object.keys(min), ...Object.keys(max)]);
   return [...names].flatMap((name) => {
     const found = figures.find((one) => one.name === name);
-    if (!found) return [`${name} has no figure, as no answer has a score`];
+    if (!found) return [`${name} has no value, because no answer was scored`];
     const { [name]: lower = -Infinity } = min;
     const { [name]: upper = Infinity } = max;
     if (!(found.value >= lower))

@@ -4,12 +4,12 @@ import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/c
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { tableLines } from "../terminal/table.ts";
 
-/** Rows that are shown, changed and wrong ones, and characters of a text in them. */
+/** Limits of shown rows, and of characters of a shown text. */
 const [MAX_CHANGED, MAX_WRONG, MAX_CHARACTERS] = [10, 5, 100];
-/** Characters that are shown before the first that differs. */
+/** Characters shown before the first difference. */
 const CONTEXT = 20;
 
-/** A comparison in words: a table, then the rows that changed, then those that are wrong. */
+/** A comparison as lines: a table, then changed rows, then wrong ones. */
 export function comparisonLines({ figures, changed, wrong }: Comparison): string[] {
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
@@ -77,14 +77,14 @@ function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
   ];
 }
 
-/** A row by what is shown of it, and its lines. */
+/** A row's lines, keyed by its texts. */
 type Entry = [key: string, lines: string[]];
 
 function keyOf({ input, expected, answer }: Omit<WrongRow, "row">): string {
   return JSON.stringify([input, expected, answer]);
 }
 
-/** The first few that are not shown yet, each once. */
+/** The first few entries not shown yet, without duplicates. */
 function entryLines(entries: readonly Entry[], max: number, shown: Set<string>): string[] {
   const others = [...new Map(entries)].filter(([key]) => !shown.has(key));
   const listed = others.slice(0, max);
@@ -96,7 +96,7 @@ function entryLines(entries: readonly Entry[], max: number, shown: Set<string>):
   ];
 }
 
-/** Where to begin, so that a long text shows what differs. */
+/** Start of the excerpt that shows the first difference of two long texts. */
 function differFrom(one: string, other: string): number {
   if (Math.max(one.length, other.length) <= MAX_CHARACTERS) return 0;
   let at = 0;

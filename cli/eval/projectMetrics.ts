@@ -11,8 +11,8 @@ import { loadEntry } from "../project/loadEntry.ts";
 const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
 
 /**
- * The metrics of the project's trainer, or those that are named.
- * @param named of the trainer's, or `exactMatch`, `validJson`, `jsonFields`, `labels`
+ * The metrics of the project's trainer, or the named ones.
+ * @param named names of the trainer's metrics, or `exactMatch`, `validJson`, `jsonFields`, `labels`
  * @throws KitError `USAGE_INVALID` for a name that none has
  */
 export async function projectMetrics(
@@ -41,10 +41,10 @@ async function metricsOfTrainer(
   onNote: (text: string) => void,
 ): Promise<Metrics | undefined> {
   if (!existsSync(join(project, DEFAULT_ENTRY))) return undefined;
-  // The latest edits: a metric may be what was edited.
+  // Build again: the edit may be in a metric.
   const bundle = await buildBundle(project).catch((error: unknown) => {
     if (!isKitError(error) || error.code !== "CANNOT_WRITE") throw error;
-    // A project that is only read has what its training has built.
+    // Use the last build of a read-only project.
     return ensureBundle(project, undefined, (stale) => onNote(`warning: ${stale}`));
   });
   return (await loadEntry(bundle, DEFAULT_ENTRY))[DRIVER].prepared.metrics;

@@ -13,18 +13,18 @@ import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { COMMAND_FOLDER } from "../project/folder.ts";
 
 interface EvaluatedRowsOptions {
-  /** A job's folder, if the model is one's. */
+  /** The model's job, if it has one. */
   job: { directory: string } | undefined;
-  /** The job's, or what a model without one would train by. */
+  /** The job's config, or the defaults for a model without a job. */
   config: JobConfig;
-  /** A file's path, relative to where the user is. */
+  /** A file's path, relative to the user's folder. */
   data: string | undefined;
   maxRows: number;
   onNote: (text: string) => void;
 }
 
 /**
- * The rows to ask: of a file, or those that a job has held out.
+ * The rows to evaluate on: a file's, or a job's held-out rows.
  * @throws KitError `USAGE_INVALID` without any, and as of reading them
  */
 export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<HeldOutQuestions> {
@@ -35,13 +35,13 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
     if (found.rows.length > 0) return found;
     throw new KitError(
       "DATASET_INVALID",
-      "No held-out row has an answer in words. Name rows of {prompt, completion} or {messages} by --data.",
+      "No held-out row has a text answer. Pass rows of {prompt, completion} or {messages} with --data.",
     );
 
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
         const evalDataset = { type: typeOfFile(data), path: resolve(COMMAND_FOLDER, data) };
-        // The other is not read.
+        // Required by the type, but not read.
         const dataset = { type: "jsonl", path: evalDataset.path } as const;
         const options = { ...config, dataset, evalDataset };
         return (await freezeDatasets(options, { code: {}, directory, onNote })).config;
@@ -51,7 +51,7 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
       }
       throw new KitError(
         "USAGE_INVALID",
-        `${job ? "The job held no rows out" : "A model without a job has no held-out rows"}. Name a file with rows by --data.`,
+        `${job ? "The job has no held-out rows" : "A model without a job has no held-out rows"}. Pass a file of rows with --data.`,
       );
     }
   } finally {
@@ -60,14 +60,14 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
 }
 
 /**
- * A file of rows that a model got wrong, as they train, each with its answer as `got`.
- * @param named relative to where the user is
- * @throws KitError `CANNOT_WRITE` if it is there: its rows may be corrected by now
+ * A file of the rows that a model got wrong, in training form, each with the model's answer as `got`.
+ * @param named relative to the user's folder
+ * @throws KitError `CANNOT_WRITE` if it exists: its rows may have been corrected
  */
 export function newRowFile(named: string) {
   const path = resolve(COMMAND_FOLDER, named);
   if (existsSync(path)) {
-    throw new KitError("CANNOT_WRITE", `${path} already exists. Name another file by --wrong.`);
+    throw new KitError("CANNOT_WRITE", `${path} already exists. Pass another file with --wrong.`);
   }
   return {
     write(wrong: readonly WrongRow[]): void {

@@ -3,18 +3,18 @@ import { learnedTokens } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { type ModelProject, type ModelReference, jobAt } from "../../sdk/models/reference.ts";
 
-/** A model that has not learned to stop rambles on to the end of its context, for minutes. */
+/** A model that hasn't learned to stop would ramble for minutes. */
 const MAX_TOKENS = 512;
 
-/** How long an answer may be by default. */
+/** The default limit of an answer. */
 export interface AnswerLimit {
   /** A count. */
   tokens: number;
-  /** What it comes from, in words. */
+  /** Where it comes from, for people. */
   reason?: string;
 }
 
-/** What a job's answers need, also those of a checkpoint in its folder; else the same for every model. */
+/** Enough for the answers that the model's job learned; a constant for other models. */
 export async function answerLimit(
   project: ModelProject,
   reference: ModelReference,
@@ -29,10 +29,10 @@ export async function answerLimit(
     const model = findArtifact(kind === "saved" ? reference.directory : directory);
     const tokens = await learnedTokens(config, directory, model);
     if (tokens === undefined) return { tokens: MAX_TOKENS };
-    const reason = `a quarter more than the longest that job ${basename(directory)} learned`;
+    const reason = `25 % more than the longest answer that job ${basename(directory)} learned`;
     return { tokens, reason };
   } catch {
-    // Its rows are not here any more, or never were.
+    // The rows were deleted, or never were on this machine.
     return { tokens: MAX_TOKENS };
   }
 }

@@ -5,19 +5,19 @@ import { reportError } from "../terminal/errors.ts";
 import { isTyped, stdinLines } from "./lines.ts";
 import type { LineFormat, Question } from "./question.ts";
 
-/** Questions that a model answers at once. */
+/** Questions that a model answers concurrently. */
 export const MAX_CONCURRENT = 32;
 
 interface Options {
-  /** Undefined if it is shown already. */
+  /** Resolves to undefined if it has already shown the answer. */
   answer: (question: Question) => Promise<string | undefined>;
   show: (text: string) => void;
-  /** Questions in work at once, at most. */
+  /** Maximum questions in progress. */
   maxConcurrent: number;
 }
 
 /**
- * Answers each line of stdin in its place, several at once, and goes on after one that cannot be answered.
+ * Answers the lines of stdin concurrently and in order; continues after one that fails.
  * @returns the exit code
  * @throws KitError `USAGE_INVALID` without any line
  */
@@ -37,7 +37,7 @@ export async function answerLines(
       if (text !== undefined) show(text);
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
-      // A person sees which one, and asks again.
+      // A person sees which one failed, and can ask again.
       if (isTyped()) reportError(error);
       else {
         code = reportError(withLine(number, error));
@@ -49,7 +49,7 @@ export async function answerLines(
   const broken = new AbortController();
   const shown: Promise<void>[] = [];
   let last = Promise.resolve();
-  /** Shows after the others; resolves once fewer than most are in work. */
+  /** Shows in order; resolves once there is room for another question. */
   async function add(showNext: () => unknown): Promise<void> {
     last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
     shown.push(last);
@@ -66,7 +66,7 @@ export async function answerLines(
     isEmpty &&= isBlank;
     if (!isBlank) {
       const answered = Promise.resolve().then(() => answer(read(text)));
-      // It is looked at in its turn.
+      // Handled when its turn comes.
       answered.catch(() => undefined);
       await add(() => showAnswer(number, answered));
     } else if (blank !== undefined && !isTyped()) {

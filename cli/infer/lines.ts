@@ -12,7 +12,7 @@ export function isTyped(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** The lines of stdin, as they come. On a terminal, asks for each. */
+/** The lines of stdin as they arrive. Prompts for each on a terminal. */
 export async function* stdinLines(): AsyncGenerator<Line> {
   let number = 0;
   for await (const text of isTyped() ? typedLines() : pipedLines()) {
@@ -21,14 +21,14 @@ export async function* stdinLines(): AsyncGenerator<Line> {
   }
 }
 
-/** Asks on stderr: stdout has the answers alone. */
+/** Prompts on stderr, because stdout has only answers. */
 async function* typedLines(): AsyncGenerator<string> {
   const input = createInterface({ input: process.stdin, output: process.stderr, prompt: "> " });
-  // The shell's own prompt goes on a line of its own.
+  // Let the shell's prompt start on a new line.
   input.on("close", () => process.stderr.write("\n"));
   input.on("SIGINT", () => {
     input.close();
-    // readline keeps it from the process, which may have a job to stop.
+    // readline swallows the signal, but the process may have work to stop.
     if (!process.emit("SIGINT")) process.exit(EXIT_CODE.cancelled);
   });
   input.prompt();
@@ -38,7 +38,7 @@ async function* typedLines(): AsyncGenerator<string> {
   }
 }
 
-/** As `readline` does not: a row of JSON may have U+2028, which readline takes for a line's end. */
+/** Not `readline`, which would split a JSON row at U+2028. */
 async function* pipedLines(): AsyncGenerator<string> {
   let rest = "";
   let isFirst = true;

@@ -13,13 +13,13 @@ import { JsonError, parseJson, stringifyJson } from "../../protocol/json.ts";
 import { positionIn } from "../../protocol/jsonProblem.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
-/** A request, and how to print the answer. */
+/** A request, and how to print its answer. */
 export interface Question {
   request: InferRequest;
   print: (answer: Pick<InferResult, "text" | "toolCalls">) => string;
 }
 
-/** How lines are read, and what stands in place of an answer. */
+/** How to read a line, and what to print instead of an answer. */
 export interface LineFormat {
   read: (line: string) => Question;
   /** Output for a blank line. Undefined skips the line. */
@@ -27,7 +27,7 @@ export interface LineFormat {
   failed: (line: number, error: string) => string;
 }
 
-/** Lines of text: each has its line of output, so that both can be laid side by side. */
+/** Plain text: every input line gives one output line, so both can be pasted side by side. */
 export const PLAIN: LineFormat = { read: plainQuestion, blank: "", failed: () => "" };
 
 /** Rows of a dataset, which may have blank lines between them. */
@@ -41,8 +41,8 @@ export function plainQuestion(prompt: string): Question {
 }
 
 /**
- * A row as a dataset has it: a prompt with or without a completion, or a conversation. One that ends
- * with the assistant's message is asked without it, so that the answer can be compared.
+ * Reads a dataset row: a prompt with or without a completion, or a conversation. Leaves out a final
+ * assistant message, so that the answer can be compared with it.
  * @throws KitError `REQUEST_INVALID`
  */
 export function rowQuestion(line: string): Question {
@@ -101,7 +101,7 @@ function requestOf(row: Record<string, unknown>): InferRequest {
   return { messages: messagesOf(row, "prompt"), ...beside };
 }
 
-/** A conversation that a row has under a name, after the system's text beside it. */
+/** The conversation in a row's field, after the row's system text. */
 function messagesOf(row: Record<string, unknown>, name: string): Message[] {
   const given = row[name];
   const list = name === "prompt" && typeof given === "string" ? [userMessage(given)] : given;

@@ -44,7 +44,7 @@ export function runScript(project: string, manager: PackageManager, script: stri
 export function filesFor(project: string, values: Values): Record<string, string> {
   const { manager, foundIn } = values;
   const isNew = !existsSync(join(project, PACKAGE_JSON));
-  // Otherwise the folder belongs to the workspace above it.
+  // Otherwise the workspace above owns the folder.
   const isOwn = isNew || foundIn === undefined || foundIn === project;
   const files = isOwn ? { ...OWN_FILES[manager] } : {};
   for (const file of new Set([...SHARED, ...listFiles(folderOf(values.template))])) {

@@ -30,7 +30,7 @@ export function mergePackageJson(text: string, ours: string): Merged {
     }
   }
   for (const [name, value] of Object.entries(template.allowScripts ?? {})) {
-    // The project has decided already, for the package or for one version of it.
+    // Keep the project's own decision for the package or for one version of it.
     const decided = Object.keys(packageJson.allowScripts ?? {});
     if (decided.some((key) => key === name || key.startsWith(`${name}@`))) continue;
     packageJson.allowScripts = { ...packageJson.allowScripts, [name]: value };

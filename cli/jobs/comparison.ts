@@ -7,7 +7,7 @@ import type { MetricProgress } from "../../protocol/progress.ts";
 import { tableLines } from "../terminal/table.ts";
 
 const UNKNOWN = "–";
-/** Characters of a value. */
+/** Maximum length of a shown value. */
 const MAX_CHARACTERS = 60;
 
 /** Two jobs side by side, with only the options that differ. */
@@ -41,7 +41,7 @@ function leavesOf(options: Record<string, unknown>, path = ""): Map<string, unkn
   );
 }
 
-/** A comparison in words: what differs, then what came of it. */
+/** A comparison as table lines: the differing options, then the results. */
 export function comparisonLines({ jobs }: JobComparison): string[] {
   const row = (name: string, cell: (job: JobSummary) => string | undefined) => [
     name,
@@ -94,7 +94,7 @@ function format<T>(value: T | undefined, formatter: (value: T) => string): strin
   return value === undefined ? undefined : formatter(value);
 }
 
-/** The end of a path tells more than its beginning. */
+/** Shortens at the start: the end of a path says more. */
 function short(text: string): string {
   const shown = printable(text);
   return shown.length > MAX_CHARACTERS ? `…${shown.slice(1 - MAX_CHARACTERS)}` : shown;

@@ -17,7 +17,7 @@ import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { type BestFigure, lossSummary, resultSummary } from "./result.ts";
 import { lostRows, trainingWarnings } from "./warnings.ts";
 
-/** Characters of a loss below 100, and of a speed. */
+/** Column widths for a loss below 100 and for a speed. */
 const LOSS_WIDTH = "1.2346".length;
 const SPEED_WIDTH = "12.3k".length;
 
@@ -27,26 +27,26 @@ export interface EventLinesOptions {
   project: string;
   /** The job's folder, as shown. */
   directory: string;
-  /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
+  /** Whether an artifact's files are on this machine, by its path in the job's folder. */
   isLocal?: (path: string) => boolean;
-  /** What the job that this one goes on from measured up to a step. */
+  /** Metrics up to a step of the job that this one continues. */
   earlier?: (upTo: number) => readonly MetricEvent[];
-  /** The command line that runs `kit` with these words where the user is. */
+  /** The command line that runs `kit` with these arguments in the user's folder. */
   kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
 /**
- * Turns a job's events into the output of `kit start`: each line begins with its own keyword, with
- * details indented below. Pure except for its clock and `isHere`.
+ * Turns a job's events into the output of `kit start`: lines that begin with a keyword, with indented
+ * details below. Pure except for its clock and `isLocal`.
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   const { isLocal = () => true, earlier = () => [], kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
-  /** What each step is worth by the metric that compares checkpoints, in words. */
+  /** Each step's value of the metric that compares checkpoints, as text. */
   const scores = new Map<number, string>();
   const metric = config.metricForBestModel ?? EVAL_LOSS;
   let best: BestFigure | undefined;
@@ -92,7 +92,7 @@ export function createEventLines(options: EventLinesOptions) {
     return [started, ...lostRows(data), ...trainingWarnings(config, data)].join("\n");
   }
 
-  /** The defaults that depend on the model, for a pretrained one. */
+  /** The defaults that a pretrained model changes. */
   function modelDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
     const { model, learningRate } = config;
     if (!isPretrained(model)) return {};
@@ -111,7 +111,7 @@ export function createEventLines(options: EventLinesOptions) {
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(progress.first, progress.last, steps);
     if (left !== undefined) {
-      // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
+      // Instead of an evalLoss, so that the line still fits on a phone.
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
       parts.push(`${formatDuration(left)} left`);
     }
@@ -147,7 +147,7 @@ export function createEventLines(options: EventLinesOptions) {
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
     if (!last) return how;
-    const result = { artifact: last, measure: scores.get(last.step) };
+    const result = { artifact: last, score: scores.get(last.step) };
     return `${how}; ${resultSummary(result, progress, formatters)}`;
   }
 
@@ -169,7 +169,7 @@ export function createEventLines(options: EventLinesOptions) {
 
   function shownData(): string {
     const { type, name, split = "train" } = config.dataset;
-    if (type === "code") return "rows of the project's code";
+    if (type === "code") return "rows from the project's code";
     if (type === "hub") return `${name} (${split})`;
     const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
     return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
@@ -184,7 +184,7 @@ export function createEventLines(options: EventLinesOptions) {
           return startLines(asPrintable(event.data));
         case "training.log":
           return logLine(event.data);
-        // Notes tell people of it.
+        // Notes already report it.
         case "checkpoint.evaluating":
           return "";
         case "checkpoint.evaluated":
@@ -206,7 +206,7 @@ export function createEventLines(options: EventLinesOptions) {
   };
 }
 
-/** Of an event without a line of its own: its name, and what of its data fits in words. */
+/** An event of another version: its name and its plain fields. */
 function defaultLine({ event, data }: { event: string; data: object }): string {
   const fields = Object.entries(asPrintable(data)).flatMap(([name, value]: [string, unknown]) =>
     ["string", "number", "boolean"].includes(typeof value) ? [`${name} ${value as string}`] : [],
@@ -214,7 +214,7 @@ function defaultLine({ event, data }: { event: string; data: object }): string {
   return [event.replace(".", " "), ...fields].join(" ");
 }
 
-/** So that no text of an engine is more than one line. */
+/** Keeps each of an engine's texts on one line. */
 function asPrintable<Data extends object>(data: Data): Data {
   const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
     name,
@@ -229,7 +229,7 @@ function withDetails(line: string, details: Record<string, string>): string {
   return [line, ...below].join("\n");
 }
 
-/** All in one line below. */
+/** Adds the metrics on one line below. */
 function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]): string {
   const figures = Object.entries(metrics ?? {}).map(
     ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,

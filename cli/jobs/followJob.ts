@@ -7,10 +7,10 @@ import { printError } from "../terminal/print.ts";
 import { exitOnSignals, printJob } from "./jobRun.ts";
 
 /**
- * Follows a job that runs remotely, with the project's trainer.
+ * Follows a remote job with the project's trainer.
  * @param onAttached called with the trainer once this process owns the job
  * @returns the exit code
- * @throws KitError as `attach` of a trainer
+ * @throws KitError as a trainer's `attach`
  */
 export async function followJob(
   project: string,

@@ -18,11 +18,11 @@ import { reportError } from "../terminal/errors.ts";
 import { print, printError } from "../terminal/print.ts";
 import { createEventLines } from "./eventLines.ts";
 
-/** A job that this process drives, to be shown on the terminal. */
+/** A job that this process drives and shows on the terminal. */
 export interface JobRun {
-  /** Ends or leaves the job on a signal. */
+  /** Cancels or detaches from the job on a signal. */
   handleSignals: () => void;
-  /** Resolves with the exit code when the job has ended, or was left. */
+  /** Resolves with the exit code when the job has ended or was detached. */
   exitCode: () => Promise<number>;
 }
 
@@ -34,13 +34,13 @@ export interface JobRunOptions {
   /** Absolute path. */
   project: string;
   recordEnd?: RecordEnd;
-  /** Leaves a job that runs remotely as soon as it does. */
+  /** Detaches as soon as the job runs remotely. */
   detach?: boolean;
-  /** Called when all is printed that comes before the first step. */
+  /** Called once everything before the first step is printed. */
   onTraining?: () => void;
 }
 
-/** Prints what happens to a trainer's job, from before it begins. */
+/** Prints the events of a trainer's job. Call it before the job starts. */
 export function printJob({
   trainer,
   project,
@@ -77,7 +77,7 @@ export function printJob({
       const earlier = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
       lines = createEventLines({ config, project, directory: shown, isLocal, earlier, kit, now });
       print(`job ${id} ${printable(job.name)}`);
-      // An exception outside of the callbacks fails the job, not only the process.
+      // An exception outside the callbacks fails the job, not only the process.
       onUncaught(fail);
     },
     onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
@@ -126,7 +126,7 @@ export function printJob({
   return {
     handleSignals() {
       onEndingSignal((signal) => {
-        // The job has ended and its last callback still runs: a signal now stops that, too.
+        // The job has ended; a signal now stops its last callback.
         if (status) process.exit(EXIT_CODE[status]);
         if (signal === "SIGINT") void trainer.cancel();
         else trainer[DRIVER].detach();
@@ -147,8 +147,8 @@ export function printJob({
 }
 
 /**
- * Applies until there is a job to end or leave. SIGINT needs no handler: the system ends the process
- * with 130, even while a loop in the project's code would keep a handler from running.
+ * Handles signals until there is a job. SIGINT needs no handler: the system ends the process with 130,
+ * even while a loop in the project's code would block a handler.
  */
 export function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
   const exit = () => {

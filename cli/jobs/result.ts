@@ -3,18 +3,18 @@ import type { Artifact, Measured } from "../../protocol/event.ts";
 import { RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
 import type { Progress } from "../../protocol/progress.ts";
 
-/** How a result is put into words. */
+/** How to format a result. */
 export interface Formatters {
-  /** An artifact's path. */
+  /** Formats an artifact's path. */
   path: (artifact: Artifact) => string;
-  /** The command that asks the job's model. */
+  /** The command that runs the job's model. */
   inferCommand: string;
-  /** Without blanks. */
+  /** Without padding. */
   formatLoss: (loss: Measured | undefined) => string;
   formatFigure: (value: number) => string;
-  /** The name of the metric that compares the job's checkpoints. */
+  /** Name of the metric that compares checkpoints. */
   metric: string;
-  /** The best figure of it; that of `evalLoss` is the progress's. */
+  /** Best value of that metric; `Progress` has the best `evalLoss`. */
   best: () => BestFigure | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface BestFigure {
   figure: number;
 }
 
-/** The last loss, what to try if the training ended above its first, and the best evaluation. */
+/** The last loss, the best evaluation, and advice if the loss rose. */
 export function lossSummary(progress: Progress, words: Formatters): string {
   const { loss, lossEnds } = progress;
   const last = loss === undefined ? [] : [`loss ${words.formatLoss(loss)}`];
@@ -31,9 +31,7 @@ export function lossSummary(progress: Progress, words: Formatters): string {
   const evaluation = best ? [`best ${words.metric} ${best.value} at step ${best.step}`] : [];
   const first = risenFrom(lossEnds);
   const risen =
-    first === undefined
-      ? ""
-      : `, above the ${words.formatLoss(first)} where it began: ${RISE_ADVICE}`;
+    first === undefined ? "" : `, above the initial ${words.formatLoss(first)}: ${RISE_ADVICE}`;
   return [...last, ...evaluation].join(", ") + risen;
 }
 
@@ -47,13 +45,13 @@ function bestOf(
   return found && { step: found.step, value: formatFigure(found.figure) };
 }
 
-/** An artifact, and what it is worth in words, if it was evaluated. */
+/** An artifact, and its metric as text if it was evaluated. */
 export interface Result {
   artifact: Artifact;
   score?: string | undefined;
 }
 
-/** Where the result lies, how good it is if it isn't the best, and how to ask it. */
+/** The result's path, its metric if it isn't the best, and how to try it. */
 export function resultSummary(
   { artifact, score = "not evaluated" }: Result,
   progress: Progress,

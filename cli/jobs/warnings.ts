@@ -2,14 +2,14 @@ import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 
-/** Too few rows to learn a task from, below this. */
+/** Fewer rows are too few to learn a task. */
 const FEW = 100;
 const MANY_PASSES = 100;
-/** Nobody means these few. */
+/** So few rows are a mistake. */
 const HANDFUL = 5;
 const MANY_PASSES_OF_HANDFUL = 20;
 
-/** Warnings about sizes that do not fit each other, known once the rows are counted. */
+/** Warnings about sizes that don't fit each other. */
 export function trainingWarnings(
   config: TrainConfig,
   { maxSteps: steps, epochs = 0, rows = Infinity }: EventData["training.started"],
@@ -27,23 +27,23 @@ export function trainingWarnings(
       rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
     const times = formatCount(Math.round(epochs));
     warnings.push(
-      `warning: there ${there}, and the training repeats ${them} ${times} times, which teaches the model nothing else`,
-      "  add rows: a task takes a hundred or more; or train for fewer steps",
+      `warning: there ${there}, and the training repeats ${them} ${times} times, which makes the model memorize them`,
+      "  add rows (a task takes a hundred or more), or train for fewer steps",
     );
   }
-  // By the passes, not by the rows: a long text is several pieces.
+  // Compare epochs, not rows: a long text is split into several chunks.
   if (epochs > steps) {
     const sizes =
       gradientAccumulationSteps > 1 ? "batchSize or gradientAccumulationSteps" : "batchSize";
     warnings.push(
-      `warning: a step takes ${rowsPerStep(config)} rows, more than there are, and repeats some`,
+      `warning: a step takes ${rowsPerStep(config)} rows, more than there are, so some repeat`,
       `  lower ${sizes}, or add rows`,
     );
   }
   return warnings;
 }
 
-/** Warnings about rows that are cut or left out, to train or to evaluate on. */
+/** Warnings about truncated or skipped rows, for training and evaluation. */
 export function lostRows(data: EventData["training.started"]): string[] {
   const { rows, cut, leftOut, evalRows = 0, evalCut, evalLeftOut, maxLength, keepLeftOut } = data;
   const limit =
@@ -58,7 +58,7 @@ export function lostRows(data: EventData["training.started"]): string[] {
 }
 
 interface Rows {
-  /** Without those that are left out. */
+  /** Without the skipped ones. */
   rows: number;
   cut: number | undefined;
   leftOut: number | undefined;
@@ -67,8 +67,8 @@ interface Rows {
 function warningOf({ rows, cut = 0, leftOut = 0 }: Rows, noun: string, limit: string): string[] {
   const of = `of ${formatCounted(rows + leftOut, noun)}`;
   if (leftOut === 0) {
-    return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} cut to ${limit}`];
+    return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} truncated to ${limit}`];
   }
-  const truncated = cut === 0 ? "" : `; ${formatCount(cut)} cut`;
-  return [`warning: ${formatCount(leftOut)} ${of} left out: no answer fits ${limit}${truncated}`];
+  const truncated = cut === 0 ? "" : `; ${formatCount(cut)} truncated`;
+  return [`warning: ${formatCount(leftOut)} ${of} skipped: no answer fits in ${limit}${truncated}`];
 }

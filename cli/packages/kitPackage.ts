@@ -10,11 +10,11 @@ import { readPackageJson } from "./packageJson.ts";
 // Resolved by name, because the path from here differs between the sources and dist/.
 const root = dirname(createRequire(import.meta.url).resolve("kit/package.json"));
 
-/** The running package's parts, as absolute paths. */
+/** Absolute paths in the running package. */
 export const PACKAGE = {
   root,
   page: join(root, "dist", "page"),
-  /** By the names that a project imports. */
+  /** By import name. */
   exports: {
     kit: join(root, "dist", "sdk", "index.js"),
     "kit/engines": join(root, "dist", "sdk", "engines.js"),
@@ -32,8 +32,8 @@ const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
 const WORKSPACE_ONLY = /^(workspace|catalog):/;
 
 /**
- * The version or path of `kit` in a new project's `package.json`. It leads to the running Kit, not
- * to npm's package of that name: copied from the folder that has Kit installed, else Kit's own path.
+ * The version or path of `kit` for a new project's `package.json`: copied from the folder that has the
+ * running Kit installed, else its path. npm has another package of that name.
  */
 export function kitDependency(project: string): string {
   const folders = [...foldersAbove(PACKAGE.root), ...foldersAbove(process.cwd())];
@@ -77,7 +77,7 @@ function foldersAbove(path: string): string[] {
   return parent === path ? [path] : [path, ...foldersAbove(parent)];
 }
 
-/** npm's registry has another package of this name. */
+/** npm has another package named `kit`. */
 type Found = "kit" | "another package" | "nothing";
 
 /** Finds the package that `import … from "kit"` in a file resolves to. */
@@ -103,13 +103,13 @@ export function wrongKit(project: string): KitError {
 
 /**
  * @param project a folder that has another version of Kit
- * @param version undefined if it is too old to say
+ * @param version undefined for one too old to record it
  */
 export function otherVersion(project: string, version = "an older version"): KitError {
   const run = runKit(findInstallation(project).manager);
   return new KitError(
     "KIT_VERSION",
-    `This is Kit ${VERSION}, but the project's trainer is of ${version}. In the project's folder, run its own with: ${run}; or install this one with: ${installOwn(project)}`,
+    `This is Kit ${VERSION}, but the project's trainer uses ${version}. To run the project's own Kit, in its folder: ${run}; or install this one with: ${installOwn(project)}`,
   );
 }
 

@@ -5,15 +5,15 @@ const STDOUT = 1;
 /** Makes subprocesses ignore SIGHUP too, as the system itself would. */
 const VARIABLE = "KIT_HANGUP";
 const IGNORED = "ignored";
-/** npx, or a script of npm, that runs this process and nothing beside it. */
+/** An npm script, or npx, that runs only `kit`. */
 const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
 const PARENT_POLL_MS = 500;
-/** How long what runs elsewhere may take to stop, in ms. */
+/** How long remote work may take to stop, in ms. */
 const GRACE_MS = 5_000;
 
 /**
- * The shell in which npm runs `kit`. npm hands SIGTERM to it alone, and it ends without a word to this process.
- * What Kit starts itself inherits npm's variable, but not the shell.
+ * The pid of the shell in which npm runs `kit`. npm signals only that shell, which exits without
+ * forwarding SIGTERM. Kit's own subprocesses inherit npm's variable, but not the shell.
  */
 const npmShell =
   KIT_ALONE.test(process.env.npm_lifecycle_script ?? "") &&
@@ -73,9 +73,8 @@ function writesToFile(): boolean {
 }
 
 /**
- * Aborts at the first signal, so that what this process began elsewhere is stopped before it ends: a job
- * on other machines, which ends by itself if it can't be reached, or files that nobody needs. A second
- * signal ends it at once.
+ * Aborts at the first signal, so that remote jobs and temporary files are cleaned up before this process
+ * ends. A second signal exits at once.
  */
 export function abortOnSignal(): AbortSignal {
   const abort = new AbortController();

@@ -7,7 +7,7 @@ const HEARTBEAT_MS = 500;
 const LIMIT_S = 10;
 const EVENT = "kit:unheard";
 
-/** An inspector reaches a thread in the middle of a loop, also of a regular expression. */
+/** An inspector session can interrupt a loop, even inside a regular expression. */
 const CODE = `
   const { Session } = require("node:inspector");
   const { beats, limit, beatMs, expression } = require("node:worker_threads").workerData;
@@ -30,8 +30,8 @@ const CODE = `
 `;
 
 /**
- * While this thread runs without a pause, it hears no signal that Kit listens for: after a limit, says where
- * the project's code is and lets the system end the process at the next signal, until the thread pauses.
+ * A blocked event loop can't handle signals. After a limit, prints where the project's code is, and
+ * lets the next signal end the process until the loop runs again.
  */
 export function restoreSignalsInLoops(): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -46,9 +46,7 @@ export function restoreSignalsInLoops(): void {
       restore();
     });
     const who = currentLocation() ?? "This process";
-    printError(
-      `kit: ${who} has been running for ${LIMIT_S} s without a pause; Ctrl-C ends it at once.`,
-    );
+    printError(`kit: ${who} has blocked the event loop for ${LIMIT_S} s. Ctrl-C stops it at once.`);
   });
   new Worker(CODE, {
     eval: true,
@@ -62,7 +60,7 @@ export function restoreSignalsInLoops(): void {
   }).unref();
 }
 
-/** Also those of the project, as one that stays would keep the system from ending the process. */
+/** Removes the project's listeners too: any listener would keep the signal from ending the process. */
 function removeListeners(): () => void {
   const removed = endingSignals().map((signal) => ({
     signal,

@@ -45,11 +45,11 @@ export async function ensureBundle(
 function describeStale(project: string, changed: string, others: number): string {
   const more = others === 0 ? "" : ` and ${others} more`;
   const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
-  return `${changed}${more} ${verb} after the last build, and this run uses that build. To train your latest edits, run: ${kitCommand(project, "build")}`;
+  return `${changed}${more} ${verb} after the last build, which this run uses. To train your latest edits, run: ${kitCommand(project, "build")}`;
 }
 
 /**
- * Bundles the project's own code, and the workspace's, and leaves packages as imports.
+ * Bundles the project's and its workspace's code; keeps packages as imports.
  * @returns the bundle's absolute path
  * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
@@ -72,7 +72,7 @@ export async function buildBundle(project: string, named?: string): Promise<stri
   const code = await bundle(project, entryPath, path);
   try {
     makeDirectory(dirname(path));
-    // Whatever the umask, only its owner may write what is executed.
+    // Only the owner may write code that Kit runs, whatever the umask.
     writeFileAtomically(path, code, { mode: OTHERS_READ });
   } catch (error) {
     if (isKitError(error)) throw error;
@@ -112,7 +112,7 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   }
 }
 
-/** Resolves `kit`, `kit/engines` and `kit/metrics` to the project's own copy, or to this package if it has none. */
+/** Resolves `kit`, `kit/engines` and `kit/metrics` to the project's copy, else to this package. */
 function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",

@@ -10,7 +10,7 @@ import { addPackage } from "../packages/manager.ts";
 import { lastExitCode } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
 
-/** Describes a thrown value in one sentence, with its place in the project's sources if known. */
+/** Describes a thrown value in one sentence, with its source location if known. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return asError(error).message;
   if (isKitError(error)) return withLocation(error.message, error);
@@ -36,7 +36,7 @@ export function describeError(error: unknown): string {
   return withLocation(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
-/** What is most likely wanted of a package, to show how it is imported. */
+/** The likeliest imports of each package, for advice. */
 const REQUIRED: Record<string, string> = {
   kit: "{ createKit, createTrainer }",
   "kit/engines": "{ python }",
@@ -54,10 +54,10 @@ function describeRequire(required: string): string {
   const name = moduleOf(required);
   const names = REQUIRED[name];
   const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
-  return `require("${name}") does not work here, as a project is built as an ES module. Write ${written} instead.`;
+  return `require("${name}") does not work here, because projects are built as ES modules. Write ${written} instead.`;
 }
 
-/** What a project imports of Kit, by its name or by the file that a bundle has for it. */
+/** The import name of one of Kit's modules, from that name or its path in a bundle. */
 function moduleOf(imported: string): string {
   const [, own] = /^file:.*sdk\/(index|engines|metrics)\.js$/.exec(imported) ?? [];
   return own ? `kit/${own}`.replace("/index", "") : imported;
@@ -69,7 +69,7 @@ interface ResolutionError extends NodeJS.ErrnoException {
   data?: { dependencyName?: string };
 }
 
-/** The name of the package that an import did not find; `kit` for the path of a Kit that has moved. */
+/** The package that an import did not find; `kit` for the path of a Kit that has moved. */
 function missingPackage(error: Error): string | undefined {
   const { code, pnpCode, data } = error as ResolutionError;
   if (pnpCode === "UNDECLARED_DEPENDENCY") return data?.dependencyName;
@@ -86,8 +86,8 @@ function isWrongKit(error: Error): boolean {
 }
 
 /**
- * Ends this process with the sentence of what the project's code does not catch.
- * @param explain the listener to the exit that would say why it ended
+ * Exits with a description of the project's uncaught error.
+ * @param explain the exit listener that this replaces
  */
 export function exitOnUncaught(explain: (code: number) => void): { stop: () => void } {
   return onUncaught((thrown) => {

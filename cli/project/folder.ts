@@ -3,12 +3,12 @@ import { resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 
 /**
- * Where the user is: package managers set it, because they run a script in the folder of its package.
- * Subprocesses inherit it.
+ * The folder where the user typed the command. Package managers set it, because they run scripts in the
+ * package's folder. Subprocesses inherit it.
  */
 const USER_FOLDER = "INIT_CWD";
 
-/** What paths on the command line are relative to, whatever folder the process is in by now. */
+/** Base of relative paths on the command line; the process changes its folder later. */
 export const COMMAND_FOLDER = process.cwd();
 
 /**
@@ -26,7 +26,7 @@ export function enterProject(directory: string): string {
   return project;
 }
 
-/** Where the user typed the command, also of one that `kit ui` runs. */
+/** Where the user typed the command, also for one that `kit ui` runs. */
 export function userFolder(): string {
   return process.env[USER_FOLDER] ?? process.cwd();
 }

@@ -4,18 +4,18 @@ import { pathToFileURL } from "node:url";
 import type { Metafile, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
 import { KitError } from "../../protocol/error.ts";
 
-/** What Node imports by itself; JSON only where the import says its type. */
+/** Extensions that Node can import without a loader. */
 const NODE_EXTENSIONS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
 
-/** Marks a question of this plugin's own, which it must not ask again. */
+/** Marks this plugin's own calls of `resolve`, to prevent recursion. */
 const RESOLVING = { isResolving: true };
 
-/** Begins the names that projects give their own folders, and no package has: `@/lib`, `~/lib`, `#lib`. */
+/** Path aliases, which no package name looks like: `@/lib`, `~/lib`, `#lib`. */
 const ALIAS = /^(?:@\/|[#~$])/;
 
 /**
- * Leaves packages as imports of the bundle, for Node to find. A package of the workspace that is TypeScript is
- * bundled as the project's own code: Node can't read it.
+ * Keeps packages as imports, for Node to find. Bundles TypeScript packages of the workspace, which Node
+ * can't read.
  */
 export function packageImports(project: string): Plugin {
   return {
@@ -32,7 +32,7 @@ export function packageImports(project: string): Plugin {
         if (found.external) return { path: found.path, external: true };
         const isJson = extname(found.path) === ".json";
         if (isInstalled(found.path) && !isJson) return external(project, args, found.path);
-        // Not one of tsconfig.json's paths, whose files are the project's own.
+        // A path of tsconfig.json leads to the project's own files instead.
         const isPackage = installedFolder(path, resolveDir) !== undefined;
         if (isPackage && NODE_EXTENSIONS.has(extname(found.path)))
           return external(project, args, found.path);
@@ -47,7 +47,7 @@ function isInstalled(path: string): boolean {
   return path.split(sep).includes("node_modules");
 }
 
-/** By its name, unless the bundle's place would find another package, or none, under it. */
+/** Imports by name, or by path if the bundle's folder would find another package or none. */
 function external(
   project: string,
   { path, importer, resolveDir }: OnResolveArgs,
@@ -58,7 +58,7 @@ function external(
   return { path: isSame ? path : pathToFileURL(file).href, external: true };
 }
 
-/** The package's real folder, where Node finds it from this one. */
+/** The package's real folder, as Node finds it from a folder. */
 function installedFolder(path: string, from: string): string | undefined {
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path;
   for (let folder = from; ; folder = dirname(folder)) {
@@ -69,7 +69,7 @@ function installedFolder(path: string, from: string): string | undefined {
 }
 
 /**
- * Without this, what the bundler does not find would count as a package.
+ * Reports unresolved aliases, which would otherwise count as packages.
  * @throws KitError `BUILD_FAILED` for an import by an alias that leads to no file
  */
 export function refuseAliases({ inputs, outputs }: Metafile): void {
@@ -85,7 +85,7 @@ export function refuseAliases({ inputs, outputs }: Metafile): void {
   );
 }
 
-/** As most projects would have it: `{ "@/*": ["./src/*"] }`. */
+/** The usual setting for an alias: `{ "@/*": ["./src/*"] }`. */
 function pathsFor(path: string): string {
   const [alias = "", ...rest] = path.split("/");
   const end = rest.length > 0 ? "*" : "";

@@ -5,8 +5,8 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
 import { userFolder } from "./folder.ts";
 
 /**
- * The command line that does this to a project, to be pasted where the user is.
- * @param words a command of `kit` and its arguments, for a shell
+ * A command line for a project that works in the user's folder.
+ * @param words a `kit` command and its arguments, quoted for a shell
  */
 export function kitCommand(project: string, words: string): string {
   const here = userFolder();
@@ -18,7 +18,7 @@ export function kitCommand(project: string, words: string): string {
     : `cd ${folder} && ${kitIn(project)} ${words}`;
 }
 
-/** As the SDK writes it, which doesn't know where the user is. */
+/** Adapts the SDK's commands to the user's folder. */
 export function adaptCommands(project: string, sentence: string): string {
   return sentence.replace(/\bnpx kit ((?:attach|cancel) \S+|start --resume)/g, (_, words: string) =>
     kitCommand(project, words),
@@ -27,7 +27,7 @@ export function adaptCommands(project: string, sentence: string): string {
 
 function kitIn(folder: string): string {
   const { manager } = findInstallation(folder);
-  // The package is there, so that npx fetches no other.
+  // The package is installed, so npx downloads no other.
   return manager === "npm" ? "npx kit" : runKit(manager);
 }
 

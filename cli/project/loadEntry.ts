@@ -10,7 +10,7 @@ import { exitOnUncaught } from "./describeError.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 
 /**
- * Imports a bundle, whose code may end this process; the reason is then printed.
+ * Imports a bundle. If its code ends this process, prints the reason.
  * @param entry the bundle's source, as errors name it
  * @throws KitError `NO_TRAINER`, `IMPORT_FAILED`, `IMPORT_STUCK`, `KIT_VERSION`
  */
@@ -34,14 +34,14 @@ export async function loadEntry(
 }
 
 export function explainExit(entry: string, code: number): void {
-  // For an unsettled await, Node passes another code than it sets.
+  // For an unsettled await, Node's argument differs from process.exitCode.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
   printError(`kit: ${why}`);
   tellServer({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
 }
 
-/** Why a project's module exposes no trainer, and what to write. The page has the document's words for all of it. */
+/** Why a project's module exposes no trainer, and how to fix it. */
 function missingTrainer(exports: Record<string, unknown>, entry: string): string {
   const values = Object.values(exports);
   if (values.some(isTrainer)) {

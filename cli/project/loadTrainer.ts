@@ -49,7 +49,7 @@ export async function loadProject(
   if (sep !== "\\" && bundle.includes("\\")) {
     throw new KitError(
       "IMPORT_FAILED",
-      `Node.js loads no code from ${dirname(bundle)}, which has a backslash in its path. Rename that folder.`,
+      `Node.js cannot load code from ${dirname(bundle)}: the path has a backslash. Rename that folder.`,
     );
   }
   process.setSourceMapsEnabled(true);
@@ -70,7 +70,7 @@ export async function loadProject(
   return module;
 }
 
-/** Resolves what one module imports as from another place. Node runs it in a thread of its own. */
+/** Resolves one module's imports from another path. Node runs these hooks in their own thread. */
 const HOOKS = `
   let moved;
   export function initialize(data) { moved = data; }
@@ -81,8 +81,8 @@ const HOOKS = `
 `;
 
 /**
- * Lets a bundle find the project's packages where `.kit` is a link to a folder on another disk: Node
- * looks for them from where a file really lies.
+ * Lets a bundle find the project's packages even if `.kit` is a link: Node resolves imports from a
+ * file's real path.
  */
 function resolveFromProject(bundle: string): void {
   const real = realpathSync(bundle);

@@ -3,7 +3,7 @@ import type { ModelProject } from "../../sdk/models/reference.ts";
 import { COMMAND_FOLDER } from "./folder.ts";
 import { kitCommand } from "./kitCommand.ts";
 
-/** A project whose models are named. Its code, and what loads it, are loaded only when they are needed. */
+/** A project to look up models in. Loads its code only when needed. */
 export function modelProject(
   directory: string,
   onNote: (text: string) => void = () => {},

@@ -17,11 +17,11 @@ import { followNewest } from "./followNewest.ts";
 
 interface FillOptions {
   project: ModelProject;
-  /** As the user named them. An empty list means the latest. */
+  /** The user's names for models. Empty: `latest`. */
   named: readonly string[];
-  /** `engine`: for all models. Default: the one that trained each. */
+  /** `engine` serves all models. Default: the one that trained each. */
   options: Omit<LoadOptions, "onNote"> & { engine: Engine | undefined };
-  /** Whether a job that completes later takes the place of the latest. */
+  /** Whether a job that completes later replaces `latest`. */
   follows: boolean;
   /** Takes its id and its name. */
   onFollow: (id: string, name: string) => void;
@@ -30,7 +30,7 @@ interface FillOptions {
 
 /**
  * Loads the named models.
- * @returns ends the following, if there is any
+ * @returns a function that stops following newer jobs
  * @throws KitError as `findReference` and of models that cannot be loaded
  */
 export async function fillPool(pool: ModelPool, fill: FillOptions): Promise<{ stop: () => void }> {
@@ -54,7 +54,7 @@ export async function fillPool(pool: ModelPool, fill: FillOptions): Promise<{ st
   return followNewest({
     ...{ project: project.directory, from, onError },
     async onNewer({ id, name }) {
-      // Passed over at the start, with a note.
+      // Jobs without a checkpoint are skipped, as at the start.
       if (!hasCheckpoint(project, { id })) return;
       await addModel(pool, fill, await serve(fill, findReference(project, id)));
       if (id !== current) pool.evict(current);
@@ -89,18 +89,18 @@ async function addModel(pool: ModelPool, fill: FillOptions, served: Served): Pro
   const { kind, job } = reference;
   if (kind === "start" || !job?.listed) return pool.add(served, [id]);
   const { name } = job.listed;
-  // Never hidden by a job's name.
+  // A job's name must not hide these words.
   const own = [LATEST, BASE].includes(name) ? [id] : [id, name];
   await pool.add(served, [...new Set(own), LATEST]);
   if (job.config.lora) pool.addUnopened(await serve(fill, baseOf(reference)), [BASE]);
 }
 
-/** Says that a checkpoint answers, in the place of a result. */
+/** Notes that an unfinished job's checkpoint is served. */
 function noteUnfinished({ project, follows }: FillOptions, { reference }: Served): void {
   const { id, name, status } = reference.job?.listed ?? {};
   if (status === undefined || status === "completed") return;
   const until = follows && status === "running" ? " until it completes" : "";
   project.onNote(
-    `job ${id} ${printable(name ?? "")} is ${status}, not completed: its newest checkpoint answers${until}`,
+    `job ${id} ${printable(name ?? "")} is ${status}, not completed: serving its newest checkpoint${until}`,
   );
 }

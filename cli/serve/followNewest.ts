@@ -3,14 +3,14 @@ import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 
-/** How often to look for a job that has completed. Costs a listing of a folder. */
+/** Time between two looks for completed jobs. Each lists a folder. */
 const POLL_MS = 2_000;
 
 export interface FollowOptions {
   project: string;
-  /** The job that is served: itself offered if it completes later. */
+  /** The served job, which is offered too if it completes later. */
   from: Pick<Job, "id" | "status">;
-  /** Serves a completed job instead. No other one is offered meanwhile. */
+  /** Serves a completed job instead. Others wait until it resolves. */
   onNewer: (job: Job) => Promise<void>;
   /** Called with the reason when that fails or the jobs cannot be read. */
   onError: (error: unknown) => void;

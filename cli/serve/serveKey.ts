@@ -5,13 +5,13 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 export const KEY_VARIABLE = "KIT_SERVE_KEY";
 /** Shorter ones could be guessed. */
 const KEY_LENGTH = 16;
-/** What a header can carry as one word. */
+/** Characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]*$/;
 
 /**
- * The key that callers must show. Other machines always need one.
- * @param file of the key, which may end with a newline
- * @throws KitError `KEY_INVALID`, which never has a part of it
+ * The API key that clients must send. Other machines always need one.
+ * @param file may end with a newline
+ * @throws KitError `KEY_INVALID`, which never quotes the key
  */
 export function chooseKey(host: string, file: string | undefined): string | undefined {
   const fixed = process.env[KEY_VARIABLE];

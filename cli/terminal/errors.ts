@@ -5,7 +5,7 @@ import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { printError } from "./print.ts";
 
-/** Codes of errors in how the command was called. */
+/** Error codes of wrong command lines. */
 const USAGE_ERRORS = new Set<ErrorCode>([
   "PROJECT_NOT_FOUND",
   "ENTRY_NOT_FOUND",

@@ -1,6 +1,6 @@
 import { printableLines } from "../../protocol/printable.ts";
 
-/** More than a page shows. A loop that prints would fill the disk. */
+/** Keeps a loop that prints from filling the disk. */
 const MAX_BYTES = 256 * 2 ** 20;
 
 /**
@@ -11,7 +11,7 @@ export function print(text: string): void {
   asKit(() => console.log(printableLines(text)));
 }
 
-/** As {@link print}, of a part of a line or several. */
+/** As {@link print}, without adding a newline. */
 export function printPart(text: string): void {
   process.stdout.write(printableLines(text));
 }
@@ -22,8 +22,8 @@ export function printError(text: string): void {
 }
 
 /**
- * With `--json`: stdout is JSON alone, and what the project's code prints goes to stderr.
- * @returns prints the JSON
+ * For `--json`: only JSON goes to stdout; the project's own output goes to stderr.
+ * @returns a function that prints the JSON
  */
 export function openJsonOutput(): (found: unknown) => void {
   const { stdout, stderr } = process;
@@ -37,7 +37,7 @@ export function openJsonOutput(): (found: unknown) => void {
 
 let isKit = false;
 
-/** Whatever is printed meanwhile is Kit's own, which no limit drops. */
+/** Marks what is printed meanwhile as Kit's own, which no limit drops. */
 function asKit(print: () => void): void {
   const before = isKit;
   isKit = true;

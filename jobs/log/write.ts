@@ -33,7 +33,7 @@ export function openLog(path: string): LogWriter {
         // A write would still succeed, but nobody could read it.
         throw new KitError(
           "CANNOT_WRITE",
-          `${path} was deleted while its job went on. Start it again.`,
+          `${path} was deleted while its job was running. Start it again.`,
         );
       }
       const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);

@@ -114,7 +114,7 @@ function createRecorder(path: string) {
       }
       if (dropped > 0) {
         const left = `${formatCount(dropped / 1e6)} MB`;
-        add(file, Buffer.from(`kit: left out the first ${left} that kit attach printed\n`));
+        add(file, Buffer.from(`kit: dropped the first ${left} that kit attach printed\n`));
       }
       for (const bytes of before) add(file, bytes);
     },

@@ -14,20 +14,20 @@ export function lostContact(
     const why = cause.message.replace(/\.?$/, ".");
     return new KitError(
       "CANNOT_FOLLOW",
-      `${why} Then run npx kit attach ${id} to follow the job again, which was left running on ${where}.`,
+      `${why} Then run npx kit attach ${id} to follow the job again; it is still running on ${where}.`,
       { cause },
     );
   }
   if (isKitError(cause) && cause.code === "CLUSTER_REFUSED") {
     return new KitError(
       "CLUSTER_REFUSED",
-      `Lost contact with ${where}, which refuses the token. Job ${id} may go on there, with its checkpoints in ${checkpoints}. Set the right token, then run npx kit attach ${id} to follow it again.`,
+      `Lost contact with ${where}, which refuses the token. Job ${id} may still be running there, with its checkpoints in ${checkpoints}. Set the right token, then run npx kit attach ${id} to follow it again.`,
       { cause },
     );
   }
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Lost contact with ${where}. Job ${id} may go on there, with its checkpoints in ${checkpoints}. Run npx kit attach ${id} to follow it again.`,
+    `Lost contact with ${where}. Job ${id} may still be running there, with its checkpoints in ${checkpoints}. Run npx kit attach ${id} to follow it again.`,
     { cause },
   );
 }

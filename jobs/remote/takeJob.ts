@@ -107,7 +107,7 @@ function followed(id: string, owner: Owner | undefined): KitError {
   const { pid = "?", host = "another machine" } = owner ?? {};
   return new KitError(
     "JOB_TAKEN",
-    `Process ${pid} on ${host} follows job ${id} already. See it in kit ui; to cancel it, run npx kit cancel ${id}`,
+    `Process ${pid} on ${host} already follows job ${id}. See it in kit ui; to cancel it, run npx kit cancel ${id}`,
   );
 }
 

@@ -53,7 +53,7 @@ export function createMissingMetricNote(
     if (heldOutFigure(data, name) !== undefined) return;
     isNoted = true;
     onNote(
-      `warning: the held-out rows have no "${name}", which compares answers judged good with answers judged bad. Hold out both kinds, or choose another metricForBestModel`,
+      `warning: the held-out rows have no "${name}", which compares desirable answers with undesirable ones. Hold out both kinds, or choose another metricForBestModel`,
     );
   };
 }

@@ -48,14 +48,14 @@ export function continueFrom(
   if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
     evaluations = [];
     note(
-      `warning: the held-out rows changed since job ${jobId}; its evaluations do not count for the best`,
+      `warning: the held-out rows changed since job ${jobId}; its evaluations don't count towards the best`,
     );
   } else {
     const lost = unscoredSteps(from, config, evaluations).filter((at) => at < started.maxSteps);
     if (lost.length > 0) note(`warning: ${notEvaluated(lost, jobId)}`);
   }
   if (step === started.maxSteps) {
-    note(`job ${jobId} had trained all ${step} steps; it only has to be completed`);
+    note(`job ${jobId} had trained all ${step} steps; only completing it`);
   }
   const resumedBest = bestOf(
     evaluations.flatMap(({ event, data }) => (event === "training.log" ? evaluationIn(data) : [])),
@@ -120,9 +120,7 @@ export function bestStep(
       assertUndamaged({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });
       return best;
     } catch (error) {
-      note(
-        `warning: the checkpoint of step ${best} does not count for the best: ${messageOf(error)}`,
-      );
+      note(`warning: the checkpoint of step ${best} can't be the best: ${messageOf(error)}`);
       there.delete(best);
     }
   }

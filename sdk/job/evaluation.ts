@@ -63,7 +63,7 @@ export async function createEvaluation(
   if (rows.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
-      `"evaluate" finds no held-out row with an answer in words. Hold out ${rulesOf(config.objective).answered}, or remove evaluate.`,
+      `No held-out row has a text answer to compare with. Hold out ${rulesOf(config.objective).answered}, or remove evaluate.`,
     );
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
@@ -110,7 +110,7 @@ export async function createEvaluation(
       return await engine.load(directory, options);
     } catch (error) {
       if (!engine.remote || !isKitError(error) || !error.code.startsWith("PYTHON_")) throw error;
-      onNote(`the embedded engine answers before the training: ${error.message}`);
+      onNote(`the embedded engine evaluates the starting model: ${error.message}`);
       return createDefaultEngine().load(directory, { signal, onNote });
     }
   }
@@ -130,12 +130,12 @@ export async function createEvaluation(
     async evaluateStart() {
       const some = rows.length < of ? ` of ${formatCount(of)}` : "";
       const others =
-        unasked > 0 ? `; ${formatCount(unasked)} more have no answer in words to compare with` : "";
+        unasked > 0 ? `; ${formatCount(unasked)} more have no text answer to compare with` : "";
       onNote(
-        `asking the model for ${formatCount(rows.length)}${some} held-out rows before it is trained${others}`,
+        `evaluating the starting model on ${formatCount(rows.length)}${some} held-out rows${others}`,
       );
       const timer = setInterval(() => {
-        if (progress.text() !== "") onNote(`asked ${progress.text()}`);
+        if (progress.text() !== "") onNote(`evaluated ${progress.text()}`);
       }, NOTE_MS).unref();
       try {
         return await withStartingModel(config, { signal, onNote }, askStart);
@@ -147,7 +147,7 @@ export async function createEvaluation(
     costNote() {
       const all = (performance.now() - beganAt) / 1000;
       if (seconds < NOTABLE_S || seconds <= NOTABLE_SHARE * all) return undefined;
-      return `asking the model for held-out rows took ${formatDuration(seconds)}; to ask less, lower evaluate.rows or raise saveSteps`;
+      return `evaluation took ${formatDuration(seconds)}; to shorten it, lower evaluate.rows or raise saveSteps`;
     },
   };
 }

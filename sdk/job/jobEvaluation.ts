@@ -56,8 +56,8 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     const note = () => {
       const { rows = 0, progress } = evaluation ?? {};
       const far = progress?.() ?? "";
-      const evaluate = `asking the model for ${formatCounted(rows, "held-out row")} at step ${step}`;
-      return far === "" ? evaluate : `${evaluate}: ${far}`;
+      const text = `evaluating step ${step} on ${formatCounted(rows, "held-out row")}`;
+      return far === "" ? text : `${text}: ${far}`;
     };
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }

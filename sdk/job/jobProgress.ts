@@ -127,8 +127,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
       : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
-    if (last !== undefined)
-      onNote(`job ${from.jobId} had stopped early; it only has to be completed`);
+    if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only completing it`);
     for (const earlier of new Set([best, last])) {
       // The engine saves the last step again.
       if (earlier === undefined || earlier === event.data.maxSteps) continue;

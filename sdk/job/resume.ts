@@ -52,7 +52,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     } else if (planned) {
       throw new KitError(
         "CANNOT_RESUME",
-        `Job ${planned.jobId} can no longer be resumed: another job went on from it, or it was deleted. Start without resume to train anew.`,
+        `Job ${planned.jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to train anew.`,
       );
     } else {
       note(

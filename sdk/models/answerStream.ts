@@ -45,7 +45,7 @@ export function streamAnswer(
     } finally {
       reading.abort(
         new DOMException(
-          "The answer's reader has broken off. Read the stream to its end, or use infer.",
+          "The stream was closed before its end. Read it to the end, or use infer.",
           "AbortError",
         ),
       );

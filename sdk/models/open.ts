@@ -88,7 +88,7 @@ async function withFolder<T>(
     return await withStartingModel(configOf(reference), options, use);
   } catch (error) {
     if (reference.job || !isKitError(error) || !NOT_ON_HUB.has(error.code)) throw error;
-    const missing = `No folder named ${reference.name} is here, either; check the name.`;
+    const missing = `There is no local folder ${reference.name}, either; check the name.`;
     throw new KitError(error.code, `${error.message} ${missing}`, { cause: error });
   }
 }
@@ -119,7 +119,7 @@ async function load(
       throw neither(error, install, here);
     });
     onNote(
-      `the embedded engine answers, because the Python that trained this is not here; to make one, run: ${install}`,
+      `the embedded engine answers, because the Python that trained this model is missing; to install one, run: ${install}`,
     );
     return model;
   }
@@ -130,7 +130,7 @@ const NO_PYTHON = new Set(["PYTHON_NOT_FOUND", "PYTHON_UNFIT"]);
 function neither(python: KitError, install: string, here: unknown): KitError {
   return new KitError(
     python.code,
-    `Make a Python that can answer, with: ${install}. Without it: ${python.message} The embedded engine cannot answer, either: ${messageOf(here)}`,
+    `${python.message} To install a Python, run: ${install}. The embedded engine cannot load this model, either: ${messageOf(here)}`,
     { cause: here },
   );
 }

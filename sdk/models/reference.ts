@@ -89,7 +89,7 @@ export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
   if (job) return { kind: "start", name: BASE, job };
   throw new KitError(
     "USAGE_INVALID",
-    "Only a job has a base. Name the model to compare with by --against.",
+    "Only a job has a base. Pass the model to compare with as --against.",
   );
 }
 
@@ -132,7 +132,7 @@ function newestSaved(project: ModelProject, newest: Job): Job {
   const why = hasSaved(folderOf(project, newest))
     ? `the checkpoints of job ${newest.id} were deleted`
     : `job ${newest.id} has saved nothing${yet}`;
-  project.onNote(`${why}; taking job ${saved.id} ${printable(saved.name)}`);
+  project.onNote(`${why}; using job ${saved.id} ${printable(saved.name)}`);
   return saved;
 }
 

@@ -33,7 +33,7 @@ function problemOfStop({ stop }: Request): string | undefined {
   const isRight = (one: unknown) =>
     typeof one === "string" && one.length > 0 && one.length <= MAX_STOP_LENGTH;
   if (stops.length <= MAX_STOPS && stops.every(isRight)) return undefined;
-  return `needs a string, or up to ${MAX_STOPS}, of 1 to ${MAX_STOP_LENGTH} characters as its stop`;
+  return `stop must be a string, or up to ${MAX_STOPS}, of 1 to ${MAX_STOP_LENGTH} characters`;
 }
 
 function problemOfChoices({ choices }: Request): string | undefined {
@@ -42,15 +42,15 @@ function problemOfChoices({ choices }: Request): string | undefined {
   const isRight = (text: unknown) => typeof text === "string" && text.length > 0;
   const isList = texts.length > 0 && texts.length <= MAX_CHOICES && texts.every(isRight);
   if (!isList || new Set(texts).size < texts.length) {
-    return `needs 1 to ${MAX_CHOICES} different strings that are not empty as its choices`;
+    return `choices must be 1 to ${MAX_CHOICES} different strings that are not empty`;
   }
   if (texts.join("").length <= MAX_CHOICES_LENGTH) return undefined;
-  return `takes choices of up to ${MAX_CHOICES_LENGTH} characters in all`;
+  return `choices may have up to ${MAX_CHOICES_LENGTH} characters in all`;
 }
 
 function problemOfPattern({ pattern }: Request): string | undefined {
   if (pattern === undefined || (typeof pattern === "string" && pattern !== "")) return undefined;
-  return "needs a regular expression, as a string, as its pattern";
+  return "pattern must be a regular expression, as a string";
 }
 
 function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined {
@@ -58,23 +58,23 @@ function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined
   const name = isRecord(toolChoice) ? toolChoice["name"] : undefined;
   const words: unknown[] = ["auto", "none", "required"];
   if (!words.includes(toolChoice) && typeof name !== "string") {
-    return 'needs "auto", "none", "required" or { name } as its toolChoice';
+    return 'toolChoice must be "auto", "none", "required" or { name }';
   }
   if (toolChoice === "auto" || toolChoice === "none") return undefined;
   const names = (Array.isArray(tools) ? tools : []).map(
     (tool: { function: { name: string } }) => tool.function.name,
   );
   if (name === undefined) {
-    return names.length > 0 ? undefined : 'needs tools for the toolChoice "required"';
+    return names.length > 0 ? undefined : 'toolChoice "required" needs tools';
   }
   if (names.includes(name as string)) return undefined;
-  const known = names.length > 0 ? `: it has ${names.join(", ")}` : "";
-  return `needs a tool named ${JSON.stringify(name)} for its toolChoice${known}`;
+  const known = names.length > 0 ? `: ${names.join(", ")}` : "";
+  return `toolChoice names ${JSON.stringify(name)}, which is not one of the tools${known}`;
 }
 
 function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefined {
   const isRight = parallelToolCalls === undefined || typeof parallelToolCalls === "boolean";
-  return isRight ? undefined : "needs true or false as its parallelToolCalls";
+  return isRight ? undefined : "parallelToolCalls must be true or false";
 }
 
 /** Each of these alone says what the answer is. */
@@ -86,7 +86,7 @@ function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): 
     ...(pattern === undefined ? [] : ["a pattern"]),
     ...(isCalled ? ["a toolChoice that needs a call"] : []),
   ];
-  if (asked.length > 1) return `takes ${asked.join(" or ")}, not both`;
+  if (asked.length > 1) return `pass ${asked.join(" or ")}, not both`;
   if (choices === undefined || stop === undefined) return undefined;
-  return "takes choices or stop, not both";
+  return "pass choices or stop, not both";
 }

@@ -20,7 +20,7 @@ export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
   if (typeof found === "boolean" || isRecord(found)) return found;
   throw new KitError(
     "REQUEST_INVALID",
-    "infer needs a JSON Schema as its schema, or one of a library that converts to it, such as zod 4.2 or valibot.",
+    "infer: schema must be a JSON Schema, or a library's schema that converts to one, as of zod 4.2 or valibot.",
   );
 }
 
@@ -41,7 +41,7 @@ async function converted(schema: AnswerSchema, { vendor, jsonSchema }: Standard)
   } catch (error) {
     throw new KitError(
       "REQUEST_INVALID",
-      `infer cannot make a JSON Schema of its schema: ${messageOf(error)}. Change that part, or pass a JSON Schema.`,
+      `infer: the schema does not convert to JSON Schema: ${messageOf(error)}. Change that part, or pass a JSON Schema.`,
       { cause: error },
     );
   }

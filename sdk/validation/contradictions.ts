@@ -25,22 +25,22 @@ export function refuseContradictions(
     throw invalid('set either "evalDataset" or "evalSplit", not both.');
   }
   if (evalSteps !== undefined && !isEvaluated) {
-    throw invalid('"evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.');
+    throw invalid('"evalSteps" needs held-out rows. Add evalDataset or evalSplit.');
   }
   if (evaluate && !isEvaluated) {
-    throw invalid('"evaluate" needs rows to ask. Add evalDataset or evalSplit.');
+    throw invalid('"evaluate" needs held-out rows. Add evalDataset or evalSplit.');
   }
   const url = evaluate && datasetPaths((evalDataset ?? trainingOptions.dataset).path).find(isUrl);
   if (url !== undefined) {
     throw invalid(
-      `"evaluate" asks rows that this machine reads, but ${url} is a URL. Set "evalDataset" to rows that are here.`,
+      `"evaluate" needs rows on this machine, but ${url} is a URL. Set "evalDataset" to local rows.`,
     );
   }
   const metrics = evaluate?.metrics ?? {};
   const logged = Object.keys(rulesOf(trainingOptions.objective).metrics);
   const twice = logged.find((name) => mayHaveFigure(metrics, name));
   if (twice !== undefined) {
-    throw invalid(`the objective has a metric "${twice}", too. Rename that of "evaluate".`);
+    throw invalid(`the objective already has a metric "${twice}". Rename the one in "evaluate".`);
   }
   if (
     !isLogged(metricForBestModel, trainingOptions.objective) &&
@@ -52,7 +52,7 @@ export function refuseContradictions(
     );
   }
   if (loadBestModelAtEnd && !isEvaluated) {
-    throw invalid('"loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.');
+    throw invalid('"loadBestModelAtEnd" needs held-out rows. Add evalDataset or evalSplit.');
   }
   if (earlyStoppingPatience !== undefined && !loadBestModelAtEnd) {
     throw invalid(
@@ -69,7 +69,7 @@ export function refuseObjective(
   if (!objective || objective.type === "sft") return;
   if (!objectives.includes(objective.type)) {
     throw invalid(
-      `the ${name} engine doesn't train the objective "${objective.type}". Leave out engine to train it with the embedded one, or remove objective.`,
+      `the ${name} engine doesn't train the objective "${objective.type}". Remove engine to train it with the embedded one, or remove objective.`,
     );
   }
   const problem = batchSize && problemOfBatch(objective, batchSize);

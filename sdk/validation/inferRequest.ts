@@ -34,7 +34,7 @@ const OPTIONS = Object.keys({
  */
 export async function checkRequest(request: unknown): Promise<InferRequest> {
   if (typeof request !== "object" || request === null) {
-    throw problem(`takes { prompt } or { messages }, not ${inspect(request)}`);
+    throw problem(`pass { prompt } or { messages }, not ${inspect(request)}`);
   }
   const unknown = Object.keys(request).find((key) => !OPTIONS.includes(key));
   if (unknown !== undefined) {
@@ -45,43 +45,43 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
   }
   const { messages, tools, prompt, signal, ...numbers } = request as Record<string, unknown>;
   if (messages !== undefined && prompt !== undefined) {
-    throw problem("takes messages or a prompt, not both");
+    throw problem("pass messages or a prompt, not both");
   }
   const isList = Array.isArray(messages) && messages.length > 0;
   if (!(messages !== undefined ? isList : typeof prompt === "string")) {
-    throw problem("needs messages or a prompt: a list of { role, content }, or a string");
+    throw problem("pass messages, a list of { role, content }, or a prompt, a string");
   }
   for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
     const wrong = problemOfMessage(message);
-    if (wrong !== undefined) throw problem(`was given messages[${at}], which ${wrong}`);
+    if (wrong !== undefined) throw problem(`messages[${at}] ${wrong}`);
   }
   const wrongTools = problemOfTools({ tools });
-  if (wrongTools !== undefined) throw problem(`was given tools it cannot read: ${wrongTools}`);
+  if (wrongTools !== undefined) throw problem(wrongTools);
   if (tools !== undefined && messages === undefined) {
-    throw problem("takes tools beside messages, not beside a prompt");
+    throw problem("tools need messages, not a prompt");
   }
   if (
     numbers["raw"] !== undefined &&
     (messages !== undefined || typeof numbers["raw"] !== "boolean")
   ) {
-    throw problem("needs true or false as its raw, beside a prompt");
+    throw problem("raw must be true or false, and needs a prompt");
   }
   for (const [name, { expected, holds }] of Object.entries(SAMPLING)) {
     const value = numbers[name];
     if (value === undefined || (typeof value === "number" && holds(value))) continue;
-    throw problem(`needs ${expected} as its ${name}`);
+    throw problem(`${name} must be ${expected}`);
   }
   if (!["undefined", "boolean"].includes(typeof numbers["lenient"])) {
-    throw problem("needs true or false as its lenient", "lenient");
+    throw problem("lenient must be true or false", "lenient");
   }
   const wrongKwargs = problemOfKwargs(numbers["chatTemplateKwargs"]);
   if (wrongKwargs !== undefined) {
-    throw problem(`was given chatTemplateKwargs, which ${wrongKwargs}`, "chatTemplateKwargs");
+    throw problem(`chatTemplateKwargs ${wrongKwargs}`, "chatTemplateKwargs");
   }
   const wrongAnswer = problemOfAnswer(request as Record<string, unknown>);
   if (wrongAnswer !== undefined) throw problem(...wrongAnswer);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw problem("needs an AbortSignal as its signal");
+    throw problem("signal must be an AbortSignal");
   }
   const { messages: read, tools: _, schema, ...others } = request as InferRequest;
   const constraint = schema !== undefined && { schema: await asJsonSchema(schema) };
@@ -97,5 +97,5 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
 
 function problem(text: string, option?: string): KitError {
   const fault = option === undefined ? undefined : { option };
-  return new KitError("REQUEST_INVALID", `infer ${text}.`, { fault });
+  return new KitError("REQUEST_INVALID", `infer: ${text}.`, { fault });
 }

@@ -3,16 +3,16 @@ import { setImmediate } from "node:timers/promises";
 import type { Refusal } from "./guard/checks.ts";
 
 export interface BodyLimits {
-  /** Of one body. */
+  /** Limit of one body. */
   bodyBytes: number;
-  /** Of all bodies that are being read. */
+  /** Limit of all bodies being read. */
   bodiesBytes: number;
 }
 
 export interface BodyReader {
   /**
-   * Reads a body to its end. The limits on a request's time end one that does not come.
-   * @returns why it was not read, or undefined if the client went away
+   * Reads a whole body. The request timeouts end one that stalls.
+   * @returns a refusal, or undefined if the client disconnected
    */
   read: (
     request: IncomingMessage,
@@ -23,7 +23,7 @@ export interface BodyReader {
 /** Longest body that is parsed quickly. */
 const QUICK_BYTES = 32 * 1024;
 
-/** Reads bodies of limited size, and limited together. */
+/** Reads bodies within a limit for each and one for all together. */
 export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyReader {
   let heldBytes = 0;
   let turn: Promise<unknown> = Promise.resolve();
@@ -33,7 +33,7 @@ export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyRe
   };
   const tooMany: Refusal = {
     status: 429,
-    error: "Too many bodies are being sent at once. Wait a second, then send it again.",
+    error: "Too many uploads at once. Wait a second, then send it again.",
     headers: { "Retry-After": "1" },
   };
 
@@ -55,7 +55,7 @@ export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyRe
           chunks.push(part);
         }
       } catch {
-        // The client went away.
+        // The client disconnected.
         return undefined;
       } finally {
         heldBytes -= length;
@@ -67,7 +67,7 @@ export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyRe
   };
 }
 
-/** A client that is cut off while it sends would not see the answer. */
+/** Reads on, because a client that is cut off while it sends would not see the response. */
 function discard(request: IncomingMessage, refusal: Refusal): Refusal {
   request.resume();
   return refusal;

@@ -5,13 +5,13 @@ import { type ServerIdentity, SECURITY_HEADERS, errorBody } from "./respond.ts";
 
 const MALFORMED = 400;
 
-/** Browsers never pipeline, and each waiting request takes memory. */
+/** Maximum pipelined requests. Browsers never pipeline, and each takes memory. */
 const MAX_PIPELINED = 32;
 
-/** How often such a client is written to, in ms: the second time tells that it is gone. */
+/** Time between two interim responses, in ms: the second one fails if the client is gone. */
 const PROBE_MS = 250;
 
-/** By Node's error code. */
+/** HTTP statuses by Node's error code. */
 const STATUSES: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
@@ -31,7 +31,7 @@ function messageFor(status: number, { advice }: ServerIdentity): string {
 }
 
 /**
- * Answers malformed and late requests, which never reach the request handler whole, on the bare socket.
+ * Answers malformed and late requests on the bare socket; they never reach the request handler.
  * @param pendingResponse what a connection awaits; the answer to a whole request would be taken for this one
  */
 export function answerClientErrors(
@@ -66,8 +66,8 @@ function answer(socket: Duplex, status: number, identity: ServerIdentity): void 
 }
 
 /**
- * Answers the requests of a connection one after the other. Node would start all of them at once,
- * and emit no "close" on those in the queue when their client disconnects.
+ * Handles a connection's requests one after another. Node would start all at once, and emit no "close"
+ * for queued ones when their client disconnects.
  * @param refuse answers the first request over the limit, and ends the connection
  */
 export function oneByOne(answer: RequestListener, refuse: RequestListener): RequestListener {
@@ -86,14 +86,14 @@ export function oneByOne(answer: RequestListener, refuse: RequestListener): Requ
   };
 }
 
-/** Drops all that comes, so that its end is seen. What has been read, 64 KiB at most, is still parsed. */
+/** Drops further input, so that the client's disconnect is noticed. Up to 64 KiB already read is still parsed. */
 function stopReading(socket: Socket): void {
   socket.removeAllListeners("data").on("data", () => {});
 }
 
 /**
- * Lets a client that has closed its side behind its request get its answer. One that is gone looks alike until it is
- * written to: it gets an interim response until its answer begins.
+ * Answers a client that closed its side after its request. A client that is gone looks the same until a
+ * write fails, so it gets interim responses until the response begins.
  * @param pendingResponse what a connection awaits
  */
 export function allowHalfOpen(

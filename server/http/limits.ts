@@ -2,25 +2,25 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type ServerIdentity, sendError } from "./respond.ts";
 
-/** Sizes, counts and times, so that no client can exhaust this process. */
+/** Limits that keep clients from exhausting this process. */
 export interface Limits {
-  /** A browser sends about 1 KiB, plus the cookies of other servers under the same host name. */
+  /** A browser sends about 1 KiB, plus cookies of other servers on the same host name. */
   headerBytes: number;
-  /** A request's headers are small and arrive together. */
+  /** Headers are small and arrive together. */
   headersMs: number;
   /** For the whole request, body included. */
   requestMs: number;
-  /** Longer than a browser's poll of 5 s, so that it keeps its connection. */
+  /** Longer than the page's poll of 5 s, so that it keeps its connection. */
   idleMs: number;
-  /** A client that reads nothing for this long is gone, or stuck and free to reconnect. */
+  /** A client that reads nothing for this long is gone or stuck. */
   stalledMs: number;
   /** How often slow connections are checked. */
   checkMs: number;
   /** A browser opens six. This serves many people, and keeps file descriptors in reserve. */
   connections: number;
-  /** The share of connections for clients that have not shown the token, where one is required. */
+  /** Connections for clients that have not sent the token, where one is required. */
   unauthenticated: number;
-  /** Each holds a file open. Leaves connections free for short answers. */
+  /** Each holds a file open. Leaves connections free for short requests. */
   streams: number;
 }
 
@@ -36,7 +36,7 @@ export const LIMITS: Limits = {
   streams: 600,
 };
 
-/** Connections over the limit that get a 429. Any more are closed without an answer. */
+/** Connections over the limit that get a 429; the rest are closed. */
 const CONNECTIONS_REFUSED = 100;
 const RETRY_AFTER_S = 5;
 
@@ -45,14 +45,14 @@ export interface ConnectionLimit {
   /** Counts across all the server's addresses. Node's `maxConnections` counts each separately. */
   watch: (server: Server) => void;
   isTooMany: (socket: Socket) => boolean;
-  /** Marks a connection whose client has shown the token. */
+  /** Marks a connection as authenticated. */
   trust: (socket: Socket) => void;
 }
 
 /**
- * Where a token is required, strangers get only a share of the connections. One stranger too many
- * closes the oldest: a client with the token sends it at once, an attacker holds connections open.
- * Addresses are useless for this, because behind a tunnel all clients share one.
+ * Where a token is required, unauthenticated clients get only some of the connections. One too many
+ * closes the oldest: real clients send the token at once, attackers hold connections open. Addresses
+ * can't tell them apart, because clients behind a tunnel share one.
  */
 export function createConnectionLimit(limits: Limits, requiresAuth: boolean): ConnectionLimit {
   const tooMany = new WeakSet<Socket>();
@@ -89,16 +89,16 @@ export function createConnectionLimit(limits: Limits, requiresAuth: boolean): Co
   };
 }
 
-/** Admits a long response, or answers 429. */
+/** Admits a stream, or answers 429. */
 export type StreamLimit = (response: ServerResponse) => boolean;
 
 export function createStreamLimit({ streams }: Limits): StreamLimit {
   let open = 0;
   return (response) => {
-    // The client is gone, so "close" would never fire.
+    // "close" never fires for a client that is gone.
     if (response.destroyed) return false;
     if (open >= streams) {
-      refuseForNow(response, `${streams} streams are open, the most allowed.`);
+      refuseForNow(response, `All ${streams} streams are in use.`);
       return false;
     }
     open++;

@@ -4,9 +4,9 @@ import { type AddressInfo, type Server, createServer } from "node:net";
 import { DEFAULT_PORT, LAST_PORT, isLocalhost } from "../../protocol/address.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** How many ports after the default are tried. */
+/** Number of ports to try from the default on. */
 const MAX_PORTS = 100;
-/** The system may pick a port that is free on one address only. */
+/** Retries, because the system may pick a port that is free on one address only. */
 const MAX_ANY_PORT_TRIES = 20;
 
 /** The addresses of `localhost`: a browser may try either first. */
@@ -24,9 +24,9 @@ export interface ListenOptions {
 
 export interface Listening {
   port: number;
-  /** Accepts no more connections. Those that wait for no answer are closed. */
+  /** Stops accepting connections, and closes idle ones. */
   stop: () => void;
-  /** Accepts no more connections, and resolves when the open ones are cut. */
+  /** Stops accepting connections, and resolves when the open ones are cut. */
   close: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
     try {
       return listening(server, one.port, await listenOnIpv6(server, one.port));
     } catch (error) {
-      // Without IPv6 here, no client arrives by it either.
+      // Without IPv6, no client uses it either.
       if (!isTaken(error)) return one;
       await one.close();
       if (tries === 1) throw error;
@@ -62,9 +62,9 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
   }
 }
 
-/** Makes a server answer on the other loopback address too. */
+/** Makes a server listen on the IPv6 loopback address too. */
 async function listenOnIpv6(server: HttpServer, port: number): Promise<Server> {
-  // Sends each part of an answer at once, as an HTTP server does.
+  // An HTTP server sets noDelay too.
   const ipv6 = createServer({ noDelay: true }, (socket) => {
     server.emit("connection", socket);
   });
@@ -72,7 +72,7 @@ async function listenOnIpv6(server: HttpServer, port: number): Promise<Server> {
   return ipv6;
 }
 
-/** As `bind`, or undefined on a machine without the address. */
+/** Like `bind`; undefined on a machine without the address. */
 async function bindIfAvailable(server: Server, host: string, port: number) {
   try {
     return await bind(server, host, port);

@@ -1,17 +1,17 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorResponse } from "../../protocol/http.ts";
 
-/** What refusals say of a server. */
+/** What refusals say about a server. */
 export interface ServerIdentity {
-  /** What to do instead, as a sentence: `Open the page at /.` */
+  /** A sentence that says what to do instead: `Open the page at /.` */
   advice: string;
   /** The command that starts it: `kit ui` */
   command: string;
-  /** The path that links from other sites may open, if it has a page. */
+  /** The page's path, which links from other sites may open. */
   page?: string;
-  /** Whether a path may have encoded slashes, which a route takes for a part of a name. Default: false. */
+  /** Whether names in a path may contain encoded slashes. Default: false. */
   takesEncodedSlashes?: boolean;
-  /** Makes the body of an error. Default: `{ error }`. */
+  /** Builds an error's body. Default: `{ error }`. */
   errorBody?: (status: number, error: string) => object;
 }
 
@@ -23,7 +23,7 @@ const CONTENT_SECURITY_POLICY = [
   "object-src 'none'",
 ].join("; ");
 
-/** For every answer, refusals included. No CORS: no other origin needs access. */
+/** For every response, refusals included. */
 export const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "X-Content-Type-Options": "nosniff",
@@ -31,7 +31,7 @@ export const SECURITY_HEADERS = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
-/** How long a client may be silent before the system asks whether it is still there. */
+/** How long a client may be silent before TCP probes it. */
 const KEEP_ALIVE_MS = 15_000;
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
@@ -47,12 +47,12 @@ export function sendError(
   sendJson(response, status, errorBody(status, error, identity));
 }
 
-/** The body of an error, in the form that the server's clients read. */
+/** An error's body, as the server's clients read it. */
 export function errorBody(status: number, error: string, identity?: ServerIdentity): object {
   return identity?.errorBody?.(status, error) ?? ({ error } satisfies ErrorResponse);
 }
 
-/** As `sendError`, for a browser's address bar. */
+/** Like `sendError`, for a browser's address bar. */
 export function sendErrorPage(response: ServerResponse, status: number, error: string): void {
   sendText(
     response,
@@ -63,7 +63,7 @@ export function sendErrorPage(response: ServerResponse, status: number, error: s
   );
 }
 
-/** Parts of an error may come from the request. */
+/** Errors may quote the request. */
 function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
@@ -82,7 +82,7 @@ export function sendText(
   response.end(body);
 }
 
-/** Aborted when the client has its answer or is gone. */
+/** A signal that aborts when the response is sent or the client is gone. */
 export function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
@@ -91,8 +91,7 @@ export function closeSignal(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Ends the limit of silence until the response is written to: it is for clients, and now the server works. Whether
- * the client is still there, the system asks it.
+ * Disables the idle timeout while the server computes; TCP keep-alive detects a lost client.
  */
 export function disableTimeout(response: ServerResponse): void {
   response.socket?.setTimeout(0);
@@ -103,7 +102,7 @@ export function disableTimeout(response: ServerResponse): void {
 export async function writeChunk(response: ServerResponse, chunk: Buffer | string): Promise<void> {
   if (response.destroyed) return;
   const { socket } = response;
-  // Without this, Node would send it only after all other pending work.
+  // Uncorking sends it now, before other pending work.
   socket?.cork();
   const canTakeMore = response.write(chunk);
   socket?.uncork();

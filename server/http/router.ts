@@ -7,14 +7,14 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** Answers a request. `id` is what the path has in place of `{id}` or `{path}`, empty where there is neither. */
+/** Handles a request. `id` is the path's `{id}` or `{path}`; empty without one. */
 export type Route<Context> = (
   context: Context,
   exchange: Exchange,
   id: string,
 ) => void | Promise<void>;
 
-/** Files that a server has besides its routes. */
+/** Static files of a server. */
 export interface Files {
   has: (path: string) => boolean;
   /** Sends the file at this path, or returns false. */
@@ -24,7 +24,7 @@ export interface Files {
 const NO_FILES: Files = { has: () => false, serve: () => false };
 
 /**
- * Passes each request to its route, or sends one of the files.
+ * Passes each request to its route, or sends a file.
  * @param table routes by method and path: `GET /api/jobs/{id}`. `{id}` matches one segment, `{path}` one or more
  */
 export function createRouter<Context>(

@@ -26,29 +26,29 @@ export interface HttpServerOptions {
   identity: ServerIdentity;
   /** The address that it will listen on. */
   host: string;
-  /** Host names to answer to, besides those of this machine. */
+  /** Accepted host names besides this machine's own. */
   allowedHosts?: string[] | undefined;
-  /** Origins whose pages may call it from a browser. Default: none but its own. */
+  /** Origins whose pages may call it. Default: only its own. */
   allowedOrigins?: string[] | undefined;
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits> | undefined;
-  /** Makes what asks for a token; omit to require none. `trust` takes connections that have shown it. */
+  /** Creates the token or key check; omit to require none. It calls `trust` for authenticated connections. */
   auth?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
-  /** Whether a client may close its side before its answer comes. Default: it is gone then. */
+  /** Whether a client may close its side before the response. Default: it then counts as gone. */
   allowsHalfOpen?: boolean | undefined;
-  /** Called first with each answer, refusals included. */
+  /** Called first for each response, refusals included. */
   prepare?: ((response: ServerResponse) => void) | undefined;
-  /** Answers what the guard lets in. */
+  /** Handles requests that pass the guard. */
   answer: (exchange: Exchange) => Promise<void>;
 }
 
 export interface HttpServer {
   server: Server;
-  /** Resolves when every request in progress has its answer. */
+  /** Resolves when every open request has its response. */
   allAnswered: () => Promise<void>;
 }
 
-/** A server, not yet listening, that no client can exhaust or crash, and that no other site can use. */
+/** Creates a server, not yet listening, that resists exhaustion, crashes and cross-site requests. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { identity, host, allowedHosts = [], allowedOrigins = [], auth, prepare, answer } = options;
   const limits = { ...LIMITS, ...options.limits };
@@ -98,7 +98,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: limits.checkMs,
-      // The guard checks it, and says what is wrong.
+      // The guard checks it, with a clearer message.
       requireHostHeader: false,
     },
     onRequest,

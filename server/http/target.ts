@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 
-/** The target of a request: what it asks for. */
+/** A request's target. */
 export interface Target {
   /** As sent, still percent-encoded. */
   path: string;
   query: URLSearchParams;
 }
 
-/** Visible ASCII after a single slash, but no fragment and nothing that passes for a slash. */
+/** Visible ASCII after a single slash, without a fragment or anything that passes for a slash. */
 const WELL_FORMED = /^\/(?![/\\])[\x21\x22\x24-\x5b\x5d-\x7e]*$/;
 
 export function targetOf({ url = "" }: IncomingMessage): Target {
@@ -15,14 +15,14 @@ export function targetOf({ url = "" }: IncomingMessage): Target {
   return { path, query: new URLSearchParams(query) };
 }
 
-/** Whether a target's path can only mean itself. No route sees one that fails this. */
+/** Whether a target's path is unambiguous. Routes never see any other. */
 export function isWellFormed(request: IncomingMessage, takesEncodedSlashes = false): boolean {
   return (
     WELL_FORMED.test(request.url ?? "") && isPlainPath(targetOf(request).path, takesEncodedSlashes)
   );
 }
 
-/** Whether decoding a path adds nothing that changes its meaning: dots, slashes or controls. */
+/** Whether decoding a path yields no dots, slashes or control characters that change its meaning. */
 function isPlainPath(path: string, takesEncodedSlashes: boolean): boolean {
   let decoded: string;
   try {
@@ -37,7 +37,7 @@ function isPlainPath(path: string, takesEncodedSlashes: boolean): boolean {
   return !decoded.split("/").some((segment) => segment === "." || segment === "..");
 }
 
-/** The byte that a query or a header asks to resume from; 0, the start, for anything else. */
+/** The byte offset in a query or header to resume from; 0 for anything else. */
 export function byteOffset(text: string | string[] | undefined): number {
   return typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }

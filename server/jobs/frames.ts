@@ -4,22 +4,22 @@ import { PAGE_EVENTS, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol
 const streamed = new Set<string>(STREAMED_EVENTS);
 const onPages = new Set<string>(PAGE_EVENTS);
 
-/** A part of a log as Server-Sent Events. */
+/** Records of a log as Server-Sent Events. */
 export interface FrameBatch {
   frames: Buffer;
-  /** The id of the last record, sent or not. */
+  /** Id of the last record, sent or not. */
   offset: number;
-  /** Whether it holds the event that ends the job. */
+  /** Whether it contains the job's final event. */
   isLast: boolean;
 }
 
 type FrameCache = WeakMap<Buffer, FrameBatch | undefined>;
 
-/** One part for all followers of a log, which get the same buffer. */
+/** Shared by all followers of a log, which get the same buffer. */
 const plainFrames: FrameCache = new WeakMap();
 const timedFrames: FrameCache = new WeakMap();
 
-/** As {@link framesOf}, but once for each buffer. */
+/** Like {@link framesOf}, but computed once per buffer. */
 export function sharedFrames(lines: LogLines, withTimes: boolean): FrameBatch | undefined {
   const cache = withTimes ? timedFrames : plainFrames;
   if (!cache.has(lines.bytes)) cache.set(lines.bytes, framesOf([...recordsIn(lines)], withTimes));

@@ -10,11 +10,10 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { isFinal } from "../../protocol/job.ts";
 
 /**
- * Records that a job was cancelled, for an owner that was killed before it could. One that runs
- * elsewhere goes on.
+ * Records the cancellation of a job whose owner was killed before it could. A remote job keeps running.
  */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
-  // Only a job's owner may write its log, as long as it lives.
+  // While it lives, only the owner may write the log.
   if (ownerState(owner) !== "gone") return;
   try {
     for (const id of unfinishedJobsOf(owner, jobs)) {
@@ -25,7 +24,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   }
 }
 
-/** Why the job of a process failed that could not record it; undefined for any other. */
+/** Why a process's job failed without recording it; undefined for any other. */
 export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
   const [id = ""] = unfinishedJobsOf(owner, jobs);
   return jobs.get(id)?.error;
@@ -33,7 +32,7 @@ export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
 
 /** The ids of the jobs that a process owns and whose logs do not record an end. */
 function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
-  // A failed job's log may lack an end: a lost owner fails it, too.
+  // A job with a lost owner is failed, but its log has no end.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
   const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
   return ids.filter((id) => isDeepStrictEqual(leaseOwner(leasePath(jobs.directoryOf(id))), owner));

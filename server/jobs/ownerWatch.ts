@@ -3,7 +3,7 @@ import type { JobStore } from "../../jobs/store.ts";
 type Owner = ReturnType<JobStore["leaseOf"]>;
 type Reported = Exclude<Owner, "gone">;
 
-/** Reports to a job's stream when the job's owner falls silent or leaves it, and when it is back. */
+/** Reports on a job's stream when its owner falls silent, detaches, or is back. */
 export interface OwnerWatch {
   /** Reads the owner's lease, and reports a change since the last check. */
   check: () => void;
@@ -18,7 +18,7 @@ export function createOwnerWatch(
   leaseOf: () => Owner,
   report: (owner: Reported) => void,
 ): OwnerWatch {
-  // The stream reads the log between two checks, so no earlier event follows the report.
+  // The stream reads the log between two checks, so that no older event follows the report.
   let isLogRead = false;
   let reported: Reported = "held";
   let isGone = false;

@@ -17,7 +17,7 @@ import { noJob } from "./jobs.ts";
 
 const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
-/** A reconnecting client that missed at most this much gets it unthinned. */
+/** A reconnecting client that missed more gets a thinned history. */
 const MAX_UNTHINNED_BYTES = 1024 * 1024;
 
 const OWNER_FRAMES = {
@@ -43,7 +43,7 @@ export async function getJobEvents(
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
-    // The client has read it to its end. A 204 stops the browser from connecting again.
+    // The client has read everything. A 204 stops the browser from reconnecting.
     response.writeHead(204).end();
     return;
   }
@@ -65,7 +65,7 @@ export async function getJobEvents(
       : { signal, ended: owner.isGone, onTick: owner.check };
     let isLast = false;
     const send = async (part: FrameBatch) => {
-      // The owner's return precedes what it then wrote.
+      // Report the owner's return before its new events.
       if (owner.isSilent()) owner.check();
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
@@ -90,7 +90,7 @@ export async function getJobEvents(
     if (!isLast && !jobs.hasEnded(id)) {
       await writeChunk(response, unrecordedFailure(OWNER_GONE));
     }
-    // The last record need not have been sent: that of a cancelled job is not.
+    // The last record may be unsent, as a cancelled job's is.
     response.end(`id: ${offset}\n${frame(END_OF_STREAM, {})}`);
   } finally {
     clearInterval(heartbeat);
@@ -106,12 +106,12 @@ function openStream(response: ServerResponse): void {
   response.write(`retry: ${RETRY_MS}\n\n`);
 }
 
-/** A failure that its owner could not record: without a place in the log, it has no id. */
+/** A failure that the owner could not record; it is not in the log, so it has no id. */
 function unrecordedFailure(error: string): string {
   return frame("training.failed", { error });
 }
 
-/** Where to resume after this id; the start for an id that is not from this log. */
+/** The offset to resume from after this id; the start for an id of another log. */
 function resumeOffset(path: string, lastEventId: string | string[] | undefined): number {
   const offset = byteOffset(lastEventId);
   return isRecordBoundary(path, offset) ? offset : 0;

@@ -9,7 +9,7 @@ interface CachedResponse {
   body: Buffer;
 }
 
-/** The store returns the same array as long as nothing changes. */
+/** Cached by array: the store returns the same one until something changes. */
 const responses = new WeakMap<readonly Job[], CachedResponse>();
 
 function responseOf(jobs: readonly Job[]): CachedResponse {
@@ -31,7 +31,7 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
     ...{ ETag: etag, "Cache-Control": "no-cache" },
     ...(run && { [RUN_HEADER]: run.id, [RUN_STATUS_HEADER]: status }),
   };
-  // May be one of several, or marked as weak by a proxy that compresses.
+  // The header may list several, or mark it as weak behind a compressing proxy.
   if (request.headers["if-none-match"]?.includes(etag)) {
     response.writeHead(304, headers).end();
     return;
@@ -44,7 +44,7 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
   response.end(body);
 };
 
-/** `GET /api/jobs/:id`: one of them. */
+/** `GET /api/jobs/:id`: one job. */
 export const getJob: Route = ({ jobs }, { response }, id) => {
   const found = jobs.get(id);
   if (found) sendJson(response, 200, found.job);

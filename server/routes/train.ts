@@ -21,7 +21,7 @@ type Output = Awaited<ReturnType<Run["output"]>>;
 
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
 export const postTrain: Route = async ({ runner, jobs, admitStream }, { response }) => {
-  // First, so that no run starts whose output could not be shown.
+  // Before starting a run whose output could not be shown.
   if (!admitStream(response)) return;
   let run: Run;
   try {
@@ -35,13 +35,13 @@ export const postTrain: Route = async ({ runner, jobs, admitStream }, { response
 };
 
 /**
- * `GET /api/train`: the output of the run in flight, or else of the last one; 204 when there was
- * none. A client that names the run gets the rest of its output.
+ * `GET /api/train`: the output of the current or last run; 204 without one. A client that names the run
+ * gets the rest of its output.
  */
 export const getTrain: Route = async ({ runner, jobs, admitStream }, { request, response }) => {
   const { query } = targetOf(request);
   let isAdmitted = false;
-  // Retries when another run replaces the last one meanwhile.
+  // Retry when another run replaces the last one meanwhile.
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const run = await runner.last();
     if (!run) {
@@ -76,14 +76,14 @@ async function streamOutput(
     ...(error !== undefined && { [RUN_ERROR_HEADER]: encodeURIComponent(error) }),
   });
   response.flushHeaders();
-  // A run may print nothing for long. A client has stalled only if it leaves bytes unread.
+  // A quiet run is fine; only a client that leaves bytes unread has stalled.
   response.on("timeout", () => {
     if (response.writableLength > 0) response.destroy();
   });
   for await (const chunk of output ?? []) {
     await writeChunk(response, chunk);
   }
-  // A client now reads how the job of the run ended: the owner's end is newer than the last check.
+  // Clients now read the job's status, and the cached owner check is older than its end.
   jobs.expireOwners();
   response.end();
 }

@@ -21,7 +21,7 @@ export interface LaunchOptions {
 }
 
 /**
- * Launches a run. Of several servers of one project, only one launches at a time.
+ * Launches a run. Only one server of a project launches at a time.
  * @throws KitError `RUN_IN_FLIGHT`
  */
 export async function launchRun(options: LaunchOptions): Promise<RunProcess> {

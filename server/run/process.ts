@@ -22,9 +22,9 @@ export interface RunProcess {
   id: string;
   owner: Owner;
   hasEnded: () => boolean;
-  /** Whether this server ends it on closing. */
+  /** Whether this server ends it when it closes. */
   isOurs: () => boolean;
-  /** Whether no other process has taken its pid, so that a signal to its group is safe. */
+  /** Whether its pid was not reused, so that signalling its group is safe. */
   pidNotReused: () => boolean;
 }
 
@@ -40,15 +40,15 @@ export async function spawnRun(
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
     env: withColour(environmentOfRun(run)),
-    // Both to one file keeps their order, and a file never blocks the run as an unread pipe would.
+    // One file keeps the order, and never blocks the run as an unread pipe would.
     stdio: ["ignore", output, output],
-    // Its own process group outlives this server, and can be killed as a whole.
+    // Its own process group outlives this server and can be killed as a whole.
     detached: true,
   });
   let hasEnded = false;
   child.once("exit", () => {
     hasEnded = true;
-    // For servers that cannot see its process, as in another container.
+    // For servers that can't see the process, as in another container.
     recordEndOfRun(project, id);
   });
   await once(child, "spawn");
@@ -59,12 +59,12 @@ export async function spawnRun(
     owner,
     hasEnded: () => hasEnded,
     isOurs: () => true,
-    // Until Node reaps the process, the system reserves its pid.
+    // The pid stays reserved until Node reaps the process.
     pidNotReused: () => !hasEnded || !processExists(owner.pid),
   };
 }
 
-/** The last run, as its lease shows it. */
+/** The last run, according to its lease. */
 export function recordedRun(
   project: string,
   observe: () => OwnerObservation,
@@ -84,14 +84,14 @@ export function recordedRun(
 
 interface EndRunOptions {
   graceMs: number;
-  /** Ends the grace. */
+  /** Aborts the grace period. */
   force: AbortSignal;
   onGone: () => void;
 }
 
 /**
- * Sends SIGTERM, then SIGKILL after the grace.
- * @param onGone called once the run is gone, before the rest of its group is
+ * Sends SIGTERM, then SIGKILL after the grace period.
+ * @param onGone called once the run is gone, before the rest of its group
  */
 export async function endRun(
   { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
@@ -99,10 +99,10 @@ export async function endRun(
 ): Promise<void> {
   if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
   await waitUntil(() => hasEnded() || force.aborted, graceMs);
-  // Also reaches processes that the run left behind in its group.
+  // Also ends processes that the run left behind in its group.
   if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
   await waitUntil(hasEnded, KILL_MS);
-  // At once: until its log records an end, the job looks crashed.
+  // Now, because the job looks crashed until its log has an end.
   onGone();
   await waitUntil(() => isGroupGone(owner.pid), KILL_MS);
 }

@@ -8,16 +8,16 @@ import { inFlightError, launchRun } from "./launch.ts";
 import { openOutput, outputPath } from "./output.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";
 
-/** How long a run may take to end its job after SIGTERM, so that all of it is gone within 10 s. */
+/** Grace period after SIGTERM, so that all of a run is gone within 10 s. */
 const GRACE_MS = 7_000;
 
-/** One `kit start` subprocess that this or an earlier server launched. */
+/** A `kit start` subprocess that this or an earlier server launched. */
 export interface Run {
   /** Unique in the project. */
   id: string;
   /**
-   * Its output from this byte on, until it ends; undefined when a later run has replaced it. Must
-   * be read to its end or until `signal`, because it holds the file open.
+   * Output from a byte on, until the run ends; undefined when a later run has replaced it. Holds the
+   * file open, so read it to its end or abort `signal`.
    */
   output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
   status: () => "running" | RunEnd;
@@ -30,18 +30,18 @@ export interface Run {
 export interface Runner {
   /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, `CANNOT_START` saying why */
   start: () => Promise<Run>;
-  /** The run in flight, or else the last one if its output still exists. Waits for one that is being launched. */
+  /** The current run, or the last one if its output still exists. Waits for one being launched. */
   last: () => Promise<Run | undefined>;
-  /** The same, without waiting. */
+  /** Like `last`, without waiting. */
   known: () => Run | undefined;
-  /** The job that the last run left on other machines. The process that follows it continues the run. */
+  /** The last run's job, if it was detached. The process that follows it continues the run. */
   detachedJob: () => string | undefined;
   /**
-   * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
+   * Refuses further starts and ends the current run, by force if necessary. Idempotent.
    * @returns whether there was a run to end
    */
   close: () => Promise<boolean>;
-  /** Has `close` use force at once. */
+  /** Makes `close` use force at once. */
   force: () => void;
 }
 
@@ -55,9 +55,9 @@ export interface RunnerOptions {
   onEnding?: () => void;
   /** Called once `close` has ended a run. */
   onGone?: (owner: Owner) => void;
-  /** Whether a job that a run left to other machines is followed by this server. */
+  /** Whether this server follows a run's detached job. */
   isFollowed?: (job: string) => boolean;
-  /** How such a job ended, if it has. */
+  /** How a detached job ended, if it has. */
   endOfJob?: (job: string) => RunEnd | undefined;
 }
 
@@ -78,7 +78,7 @@ export function createRunner(options: RunnerOptions): Runner {
     return running ?? (last && isContinued(last.id) ? last : undefined);
   }
 
-  /** Whether this server continues a run that has ended, by following its job. */
+  /** Whether this server continues an ended run by following its job. */
   function isContinued(id: string): boolean {
     const { job } = recordOf(id);
     return job !== undefined && isFollowed(job);

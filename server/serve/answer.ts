@@ -15,13 +15,13 @@ import type { ParsedRequest } from "./parsedRequest.ts";
 import type { RequestRecord } from "./requestLog.ts";
 
 const OK = 200;
-/** What a log calls a request whose client went away. */
+/** nginx's status for a client that disconnected. */
 const CLIENT_GONE = 499;
 
-/** Errors that end an engine's thread. */
+/** Errors after which the engine must be reopened. */
 const FATAL = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
-/** Answers requests that `read` understands, in a form. */
+/** Handles a kind of completion: parses requests with `read`, writes answers in a format. */
 export function createCompletionRoute(read: (body: Body) => ParsedRequest, form: AnswerFormat) {
   return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
     const arrivedAt = performance.now();
@@ -38,12 +38,12 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, form:
       const body = await readJsonBody(context.bodies, request, response);
       if (body) await answer((parsed = read(body)));
     } catch (error) {
-      // The client has disconnected, so the error only says that the engine was stopped.
+      // The client disconnected, which stopped the engine.
       if (signal.aborted) return;
       const problem = asApiError(error, context, parsed);
       record.status = problem.status;
       if (problem.details.code !== undefined) record.code = problem.details.code;
-      // The status has been sent: an event says why the stream ends.
+      // The status is already sent, so an event carries the error.
       if (stream.open) stream.open.fail(problem);
       else if (!response.destroyed) sendApiError(response, problem);
     } finally {
@@ -80,12 +80,12 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, form:
             });
             results.push(result);
             if (!parsed.isStreamed) continue;
-            // An engine may tell the whole answer alone.
+            // An engine may report only the whole answer.
             if (!hasStreamed) write(result);
             stream.open?.write(frames.choice(result));
           }
         } catch (error) {
-          // The next request reopens it.
+          // The next request reopens the model.
           if (isKitError(error) && FATAL.has(error.code)) invalidate();
           throw error;
         } finally {
@@ -105,7 +105,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, form:
   };
 }
 
-/** Checks all prompts of a list, before one is answered. */
+/** Checks all prompts of a list before answering any. */
 async function checkPrompts(
   { check }: EngineModel,
   requests: ParsedRequest["requests"],
@@ -122,7 +122,7 @@ async function checkPrompts(
   }
 }
 
-/** Whether the connection ended before the answer did. */
+/** Whether the client disconnected before the end of the response. */
 function isGone(response: ServerResponse): boolean {
   return response.destroyed && !response.writableFinished;
 }
@@ -133,7 +133,7 @@ function unknownModel(name: string): ApiError {
   return new ApiError(404, message, { param: "model", code: "model_not_found" });
 }
 
-/** What a caller may know of an error. */
+/** The part of an error that a client may see. */
 function asApiError(
   error: unknown,
   { isClosing, onError }: ServeContext,
@@ -143,23 +143,23 @@ function asApiError(
   if (isKitError(error) && REQUEST_ERRORS.has(error.code))
     return requestError(error, parsed?.names);
   if (isClosing()) return closing();
-  // It may name a path.
+  // The message may name a path.
   onError(error);
-  const message = "The model could not answer. Look for the reason in what kit serve printed.";
+  const message = "The model could not answer. The output of kit serve has the reason.";
   return new ApiError(500, message);
 }
 
-/** Codes of requests that the model cannot take; `DATASET_INVALID` is about the conversation. */
+/** Codes of invalid requests; `DATASET_INVALID` is about the conversation. */
 const REQUEST_ERRORS = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
-/** @param names of the request's fields, by the options of `infer` */
+/** @param names the request's field names by `infer` option */
 function requestError({ message, fault }: KitError, names: ParsedRequest["names"] = {}): ApiError {
   const { option = "" } = fault ?? {};
   const begins = (name: string) => /^$|^[.[]/.test(option.slice(name.length));
   const known = Object.keys(names).filter((name) => option.startsWith(name) && begins(name));
   const [name = ""] = known.toSorted((a, b) => b.length - a.length);
   const field = names[name] ?? "";
-  // A sentence may begin with the place.
+  // The message may begin with the option's name.
   const text = message.startsWith(`${name}: `) ? field + message.slice(name.length) : message;
   return new ApiError(400, text, {
     ...(fault && { param: field + option.slice(name.length) }),

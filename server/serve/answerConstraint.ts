@@ -5,16 +5,16 @@ import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, pathIn, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
-/** What an answer is held to. */
+/** A constraint on an answer. */
 type Constraint = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
 
-/** A form, and the path of the field that says it. */
+/** A constraint, and the path of its field. */
 type ParsedConstraint = readonly [form: Constraint, path: string];
 
-/** @returns undefined where it may be any text */
+/** @returns undefined for an unconstrained answer */
 type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
 
-/** Fields that say what an answer is to be: OpenAI's, and those of vLLM, llama.cpp, Ollama and SGLang. */
+/** Fields that constrain an answer: OpenAI's, and those of vLLM, llama.cpp, Ollama and SGLang. */
 const FIELDS: Record<string, Read> = {
   response_format: formatIn,
   structured_outputs: outputsIn,
@@ -24,7 +24,7 @@ const FIELDS: Record<string, Read> = {
   format: (body, field) =>
     fieldOf(body, field) === "json" ? [OBJECT, field] : schemaIn(body, field),
 };
-/** Those of vLLM's `structured_outputs`. */
+/** Fields of vLLM's `structured_outputs`. */
 const OUTPUTS: Record<string, Read> = {
   ...{ json: schemaIn, choice: choicesIn, regex: patternIn },
   json_object: objectIn,
@@ -34,8 +34,8 @@ const OBJECT: Constraint = { schema: { type: "object" } };
 const MAX_CHOICES = 1000;
 
 /**
- * What a request holds its answer to, and the fields that say so, by the options of `infer`.
- * @throws ApiError 400 for a form that cannot be read, and for two
+ * A request's constraint on its answer, and its field by `infer` option.
+ * @throws ApiError 400 for an invalid constraint, and for two
  */
 export function answerConstraint(body: Body): {
   constraint: Constraint | undefined;
@@ -78,7 +78,7 @@ function formatIn(body: Body, field: string): ParsedConstraint | undefined {
     );
   }
   const described = recordOf(format, "json_schema", `${field}.`);
-  // llama.cpp and SGLang have it beside the type, TGI as the value.
+  // llama.cpp and SGLang put the schema beside the type, TGI in `value`.
   const sent = {
     "json_schema.schema": fieldOf(described ?? {}, "schema"),
     ...{ schema: fieldOf(format, "schema"), value: fieldOf(format, "value") },

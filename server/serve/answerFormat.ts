@@ -1,27 +1,27 @@
 import { randomUUID } from "node:crypto";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 
-/** What each part of an answer begins with. */
+/** Fields that every chunk of an answer begins with. */
 export interface AnswerHead {
   id: string;
   /** Unix time, in seconds. */
   created: number;
-  /** The id of the model that answers. */
+  /** The answering model's id. */
   model: string;
 }
 
-/** The events of a streamed answer, as they are written. */
+/** Formats the events of a streamed answer. */
 export interface Frames {
   delta: (delta: InferPiece) => string;
-  /** Ends a choice; the next piece is another's. */
+  /** Ends a choice; the next delta belongs to another. */
   choice: (result: InferResult) => string;
-  /** What comes after the last choice, the end of the stream included. */
+  /** Ends the stream after the last choice. */
   end: (results: readonly InferResult[]) => string;
 }
 
-/** How a route writes answers. */
+/** How a route formats answers. */
 export interface AnswerFormat {
-  /** Of an answer's id. */
+  /** Prefix of an answer's id. */
   prefix: string;
   /** @param results one for each choice */
   whole: (head: AnswerHead, results: readonly InferResult[]) => object;
@@ -48,7 +48,7 @@ export function usageOf(results: readonly InferResult[]): object {
   };
 }
 
-/** Of all choices together. */
+/** Token counts over all choices. */
 export function tokensOf(
   results: readonly InferResult[],
 ): Pick<InferResult, "promptTokens" | "tokens"> {
@@ -58,12 +58,12 @@ export function tokensOf(
   };
 }
 
-/** The chunk that has the usage and no choice, if it was asked for, and the end. */
+/** The usage chunk, if requested, and the end of the stream. */
 export function streamEnd(usage: object | undefined): string {
   return (usage === undefined ? "" : frame(usage)) + STREAM_END;
 }
 
-/** JSON has no infinity; OpenAI writes this for what is impossible. */
+/** OpenAI's stand-in for minus infinity, which JSON lacks. */
 const IMPOSSIBLE = -9999;
 
 export function finite(logprob: number): number {

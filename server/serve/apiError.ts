@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { type ServerIdentity, sendJson } from "../http/respond.ts";
 
-/** Details of an error, as OpenAI's clients read them. */
+/** Details of an error in OpenAI's format. */
 export interface ErrorDetails {
-  /** The field of the request that is wrong. */
+  /** The invalid field of the request. */
   param?: string;
   /** For programs. */
   code?: string;
@@ -11,7 +11,7 @@ export interface ErrorDetails {
   retryAfterS?: number;
 }
 
-/** An error to send, whose sentence may be read by any caller: it names no path and no text of others. */
+/** An error that any client may read: its message contains no paths and nothing of other requests. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** For a field whose value cannot be used. */
+/** Creates the error for an invalid field. */
 export function invalid(param: string, message: string): ApiError {
   return new ApiError(400, message, { param });
 }
@@ -36,7 +36,7 @@ export const IDENTITY: ServerIdentity = {
   errorBody: (status, message) => apiErrorBody(status, message),
 };
 
-/** The body of an error, as OpenAI writes it. */
+/** An error's body in OpenAI's format. */
 export function apiErrorBody(
   status: number,
   message: string,

@@ -6,10 +6,10 @@ import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFo
 
 const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls" } as const;
 
-/** Nothing else in a chunk can read so: in a name, quotes are escaped. */
+/** Unique in a chunk, because quotes in names are escaped. */
 const NO_CONTENT = '"content":""';
 
-/** Answers as the messages of an assistant. */
+/** Chat completions. */
 export const CHAT_FORMAT: AnswerFormat = {
   prefix: "chatcmpl",
 
@@ -21,7 +21,7 @@ export const CHAT_FORMAT: AnswerFormat = {
   frames({ id, created, model }, { includesUsage }) {
     const common = { id, object: "chat.completion.chunk", created, model };
     const usage = includesUsage ? { usage: null } : {};
-    /** A piece of text alone, the most frequent, is written between these. */
+    /** Precomputed around the content: text-only deltas are the most frequent. */
     const [before = "", after = ""] = chunk({ content: "" }).split(NO_CONTENT);
     let callCount = 0;
     let isFirst = true;

@@ -11,7 +11,7 @@ import { toolOptions } from "./toolOptions.ts";
 
 const KWARGS = "chat_template_kwargs";
 const EFFORT = "reasoning_effort";
-/** The fields by the options of `infer`. */
+/** Field names by `infer` option. */
 const NAMES = {
   ...{ toolChoice: "tool_choice", chatTemplateKwargs: KWARGS },
   [`chatTemplateKwargs.${EFFORT}`]: EFFORT,
@@ -20,7 +20,7 @@ const TOP = upTo(20);
 
 /**
  * Reads the body of a chat completion.
- * @throws ApiError 400 naming the field that is wrong
+ * @throws ApiError 400 naming the invalid field
  */
 export function chatRequest(body: Body): ParsedRequest {
   const delivery = deliveryOptions(body);
@@ -65,12 +65,12 @@ function kwargsOf(body: Body): TemplateKwargs | undefined {
   if (isRecord(kwargs) && Object.hasOwn(kwargs, EFFORT)) {
     throw invalid(EFFORT, `Send ${EFFORT} or ${KWARGS}.${EFFORT}, not both.`);
   }
-  // What Qwen's templates call it.
+  // Qwen's templates have this variable.
   const thinking = effort === "none" && { enable_thinking: false };
   return { [EFFORT]: effort, ...thinking, ...(kwargs as TemplateKwargs | undefined) };
 }
 
-/** Default: true, as OpenAI's. */
+/** Default true, as in OpenAI's API. */
 function allowsMoreCalls(body: Body): boolean {
   return (
     fieldOf(body, "parallel_tool_calls") === undefined || booleanOf(body, "parallel_tool_calls")

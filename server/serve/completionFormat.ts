@@ -1,10 +1,10 @@
 import type { InferResult } from "../../protocol/infer.ts";
 import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFormat.ts";
 
-/** Nothing else in a chunk can read so: in a name, quotes are escaped. */
+/** Unique in a chunk, because quotes in names are escaped. */
 const NO_TEXT = '"text":""';
 
-/** Answers as the texts of plain completions. */
+/** Plain completions. */
 export const COMPLETION_FORMAT: AnswerFormat = {
   prefix: "cmpl",
 

@@ -9,7 +9,7 @@ const TOP = upTo(5);
 const MAX_PROMPTS = 1000;
 /** OpenAI's default. */
 const MAX_TOKENS = 16;
-/** Fields of chat completions alone. */
+/** Fields that only chat completions have. */
 const CHAT_FIELDS = [
   ...["messages", "tools", "tool_choice", "top_logprobs"],
   ...["reasoning_effort", "chat_template_kwargs"],
@@ -17,7 +17,7 @@ const CHAT_FIELDS = [
 
 /**
  * Reads the body of a plain completion.
- * @throws ApiError 400 naming the field that is wrong
+ * @throws ApiError 400 naming the invalid field
  */
 export function completionRequest(body: Body): ParsedRequest {
   const delivery = deliveryOptions(body);

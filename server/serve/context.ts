@@ -9,11 +9,11 @@ export interface ServeContext {
   models: ModelPool;
   slots: Slots;
   bodies: BodyReader;
-  /** Whether all models that were named are loaded. */
+  /** Whether all named models are loaded. */
   isReady: () => boolean;
   isClosing: () => boolean;
   onRequest: (record: RequestRecord) => void;
-  /** Logs what no caller may read. */
+  /** Logs errors that clients may not see. */
   onError: (error: unknown) => void;
 }
 

@@ -3,21 +3,21 @@ import type { InferPiece } from "../../protocol/infer.ts";
 import { frame } from "./answerFormat.ts";
 import { type ApiError, apiErrorBody } from "./apiError.ts";
 
-/** Limit of unread bytes that a slow client may leave in memory. */
+/** Limit of bytes buffered for a slow client. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** An answer that is sent as it comes. */
+/** A streamed answer. */
 export interface EventStream {
   push: (delta: InferPiece) => void;
-  /** After the pieces before. */
+  /** Sends frames after the pending deltas. */
   write: (frames: string) => void;
   end: (frames: string) => void;
   fail: (error: ApiError) => void;
 }
 
 /**
- * Sends each piece at once, in one write. While the client does not read, pieces become one; if it leaves too much
- * unread, the connection is cut.
+ * Sends each delta at once, in one write. Merges deltas while the client does not read, and disconnects
+ * it when too much is unread.
  */
 export function createEventStream(
   response: ServerResponse,
@@ -28,7 +28,7 @@ export function createEventStream(
   function write(frames: string): void {
     if (response.destroyed || frames === "") return;
     const { socket } = response;
-    // Node would otherwise send the parts one by one.
+    // Corked, so that Node sends one packet.
     socket?.cork();
     response.write(frames);
     socket?.uncork();
@@ -72,7 +72,7 @@ export function createEventStream(
   };
 }
 
-/** What may wait as one piece; a token with its probabilities is long. */
+/** Limits of a merged delta; a token with its logprobs is long. */
 const MAX_CHARACTERS = 64 * 1024;
 const MAX_LOGPROBS = 100;
 

@@ -16,7 +16,7 @@ export function booleanOf(body: Body, name: string, parent = ""): boolean {
   throw invalid(parent + name, `${parent}${name} must be true or false.`);
 }
 
-/** A field, or which of its list's elements is the first wrong. */
+/** A field's path, or that of its first invalid element. */
 export function pathIn(field: string, value: unknown, isRight: (one: unknown) => boolean): string {
   const at = Array.isArray(value) ? value.findIndex((one) => !isRight(one)) : -1;
   return at === -1 ? field : `${field}[${at}]`;
@@ -28,7 +28,7 @@ export interface NumberRange {
   holds: (value: number) => boolean;
 }
 
-/** A count of at most so many. */
+/** A count from 0 to a limit. */
 export function upTo(most: number): NumberRange {
   return {
     expected: `a whole number from 0 to ${most}`,

@@ -5,13 +5,13 @@ import { type BodyReader } from "../http/body.ts";
 import { ApiError } from "./apiError.ts";
 import type { Body } from "./fields.ts";
 
-/** Nesting limit, so that no walk overflows the stack. */
+/** Nesting limit, so that recursion can't overflow the stack. */
 const MAX_DEPTH = 100;
 
 /**
- * Reads the object that a request sends.
- * @returns undefined if the client went away
- * @throws ApiError if it sends none
+ * Reads a request's JSON object.
+ * @returns undefined if the client disconnected
+ * @throws ApiError for anything else
  */
 export async function readJsonBody(
   bodies: BodyReader,
@@ -42,10 +42,10 @@ function asBody(bytes: Buffer): Body {
     value = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep();
-    // Its own message would quote the text.
+    // The parser's message would quote the text.
     throw new ApiError(
       400,
-      "The body is not JSON in UTF-8. Check its quotes, commas and encoding.",
+      "The body is not valid JSON in UTF-8. Check its quotes, commas and encoding.",
       {},
       { cause: error },
     );
@@ -56,10 +56,7 @@ function asBody(bytes: Buffer): Body {
 }
 
 function tooDeep(): ApiError {
-  return new ApiError(
-    400,
-    `The body's lists and objects lie in each other too deep. Send at most ${MAX_DEPTH} levels.`,
-  );
+  return new ApiError(400, `The body is nested too deeply (at most ${MAX_DEPTH} levels).`);
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

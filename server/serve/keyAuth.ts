@@ -4,10 +4,10 @@ import type { ConnectionLimit } from "../http/limits.ts";
 import { targetOf } from "../http/target.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
 
-/** Health checks need no key, and learn only whether the server answers. */
+/** Health checks need no key. */
 const OPEN_PATH = "/health";
 
-/** Admits requests that have the key as their bearer token. */
+/** Admits requests with the key as their bearer token. */
 export function createKeyAuth(key: string, trust: ConnectionLimit["trust"]): Guard {
   const delayRefusal = createRefusalDelay();
   return async (request, response) => {

@@ -1,23 +1,23 @@
 import type { EngineModel } from "../../protocol/engine.ts";
 
-/** A model to serve, opened when it is first needed or before. */
+/** A model to serve. */
 export interface ServedModel {
-  /** As answers name it. */
+  /** The model's name in answers. */
   id: string;
   /** Unix time, in seconds. */
   created: number;
-  /** Requests that it answers at once, at most. The others wait. */
+  /** Maximum concurrent requests; the others wait. */
   maxConcurrent: number;
   open: () => Promise<EngineModel>;
 }
 
-/** A model lent to a request. */
+/** A model in use by a request. */
 export interface AcquiredModel {
   served: ServedModel;
   model: EngineModel;
   /** To be called once. */
   release: () => void;
-  /** Reopens it for the next request, after its engine ended. */
+  /** Makes the next request reopen the model, after its engine died. */
   invalidate: () => void;
 }
 
@@ -28,17 +28,17 @@ interface PooledModel {
   isEvicted: boolean;
 }
 
-/** The served models, by name. A replaced model is closed once its last request ends. */
+/** The served models by name. An evicted model closes once its last request ends. */
 export interface ModelPool {
-  /** Opens a model and serves it under these names, which it takes over from other models. */
+  /** Opens a model and serves it under these names, replacing other models. */
   add: (served: ServedModel, names: readonly string[]) => Promise<void>;
-  /** As `put`, of a model that is opened when somebody asks for it. */
+  /** Like `add`, but opens the model on its first request. */
   addUnopened: (served: ServedModel, names: readonly string[]) => void;
-  /** Takes all its names from a model. */
+  /** Removes a model from the pool. */
   evict: (id: string) => void;
   /** @returns undefined for a name that no model has */
   acquire: (name: string) => Promise<AcquiredModel> | undefined;
-  /** Each name, with the model's. */
+  /** All names with their models. */
   names: () => { name: string; served: ServedModel }[];
   /** Closes all models. */
   close: () => Promise<void>;

@@ -3,22 +3,22 @@ import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
-/** What a request asks for. */
+/** A request, parsed. */
 export interface ParsedRequest {
   /** The model's name. */
   model: string;
-  /** One for each choice of the answer, in their order. */
+  /** One per choice, in order. */
   requests: readonly InferRequest[];
   isStreamed: boolean;
-  /** The fields of the request by the options of `infer` that they become, where both differ. */
+  /** The request's field names by `infer` option, where they differ. */
   names: Record<string, string>;
-  /** Whether a stream ends with the count of tokens. */
+  /** Whether a stream ends with token counts. */
   includesUsage: boolean;
 }
 
 /**
- * The fields that say which model answers, and how the answer is sent.
- * @throws ApiError 400 for them, and for fields that ask for what the server does not do
+ * Reads which model answers, and how to send the answer.
+ * @throws ApiError 400 for these fields and for unsupported ones
  */
 export function deliveryOptions(body: Body): Omit<ParsedRequest, "requests" | "names"> {
   refuseUnsupported(body);

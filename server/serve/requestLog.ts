@@ -5,21 +5,21 @@ export interface RequestRecord {
   /** Arrival, ISO 8601 in UTC. */
   time: string;
   path: string;
-  /** 499: the client went away before its answer was whole. */
+  /** 499: the client disconnected early. */
   status: number;
-  /** Of an error. */
+  /** The error's code. */
   code?: string;
-  /** The id of the model that answered. */
+  /** The answering model's id. */
   model?: string;
   promptTokens?: number;
   tokens?: number;
-  /** From arrival to the first piece of the answer, in ms. */
+  /** Time from arrival to the first token, in ms. */
   firstMs?: number;
-  /** Of the answer, from when the model began to read the prompt. */
+  /** Generated tokens over the time since the model began to read the prompt. */
   tokensPerSecond?: number;
 }
 
-/** One line for a person. */
+/** Formats a record as one line for people. */
 export function requestLine(record: RequestRecord): string {
   const { time, path, status, code, model, promptTokens, tokens } = record;
   const { firstMs, tokensPerSecond } = record;

@@ -33,7 +33,7 @@ function asModel(id: string, { created }: ServedModel) {
   return { id, object: "model", created, owned_by: "kit" };
 }
 
-/** `POST /v1/responses`, which newer clients of OpenAI try first. */
+/** `POST /v1/responses`, which OpenAI's newer clients try first. */
 const postResponses: ServeRoute = (_, { request, response }) => {
   request.resume();
   const message =
@@ -53,7 +53,7 @@ export const ROUTE_TABLE: Record<string, ServeRoute> = {
   "GET /health": getHealth,
   "GET /v1/models": getModels,
   "GET /v1/models/{path}": getModel,
-  // As monitors ask.
+  // Monitors send HEAD.
   "HEAD /health": getHealth,
   "HEAD /v1/models": getModels,
   "HEAD /v1/models/{path}": getModel,

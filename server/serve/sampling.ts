@@ -4,7 +4,7 @@ import { defined } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 
-/** OpenAI's greatest. */
+/** OpenAI's limit. */
 const MAX_TEMPERATURE = 2;
 const TEMPERATURE: NumberRange = {
   expected: `a number from 0 to ${MAX_TEMPERATURE}`,
@@ -18,8 +18,8 @@ const SEEDS = 2 ** 32;
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
 
 /**
- * The fields that chat and plain completions share.
- * @throws ApiError 400 for a value that is not one
+ * The sampling fields of chat and plain completions.
+ * @throws ApiError 400 for an invalid value
  */
 export function samplingOf(body: Body): Sampling {
   const temperature = numberOf(body, "temperature", TEMPERATURE);

@@ -23,17 +23,17 @@ export interface ServeOptions {
   host: string;
   /** 0: any free one. */
   port: number;
-  /** What every request but `GET /health` must show. Default: none is needed. */
+  /** Key that every request but `GET /health` must send. Default: none. */
   key?: string | undefined;
-  /** Host names to answer to, besides those of this machine. */
+  /** Accepted host names besides this machine's own. */
   allowedHosts?: string[] | undefined;
-  /** Origins whose pages may call it from a browser. Default: none. */
+  /** Origins whose pages may call it. Default: none. */
   allowedOrigins?: string[] | undefined;
-  /** Requests that may wait until a model is free. */
+  /** Limit of queued requests. */
   maxWaiting: number;
   models: ModelPool;
   onRequest: (record: RequestRecord) => void;
-  /** Called with the reason why a model could not answer; callers do not see it. */
+  /** Called with errors that clients do not see. */
   onError: (error: unknown) => void;
   /** Overrides the limits. For tests. */
   limits?: Partial<Limits> | undefined;
@@ -41,14 +41,14 @@ export interface ServeOptions {
 
 export interface ServeServer {
   port: number;
-  /** Until then, every request for an answer gets a 503. */
+  /** Starts serving; until then, requests get a 503. */
   setReady: () => void;
   /**
-   * Takes no more requests, and resolves when those in work have their answers, or are cut off. Idempotent.
-   * @param limitMs how long they may take
+   * Stops accepting requests, and resolves when the open ones are answered or cut off. Idempotent.
+   * @param limitMs how long open requests may take
    */
   close: (limitMs: number) => Promise<void>;
-  /** Cuts off what `close` waits for. */
+  /** Cuts off the requests that `close` waits for. */
   abort: () => void;
 }
 

@@ -1,26 +1,26 @@
 import { ApiError } from "./apiError.ts";
 import type { ServedModel } from "./modelPool.ts";
 
-/** When a client that found no place may try again, in seconds. */
+/** When a client that found the queue full may retry, in seconds. */
 const RETRY_AFTER_S = 1;
 
 export interface Slots {
   /**
-   * Takes a place among the requests that a model answers at once, in the order of asking.
-   * @param signal aborted when nobody waits for the answer
-   * @returns a function that frees it, to be called once
-   * @throws ApiError 429 when too many wait already; the signal's reason
+   * Acquires one of a model's slots, first come, first served.
+   * @param signal stops waiting
+   * @returns a function that releases it, to be called once
+   * @throws ApiError 429 when the queue is full; the signal's reason
    */
   acquire: (model: ServedModel, signal: AbortSignal) => Promise<() => void>;
 }
 
 interface Queue {
   taken: number;
-  /** Each begins, in this order. */
+  /** Start the waiting requests, in order. */
   waiting: Set<() => void>;
 }
 
-/** @param maxWaiting requests that may wait, for all models together */
+/** @param maxWaiting limit of queued requests, for all models together */
 export function createSlots(maxWaiting: number): Slots {
   const queues = new Map<ServedModel, Queue>();
   let waiting = 0;
@@ -67,6 +67,6 @@ export function createSlots(maxWaiting: number): Slots {
 }
 
 function tooMany(waiting: number): ApiError {
-  const message = `${waiting} requests wait already, the most allowed. Wait a second, then try again.`;
+  const message = `The queue is full (${waiting} requests). Wait a second, then try again.`;
   return new ApiError(429, message, { retryAfterS: RETRY_AFTER_S });
 }

@@ -5,15 +5,15 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, fieldOf } from "./fields.ts";
 
-/** What an answer may call. */
+/** Tools that an answer may call. */
 interface ToolOptions {
   tools?: readonly Tool[] | undefined;
   toolChoice?: ToolChoice | undefined;
-  /** The fields of the request by the options of `infer`, where both differ. */
+  /** The request's field names by `infer` option, where they differ. */
   names?: Record<string, string>;
 }
 
-/** @throws ApiError 400 naming the field that is wrong */
+/** @throws ApiError 400 naming the invalid field */
 export function toolOptions(body: Body): ToolOptions {
   const tools = toolsOf(body);
   const choice = fieldOf(body, "tool_choice");
@@ -37,7 +37,7 @@ function toolsOf(body: Body): readonly Tool[] | undefined {
   return asTools(tools);
 }
 
-/** Those of `allowed_tools`, alone: a model calls no tool that it does not see. */
+/** Restricts the tools to `allowed_tools`: a model calls no tool that it does not see. */
 function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions {
   const nested = fieldOf(choice, "allowed_tools");
   const path = nested === undefined ? "tool_choice" : "tool_choice.allowed_tools";
@@ -62,7 +62,7 @@ function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions 
   };
 }
 
-/** OpenAI's Responses have it beside the type. */
+/** OpenAI's Responses API puts the name beside the type. */
 function nameIn(one: unknown): string | undefined {
   if (!isRecord(one)) return undefined;
   const { name } = isRecord(one["function"]) ? one["function"] : one;

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type Body, fieldOf, notSupported } from "./fields.ts";
 
 /**
- * Fields of OpenAI, vLLM, SGLang, llama.cpp, Ollama and others that would change the answer, with their values that
- * change nothing. What is empty changes nothing either.
+ * Unsupported fields of OpenAI, vLLM, SGLang, llama.cpp, Ollama and others, with their neutral values.
+ * Empty values are neutral too.
  */
 const NEUTRAL: Record<string, readonly unknown[]> = {
   ...{ n: [1], best_of: [1], echo: [false], suffix: [], modalities: [["text"]], audio: [] },
@@ -27,18 +27,18 @@ const NEUTRAL: Record<string, readonly unknown[]> = {
   ...{ guided_whitespace_pattern: [], whitespace_pattern: [], disable_any_whitespace: [false] },
 };
 
-const FORM = "Send the form as response_format, with a JSON Schema or a regular expression.";
+const FORM = "Send response_format, with a JSON Schema or a regular expression.";
 const THINKING = 'Send chat_template_kwargs, such as {"enable_thinking": false}.';
 const ADAPTER = "Send the name of its model as model.";
 const ADVICE: Record<string, string> = {
   n: "Send one request for each answer.",
   echo: "Send false, and add the prompt to the answer yourself.",
-  audio: "Send none: answers are texts.",
+  audio: "Leave it out: answers are text.",
   ...{
-    verbosity: "Send the wish in a message.",
-    moderation: "Send the answer to a moderation of your own.",
+    verbosity: "Ask for it in a message.",
+    moderation: "Moderate the answer yourself.",
   },
-  web_search_options: "Send what a search of your own found in a message.",
+  web_search_options: "Search yourself, and send the results in a message.",
   documents: 'Send chat_template_kwargs, such as {"documents":[…]}.',
   ...{ functions: "Send tools and tool_choice instead.", function_call: "Send tool_choice." },
   ...{ stop_token_ids: "Send their texts as stop.", stop_regex: "Send texts as stop." },
@@ -48,13 +48,13 @@ const ADVICE: Record<string, string> = {
   ...{ lora: ADAPTER, lora_path: ADAPTER, adapter_id: ADAPTER },
   system: "Send it as a message with the role system.",
   raw: "Send the prompt to /v1/completions, which continues it as it is.",
-  nvext: "Send its fields beside the others, such as guided_json.",
-  options: "Send its fields beside the others, by OpenAI's names.",
-  extra_body: "Send its fields beside the others.",
+  nvext: "Send its fields at the top level, such as guided_json.",
+  options: "Send its fields at the top level, by OpenAI's names.",
+  extra_body: "Send its fields at the top level.",
   ...{ grammar: FORM, guided_grammar: FORM, ebnf: FORM, structural_tag: FORM },
 };
 
-/** @throws ApiError 400 for a field that asks for what the server does not do */
+/** @throws ApiError 400 for an unsupported field with an effect */
 export function refuseUnsupported(body: Body, parent = ""): void {
   for (const [name, neutral] of Object.entries(NEUTRAL)) {
     const value = fieldOf(body, name);
@@ -66,7 +66,7 @@ export function refuseUnsupported(body: Body, parent = ""): void {
 
 function isEmpty(name: string, value: unknown): boolean {
   if (value === undefined || value === "") return true;
-  // Even empty ones ask for a search.
+  // Even an empty object requests a search.
   if (name === "web_search_options") return false;
   return typeof value === "object" && Object.keys(value as object).length === 0;
 }

@@ -79,9 +79,7 @@ describe("a job that runs elsewhere", () => {
     far.train(1);
     const left = await start("--detach").ended;
     expect(left).toMatchObject({ code: 0, stderr: "" });
-    expect(left.stdout).toContain(
-      "\nasking the model for 1 of 8 held-out rows before it is trained\n",
-    );
+    expect(left.stdout).toContain("\nevaluating the starting model on 1 of 8 held-out rows\n");
     expect(logged().filter((line) => line.startsWith("evaluated"))).toEqual([]);
     far.train(4);
     const { code, stdout, stderr } = await attach().ended;
@@ -103,7 +101,7 @@ describe("a job that runs elsewhere", () => {
     const { code, stdout, stderr } = await start().ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(
-      "\nthe embedded engine answers before the training: There is no Python here.\n",
+      "\nthe embedded engine evaluates the starting model: There is no Python here.\n",
     );
     expect(stdout).toMatch(/^evaluated step 0: length [012]$/m);
     expect(stdout).toMatch(/^evaluated step 4: length 6 \(before [012]\)$/m);
@@ -177,7 +175,7 @@ describe("a job that runs elsewhere", () => {
     child.kill("SIGINT");
     const { code, stderr } = await ended;
     expect(code).toBe(1);
-    expect(stderr).toContain(`Job ${id()} may go on there`);
+    expect(stderr).toContain(`Job ${id()} may still be running there`);
     expect(jobs()).toMatchObject([{ status: "running" }]);
     const other = `maxSteps: 9, model: "./gone", dataset: { type: "jsonl", path: "gone.jsonl" },`;
     writeFileSync(join(project, "src/kit/index.ts"), remoteSource({ options: other + CALLS }));
@@ -219,7 +217,7 @@ describe("a job that runs elsewhere", () => {
     const { code, stderr } = await ended;
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `kit: Lost contact with the far cluster. Job ${id()} may go on there, with its checkpoints in /far/${id()}. Run npx kit attach ${id()} to follow it again.\n`,
+      stderr: `kit: Lost contact with the far cluster. Job ${id()} may still be running there, with its checkpoints in /far/${id()}. Run npx kit attach ${id()} to follow it again.\n`,
     });
     const [left] = jobs();
     expect(left).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
@@ -238,7 +236,7 @@ describe("a job that runs elsewhere", () => {
     );
     const [winner] = both.filter(({ child }) => child !== loser.child);
     const refusal = (pid = 0) =>
-      `^kit: Process ${pid} on \\S+ follows job ${id()} already\\. See it in kit ui; to cancel it, run npx kit cancel ${id()}\n$`;
+      `^kit: Process ${pid} on \\S+ already follows job ${id()}\\. See it in kit ui; to cancel it, run npx kit cancel ${id()}\n$`;
     expect(loser.code).toBe(1);
     expect(loser.stderr).toMatch(new RegExp(refusal(winner?.child.pid)));
     const third = await attach().ended;
@@ -347,7 +345,7 @@ describe("kit attach refuses in a sentence", () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(
       new RegExp(
-        ` Then run npx kit attach ${id()} to follow the job again, which was left running on `,
+        ` Then run npx kit attach ${id()} to follow the job again; it is still running on `,
       ),
     );
     expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);

@@ -35,12 +35,12 @@ would train llama-8x1
   tokens      41
   steps       4 with 2 rows each
   passes      4 over the data
-warning: 1 of 3 rows left out: no answer fits 48 tokens
+warning: 1 of 3 rows skipped: no answer fits in 48 tokens
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 66 }
-learned 8 tokens of each pass
-longest 66 tokens in a row
+learned 8 tokens per pass
+longest row: 66 tokens
 forms 1 of {messages}, 2 of {prompt, completion}
-lengths 7 to 66 tokens, 36 in the median, 95 % up to 66
+lengths 7 to 66 tokens, median 36, p95 66
 memory n MiB
 time n s on this machine
 first row
@@ -158,9 +158,9 @@ test("rows that a check has made are named by their own places, and answers of n
   });
   const { stdout } = await runKit(project, ["check", "--loss"]);
   expect(stdout).toContain(`
-duplicates 1 row twice: the first is data.csv:5, as data.csv:2
-warning: 1 row in both datasets: the first is evalDataset, row 1, as data.csv:3
-  remove them from one, or evaluations tell what was learned by heart
+duplicates 1 row twice: the first is data.csv:5, a copy of data.csv:2
+warning: 1 row in both datasets: the first is evalDataset, row 1, a copy of data.csv:3
+  remove them from one, or evaluations measure memorization
 memory `);
   expect([...stdout.matchAll(/^loss \S+ of (.*)$/gm)].map(([, place]) => place).toSorted()).toEqual(
     [2, 3, 5].map((line) => `data.csv:${line}`),
@@ -259,10 +259,10 @@ test("a check tells repeated and leaked rows, kinds of answers and JSON that doe
   const { code, stdout } = await runKit(project, ["check"]);
   expect(code).toBe(0);
   expect(stdout).toContain(`
-lengths 8 to 9 tokens, 9 in the median, 95 % up to 9
-duplicates 1 row twice: the first is data.jsonl:7, as data.jsonl:1
-warning: 1 row in both datasets: the first is held.jsonl:2, as data.jsonl:3
-  remove them from one, or evaluations tell what was learned by heart
+lengths 8 to 9 tokens, median 9, p95 9
+duplicates 1 row twice: the first is data.jsonl:7, a copy of data.jsonl:1
+warning: 1 row in both datasets: the first is held.jsonl:2, a copy of data.jsonl:3
+  remove them from one, or evaluations measure memorization
 answers 5 × yes, 2 × no
 `);
   writeFileSync(
@@ -322,7 +322,7 @@ test("kit check names how long the training takes, and the share of it that eval
   const { code, stdout, stderr } = await runKit(project, ["check"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(
-    /\ntime about \d.* on this machine, of which evaluating takes up to \d.* \(\d+ %\)\n/,
+    /\ntime about \d.* on this machine, up to \d.* \(\d+ %\) of it evaluating\n/,
   );
   const json = await runKit(project, ["check", "--json"]);
   const { time } = JSON.parse(json.stdout) as { time: Record<string, number> };
@@ -342,7 +342,7 @@ test("kit check of an engine that cannot train says so, and all else", async () 
   writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options: `engine: ${engine},` }));
   const { code, stdout, stderr } = await runKit(project, ["check"]);
   expect({ code, stderr }).toEqual({
-    ...{ code: 0, stderr: "how long the training takes is not measured: no GPU\n" },
+    ...{ code: 0, stderr: "could not estimate the training time: no GPU\n" },
   });
   expect(stdout).toMatch(/\nmemory 1 MiB\nfirst row\n {2}learns {2}a\n$/);
 });
@@ -352,5 +352,5 @@ test("kit check does not say that an answer parses which is learned without its 
   rows.push({ prompt: "2", completion: '{"a":1}' });
   const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
   const { stdout } = await runKit(project, ["check"]);
-  expect(stdout).toContain("\njson 2 answers: all parse, before 1 row is cut\n");
+  expect(stdout).toContain("\njson 2 answers: all parse, before 1 row is truncated\n");
 });

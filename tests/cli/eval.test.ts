@@ -82,7 +82,7 @@ describe("kit eval", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.split("\n");
     expect(lines.slice(0, 6)).toEqual([
-      "answers of latest and of base to 4 held-out rows",
+      "evaluated latest against base on 4 held-out rows",
       "metric    rows  before  after  difference",
       "accuracy  4     0       1      +1, 95 % CI [+1, +1] (paired bootstrap), not significant",
       "",
@@ -174,7 +174,7 @@ describe("kit eval", () => {
       "--min",
       "validJson.a=1",
     ]);
-    expect(other.stderr).toMatch(/^kit: --min names validJson\.a, which is not measured\./);
+    expect(other.stderr).toMatch(/^kit: --min names validJson\.a, which is not a metric here\./);
   });
 
   it("answers in a project that can only be read, by what was built last", async () => {
@@ -193,7 +193,7 @@ describe("kit eval", () => {
     expect(stdout).toContain("\naccuracy  4     0       1      +1, ");
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^warning: src\/kit\/index\.ts changed after the last build, and this run uses that build\..*\nwarning: Cannot keep answers in .*EROFS/,
+      /^warning: src\/kit\/index\.ts changed after the last build, which this run uses\..*\nwarning: Cannot keep answers in .*EROFS/,
     );
   });
 
@@ -257,7 +257,7 @@ describe("kit eval", () => {
     const { code, stdout, stderr } = await runKit(project, [
       ...["eval", "base", "--metric", "exactMatch", "labels", "--min", "exactMatch=0.5"],
     ]);
-    expect(stdout).toMatch(/^answers of base to 4 held-out rows\nmetric +rows +figure\nexactMatch/);
+    expect(stdout).toMatch(/^evaluated base on 4 held-out rows\nmetric +rows +figure\nexactMatch/);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: "missed: exactMatch is 0, below 0.5\n",
@@ -330,12 +330,12 @@ describe("kit eval", () => {
     const elsewhere = createProject({ "rows.jsonl": jsonl(ROWS.slice(0, 3)) });
     const asked = ["eval", "latest", "--project", project, "--data", "rows.jsonl"];
     const { code, stdout, stderr } = await runKit(elsewhere, [...asked, "--max", "accuracy=0.5"]);
-    expect(stdout).toMatch(/^answers of \S+ and of \S+ to 3 held-out rows\n/);
+    expect(stdout).toMatch(/^evaluated \S+ against \S+ on 3 held-out rows\n/);
     expect({ code, stderr }).toEqual({ code: 1, stderr: "missed: accuracy is 1, above 0.5\n" });
     expect((await runKit(elsewhere, [...asked, "--max", "accuracy=1"])).code).toBe(0);
     expect(await runKit(elsewhere, [...asked, "--max", "f1=1"])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^kit: --max names f1, which is not measured\./),
+      stderr: expect.stringMatching(/^kit: --max names f1, which is not a metric here\./),
     });
   });
 
@@ -344,7 +344,7 @@ describe("kit eval", () => {
     const { code, stdout } = await runKit(project, ["eval", "latest", "--against", "latest"]);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `answers of latest and of latest to 4 held-out rows
+      stdout: `evaluated latest against latest on 4 held-out rows
 metric    rows  before  after  difference
 accuracy  4     1       1      0, 95 % CI [0, 0] (paired bootstrap), not significant
 `,
@@ -416,7 +416,7 @@ Interrupted. Run the same command again to continue.
     ]);
     expect(await runKit(elsewhere, ["eval", folder])).toMatchObject({
       ...{ code: 2, stdout: "" },
-      stderr: "kit: A model without a job has no held-out rows. Name a file with rows by --data.\n",
+      stderr: "kit: A model without a job has no held-out rows. Pass a file of rows with --data.\n",
     });
     expect((await runKit(elsewhere, ["eval", "base"])).stderr).toMatch(/^kit: There is no job in /);
   });
@@ -444,8 +444,8 @@ Interrupted. Run the same command again to continue.
     const { code, stdout } = await runKit(project, ["eval", "latest", "--data", "some.jsonl"]);
     expect(code).toBe(0);
     expect(stdout.split("\n").slice(0, 2)).toEqual([
-      "answers of latest and of base to 2 held-out rows",
-      "1 more have no answer in words to compare with",
+      "evaluated latest against base on 2 held-out rows",
+      "1 more have no text answer to compare with",
     ]);
     writeFileSync(join(project, "half.jsonl"), jsonl([{ prompt: "1" }]));
     const half = await runKit(project, ["eval", "latest", "--data", "half.jsonl"]);
@@ -464,7 +464,7 @@ Interrupted. Run the same command again to continue.
       "long.jsonl",
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^answers of latest and of base to 2 of 4 held-out rows\n/);
+    expect(stdout).toMatch(/^evaluated latest against base on 2 of 4 held-out rows\n/);
     expect(stderr).toMatch(
       /^warning: base: 2 rows cannot be asked: The prompt is too long: its \d+ tokens/,
     );
@@ -517,12 +517,16 @@ Interrupted. Run the same command again to continue.
         2,
         /^kit: There is no metric bleu\. Use one of exactMatch, /,
       ],
-      [["latest", "--min", "f1=1"], 2, /^kit: --min names f1, which is not measured\. Use one of/],
+      [
+        ["latest", "--min", "f1=1"],
+        2,
+        /^kit: --min names f1, which is not a metric here\. Use one of/,
+      ],
       [["latest", "--min", "x"], 2, /It must be a metric and a figure, such as accuracy=0\.9/],
       [["latest", "--rows", "0"], 2, /It must be a whole number above 0/],
       [["nobody"], 2, /^kit: No job, folder or file named nobody in /],
       [["latest", "--data", "nowhere.jsonl"], 1, /^kit: Cannot read .*nowhere\.jsonl/],
-      [["latest", "--data", "texts.jsonl"], 1, /^kit: No held-out row has an answer in words\./],
+      [["latest", "--data", "texts.jsonl"], 1, /^kit: No held-out row has a text answer\./],
     ];
     for (const [args, code, message] of wrong) {
       const found = await runKit(project, ["eval", ...args]);

@@ -142,6 +142,6 @@ test("kit takes a GGUF file from where the user is, writes types in upper case, 
   const { code, stderr } = await runKit(project, ["export", "to/model.gguf", "again"]);
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `kit: Kit cannot export ${join(there, "model.gguf")}, which is a file already. Name the job or the checkpoint's folder that it was made from.\n`,
+    stderr: `kit: ${join(there, "model.gguf")} is an exported file already. Pass the job or the checkpoint folder that it came from.\n`,
   });
 });

@@ -181,7 +181,7 @@ describe("kit infer", () => {
       "a//b",
       "a/b/c",
     ].map((path): [string[], number, string] => [[path, "1"], 2, `named ${path} in `]),
-    [["org/nowhere", "1"], 1, "No folder named org/nowhere is here, either; check the name."],
+    [["org/nowhere", "1"], 1, "There is no local folder org/nowhere, either; check the name."],
     [["latest", "x".repeat(40)], 1, "The prompt is too long: its 44 tokens leave no room"],
   ])("fails with one clear sentence and an exit code for %j", (args, code, message) => {
     const ended = kit(["infer", ...args]);

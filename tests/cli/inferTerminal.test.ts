@@ -16,14 +16,14 @@ test("kit infer cuts an answer where none that the job learned goes on, or after
   // 1.25 × ("<bos>7<eos>") tokens.
   const learned = await runKit(project, ["infer", "latest", "1"]);
   expect(learned.stderr).toBe(
-    `an answer was cut after 4 tokens, a quarter more than the longest that job ${job} learned; for more, raise --max-tokens\n`,
+    `an answer was cut off after 4 tokens, 25 % more than the longest answer that job ${job} learned; for more, raise --max-tokens\n`,
   );
   const checkpoint = `.kit/jobs/${job}/artifacts/step-1`;
   expect(await runKit(project, ["infer", `./${checkpoint}`, "1"])).toEqual(learned);
 
   cpSync(join(project, checkpoint), join(project, "model"), { recursive: true });
   const { stdout, stderr } = await runKit(project, ["infer", "./model", "1"]);
-  expect(stderr).toBe("an answer was cut after 512 tokens; for more, raise --max-tokens\n");
+  expect(stderr).toBe("an answer was cut off after 512 tokens; for more, raise --max-tokens\n");
   expect(stdout.startsWith(learned.stdout.trimEnd())).toBe(true);
   const limited = await runKit(project, ["infer", "latest", "1", "--max-tokens", "8"]);
   expect(limited.stderr).toBe("");

@@ -28,7 +28,7 @@ test("a job of python() is answered by the embedded engine where its Python is m
     code: 0,
     stdout: answer,
     stderr:
-      "the embedded engine answers, because the Python that trained this is not here; to make one, run: npx kit python install\n",
+      "the embedded engine answers, because the Python that trained this model is missing; to install one, run: npx kit python install\n",
   });
 });
 
@@ -38,6 +38,6 @@ test("a model that only Python can read is told with both ways out", async () =>
   const { code, stderr } = await runKit(project, ASK);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^kit: Make a Python that can answer, with: npx kit python install\. Without it: There is no Python at \S+gone\/python, which python\(\{ path \}\) names\. Check the path\. The embedded engine cannot answer, either: .*\n$/,
+    /^kit: There is no Python at \S+gone\/python, which python\(\{ path \}\) names\. Check the path\. To install a Python, run: npx kit python install\. The embedded engine cannot load this model, either: .*\n$/,
   );
 });

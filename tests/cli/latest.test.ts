@@ -38,7 +38,7 @@ function createCopy(): { project: string; note: string } {
   const project = createProject();
   cpSync(template, project, { recursive: true });
   const { id } = createJob(project, "newest", [STARTED]).job;
-  return { project, note: `job ${id} has saved nothing yet; taking job ${cancelled} tiny\n` };
+  return { project, note: `job ${id} has saved nothing yet; using job ${cancelled} tiny\n` };
 }
 
 test.each([
@@ -64,7 +64,7 @@ test("the note says that the newest job's checkpoints were deleted, and so does 
   rmSync(join(directory, "artifacts"), { recursive: true });
   const { stderr } = await runKit(project, ASK);
   expect(stderr).toMatch(
-    new RegExp(`^the checkpoints of job ${cancelled} were deleted; taking job \\S+ tiny\n$`),
+    new RegExp(`^the checkpoints of job ${cancelled} were deleted; using job \\S+ tiny\n$`),
   );
   expect(await runKit(project, ["infer", cancelled, "1"])).toMatchObject({
     code: 1,
@@ -81,7 +81,7 @@ test.each([
   const serve = await startServe(project, words);
   expect(await namesOf(serve)).toEqual(names());
   serve.child.kill("SIGTERM");
-  const answers = `job ${cancelled} tiny is cancelled, not completed: its newest checkpoint answers\n`;
+  const answers = `job ${cancelled} tiny is cancelled, not completed: serving its newest checkpoint\n`;
   expect((await serve.ended).stderr).toBe(words[0] === "base" ? note : note + answers);
 });
 

@@ -17,6 +17,6 @@ test("a project in a folder with a backslash, from which Node.js loads nothing, 
   const { code, stderr } = await runKit(project, ["start"]);
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `kit: Node.js loads no code from ${join(project, ".kit/build")}, which has a backslash in its path. Rename that folder.\n`,
+    stderr: `kit: Node.js cannot load code from ${join(project, ".kit/build")}: the path has a backslash. Rename that folder.\n`,
   });
 });

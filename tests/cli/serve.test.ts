@@ -114,7 +114,7 @@ describe("kit serve", () => {
     await runKit(project, ["start"]);
     const [next = ""] = idsIn(project);
     expect(next > old).toBe(true);
-    await serve.printed(new RegExp(`now answers with ${next}`));
+    await serve.printed(new RegExp(`now serving ${next}`));
     expect(await namesOf(serve)).toEqual(["tiny", "latest", next]);
     expect((await sayTo(serve, { max_tokens: 1 })).model).toBe(next);
     expect((await sayTo(serve, { model: old })).status).toBe(404);

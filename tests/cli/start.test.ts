@@ -11,7 +11,7 @@ function jobsOf(project: string) {
 const index = (project: string) => join(project, "src/kit/index.ts");
 
 const stale = (what: string) =>
-  `kit: ${what} after the last build, and this run uses that build. To train your latest edits, run: npx kit build\n`;
+  `kit: ${what} after the last build, which this run uses. To train your latest edits, run: npx kit build\n`;
 
 describe("kit start", () => {
   it("trains and prints plain lines", async () => {
@@ -49,7 +49,7 @@ describe("kit start", () => {
     const project = createTinyProject(tinySource({ options }));
     const { code, stdout } = await runKit(project, ["start"]);
     expect(stdout.trimEnd().split("\n").at(-1)).toMatch(
-      /^completed in \d+s: loss [\d.]+, above the 5\.\d{4} where it began: try a lower learningRate or more warmupSteps; saved in \S+; try it: /,
+      /^completed in \d+s: loss [\d.]+, above the initial 5\.\d{4}: try a lower learningRate or more warmupSteps; saved in \S+; try it: /,
     );
     expect(code).toBe(0);
     expect(jobsOf(project)[0]?.status).toBe("completed");
@@ -215,7 +215,7 @@ console.log(Level.High, rows.length); process.exit();`;
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout).toMatch(/^job .*\nreading the dataset, 17 MB\ntraining llama-8x1\n/);
     expect(stdout).toContain(`
-warning: 11 of 20 rows left out: no answer fits 256 tokens; 1 cut
+warning: 11 of 20 rows skipped: no answer fits in 256 tokens; 1 truncated
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 591 }
 step 1/1 `);
   });
@@ -238,7 +238,7 @@ step 1/1 `);
     expect(stdout).toContain(`
 warning: the training has 4 steps, but warmupSteps is 5
   lower it to reach the learning rate of 0.004
-warning: a step takes 9 rows, more than there are, and repeats some
+warning: a step takes 9 rows, more than there are, so some repeat
   lower batchSize, or add rows
 step 1/4 `);
   });
@@ -257,8 +257,8 @@ step 1/4 `);
     const project = createTinyProject(tinySource({ options }), { "data.jsonl": data });
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout.match(/^warning: .*\n.*/gm)).toEqual([
-      `warning: there ${there}, which teaches the model nothing else\n  add rows: a task takes a hundred or more; or train for fewer steps`,
-      `warning: a step takes ${sizes.batchSize} rows, more than there are, and repeats some\n  lower batchSize, or add rows`,
+      `warning: there ${there}, which makes the model memorize them\n  add rows (a task takes a hundred or more), or train for fewer steps`,
+      `warning: a step takes ${sizes.batchSize} rows, more than there are, so some repeat\n  lower batchSize, or add rows`,
     ]);
   });
 

@@ -11,7 +11,7 @@ test("kit start prints what asking the model has shown, and nothing else", async
   const { code, stdout, stderr } = await runKit(project, ["start"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const lines = stdout.split("\n");
-  expect(lines).toContain("asking the model for 18 held-out rows before it is trained");
+  expect(lines).toContain("evaluating the starting model on 18 held-out rows");
   expect(lines.filter((line) => line.startsWith("evaluated"))).toEqual([
     expect.stringMatching(/^evaluated step 0: accuracy [\d.]+$/),
     expect.stringMatching(/^evaluated step 2: accuracy [\d.]+ \(before [\d.]+\)$/),

@@ -63,7 +63,7 @@ describe("kit start exits", () => {
         const project = createTinyProject(tinySource({ options, before }));
         const { child, printed, ended } = startKit(project, ["start"]);
         await printed(
-          /^kit: src\/kit\/index\.ts:\d+:\d+ has been running for 10 s without a pause; Ctrl-C ends it at once\.$/m,
+          /^kit: src\/kit\/index\.ts:\d+:\d+ has blocked the event loop for 10 s\. Ctrl-C stops it at once\.$/m,
         );
         child.kill(signal);
         expect((await ended).stdout).not.toContain("heard");
@@ -79,7 +79,7 @@ describe("kit start exits", () => {
       tinySource({ options, before: `import { existsSync } from "node:fs";` }),
     );
     const { child, printed, ended } = startKit(project, ["start"]);
-    await printed(/without a pause/);
+    await printed(/blocked the event loop/);
     openGate(project);
     await printed(/step +1\//);
     child.kill("SIGINT");

@@ -94,7 +94,9 @@ describe("kit ui", () => {
     const response = await fetch(`${url}api/train`, { method: "POST" });
     await readUntil(response, /step +1\//);
     child.kill("SIGINT");
-    await printed(/\nending the run, which keeps its checkpoints; again Ctrl-C ends it now\n/);
+    await printed(
+      /\nstopping the run, which keeps its checkpoints; press Ctrl-C again to stop now\n/,
+    );
     const again = setInterval(() => child.kill("SIGINT"), 50);
     onTestFinished(() => clearInterval(again));
     expect((await ended).code).toBe(0);

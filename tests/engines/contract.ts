@@ -158,7 +158,7 @@ export function describeEngine(
       const engine = createEngine();
       if (!engine.objectives?.includes(type)) {
         expect(() => checkOptions({ name: "a", engine, dataset, objective: { type } })).toThrow(
-          `the ${engine.name} engine doesn't train the objective "${type}". Leave out engine`,
+          `the ${engine.name} engine doesn't train the objective "${type}". Remove engine`,
         );
         return;
       }

@@ -81,7 +81,7 @@ test("a disk that becomes full lets a job elsewhere go on, whose events come onc
   harm.status(code, 1);
   const jobs = createJobStore(project);
   const { id = "", status, lastHeardAt } = jobs.list()[0] ?? {};
-  const sentence = `^kit: Cannot write .*(no space left|disk is full).* [Ff]ree .*\\. Then run npx kit attach ${id} to follow the job again, which was left running on the far cluster\\.\n$`;
+  const sentence = `^kit: Cannot write .*(no space left|disk is full).* [Ff]ree .*\\. Then run npx kit attach ${id} to follow the job again; it is still running on the far cluster\\.\n$`;
   harm.also(stderr, expect.stringMatching(new RegExp(sentence)));
   harm.also([status, typeof lastHeardAt, far.isStopped(id)], ["running", "string", false]);
   const refused = await runKit(project, ["attach", id]);

@@ -70,7 +70,7 @@ test("a damaged log loses only its damaged lines, and hides no other job", async
   const frames = parseFrames(String(await body.all()));
   harm.status(frames.at(-1)?.event, "end");
   harm.also((await listJobs(server.url))[deleted.job.id], undefined);
-  expect(() => deleted.append(logged(1))).toThrow(/was deleted while its job went on/);
+  expect(() => deleted.append(logged(1))).toThrow(/was deleted while its job was running/);
 
   harm.also((await listJobs(server.url))[good.job.id], "completed");
   harm.expectNone();

@@ -46,7 +46,7 @@ test("a model whose folder is deleted while it is served answers as before", asy
   // It says so, and goes on with the next one.
   await runKit(project, ["start"]);
   const [next] = createJobStore(project).list();
-  await serve.printed(new RegExp(`now answers with ${next?.id}`));
+  await serve.printed(new RegExp(`now serving ${next?.id}`));
   harm.also((await sayTo(serve, { max_tokens: 8 })).model, next?.id);
   serve.child.kill("SIGTERM");
   harm.also((await serve.ended).stderr, "");

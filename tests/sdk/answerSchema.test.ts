@@ -76,11 +76,11 @@ test("a schema that is no schema, or does not convert, is refused", async () => 
   for (const schema of ["x", 1, null, [], () => 1, standard]) {
     await expect(asJsonSchema(schema)).rejects.toMatchObject({
       code: "REQUEST_INVALID",
-      message: expect.stringMatching(/^infer needs a JSON Schema as its schema/) as string,
+      message: expect.stringMatching(/^infer: schema must be a JSON Schema/) as string,
     });
   }
   await expect(asJsonSchema(z.object({ at: z.date() }))).rejects.toThrow(
-    /^infer cannot make a JSON Schema of its schema: .* Change that part, or pass a JSON Schema\.$/,
+    /^infer: the schema does not convert to JSON Schema: .* Change that part, or pass a JSON Schema\.$/,
   );
 });
 
@@ -88,28 +88,28 @@ const TOOLS = [{ type: "function" as const, function: { name: "f" } }];
 const CHAT = { messages: [{ role: "user" as const, content: "x" }], tools: TOOLS };
 
 test.each([
-  [{ stop: "" }, /needs a string, or up to 16, of 1 to 1000 characters as its stop/],
-  [{ stop: ["a", 1] }, /as its stop/],
-  [{ stop: Array.from({ length: 17 }, String) }, /as its stop/],
-  [{ stop: "a".repeat(1001) }, /as its stop/],
-  [{ choices: [] }, /needs 1 to 1000 different strings that are not empty as its choices/],
+  [{ stop: "" }, /stop must be a string, or up to 16, of 1 to 1000 characters/],
+  [{ stop: ["a", 1] }, /stop must be/],
+  [{ stop: Array.from({ length: 17 }, String) }, /stop must be/],
+  [{ stop: "a".repeat(1001) }, /stop must be/],
+  [{ choices: [] }, /choices must be 1 to 1000 different strings that are not empty/],
   [{ choices: ["a", "a"] }, /different strings/],
   [{ choices: ["a", ""] }, /not empty/],
-  [{ choices: "ab" }, /as its choices/],
-  [{ choices: ["a".repeat(65_537)] }, /takes choices of up to 65536 characters in all/],
-  [{ choices: ["a"], stop: "b" }, /takes choices or stop, not both/],
-  [{ choices: ["a"], schema: {} }, /takes choices or a schema, not both/],
-  [{ logprobs: 21 }, /needs a whole number from 0 to 20 as its logprobs/],
-  [{ logprobs: -1 }, /as its logprobs/],
-  [{ parallelToolCalls: 0 }, /needs true or false as its parallelToolCalls/],
-  [{ raw: 1 }, /needs true or false as its raw, beside a prompt/],
-  [{ ...CHAT, prompt: undefined, raw: true }, /as its raw, beside a prompt/],
-  [{ toolChoice: "required" }, /needs tools for the toolChoice "required"/],
-  [{ toolChoice: "any" }, /needs "auto", "none", "required" or \{ name \} as its toolChoice/],
-  [{ toolChoice: { name: "g" } }, /needs a tool named "g" for its toolChoice/],
+  [{ choices: "ab" }, /choices must be/],
+  [{ choices: ["a".repeat(65_537)] }, /choices may have up to 65536 characters in all/],
+  [{ choices: ["a"], stop: "b" }, /pass choices or stop, not both/],
+  [{ choices: ["a"], schema: {} }, /pass choices or a schema, not both/],
+  [{ logprobs: 21 }, /logprobs must be a whole number from 0 to 20/],
+  [{ logprobs: -1 }, /logprobs must be/],
+  [{ parallelToolCalls: 0 }, /parallelToolCalls must be true or false/],
+  [{ raw: 1 }, /raw must be true or false, and needs a prompt/],
+  [{ ...CHAT, prompt: undefined, raw: true }, /raw must be true or false, and needs a prompt/],
+  [{ toolChoice: "required" }, /toolChoice "required" needs tools/],
+  [{ toolChoice: "any" }, /toolChoice must be "auto", "none", "required" or \{ name \}/],
+  [{ toolChoice: { name: "g" } }, /toolChoice names "g", which is not one of the tools/],
   [
     { ...CHAT, prompt: undefined, toolChoice: { name: "g" } },
-    /named "g" for its toolChoice: it has f/,
+    /names "g", which is not one of the tools: f/,
   ],
   [
     { ...CHAT, prompt: undefined, toolChoice: "required", schema: {} },

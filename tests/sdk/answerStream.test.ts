@@ -86,7 +86,7 @@ test("an error comes to the reader and the result, and to nobody who reads neith
   const stream = model.stream({ prompt: "x" });
   await expect(piecesOf(stream)).rejects.toThrow("broken");
   await expect(stream.result).rejects.toThrow("broken");
-  await expect(piecesOf(model.stream({} as never))).rejects.toThrow(/infer needs messages/);
+  await expect(piecesOf(model.stream({} as never))).rejects.toThrow(/infer: pass messages/);
   await new Promise((resolve) => setImmediate(resolve));
   process.off("unhandledRejection", unhandled);
   expect(unhandled).not.toHaveBeenCalled();

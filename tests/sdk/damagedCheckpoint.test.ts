@@ -171,7 +171,7 @@ describe("a resume", () => {
     flip(join(artifacts, `step-${best}`, "model.safetensors"));
     const { notes, result } = await train(true);
     expect(notes.join("\n")).toMatch(
-      new RegExp(`warning: the checkpoint of step ${best} does not count for the best: .*model`),
+      new RegExp(`warning: the checkpoint of step ${best} can't be the best: .*model`),
     );
     expect(JSON.stringify(result)).not.toContain(`step-${best}"`);
   });

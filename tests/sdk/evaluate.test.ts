@@ -73,14 +73,14 @@ describe("evaluate", () => {
       before: { accuracy: 0 },
       job: { status: "running" },
     });
-    expect(notes).toContain("asking the model for 4 held-out rows before it is trained");
+    expect(notes).toContain("evaluating the starting model on 4 held-out rows");
   });
 
   it("says that it asks when that takes longer than the training, and calls no callback so", async () => {
     enterProject();
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const notes: string[] = [];
-    const note = /^asking the model for 4 held-out rows at step 2: 4 of 4, /;
+    const note = /^evaluating step 2 on 4 held-out rows: 4 of 4, /;
     const isTold = () => notes.some((one) => note.test(one));
     let answers = 0;
     const metric = async () => {
@@ -138,7 +138,7 @@ describe("evaluate", () => {
     await evaluation.evaluateStart();
     expect(reports[0]).toEqual({ step: 0, answered: 0, rows: 4 });
     expect(reports.at(-1)).toEqual({ step: 0, answered: 4, rows: 4, secondsLeft: 0 });
-    expect(notes[1]).toMatch(/^asked [1-3] of 4$/);
+    expect(notes[1]).toMatch(/^evaluated [1-3] of 4$/);
   });
 
   it("asks rows that evalSplit sets aside, as many as are asked for, the same for a seed", async () => {
@@ -152,7 +152,7 @@ describe("evaluate", () => {
         evaluate: { metrics: { note }, rows: 3, maxTokens: 2 },
       });
       expect(evaluated.map(({ rows }) => rows)).toEqual([3, 3]);
-      expect(notes[0]).toBe("asking the model for 3 of 6 held-out rows before it is trained");
+      expect(notes[0]).toBe("evaluating the starting model on 3 of 6 held-out rows");
       asked.push([...inputs]);
     }
     expect(asked[0]).toHaveLength(3);
@@ -213,7 +213,7 @@ describe("evaluate", () => {
       evalDataset: [{ text: "no answer" }],
       evaluate: { metrics: { exact } },
     });
-    expect(texts.error?.message).toMatch(/^"evaluate" finds no held-out row with an answer/);
+    expect(texts.error?.message).toMatch(/^No held-out row has a text answer/);
   });
 
   it("is resumed with the figures of the start, and asks its own checkpoints", async () => {
@@ -231,7 +231,7 @@ describe("evaluate", () => {
     const second = await train({ evaluate, callbacks: { onEvaluated }, resume: true });
     expect(second.evaluated.map(({ step }) => step)).toEqual([0, 30, 60]);
     expect(second.evaluated.slice(0, 2)).toEqual(first.evaluated);
-    expect(second.notes.join()).not.toContain("asking the model for 4");
+    expect(second.notes.join()).not.toContain("on 4 held-out rows");
     expect(seen).toEqual([0, 60]);
   });
 
@@ -300,7 +300,10 @@ describe("evaluate", () => {
   });
 
   it.each<[Partial<TrainerOptions>, RegExp]>([
-    [{ evalDataset: undefined, evaluate: { metrics: { exact } } }, /"evaluate" needs rows to ask/],
+    [
+      { evalDataset: undefined, evaluate: { metrics: { exact } } },
+      /"evaluate" needs held-out rows/,
+    ],
     [{ evaluate: { metrics: {} } }, /"evaluate\.metrics" must be functions by name/],
     [
       { evaluate: { metrics: { exact: 1 as never } } },
@@ -312,7 +315,7 @@ describe("evaluate", () => {
     ],
     [
       { evalDataset: { path: "s3://bucket/held.jsonl" }, evaluate: { metrics: { exact } } },
-      /"evaluate" asks rows that this machine reads, but s3:\/\/bucket\/held\.jsonl is a URL\./,
+      /"evaluate" needs rows on this machine, but s3:\/\/bucket\/held\.jsonl is a URL\./,
     ],
     [{ metricForBestModel: "f1" }, /"metricForBestModel" must be one of evalLoss, but is "f1"/],
     [

@@ -23,31 +23,28 @@ test("a right request and its answer pass as they are", async () => {
 });
 
 test.each([
-  [{ messages: [] }, /infer needs messages or a prompt/],
+  [{ messages: [] }, /infer: pass messages,/],
   [
     { messages: [{ role: "bot", content: "x" }] },
-    /infer was given messages\[0\], which has the role "bot": write "assistant"/,
+    /infer: messages\[0\] has the role "bot": write "assistant"/,
   ],
   [{ messages: [{ role: "user", content: "x" }], tools: [{}] }, /tools\[0\] is not/],
-  [
-    { prompt: "x", tools: [{ type: "function", function: { name: "f" } }] },
-    /takes tools beside messages/,
-  ],
-  [{ prompt: "x", temperature: -1 }, /infer needs a number of at least 0 as its temperature/],
-  [{ prompt: "x", topP: 0 }, /infer needs a number above 0 and at most 1 as its topP/],
-  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a whole number of at least 1 as its maxTokens/],
-  [{ messages: "x" }, /infer needs messages or a prompt/],
-  [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
-  [{ prompt: "x", temperature: "hot" }, /infer needs a number of at least 0 as its temperature/],
-  [{ prompt: "x", seed: {} }, /infer needs a whole number of at least 0 as its seed/],
-  [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
+  [{ prompt: "x", tools: [{ type: "function", function: { name: "f" } }] }, /tools need messages/],
+  [{ prompt: "x", temperature: -1 }, /infer: temperature must be a number of at least 0/],
+  [{ prompt: "x", topP: 0 }, /infer: topP must be a number above 0 and at most 1/],
+  [{ prompt: "x", maxTokens: 0.5 }, /infer: maxTokens must be a whole number of at least 1/],
+  [{ messages: "x" }, /infer: pass messages,/],
+  [{ prompt: [{ role: "user", content: "x" }] }, /infer: pass messages,/],
+  [{ prompt: "x", temperature: "hot" }, /infer: temperature must be a number of at least 0/],
+  [{ prompt: "x", seed: {} }, /infer: seed must be a whole number of at least 0/],
+  [{ prompt: "x", signal: {} }, /infer: signal must be an AbortSignal/],
   [
     { prompt: "x", max_tokens: 3 },
     /infer: unknown option "max_tokens"\. Did you mean "maxTokens"\? It/,
   ],
   [{ prompt: "x", onToken() {} }, /infer: unknown option "onToken"\. It takes messages,/],
-  [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
-  ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
+  [undefined, /infer: pass \{ prompt \} or \{ messages \}, not undefined\./],
+  ["x", /infer: pass \{ prompt \} or \{ messages \}, not 'x'\./],
 ])("a wrong request is a clear error and reaches no engine: %j", async (request, message) => {
   const { model, asked } = modelThatAnswers(ANSWER);
   await expect(model.infer(request as never)).rejects.toThrow(message);

@@ -72,9 +72,9 @@ describe("loadModel", () => {
 
 describe("a wrong argument is one clear sentence", () => {
   it.each([
-    [undefined, "infer takes { prompt } or { messages }, not undefined."],
-    [{ prompt: "1", messages: [] }, "infer takes messages or a prompt, not both."],
-    [{ prompt: "1", signal: "soon" }, "infer needs an AbortSignal as its signal."],
+    [undefined, "infer: pass { prompt } or { messages }, not undefined."],
+    [{ prompt: "1", messages: [] }, "infer: pass messages or a prompt, not both."],
+    [{ prompt: "1", signal: "soon" }, "infer: signal must be an AbortSignal."],
   ])("of a checkpoint's infer: %o", async (request, message) => {
     enterProject();
     const trainer = createTinyTrainer({

@@ -164,7 +164,7 @@ describe("createTrainer's options", () => {
   it("refuse an objective that the engine doesn't train, and KTO with nothing to compare", () => {
     const engine = { ...createDefaultEngine(), name: "mine", objectives: ["kto"] };
     expect(problemWith({ engine, objective: { type: "dpo" } }).message).toBe(
-      'createTrainer: the mine engine doesn\'t train the objective "dpo". Leave out engine to train it with the embedded one, or remove objective.',
+      'createTrainer: the mine engine doesn\'t train the objective "dpo". Remove engine to train it with the embedded one, or remove objective.',
     );
     expect(problemWith({ engine, objective: { type: "kto" }, batchSize: 1 }).message).toBe(
       'createTrainer: "batchSize" must be at least 2, because the objective "kto" compares the answers of a batch with each other.',
@@ -294,7 +294,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { loadBestModelAtEnd: true },
-      'createTrainer: "loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.',
+      'createTrainer: "loadBestModelAtEnd" needs held-out rows. Add evalDataset or evalSplit.',
     ],
     [
       { earlyStoppingPatience: 2, evalSplit: 0.1 },
@@ -319,7 +319,7 @@ describe("createTrainer's options", () => {
     [{ evalSplit: 0.1, evalSteps: 0 }, '"evalSteps" must be a whole number of at least 1, but'],
     [
       { evalSteps: 10 },
-      'createTrainer: "evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.',
+      'createTrainer: "evalSteps" needs held-out rows. Add evalDataset or evalSplit.',
     ],
     [
       { gradientAccumulationSteps: 0 },

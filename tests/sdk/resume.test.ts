@@ -55,7 +55,7 @@ describe("resume", () => {
     const step = newestOf(first.jobId);
     const second = await train({ ...chosen, resume: true });
     const goesOn = `resuming job ${first.jobId} after step ${step}`;
-    const onlyEnds = `job ${first.jobId} had trained all ${step} steps; it only has to be completed`;
+    const onlyEnds = `job ${first.jobId} had trained all ${step} steps; only completing it`;
     // A stalled main thread may end the first job only after its last step.
     expect(second.notes).toEqual(step === steps.maxSteps ? [goesOn, onlyEnds] : [goesOn]);
     expect(second.log[0]).toMatchObject({

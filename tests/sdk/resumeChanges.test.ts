@@ -98,7 +98,7 @@ describe("a resume that makes no sense fails with one clear sentence, and leaves
     gate.resolve();
     await second.trainer.wait();
     expect(() => third.find(() => {})).toThrow(
-      `Job ${jobId} can no longer be resumed: another job went on from it, or it was deleted. Start without resume to train anew.`,
+      `Job ${jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to train anew.`,
     );
   });
 });
@@ -114,9 +114,7 @@ describe("a resume", () => {
     });
     expect(past.log).toHaveLength(1);
     const { notes, end } = await train({ ...options, resume: true });
-    expect(notes).toContain(
-      `job ${first.jobId} had trained all 6 steps; it only has to be completed`,
-    );
+    expect(notes).toContain(`job ${first.jobId} had trained all 6 steps; only completing it`);
     expect(end?.event).toBe("training.completed");
   });
 
@@ -147,7 +145,7 @@ describe("a resume", () => {
     writeFileSync("heldout.jsonl", '{"text":"other rows"}');
     const second = await failed({ ...best, engine, resume: true, maxSteps: 12 });
     expect(second.notes).toContain(
-      `warning: the held-out rows changed since job ${first.jobId}; its evaluations do not count for the best`,
+      `warning: the held-out rows changed since job ${first.jobId}; its evaluations don't count towards the best`,
     );
     expect(second.started).not.toHaveProperty("resumedBest");
   });

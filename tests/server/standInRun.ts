@@ -8,7 +8,7 @@ import { type TestServer, standIn, startServer } from "../uiServer.ts";
 /** A server whose `kit` is a script of the test. */
 export async function startWith(
   code: string,
-  options: { graceMs?: number; lastWordsMs?: number } = {},
+  options: { graceMs?: number; drainMs?: number } = {},
 ): Promise<TestServer & { train: () => Promise<Response> }> {
   const project = createProject();
   const server = await startServer({ project, kit: standIn(project, code), ...options });

@@ -4,14 +4,14 @@ import { isWellFormed, targetOf } from "../target.ts";
 import { isAllowedOrigin, isPreflight } from "./cors.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
 
-/** The answer to a request that fails a check: a status and a sentence that names the remedy. */
+/** The response to a request that fails a check: a status, and a sentence that names the remedy. */
 export interface Refusal {
   status: number;
   error: string;
   headers?: Record<string, string>;
 }
 
-/** Returns why a request is refused, or undefined when it passes. */
+/** Returns why a request is refused; undefined when it passes. */
 export type Check = (
   request: IncomingMessage,
   policy: HostPolicy,
@@ -49,8 +49,8 @@ const checkHostName: Check = ({ headers }, policy, { command }) => {
 };
 
 /**
- * Lets in the server's own page, the address bar and links to the page, as the browser reports them, and pages of
- * allowed origins.
+ * Admits the server's own page, the address bar, links to the page, and pages of allowed origins, as
+ * reported by the browser.
  */
 const checkFetchSite: Check = (request, policy, { advice, page }) => {
   const { method, headers } = request;
@@ -83,7 +83,7 @@ const checkOrigin: Check = (request, policy, { advice }) => {
   };
 };
 
-/** In this order: the first refusal is the answer. */
+/** Checks in order; the first refusal is the response. */
 export const CHECKS: Check[] = [
   checkMethod,
   checkTarget,

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HostPolicy } from "./host.ts";
 
-/** How long a browser may remember the answer to a preflight, in seconds. */
+/** How long a browser may cache a preflight, in seconds. */
 const REMEMBERED_S = 600;
 
-/** Names of headers, as a browser lists them. */
+/** A browser's list of header names. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(, *[\w!#$%&'*+.^`|~-]+)*$/;
 
-/** Headers of an answer that a page may read besides the common ones. */
+/** Extra response headers that a page may read. */
 const EXPOSED = "x-request-id, retry-after";
 
 /** Whether a request comes from a page whose origin was allowed. */
@@ -15,7 +15,7 @@ export function isAllowedOrigin({ headers }: IncomingMessage, { origins }: HostP
   return headers.origin !== undefined && origins.includes(headers.origin);
 }
 
-/** Whether a browser asks if a page of another origin may send a request. */
+/** Whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return (
     method === "OPTIONS" &&
@@ -24,7 +24,7 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
   );
 }
 
-/** Lets pages of allowed origins read the answer, whatever it will be. */
+/** Lets pages of allowed origins read any response. */
 export function setCorsHeaders(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export function setCorsHeaders(
   response.setHeader("Access-Control-Expose-Headers", EXPOSED);
 }
 
-/** Answers a preflight that passed the checks. What it asks to send reaches the routes with its own request. */
+/** Answers a preflight that passed the checks. */
 export function answerPreflight({ headers }: IncomingMessage, response: ServerResponse): void {
   const asked = headers["access-control-request-headers"];
   response.writeHead(204, {

@@ -4,10 +4,10 @@ import { CHECKS } from "./checks.ts";
 import { answerPreflight, isPreflight } from "./cors.ts";
 import type { HostPolicy } from "./host.ts";
 
-/** Answers requests that it refuses. Resolves with whether the request may go on to its route. */
+/** Answers requests that it refuses. Resolves with whether the request may proceed to its route. */
 export type Guard = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-/** @param auth asks for a token; omit to require none */
+/** @param auth checks a token or key; omit to require none */
 export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?: Guard): Guard {
   return async (request, response) => {
     for (const check of CHECKS) {
@@ -28,7 +28,7 @@ export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?:
   };
 }
 
-/** Whether a browser navigates here: over plain HTTP, it says so in this header alone. */
+/** Whether a browser navigates here. Over plain HTTP, only this header says so. */
 function asksForPage({ headers }: IncomingMessage): boolean {
   return headers.accept?.includes("text/html") === true;
 }

@@ -18,7 +18,7 @@ export function parseHost(header: string): Host | undefined {
   const [, name, address, port = ""] = HOST.exec(header.toLowerCase()) ?? [];
   if (address !== undefined) return isIPv6(address) ? { name: address, port } : undefined;
   if (name === undefined || name.length > MAX_NAME_LENGTH) return undefined;
-  // A trailing dot marks a fully qualified name: the same name.
+  // A trailing dot marks a fully qualified name.
   return { name: name.replace(/\.$/, ""), port };
 }
 
@@ -34,7 +34,7 @@ export interface HostPolicy {
   origins: string[];
 }
 
-/** Allows known names only: any other could be rebound to this address (DNS rebinding). */
+/** Allows known names only, against DNS rebinding. */
 export function isAllowedHost(name: string, policy: HostPolicy): boolean {
   if (LOOPBACK_ADDRESSES.has(name) || isLocalhost(name)) return true;
   const { boundTo, machine, added } = policy;

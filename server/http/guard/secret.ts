@@ -1,20 +1,20 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Wrong secrets are answered one at a time, each after this delay. */
+/** Delay of each refusal; wrong secrets are answered one at a time. */
 const WRONG_SECRET_MS = 1_000;
-/** Any more wrong ones at once are refused at once. */
+/** Further wrong secrets are refused at once. */
 const MAX_DELAYED = 20;
 
-/** Takes as long for a near miss as for a far one. */
+/** Compares in constant time. */
 export function isSameSecret(shown: string, wanted: string): boolean {
   const digest = (text: string) => createHmac("sha256", "kit").update(text).digest();
   return timingSafeEqual(digest(shown), digest(wanted));
 }
 
 /**
- * Makes guessing slow.
- * @returns a function that resolves late, to be awaited before each refusal of a wrong secret; with false, at
- * once, when too many wait already
+ * Slows down guessing.
+ * @returns a function to await before refusing a wrong secret; resolves with false at once when too many
+ * refusals wait already
  */
 export function createRefusalDelay(): () => Promise<boolean> {
   let waiting = 0;

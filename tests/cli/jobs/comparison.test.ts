@@ -52,7 +52,7 @@ function twoJobs() {
   return { project, ids: [one.job.id, other.job.id] as const };
 }
 
-test("kit jobs --compare shows what differs between two jobs, and what came of it", async () => {
+test("kit jobs --compare shows how two jobs differ in options and results", async () => {
   const { project, ids } = twoJobs();
   const { code, stdout, stderr } = await runKit(project, ["jobs", "--compare", ids[0], "latest"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -121,23 +121,23 @@ it("warns of rows that are left out or cut, which would otherwise be missed in s
     return warning;
   };
   expect(warned({ rows: 9, cut: 1, leftOut: 11, maxLength: 256, keepLeftOut: "maxLength: 600" }))
-    .toBe(`warning: 11 of 20 rows left out: no answer fits 256 tokens; 1 cut
+    .toBe(`warning: 11 of 20 rows skipped: no answer fits in 256 tokens; 1 truncated
   to keep them: maxLength: 600`);
   expect(warned({ rows: 3999, cut: 0, leftOut: 1, maxLength: 64 })).toBe(
-    "warning: 1 of 4,000 rows left out: no answer fits 64 tokens",
+    "warning: 1 of 4,000 rows skipped: no answer fits in 64 tokens",
   );
   expect(warned({ rows: 4000, cut: 1200, leftOut: 0, maxLength: 64 })).toBe(
-    "warning: 1,200 of 4,000 rows cut to 64 tokens",
+    "warning: 1,200 of 4,000 rows truncated to 64 tokens",
   );
   expect(warned({ evalRows: 9, evalCut: 2, evalLeftOut: 1, maxLength: 64 })).toBe(
-    "warning: 1 of 10 held-out rows left out: no answer fits 64 tokens; 2 cut",
+    "warning: 1 of 10 held-out rows skipped: no answer fits in 64 tokens; 2 truncated",
   );
   expect(warned({ rows: 1, cut: 1, evalRows: 1, evalCut: 1, maxLength: 1 })).toBe(
-    "warning: 1 of 1 row cut to 1 token\nwarning: 1 of 1 held-out row cut to 1 token",
+    "warning: 1 of 1 row truncated to 1 token\nwarning: 1 of 1 held-out row truncated to 1 token",
   );
   // As a job of before says it.
   expect(warned({ rows: 4000, cut: 1200 })).toBe(
-    "warning: 1,200 of 4,000 rows cut to maxLength or the model's context",
+    "warning: 1,200 of 4,000 rows truncated to maxLength or the model's context",
   );
   expect(warned({ rows: 4000, cut: 0, leftOut: 0, maxLength: 64 })).toBeUndefined();
 });
@@ -155,7 +155,7 @@ it("warns of sizes that do not fit each other", () => {
   expect(warned({ warmupSteps: 101, learningRate: 0.5 })).toBe(warmUp);
   expect(warned({ warmupSteps: 100 })).toBeUndefined();
   expect(warned({ warmupSteps: 0.9 })).toBeUndefined();
-  const repeats = `warning: a step takes 64 rows, more than there are, and repeats some
+  const repeats = `warning: a step takes 64 rows, more than there are, so some repeat
   lower batchSize or gradientAccumulationSteps, or add rows`;
   expect(warned({ gradientAccumulationSteps: 2 }, 100.1)).toBe(repeats);
   // As many rows as a step takes.

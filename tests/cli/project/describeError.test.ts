@@ -79,12 +79,12 @@ test.each([
   [
     "infer",
     "infer({ prompt: `1`, temperature: -1 })",
-    "infer needs a number of at least 0 as its temperature.",
+    "infer: temperature must be a number of at least 0.",
   ],
   [
     "infer, later",
     "new Promise((go) => setTimeout(go)).then(() => infer({ prompt: `1`, maxTokens: 0 }))",
-    "infer needs a whole number of at least 1 as its maxTokens.",
+    "infer: maxTokens must be a whole number of at least 1.",
   ],
   [
     "infer, on its thread",

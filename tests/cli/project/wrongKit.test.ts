@@ -92,7 +92,7 @@ test.each([
     const project = createTinyProject();
     installVersion(project, version, edit);
     const sentence = new RegExp(
-      `^This is Kit ${OWN}, but the project's trainer is of ${named}\\. In the project's folder, run its own with: npx --no kit; or install this one with: npm install kit@file:\\S+$`,
+      `^This is Kit ${OWN}, but the project's trainer uses ${named}\\. To run the project's own Kit, in its folder: npx --no kit; or install this one with: npm install kit@file:\\S+$`,
     );
     const { code, stdout, stderr } = await runKit(project, ["start"]);
     expect(stderr.replace(/^kit: |\n$/g, "")).toMatch(sentence);

@@ -14,7 +14,7 @@ import { openRemote } from "../../remoteEngine.ts";
 import { attach, outputLog, pidIn, postTrain, recordPath } from "../../server/standInRun.ts";
 import { readBody, standIn, startServer } from "../../uiServer.ts";
 
-const LOOK = { lookMs: 50 };
+const LOOK = { pollMs: 50 };
 
 /** A project with a job that runs in a folder beside it, and that nobody follows. */
 async function createLeftJob() {
@@ -184,7 +184,7 @@ test("kit ui tries again with pauses that grow, and says why once", async () => 
   await expect.poll(() => times().length).toBe(5);
   const gaps = times().flatMap((at, n, all) => (n === 0 ? [] : [at - (all[n - 1] ?? 0)]));
   // A try takes some time itself.
-  for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan(LOOK.lookMs * 2 ** (n + 1));
+  for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan(LOOK.pollMs * 2 ** (n + 1));
   expect(notes).toEqual([`job ${job.job.id} Nothing answers.`]);
 });
 
@@ -225,6 +225,6 @@ test("a follower that prints much before it is attached fills no memory: the end
   await startFollower({ project, kit, id: "20260101-000000-abcdef", onMessage, output }).ended;
   expect(statSync(path).size).toBeLessThan(2 * 1_048_576);
   const recorded = readFileSync(path, "utf8");
-  expect(recorded).toMatch(/^kit: left out the first [\d.]+ MB that kit attach printed\nx/);
+  expect(recorded).toMatch(/^kit: dropped the first [\d.]+ MB that kit attach printed\nx/);
   expect(recorded).toMatch(/x\nthe newest line\n$/);
 });

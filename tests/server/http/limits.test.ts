@@ -127,7 +127,7 @@ test("one stream too many is 429 with the next step, and admitted when another h
   const answer = await askAlone(port, `/${events}`);
   expect(statusesIn(answer)).toEqual([429]);
   expect(answer).toMatch(/^Retry-After: 5\r$/m);
-  expect(answer).toContain("2 streams are open, the most allowed. Close some tabs");
+  expect(answer).toContain("All 2 streams are in use. Close some tabs");
   // Others are answered all the same.
   expect((await fetch(`${url}api/jobs`)).status).toBe(200);
   await first?.body?.cancel();
@@ -197,7 +197,7 @@ test("one connection too many is 429, more than that are closed, and closing one
 
 test("slow connections without the token keep out no client that has it", async () => {
   const token = "correct horse";
-  const limits = { connections: 8, strangers: 4 };
+  const limits = { connections: 8, unauthenticated: 4 };
   const project = createProject();
   const job = createJob(project, "job", [STARTED]);
   const { port } = await startServer({ project, token, limits });

@@ -39,7 +39,7 @@ test("a client that reads a run's output while the server closes gets all of it"
   const { train, close } = await startWith(
     `process.on("SIGTERM", () => { writeSync(1, "x".repeat(3_000_000) + "cancelled"); process.exit(); });
      writeSync(1, "running "); await gate("never");`,
-    { graceMs: 60_000, lastWordsMs: 60_000 },
+    { graceMs: 60_000, drainMs: 60_000 },
   );
   const body = readBody(await train());
   await body.until((text) => text === "running ");

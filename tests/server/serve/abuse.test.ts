@@ -142,7 +142,7 @@ describe("pages of other origins", () => {
 
 describe("a body", () => {
   it.each([
-    ["{oops", 400, /^The body is not JSON in UTF-8\./],
+    ["{oops", 400, /^The body is not valid JSON in UTF-8\./],
     ["", 400, /^The body is not JSON/],
     ['"a"', 400, /^The body must be a JSON object\.$/],
     ["[]", 400, /must be a JSON object/],
@@ -180,7 +180,7 @@ describe("a body", () => {
     const body = Buffer.from(JSON.stringify(chat("?")));
     body[body.indexOf("?")] = 0xff;
     socket.write(bytesOf(body));
-    expect(statusesIn(await until(/is not JSON in UTF-8/))).toEqual([400]);
+    expect(statusesIn(await until(/is not valid JSON in UTF-8/))).toEqual([400]);
   });
 
   it("may come in chunks, and is refused as soon as they are too many", async () => {

@@ -265,7 +265,7 @@ describe("a chat completion's request", () => {
     ],
     [{ functions: [{}] }, "functions", /Send tools and tool_choice instead/],
     [{ function_call: "auto" }, "function_call", /Send tool_choice/],
-    [{ audio: { voice: "a" } }, "audio", /answers are texts/],
+    [{ audio: { voice: "a" } }, "audio", /answers are text/],
     [{ response_format: "json" }, "response_format", /must be an object/],
     [
       { response_format: { type: "xml" } },
@@ -311,10 +311,10 @@ describe("a chat completion's request", () => {
     [
       { grammar: 'root ::= "a"' },
       "grammar",
-      /^grammar is not supported\. Send the form as response_format, with a JSON Schema or a regular expression\.$/,
+      /^grammar is not supported\. Send response_format, with a JSON Schema or a regular expression\.$/,
     ],
-    [{ ebnf: "root" }, "ebnf", /Send the form as response_format/],
-    [{ guided_grammar: "root" }, "guided_grammar", /Send the form as response_format/],
+    [{ ebnf: "root" }, "ebnf", /Send response_format/],
+    [{ guided_grammar: "root" }, "guided_grammar", /Send response_format/],
     [
       { chat_template_kwargs: { documents: ["a"] } },
       "chat_template_kwargs.documents",
@@ -339,7 +339,7 @@ describe("a chat completion's request", () => {
     [{ think: false }, "think", /Send chat_template_kwargs/],
     [{ enable_thinking: false }, "enable_thinking", /Send chat_template_kwargs/],
     [{ thinking: { type: "disabled" } }, "thinking", /Send chat_template_kwargs/],
-    [{ nvext: { guided_json: {} } }, "nvext", /Send its fields beside the others/],
+    [{ nvext: { guided_json: {} } }, "nvext", /Send its fields at the top level/],
     [{ bad_words_ids: [[1]] }, "bad_words_ids", /Leave it out\.$/],
     [{ min_length: 5 }, "min_length", /or send 0\.$/],
     [{ lora: [{ id: 0, scale: 1 }] }, "lora", /Send the name of its model as model\.$/],
