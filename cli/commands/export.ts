@@ -125,11 +125,11 @@ async function systemOf({ job }: SavedModel): Promise<string | undefined> {
   }
 }
 
-/** The job's name, made safe for a folder; else the checkpoint folder's name. */
+/** The job's name, made safe for a folder; else the checkpoint folder's name, never hidden. */
 function nameOf(directory: string): string {
   const name = readJobFile(directory).file?.name ?? "";
   const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
-  return allowed || basename(directory);
+  return allowed || basename(directory).replace(/^\.+/, "") || "model";
 }
 
 /** A path that `kit infer` takes for a folder, not for a job id. */

@@ -47,7 +47,7 @@ function unreadable(path: string, cause: unknown): KitError {
   const advice =
     (code === "EISDIR" ? adviceForFolder(path) : undefined) ??
     (code === "ENOENT" ? adviceForMissing(path) : undefined) ??
-    "Check its path, which is relative to the project.";
+    "Check its path.";
   const problem = `Cannot read the dataset ${path}: ${why}. ${advice}`;
   return new KitError("DATASET_UNREADABLE", problem, { cause });
 }

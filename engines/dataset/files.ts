@@ -33,7 +33,7 @@ function filesOf(path: string): string[] {
   if (found.length > 0) return found.sort();
   throw new KitError(
     "DATASET_UNREADABLE",
-    `No file matches the dataset's pattern ${path}. Check its path, which is relative to the project.`,
+    `No file matches the dataset's pattern ${path}. Check its path.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, saveModel } from "../../engines/checkpoint/checkpoint.ts";
@@ -45,6 +45,13 @@ test("kit export --format gguf writes one file, says who takes it, and kit infer
   const [before, after] = [await ask("./model"), await ask("model-gguf/model.gguf")];
   expect(after).toEqual(before);
   expect(after.code).toBe(0);
+});
+
+test("a hidden folder's model is exported under a visible name", async () => {
+  const project = createModels();
+  renameSync(join(project, "model"), join(project, ".model"));
+  const { stdout } = await runKit(project, ["export", "./.model", "--format", "gguf"]);
+  expect(stdout).toContain("exported to model-gguf/model.gguf, ");
 });
 
 test("kit serve answers from a GGUF file as kit infer does", async () => {

@@ -121,7 +121,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     [
       "missing",
       null,
-      /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check its path, which is relative to the project\./,
+      /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check its path\./,
     ],
     ["empty", "", /^failed: \S+data\.jsonl has no rows\. Write one of .*$/],
     [

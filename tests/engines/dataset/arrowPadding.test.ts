@@ -158,7 +158,9 @@ test("rows that went through Arrow teach what they taught before", async () => {
   expect(rows.map((line) => JSON.parse(line) as unknown)).toEqual(
     before.map((line) => JSON.parse(line) as unknown),
   );
-  expect(notes).toEqual([expect.stringMatching(/^dropped \d+ nulls that Arrow padded calls and tools with in FILE /)]);
+  expect(notes).toEqual([
+    expect.stringMatching(/^dropped \d+ nulls that Arrow padded calls and tools with in FILE /),
+  ]);
 });
 
 test("nulls of calls in Parquet are dropped without a description of the tool, too", async () => {

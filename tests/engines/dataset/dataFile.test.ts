@@ -13,8 +13,8 @@ test.each([
     ["dataset_info.json", "state.json", "data-00000-of-00001.arrow"],
     'Save its rows as Parquet: datasets.load_from_disk("FILE").to_parquet("rows.parquet").',
   ],
-  [["dataset_infos.json", "notes.md"], "Check its path, which is relative to the project."],
-  [[], "Check its path, which is relative to the project."],
+  [["dataset_infos.json", "notes.md"], "Check its path."],
+  [[], "Check its path."],
 ])("a folder of %j is told which files to name", async (names, advice) => {
   const folder = join(scratchDirectory(), "data");
   mkdirSync(folder);

@@ -29,7 +29,7 @@ it.each(["csv", "parquet", "json"])(
   async (type) => {
     const folder = scratchDirectory();
     mkdirSync(join(folder, `b.${type}`));
-    const advice = "Check its path, which is relative to the project.";
+    const advice = "Check its path.";
     for (const [name, why] of [
       [`a.${type}`, "there is no such file"],
       [`b.${type}`, "it is a folder, not a file"],
