@@ -10,10 +10,8 @@ import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
 import { type JobLog, noteOfCluster } from "./messages.ts";
 import { pack } from "./pack.ts";
-import { createRayJobs } from "./rayJobs.ts";
-import type { Remote } from "./remote.ts";
-import { createJob } from "./remoteTraining.ts";
-import { COMMAND } from "./remoteTraining.ts";
+import { type Remote, createRayJobs } from "./rayJobs.ts";
+import { COMMAND, createJob } from "./remoteTraining.ts";
 
 /** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
 export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {

@@ -9,7 +9,7 @@ import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { createDownloadNotes, megabytes } from "../hub/downloadNotes.ts";
 import type { Stored } from "./messages.ts";
-import type { Remote } from "./remote.ts";
+import type { Remote } from "./rayJobs.ts";
 import { stageFiles } from "./stageFiles.ts";
 import { readStored } from "./stored.ts";
 import { openTransfer } from "./transfer.ts";

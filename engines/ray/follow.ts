@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../python/lines.ts";
 import { type JobLog, type RayMessage, assertMessage, parseLine } from "./messages.ts";
-import { type Remote, type RemoteStatus, assertSession } from "./remote.ts";
+import type { Remote, RemoteStatus } from "./rayJobs.ts";
 
 /** Between two looks, in ms. */
 const PAUSE_MS = 500;
@@ -196,4 +196,22 @@ function signalOf(number: number): string {
 function withoutEnd(text: string, before = ""): string {
   const clause = text.replace(/[.:]+$/, "");
   return clause && before + clause;
+}
+
+/**
+ * A remote may stand where the job's own stood, as behind a tunnel.
+ * @param session the job's, if it is known
+ * @throws KitError `CANNOT_FOLLOW` unless it is the remote's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function assertSession(
+  remote: Remote,
+  session: string | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  const now = await remote.session(signal);
+  if (session !== undefined && now === session) return;
+  throw new KitError(
+    "CANNOT_FOLLOW",
+    `Another cluster answers at ${remote.address}. Reconnect the original. If that was restarted, the job is lost: delete its placement.json and run npx kit start --resume.`,
+  );
 }

@@ -68,9 +68,21 @@ export function createHttp(address: string, token: string | undefined, isRecorde
     const { statusCode } = answer;
     if (statusCode !== 401 && statusCode !== 403) return answer;
     const body = await bodyOf(answer).catch(() => Buffer.alloc(0));
-    if (!RAYS_REFUSAL.test(body.toString())) throw refusedBetween(address, statusCode);
-    if (token !== undefined) throw tokenRefused(address);
-    throw isRecorded ? tokenWithheld(address) : tokenMissing(address);
+    if (!RAYS_REFUSAL.test(body.toString())) {
+      throw refused(
+        `What answers at ${address} refuses requests with status ${statusCode}, and not for Ray's token. Check the proxy in front of the dashboard.`,
+      );
+    }
+    if (token !== undefined) {
+      throw refused(
+        `The Ray cluster at ${address} refuses the token. Set RAY_AUTH_TOKEN, or ray({ token }), to the cluster's.`,
+      );
+    }
+    throw refused(
+      isRecorded
+        ? `The cluster at ${address} asks for a token, but only a job's record names it, and the token goes only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`
+        : `The Ray cluster at ${address} asks for a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
+    );
   }
 
   async function call(asked: Call): Promise<Answer> {
@@ -132,30 +144,6 @@ function reasonOf(cause: unknown): string {
   return messageOf(cause).trim().split("\n")[0] ?? "";
 }
 
-function refusedBetween(address: string, status: number): KitError {
-  return new KitError(
-    "CLUSTER_REFUSED",
-    `What answers at ${address} refuses requests with status ${status}, and not for Ray's token. Check the proxy in front of the dashboard.`,
-  );
-}
-
-function tokenMissing(address: string): KitError {
-  return new KitError(
-    "CLUSTER_REFUSED",
-    `The Ray cluster at ${address} asks for a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
-  );
-}
-
-function tokenWithheld(address: string): KitError {
-  return new KitError(
-    "CLUSTER_REFUSED",
-    `The cluster at ${address} asks for a token, but only a job's record names it, and the token goes only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`,
-  );
-}
-
-function tokenRefused(address: string): KitError {
-  return new KitError(
-    "CLUSTER_REFUSED",
-    `The Ray cluster at ${address} refuses the token. Set RAY_AUTH_TOKEN, or ray({ token }), to the cluster's.`,
-  );
+function refused(message: string): KitError {
+  return new KitError("CLUSTER_REFUSED", message);
 }

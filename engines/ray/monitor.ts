@@ -7,7 +7,7 @@ import { describe, withAdvice } from "../python/train.ts";
 import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
 import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
-import type { Remote } from "./remote.ts";
+import type { Remote } from "./rayJobs.ts";
 import { writeStored } from "./stored.ts";
 
 type Options = Pick<

@@ -10,9 +10,8 @@ import { COMPANION_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
-import type { PackedFile } from "./remote.ts";
 import { isSeenBy, isUnder, readStored } from "./stored.ts";
-import { zipSize } from "./zip.ts";
+import { type PackedFile, zipSize } from "./zip.ts";
 
 /** Ray takes an archive below this size, in bytes. */
 const LIMIT_BYTES = 100 * 2 ** 20;

@@ -2,40 +2,35 @@ import { KitError } from "../../protocol/error.ts";
 import { type Answerer, type Listener, type Question, modelClosed } from "../answers/warmModels.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { createOpenAnswers } from "../python/openAnswers.ts";
-import { follow } from "./follow.ts";
-import { type Mailbox, openMailbox } from "./mailbox.ts";
-import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
-import type { Remote } from "./remote.ts";
+import type { HelperJob } from "./helperJob.ts";
+import { type RayMessage, noteOfCluster } from "./messages.ts";
+import type { Remote } from "./rayJobs.ts";
 
 type OpenAnswers = ReturnType<typeof createOpenAnswers>;
-
-/** Of the job that answers. */
-interface Options extends JobLog {
-  /** How long it waits for a heartbeat of this process. */
-  idleSeconds: number;
-  onNote: ((text: string) => void) | undefined;
-}
 
 /**
  * Hands questions to a job and takes the answers from its log, which is followed only while a question
  * is open.
  */
-export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNote }: Options) {
+export function createQuestions(
+  job: HelperJob,
+  { name }: Remote,
+  onNote: ((text: string) => void) | undefined,
+) {
   let asker: Listener | undefined;
-  let mailbox: Mailbox | undefined;
   let listening: AbortController | undefined;
   let after = { seq: 0, at: 0 };
 
   async function listen(answers: OpenAnswers, signal: AbortSignal): Promise<void> {
     try {
-      for await (const message of follow(remote, { id, secret }, signal, { after })) {
+      for await (const message of job.follow(signal, after)) {
         signal.throwIfAborted();
         after = { seq: message.seq, at: performance.now() };
         take(message, answers);
       }
-      throw unheard(remote);
+      throw unheard(name);
     } catch (error) {
-      if (!signal.aborted) close(error as Error);
+      if (!signal.aborted) void close(error as Error);
     }
   }
 
@@ -48,9 +43,10 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
 
   function connect(listener: Listener): Answerer<undefined> {
     asker = listener;
-    const { post } = (mailbox = openMailbox(remote, id, idleSeconds));
     const send = (question: object) =>
-      void post(question).catch((error) => refuse(question as Question<unknown>, error, listener));
+      void job
+        .post(question)
+        .catch((error) => refuse(question as Question<unknown>, error, listener));
     const answers = createOpenAnswers(send, listener);
     return {
       send: answers.ask,
@@ -60,15 +56,15 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
         listening = isOn ? new AbortController() : undefined;
         if (listening) void listen(answers, listening.signal);
       },
-      stop: () => close(),
+      stop: () => void close(),
     };
   }
 
-  /** Rejects the questions that are open. */
-  function close(reason: Error = modelClosed()) {
-    mailbox?.close();
+  /** Stops the job, and rejects the questions that are open. */
+  function close(reason: Error = modelClosed()): Promise<void> {
     listening?.abort();
     asker?.onEnd(reason);
+    return job.stop();
   }
 
   return { connect, close };
@@ -80,7 +76,7 @@ function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: L
   if (type !== "cancel") onAnswer(id, error as Error);
 }
 
-function unheard({ name }: Remote): KitError {
+function unheard(name: string): KitError {
   return new KitError(
     "WORKER_FAILED",
     `The job that answers on ${name} has ended: it missed this process's heartbeat for minutes, as when a machine sleeps. Load the model again.`,

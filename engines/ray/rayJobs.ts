@@ -3,11 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../constants.json" with { type: "json" };
-import { assertReady, readVersion } from "./assertReady.ts";
+import { type ReadyOptions, assertReady, readVersion } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
-import type { Remote, RemoteStatus, Submission } from "./remote.ts";
-import { zip } from "./zip.ts";
+import { type PackedFile, zip } from "./zip.ts";
 
 /** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
 const SILENCE_MS = 20_000;
@@ -39,14 +38,39 @@ const VARIABLES = {
   PYTHONUNBUFFERED: "1",
 };
 
-/** Ray's Jobs API, of the dashboard of a cluster. */
-export function createRayJobs(cluster: Cluster): Remote {
+/** A cluster that runs programs and keeps what they print. */
+export type Remote = ReturnType<typeof createRayJobs>;
+
+export interface Submission {
+  id: string;
+  /** The job gets it in `KIT_JOB_SECRET`, and marks its messages by it. */
+  secret: string;
+  /** What the job finds in its working directory. */
+  files: readonly PackedFile[];
+  command: string;
+  /** Aborting ends the attempt: at once, or soon after the job was sent, which may then be there. */
+  signal?: AbortSignal | undefined;
+  /** Called once the files are there, just before the job starts, with the cluster's session. */
+  onSend?: (session: string | undefined) => void;
+}
+
+export interface RemoteStatus {
+  /** `unknown`: it was never submitted, or the cluster has forgotten it. */
+  phase: "waiting" | "running" | "ended" | "unknown";
+  /** Whether a job that has ended ran to the end of its program. */
+  hasSucceeded?: boolean;
+  /** What the job waits for, or why it ended, if the cluster knows. */
+  message?: string;
+}
+
+/** Ray's Jobs API, of the dashboard of a cluster. An answer that is not Ray's counts as none. */
+export function createRayJobs(cluster: Cluster) {
   const address = cluster.address();
   const http = createHttp(address, cluster.token(), cluster.isRecorded);
-  const { find, status } = createJobStatus(http, address);
   /** Ids of jobs that were sent but may not have arrived yet. */
   const unanswered = new Set<string>();
 
+  /** Starts a job, or finds the one with its id that an earlier call has started. */
   async function submit({ id, secret, files, command, signal, onSend }: Submission): Promise<void> {
     const uri = await upload(http, zip(files), signal);
     const body = {
@@ -76,7 +100,36 @@ export function createRayJobs(cluster: Cluster): Remote {
     }
   }
 
-  async function* log(...[id, { isEnded, lines = -1 }, signal]: Parameters<Remote["log"]>) {
+  /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
+  async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
+    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
+    if (saysUnknown(answer, id)) return undefined;
+    const found = jsonOf(answer);
+    if (answer.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
+    // The dashboard is busy or has lost its own connection, or a proxy answered.
+    throw unreachable(address, new Error(`status ${answer.status} without the job's`));
+  }
+
+  async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
+    const found = await find(id, signal);
+    if (!found) return { phase: "unknown" };
+    const { status, message } = found;
+    if (status === "PENDING") return { phase: "waiting", message: preparation(found) };
+    if (status === "RUNNING") return { phase: "running" };
+    const hasSucceeded = status === "SUCCEEDED";
+    return { phase: "ended", hasSucceeded, message: String(message ?? status) };
+  }
+
+  /**
+   * What the job prints, as long as the connection lasts.
+   * @param asked.isEnded whether it prints no more; else new output is waited for
+   * @param asked.lines the last ones that are there, and what comes. Default: from the first byte
+   */
+  async function* log(
+    id: string,
+    { isEnded, lines = -1 }: { isEnded: boolean; lines?: number | undefined },
+    signal: AbortSignal,
+  ): AsyncIterable<Buffer> {
     const node = (await find(id, signal))?.["driver_node_id"];
     if (typeof node !== "string") return;
     const asked = `node_id=${node}&submission_id=${id}&lines=${lines}`;
@@ -84,7 +137,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     yield* bytesOf(`/api/v0/logs/${path}`, signal);
   }
 
-  async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async function* bytesOf(path: string, signal: AbortSignal): AsyncIterable<Buffer> {
     const answer = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
     try {
       if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`);
@@ -97,6 +150,10 @@ export function createRayJobs(cluster: Cluster): Remote {
     }
   }
 
+  /**
+   * Stops a job, and resolves once it has ended; does nothing for an ended one.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on, within half a minute
+   */
   async function stop(id: string): Promise<void> {
     const signal = AbortSignal.timeout(STOP_MS);
     try {
@@ -122,6 +179,10 @@ export function createRayJobs(cluster: Cluster): Remote {
     return http.call({ method: "POST", path: `/api/jobs/${id}/stop`, body: {}, signal });
   }
 
+  /**
+   * Hands bytes to a job that runs.
+   * @param name of this message alone
+   */
   async function send(id: string, name: string, bytes: Buffer): Promise<void> {
     // What the key-value store of the cluster has, the job can read: kit_ray/mailbox.py.
     const path = `/api/packages/gcs/${id}-${name}.zip`;
@@ -130,12 +191,22 @@ export function createRayJobs(cluster: Cluster): Remote {
   }
 
   return {
+    /** As errors name it. */
     name: `the Ray cluster at ${address}`,
     address,
-    assertReady: (options) => assertReady(http, cluster, options),
+    /**
+     * Asks whether jobs can run there, before anything is read or sent.
+     * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
+     */
+    assertReady: (options?: ReadyOptions) => assertReady(http, cluster, options),
     ...{ submit, status, log, stop, send },
-    session: async (signal) => (await readVersion(http, signal)).session,
-    read: ({ node, path }, signal) =>
+    /** Its own name since its last start; undefined if it has none. */
+    session: async (signal?: AbortSignal) => (await readVersion(http, signal)).session,
+    /**
+     * A file that a job has staged for this machine.
+     * @throws KitError `CLUSTER_UNREACHABLE` when the connection is cut
+     */
+    read: ({ node, path }: { node: string; path: string }, signal: AbortSignal) =>
       bytesOf(
         `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,
         signal,
@@ -167,31 +238,6 @@ function notSubmitted(address: string, answer: Answer | undefined): KitError {
     "CLUSTER_UNFIT",
     `The Ray cluster at ${address} does not take the job: ${lastLine(answer)}. See the log of its dashboard.`,
   );
-}
-
-/** Asks Ray about its jobs. An answer that is not Ray's counts as none, whatever its status code. */
-function createJobStatus(http: Http, address: string) {
-  /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
-  async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
-    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
-    if (saysUnknown(answer, id)) return undefined;
-    const found = jsonOf(answer);
-    if (answer.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
-    // The dashboard is busy or has lost its own connection, or a proxy answered.
-    throw unreachable(address, new Error(`status ${answer.status} without the job's`));
-  }
-
-  async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
-    const found = await find(id, signal);
-    if (!found) return { phase: "unknown" };
-    const { status, message } = found;
-    if (status === "PENDING") return { phase: "waiting", message: preparation(found) };
-    if (status === "RUNNING") return { phase: "running" };
-    const hasSucceeded = status === "SUCCEEDED";
-    return { phase: "ended", hasSucceeded, message: String(message ?? status) };
-  }
-
-  return { find, status };
 }
 
 /** Compares Ray's own words, because a tunnel or a proxy sends 404 as well. */

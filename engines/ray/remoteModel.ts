@@ -6,14 +6,14 @@ import { createWarmModels } from "../answers/warmModels.ts";
 import { assertUnquantized } from "../python/answers.ts";
 import { findFolders } from "../python/model.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
-import { IDLE_SECONDS } from "./mailbox.ts";
+import { type HelperJob, createHelperJob } from "./helperJob.ts";
 import type { AnsweringTask, Stored } from "./messages.ts";
 import { createPackage, withCode } from "./pack.ts";
 import { createQuestions } from "./questions.ts";
-import { createRayJobs } from "./rayJobs.ts";
-import type { PackedFile, Remote } from "./remote.ts";
+import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND } from "./remoteTraining.ts";
 import { type StoredRecord, readStored } from "./stored.ts";
+import type { PackedFile } from "./zip.ts";
 
 interface Loading {
   directory: string;
@@ -69,24 +69,20 @@ interface Asked extends LoadOptions {
  */
 export async function loadRemoteModel(
   remote: Remote,
-  { cluster, stored, base, idleSeconds = IDLE_SECONDS, onNote, signal }: Asked,
+  { cluster, stored, base, idleSeconds, onNote, signal }: Asked,
 ): Promise<EngineModel> {
-  const secret = crypto.randomUUID();
-  const id = `kit-ask-${crypto.randomUUID()}`;
-  const files = packModel(id, { cluster, stored, base, idleSeconds });
-  const questions = createQuestions(remote, { id, secret, idleSeconds, onNote });
+  const job = createHelperJob(remote, "ask", idleSeconds);
+  const files = packModel(job, { cluster, stored, base });
+  const questions = createQuestions(job, remote, onNote);
   const { load } = createWarmModels<undefined>(questions.connect);
-  let stopped: Promise<void> | undefined;
   function stop(): Promise<void> {
-    questions.close();
     signal?.removeEventListener("abort", abort);
-    // A job that is out of reach ends by itself.
-    return (stopped ??= remote.stop(id).catch(() => {}));
+    return questions.close();
   }
   const abort = () => void stop();
   try {
     signal?.throwIfAborted();
-    await remote.submit({ id, secret, files, command: COMMAND, ...(signal && { signal }) });
+    await job.submit({ files, command: COMMAND, signal });
     signal?.throwIfAborted();
     signal?.addEventListener("abort", abort, { once: true });
     const { infer, close } = await load(undefined);
@@ -109,8 +105,8 @@ export async function loadRemoteModel(
  * @throws KitError `CLUSTER_UNFIT` for a base that is more than Ray takes
  */
 function packModel(
-  id: string,
-  { cluster, stored, base, idleSeconds }: Required<Omit<Asked, keyof LoadOptions>>,
+  { id, idleSeconds }: HelperJob,
+  { cluster, stored, base }: Pick<Asked, "cluster" | "stored" | "base">,
 ): PackedFile[] {
   const data = createPackage(cluster);
   const model =

@@ -11,10 +11,10 @@ import { removePartial } from "../checkpoint/directory.ts";
 import { createJob as createPythonJob } from "../python/job.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { fetchArtifact } from "./downloadArtifact.ts";
+import { assertSession } from "./follow.ts";
 import { monitorJob } from "./monitor.ts";
 import { pack } from "./pack.ts";
-import { createRayJobs } from "./rayJobs.ts";
-import { type Remote, assertSession } from "./remote.ts";
+import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { isSeenBy, readStored, under } from "./stored.ts";
 
 /** The driver's, in the package. */

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
-import { follow } from "./follow.ts";
-import { type Mailbox, IDLE_SECONDS, openMailbox } from "./mailbox.ts";
+import { createHelperJob } from "./helperJob.ts";
 import type { Stored } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
-import type { Remote } from "./remote.ts";
+import type { Remote } from "./rayJobs.ts";
 
 const PLACE_CHARACTERS = 16;
 
@@ -27,34 +26,26 @@ interface StageOptions {
 export async function stageFiles(
   { path }: Stored,
   names: readonly string[],
-  { remote, signal, to, idleSeconds = IDLE_SECONDS }: StageOptions,
+  { remote, signal, to, idleSeconds }: StageOptions,
 ) {
-  const secret = crypto.randomUUID();
-  const id = `kit-fetch-${crypto.randomUUID()}`;
-  const words = [id, placeOf(to), String(idleSeconds), path, ...names].map(quoted).join(" ");
-  const command = `python -u -m kit_ray.fetch ${words}`;
-  let mailbox: Mailbox | undefined;
-  async function close() {
-    mailbox?.close();
-    // If the stop does not reach the job, it ends by itself.
-    await remote.stop(id).catch(() => undefined);
-  }
+  const job = createHelperJob(remote, "fetch", idleSeconds);
+  const words = [job.id, placeOf(to), String(job.idleSeconds), path, ...names].map(quoted);
+  const command = `python -u -m kit_ray.fetch ${words.join(" ")}`;
   try {
-    await remote.submit({ id, secret, files: codeFiles(), command, signal });
-    for await (const message of follow(remote, { id, secret }, signal)) {
+    await job.submit({ files: codeFiles(), command, signal });
+    for await (const message of job.follow(signal)) {
       if (message.type === "failed") throwIfFailed(message);
       if (message.type !== "ready") continue;
-      mailbox = openMailbox(remote, id, idleSeconds);
       const { node, folder } = message;
       const read = (name: string) => remote.read({ node, path: `${folder}/${name}` }, signal);
-      return { read, close };
+      return { read, close: job.stop };
     }
     throw new KitError(
       "WORKER_FAILED",
-      `The cluster did not stage ${path} for download. See its log there: ray job logs ${id}.`,
+      `The cluster did not stage ${path} for download. See its log there: ray job logs ${job.id}.`,
     );
   } catch (error) {
-    await close();
+    await job.stop();
     throw error;
   }
 }

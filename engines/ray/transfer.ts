@@ -11,19 +11,7 @@ import type { Stored } from "./messages.ts";
 const MOST_TRIES = 3;
 
 /** Reads a file by its name. */
-export type Source = (name: string) => AsyncIterable<Buffer>;
-
-/** Files on their way to a folder. */
-export interface Transfer {
-  /** Names of the missing files, and their total bytes. */
-  missing: readonly string[];
-  missingBytes: number;
-  /**
-   * Brings the missing ones, one after another. Leaves only whole files, also when it rejects.
-   * @throws KitError `CLUSTER_UNREACHABLE`, and the errors of a write
-   */
-  take: (source: Source) => Promise<void>;
-}
+type Source = (name: string) => AsyncIterable<Buffer>;
 
 interface TransferOptions {
   signal: AbortSignal;
@@ -38,12 +26,12 @@ interface WantedFile {
   to: string;
 }
 
-/** Begins with the files that are whole in a folder, and removes what else is there. */
+/** Files on their way to a folder. Begins with those that are whole there, and removes what else is. */
 export async function openTransfer(
   folder: string,
   { files }: Stored,
   { signal, onBytes }: TransferOptions,
-): Promise<Transfer> {
+) {
   makeDirectory(folder);
   const wanted = Object.entries(files).map(([name, file]) => {
     return { name, ...file, to: join(folder, basename(name)) };
@@ -75,13 +63,15 @@ export async function openTransfer(
     done += size;
   }
 
-  return {
-    missing: missing.map(({ name }) => name),
-    missingBytes: bytesOf(missing),
-    async take(source) {
-      for (const file of missing) await receive(file, source);
-    },
-  };
+  /**
+   * Brings the missing ones, one after another. Leaves only whole files, also when it rejects.
+   * @throws KitError `CLUSTER_UNREACHABLE`, and the errors of a write
+   */
+  async function take(source: Source): Promise<void> {
+    for (const file of missing) await receive(file, source);
+  }
+
+  return { missing: missing.map(({ name }) => name), missingBytes: bytesOf(missing), take };
 }
 
 function bytesOf(files: readonly WantedFile[]): number {

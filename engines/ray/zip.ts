@@ -1,5 +1,10 @@
 import { crc32 } from "node:zlib";
-import type { PackedFile } from "./remote.ts";
+
+export interface PackedFile {
+  /** With forward slashes. */
+  path: string;
+  bytes: Buffer;
+}
 
 /** What the records begin with. */
 const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50];

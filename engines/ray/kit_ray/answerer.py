@@ -43,20 +43,23 @@ class Answerer:
         # What is downloaded from a storage with a URL stays as long as this process.
         self.stack = contextlib.ExitStack()
 
-    def begin(self) -> dict[str, str]:
+    def begin(self) -> None:
         """
-        The folders of the model on this node.
+        Finds the folders of the model on this node.
 
         :raises KitError: for packages or a checkpoint that are not there
         """
         assert_fit(*installed())
         stored = self.stored["path"]
         folder = open_checkpoint(stored, self.stack)
+        self.source = {
+            kind: folder if path == stored else at(path) for kind, path in self.model.items()
+        }
         threading.Thread(target=self._answer, daemon=True).start()
-        return {kind: folder if path == stored else at(path) for kind, path in self.model.items()}
 
     def put(self, message: Message) -> None:
-        self.questions.put(message)
+        is_load = message["type"] == "load"
+        self.questions.put({**message, "source": self.source} if is_load else message)
 
     def take(self) -> Message:
         """Waits until there is one."""

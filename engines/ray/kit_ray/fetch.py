@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 import traceback
 
 import pyarrow.fs
@@ -41,7 +42,8 @@ def run(name: str, place: str, idle: float, path: str, files: list[str]) -> None
             copy(path, file, folder)
         node = ray.get_runtime_context().get_node_id()
         channel.send("ready", folder=laid, node=node)
-        mailbox.wait_for_silence(idle, POLL_SECONDS)
+        for _ in mailbox.until_silence(idle):
+            time.sleep(POLL_SECONDS)
     except Exception as error:  # noqa: BLE001
         print_trace(traceback.format_exc())
         code, message = failure_in(name, error)

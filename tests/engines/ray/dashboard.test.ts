@@ -51,7 +51,7 @@ async function startDashboard(answers: Answers) {
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const remoteWith = (options: RayOptions = {}) =>
     createRayJobs(createCluster({ address: `http://${host}`, ...options }, { HOME: "/none" }));
-  return { requests, host, remoteWith };
+  return { requests, host, server, remoteWith };
 }
 
 const sends = (status: number, body: string) => (_: IncomingMessage, answer: ServerResponse) =>
@@ -77,14 +77,22 @@ it.each([
   });
 });
 
-it("refuses a Ray older than Kit was tested with", async () => {
+it.each(["2.57.9", "2.9.3"])("refuses Ray %s, older than Kit was tested with", async (version) => {
   const { host, remoteWith } = await startDashboard({
-    "/api/version": sends(200, '{"ray_version":"2.57.9"}'),
+    "/api/version": sends(200, JSON.stringify({ ray_version: version })),
   });
   await expect(remoteWith().assertReady()).rejects.toMatchObject({
     code: "CLUSTER_UNFIT",
-    message: `The cluster at http://${host} runs Ray 2.57.9, but Kit needs 2.58 or newer. Use a newer one.`,
+    message: `The cluster at http://${host} runs Ray ${version}, but Kit needs 2.58 or newer. Use a newer one.`,
   });
+});
+
+it("asks again where a connection that it kept has been closed meanwhile", async () => {
+  const { server, remoteWith } = await startDashboard(READY);
+  const remote = remoteWith();
+  await remote.assertReady();
+  server.closeIdleConnections();
+  await remote.assertReady();
 });
 
 it.each(["1.0\u001b[2J", "2", "latest", `1.0${"0".repeat(50)}`, "1.0\nwarning: run this"])(
@@ -183,7 +191,7 @@ it.each([
   const asked = remoteWith().status("kit-1");
   if (expected) expect(await asked).toEqual(expected);
   else await expect(asked).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
-  if (status === 404 && !expected) {
+  if (status !== 200 && !expected) {
     await expect(remoteWith().stop("kit-1")).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
   }
 });
@@ -258,6 +266,16 @@ it("asks once more to stop a job whose submit got no answer", async () => {
   expect(requests.filter((request) => request.endsWith("/stop"))).toHaveLength(2);
 });
 
+it("says within half a minute that it could not stop a job", async () => {
+  vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.timeout(100));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { remoteWith } = await startDashboard({ "/api/jobs/": sends(200, '{"status":"RUNNING"}') });
+  await expect(remoteWith().stop("kit-1")).rejects.toMatchObject({
+    code: "CLUSTER_UNREACHABLE",
+    message: expect.stringContaining("(it stops no job)") as string,
+  });
+});
+
 it("says before a job is handed over that the cluster has no room for it, and once that it is not started yet", async () => {
   const states = ["PENDING", "PENDING", "FAILED"];
   const nodes = [{ CPU: 3 }, { CPU: 3, GPU: 1 }].map((has) => ({ resources_total: has }));
@@ -309,7 +327,9 @@ it("counts the whole archive, to the byte", () => {
   const rest = zip(packed(0)).length;
   const most = 100 * MEBIBYTE - rest - 1;
   expect(zip(packed(most))).toHaveLength(100 * MEBIBYTE - 1);
-  expect(() => packed(most + 1)).toThrow(/this one has 101, most of it in rows\.jsonl\./);
+  expect(() => packed(most + 1)).toThrow(
+    /at most 100 MiB to a Ray cluster, but this one has 101, most of it in rows\.jsonl\. Move it into ray's storage, .*, or name a URL that the workers see, such as s3:\/\/bucket\/rows\.jsonl\.$/,
+  );
 });
 
 it("names a link in a model's folder that leads nowhere", () => {
@@ -322,58 +342,44 @@ it("names a link in a model's folder that leads nowhere", () => {
   );
 });
 
-it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => {
-  const running = new EventEmitter<{ id: [string] }>();
+/** A cluster where a job of this kind waits until it is stopped, a project that uses it, and the job's id. */
+async function startWaiting(kind: string) {
+  const found = new EventEmitter<{ id: [string] }>();
   let status = "PENDING";
   const { requests, host } = await startDashboard({
     ...READY,
     "/api/packages": sends(200, "{}"),
-    "/api/jobs/kit-check-": ({ method, url = "" }, answer) => {
+    [`/api/jobs/kit-${kind}-`]: ({ method, url = "" }, answer) => {
       if (method === "POST") status = "STOPPED";
-      running.emit("id", url.slice("/api/jobs/".length));
+      found.emit("id", url.slice("/api/jobs/".length));
       answer.end(JSON.stringify({ status }));
     },
     "/api/jobs/": sends(200, "{}"),
   });
-  const project = createTinyProject(
-    tinySource({
-      before: 'import { ray } from "kit/engines";',
-      options: `engine: ray({ address: "http://${host}" }),`,
-    }),
-  );
-  const isRunning = once(running, "id");
+  const address = `http://${host}`;
+  const before = 'import { ray } from "kit/engines";';
+  const options = `engine: ray({ address: "${address}" }),`;
+  const project = createTinyProject(tinySource({ before, options }));
+  const isFound = once(found, "id").then(([id]) => id as string);
+  return { requests, address, project, isFound };
+}
+
+it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => {
+  const { requests, address, project, isFound } = await startWaiting("check");
   const { child, ended } = startKit(project, ["check"]);
-  const [id = ""] = (await isRunning) as string[];
+  const id = await isFound;
   expect(existsSync(join(tmpdir(), id))).toBe(true);
   child.kill("SIGINT");
   expect(await ended).toMatchObject({
     ...{ code: 130, stdout: "" },
-    stderr: `waiting for the Ray cluster at http://${host}: it unpacks the job's package\n`,
+    stderr: `waiting for the Ray cluster at ${address}: it unpacks the job's package\n`,
   });
   expect(requests).toContain(`POST /api/jobs/${id}/stop`);
   expect(existsSync(join(tmpdir(), id))).toBe(false);
 });
 
 it("stops the job that answers kit infer at Ctrl-C, while it loads", async () => {
-  const asked = new EventEmitter<{ id: [string] }>();
-  let status = "PENDING";
-  const { requests, host } = await startDashboard({
-    ...READY,
-    "/api/packages": sends(200, "{}"),
-    "/api/jobs/kit-ask-": ({ method, url = "" }, answer) => {
-      if (method === "POST") status = "STOPPED";
-      asked.emit("id", url.slice("/api/jobs/".length));
-      answer.end(JSON.stringify({ status }));
-    },
-    "/api/jobs/": sends(200, "{}"),
-  });
-  const address = `http://${host}`;
-  const project = createTinyProject(
-    tinySource({
-      before: 'import { ray } from "kit/engines";',
-      options: `engine: ray({ address: "${address}" }),`,
-    }),
-  );
+  const { requests, address, project, isFound } = await startWaiting("ask");
   const job = createOwnedJob(project, "far", { ...CONFIG, engine: { name: "ray" } });
   writeStored(join(job.directory, "artifacts/step-1"), {
     address,
@@ -381,9 +387,8 @@ it("stops the job that answers kit infer at Ctrl-C, while it loads", async () =>
     files: { "config.json": { size: 2, sha256: "0" } },
   });
   job.close();
-  const isAsked = once(asked, "id");
   const { child, ended } = startKit(project, ["infer", "latest", "1"]);
-  const [id = ""] = (await isAsked) as string[];
+  const id = await isFound;
   child.kill("SIGINT");
   const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({ code: 130, stdout: "" });

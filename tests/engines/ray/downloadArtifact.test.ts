@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { downloadArtifact, fetchArtifact } from "../../../engines/ray/downloadArtifact.ts";
-import type { Remote } from "../../../engines/ray/remote.ts";
+import type { Remote } from "../../../engines/ray/rayJobs.ts";
 import { readStored } from "../../../engines/ray/stored.ts";
 import type { FetchOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import type { Remote } from "../../../engines/ray/remote.ts";
+import type { Remote } from "../../../engines/ray/rayJobs.ts";
 import { type StoredRecord, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 

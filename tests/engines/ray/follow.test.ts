@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { type FollowOptions, follow } from "../../../engines/ray/follow.ts";
-import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
+import type { Remote, RemoteStatus } from "../../../engines/ray/rayJobs.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { createHarm } from "../../faults/harm.ts";
 

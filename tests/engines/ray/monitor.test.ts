@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { monitorJob } from "../../../engines/ray/monitor.ts";
-import type { Remote } from "../../../engines/ray/remote.ts";
+import type { Remote } from "../../../engines/ray/rayJobs.ts";
 import { readStored } from "../../../engines/ray/stored.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";

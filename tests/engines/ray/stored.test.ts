@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isUnder, under } from "../../../engines/ray/stored.ts";
-import { readStored, writeStored } from "../../../engines/ray/stored.ts";
+import { isUnder, readStored, under, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 const RECORD = {

@@ -1,6 +1,7 @@
 """Prints what workers throw and tell: workers.py <folder of the engines> <scratch folder>."""
 
 import asyncio
+import copy
 import json
 import os
 import sys
@@ -16,8 +17,7 @@ import torch
 from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
 from kit_engine.process.errors import KitError
-from kit_ray import checkpoints, mailbox, worker
-from kit_ray.answer_router import AnswerRouter
+from kit_ray import answer, checkpoints, mailbox, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job, failure_in, under
@@ -113,13 +113,11 @@ def stored(folder: str, times: int) -> list[Any]:
 def kept(*beats: int) -> float:
     """How long a Kit is waited for, with 5 s of patience, by the times of its heartbeats."""
     passed = [0.0]
-    mailbox.time = SimpleNamespace(
-        monotonic=lambda: passed[0],
-        sleep=lambda seconds: passed.append(passed.pop() + seconds),
-    )
+    mailbox.time = SimpleNamespace(monotonic=lambda: passed[0])
     own = mailbox.Mailbox("kit-1")
     own.take = lambda: [beat for beat in beats if beat == passed[0]]
-    own.wait_for_silence(5, 1)
+    for _ in own.until_silence(5):
+        passed[0] += 1
     return passed[0]
 
 
@@ -134,24 +132,43 @@ def asked() -> dict[str, str]:
 
 
 def asked_again() -> list[Any]:
-    """What Kit is told of a question that two actors answer, and what the second one gets."""
-    put: list[Any] = []
+    """What two actors are asked, the second once others need the GPU, and what Kit is told."""
+    asked: list[list[Any]] = []
     told: list[Any] = []
-    router = AnswerRouter.__new__(AnswerRouter)
-    router.told, router.open = {}, set()
-    router.channel = SimpleNamespace(send=lambda **message: told.append(message))
-    router.actor = SimpleNamespace(put=SimpleNamespace(remote=put.append))
-    router.ask({"type": "infer", "id": 7, "request": {}})
-    router.ask({"type": "infer", "id": 8, "request": {}})
-    tokens = [{"id": token, "text": str(token)} for token in (3, 1)]
-    for one in tokens:
-        router._answer({"type": "tokens", "id": 7, "promptTokens": 2, "tokens": [one]})
-    router.ask({"type": "cancel", "id": 8})
-    router._answer({"type": "tokens", "id": 8, "promptTokens": 2, "tokens": tokens})
-    for message in router.told.values():
-        router._put(message)
-    router._answer({"type": "answer", "id": 7, "result": {}})
-    return [put[-1], [(message["type"], message["id"]) for message in told], router.told]
+    said: list[Any] = []
+
+    def start(queue: answer.AnswerQueue) -> None:
+        asked.append([])
+        put = SimpleNamespace(remote=lambda message: asked[-1].append(copy.deepcopy(message)))
+        queue.actor = SimpleNamespace(put=put, take=SimpleNamespace(remote=lambda: None))
+        queue.next = None
+        queue.looked = float("inf")
+
+    def say(type: str, number: int, **more: Any) -> None:
+        said.append({"type": type, "id": number, **more})
+        queue.pass_on(0)
+
+    answer.AnswerQueue._start = start
+    answer.reserve_gpu = answer.remove_placement_group = lambda _: None
+    answer.ray = SimpleNamespace(
+        wait=lambda nexts, timeout: (nexts, []), get=lambda _: said.pop(), kill=lambda _: None
+    )
+    channel = SimpleNamespace(send=lambda **message: told.append(message), note=lambda _: None)
+    queue = answer.AnswerQueue(job(1), channel)
+    for number in (1, 2, 3, 4):
+        queue.put({"type": "infer" if number > 1 else "load", "id": number})
+    queue.put({"type": "cancel", "id": 3})
+    say("answer", 1)
+    say("tokens", 2, tokens=[{"id": 8}, {"id": 9}])
+    queue._give_back()
+    say("answer", 1)
+    say("tokens", 2, tokens=[{"id": 7}])
+    say("answer", 2)
+    say("tokens", 4, tokens=[])
+    queue.put({"type": "cancel", "id": 4})
+    queue._give_back()
+    say("answer", 1)
+    return [asked, [(message["type"], message["id"]) for message in told]]
 
 
 shapes = RuntimeError("\x1b[31mshapes differ\x1b[0m.")

@@ -18,6 +18,9 @@ const failed = (what: string) => ["WORKER_FAILED", `The Python engine failed: ${
 const failing = (seconds: number) =>
   `warning: /there/kit-1/step-2 cannot be stored (OSError: [Errno 5] Input/output error); trying again in ${seconds} s`;
 
+const LOAD = { type: "load", id: 1 };
+const infer = (id: number) => ({ type: "infer", id });
+
 const scratch = createScratch();
 afterAll(() => scratch.remove());
 
@@ -81,15 +84,20 @@ it.runIf(hasRay)(
         code: "WORKER_FAILED",
         message: `The Python engine failed: ValueError: odd. ${LOG}`,
       },
-      // Behind the tokens that were told, which are not told again.
+      // Not what was cancelled; behind the tokens that Kit has, which are not told again.
       again: [
-        { type: "infer", id: 7, request: {}, told: [3, 1] },
         [
-          ["tokens", 7],
-          ["tokens", 7],
-          ["answer", 7],
+          [LOAD, infer(2)],
+          [LOAD, { ...infer(2), generated: [8, 9] }, infer(4), { type: "cancel", id: 4 }],
+          [LOAD],
         ],
-        {},
+        [
+          ["answer", 1],
+          ["tokens", 2],
+          ["tokens", 2],
+          ["answer", 2],
+          ["tokens", 4],
+        ],
       ],
       kept: [5, 16, 8],
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
