@@ -99,14 +99,18 @@ async function checkUntilSignal(
   };
   const listen = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   let listener = listen();
+  const { engine } = trainer[DRIVER].prepared;
   // An engine that reads on this thread would not see the signal.
   const onRows = () => {
-    if (!trainer[DRIVER].prepared.engine.remote) listener.stop();
+    if (!engine.remote) listener.stop();
   };
   const onTiming = () => {
     listener.stop();
     listener = listen();
-    if (process.stderr.isTTY) printError("timing two steps of the training …");
+    if (engine.remote) return;
+    // An engine in a process of its own takes half a minute to begin, which a log shows, too.
+    const isSlow = engine.name !== "embedded";
+    if (isSlow || process.stderr.isTTY) printError("timing two steps of the training …");
   };
   const onNote = (text: string) => printError(printableNote(text));
   return checkTraining(trainer, project, { onNote, onRows, onTiming, signal, loss }).catch(
