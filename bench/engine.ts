@@ -112,7 +112,10 @@ function startHelper() {
 export function limitsOf(rows: number, length: number): BatchLimits {
   const tokens = rows * length;
   return {
-    ...{ tokens, selected: tokens, sequences: rows, longest: length },
+    tokens,
+    selected: tokens,
+    sequences: rows,
+    longest: length,
     squares: rows * squareOf(length),
   };
 }

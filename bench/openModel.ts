@@ -49,14 +49,24 @@ export function mixedLengths(count: number): number[] {
 
 /** As large as SmolLM2-135M. */
 export const OPEN_SHAPE = dimensionsOf({
-  ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, intermediateSize: 1536, vocabulary: 49_152 },
+  layers: 30,
+  heads: 9,
+  kvHeads: 3,
+  width: 576,
+  intermediateSize: 1536,
+  vocabulary: 49_152,
   // A row of 2,048 is of as many predictions.
   context: 4096,
 });
 
 /** For the smallest sizes. */
 export const TINY_OPEN_SHAPE = dimensionsOf({
-  ...{ layers: 1, heads: 4, kvHeads: 2, width: 16, intermediateSize: 32, vocabulary: 512 },
+  layers: 1,
+  heads: 4,
+  kvHeads: 2,
+  width: 16,
+  intermediateSize: 32,
+  vocabulary: 512,
   context: 2048,
 });
 

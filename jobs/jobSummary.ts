@@ -67,11 +67,13 @@ export function summarizeJob(project: string, job: Job): JobSummary {
       evalRows,
       evalFingerprint: textOf(evalFingerprint),
     },
-    ...{ step: progress.last?.step, steps: progress.steps },
+    step: progress.last?.step,
+    steps: progress.steps,
     seconds: startedAt === undefined || at === undefined ? undefined : (at - startedAt) / 1000,
     loss,
     evalLoss: isEvaluated ? { last, best: best.evalLoss, bestStep: best.step } : undefined,
-    ...{ metrics: progress.metrics, evaluated: progress.evaluated },
+    metrics: progress.metrics,
+    evaluated: progress.evaluated,
   };
 }
 

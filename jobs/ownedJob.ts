@@ -99,7 +99,10 @@ export function ownJob(directory: string, job: Job): OwnedJob {
     }
   };
   return {
-    ...{ job, directory, taken: taken.signal, cancelled: cancelRequest.signal },
+    job,
+    directory,
+    taken: taken.signal,
+    cancelled: cancelRequest.signal,
     append(event) {
       taken.signal.throwIfAborted();
       log.append(event);

@@ -161,7 +161,7 @@ export interface FreezeJobOptions {
   directory: string;
   /** The job that this one goes on from: what code has made there is not made again. */
   from?: FrozenJob | undefined;
-  /** Takes lines for people. */
+  /** Called with notes for people. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;
 }

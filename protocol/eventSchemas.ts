@@ -129,7 +129,7 @@ export const EVENT_SCHEMAS = {
     metrics: figures,
     /** Held-out rows that the model was asked. */
     rows: count,
-    /** How long asking and scoring took. */
+    /** How long answering and scoring took. */
     seconds: v.number(),
     /** The metrics of which a lower figure is better; of all others a higher one is. */
     lowerIsBetter: v.optional(v.array(figureName)),

@@ -18,8 +18,12 @@ const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
 
 /** What `npm run check` runs, by name. */
 const CHECKS = {
-  ...{ format: "format:check", lint: "lint", python: "lint:python", types: "types" },
-  ...{ "unused code": "unused", package: "package" },
+  format: "format:check",
+  lint: "lint",
+  python: "lint:python",
+  types: "types",
+  "unused code": "unused",
+  package: "package",
 };
 
 let passed = 0;

@@ -3,16 +3,16 @@ import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./models/artifact.ts";
 
 /**
- * Asks the checkpoint that was saved, which its first request loads. Rejects with the reason if
- * `signal` is aborted or the job ends early.
- * @throws KitError `REQUEST_INVALID` naming what is wrong with the request
+ * Answers from the saved checkpoint, which its first request loads. Rejects with the reason if `signal` is
+ * aborted or the job ends early.
+ * @throws KitError `REQUEST_INVALID` naming the problem
  * @example const { text } = await infer({ prompt: "7th of March 1998", maxTokens: 20 });
  */
 export type Infer = (request: InferRequest) => Promise<InferResult>;
 
 /** The argument of `onLog`. */
 export interface LogContext {
-  /** The job, which is `running`. */
+  /** The `running` job. */
   job: Job;
   /** Optimizer steps so far, counted from 1. */
   step: number;
@@ -20,7 +20,7 @@ export interface LogContext {
   loss: number;
   /** The same over all held-out rows after this step; undefined unless the step is evaluated, NaN when it is not finite. */
   evalLoss?: number;
-  /** Of this step, as the schedule has it; NaN if the engine does not report it. */
+  /** Learning rate of this step; NaN if the engine does not report it. */
   learningRate: number;
   /** Global L2 norm of the gradient before clipping; NaN when it is not finite. */
   gradNorm: number;
@@ -28,17 +28,17 @@ export interface LogContext {
   epoch: number;
   /** Since the previous log, without padding; NaN if the engine does not report it. */
   tokensPerSecond: number;
-  /** What the training measures besides, by name: means since the previous log, over all held-out rows as `evalName`; NaN when one is not finite. Undefined if it measures nothing else. */
+  /** Other metrics by name: means since the previous log; over all held-out rows as `evalName`. NaN when one is not finite. Undefined without any. */
   metrics?: Record<string, number>;
 }
 
 /** The argument of `onCheckpoint`. */
 export interface CheckpointContext {
-  /** The job, which is `running`. */
+  /** The `running` job. */
   job: Job;
-  /** Optimizer steps that the checkpoint has learned from. */
+  /** Optimizer steps of the checkpoint. */
   step: number;
-  /** Everything kept so far, oldest first; the last is this checkpoint. All stays until this returns. */
+  /** All artifacts kept so far, oldest first; the last is this checkpoint. None is removed until this returns. */
   artifacts: Artifact[];
   /** Answers from this checkpoint while training goes on. */
   infer: Infer;
@@ -46,17 +46,17 @@ export interface CheckpointContext {
 
 /** The argument of `onEvaluated`. */
 export interface EvaluatedContext {
-  /** The job, which is `running`. */
+  /** The `running` job. */
   job: Job;
-  /** Of the checkpoint that was asked; 0 is the model before the training. */
+  /** Step of the evaluated checkpoint; 0 is the model before the training. */
   step: number;
-  /** By the names of `evaluate.metrics`. */
+  /** Values by the names of `evaluate.metrics`. */
   metrics: Record<string, number>;
-  /** Those of the model before the training. Undefined if they are not known. */
+  /** Values before the training, if known. */
   before?: Record<string, number>;
-  /** Held-out rows that were asked, a count. */
+  /** Number of held-out rows evaluated. */
   rows: number;
-  /** How long asking and scoring took. */
+  /** How long answering and scoring took. */
   seconds: number;
 }
 
@@ -82,7 +82,7 @@ export interface TrainerCallbacks {
    */
   onLog?: (context: LogContext) => unknown;
   /**
-   * Called every `saveSteps` steps and after the last one, with `infer` to ask the checkpoint.
+   * Called every `saveSteps` steps and after the last one, with `infer` to try the checkpoint.
    * @example
    * onCheckpoint: async ({ step, infer }) => {
    *   const { text } = await infer({ prompt: "7th of March 1998" });
@@ -91,7 +91,7 @@ export interface TrainerCallbacks {
    */
   onCheckpoint?: (context: CheckpointContext) => unknown;
   /**
-   * Called when `evaluate` has asked the model: before the first step, and at each checkpoint before its
+   * Called after each evaluation by `evaluate`: before the first step, and at each checkpoint before its
    * `onCheckpoint`.
    * @example onEvaluated: ({ step, metrics }) => console.log(step, metrics.accuracy)
    */

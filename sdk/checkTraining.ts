@@ -15,7 +15,7 @@ interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
   onTiming?: () => void;
 }
 
-/** `time`: undefined on other machines, or where it cannot be measured, which a note then says. */
+/** `time` is undefined on other machines, and where it can't be measured, with a note. */
 type Checked = TrainingCheck & { config: TrainConfig; time?: TrainingTime };
 
 /** Checks a trainer's job in a project without creating it. */
@@ -62,7 +62,11 @@ export async function checkTraining(
     try {
       if (check.memoryBytes > process.availableMemory()) throw new Error("less memory is free");
       return await measureTime({
-        ...{ engine, config: ready, started: check.started, directory, signal },
+        engine,
+        config: ready,
+        started: check.started,
+        directory,
+        signal,
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -72,7 +76,7 @@ export async function checkTraining(
   }
 }
 
-/** A check that names the rows' own places, where the engine named those in a folder that is gone. */
+/** A check with the rows' own locations instead of those in the temporary folder. */
 function withPlaces(
   { dataset, hardest, ...check }: TrainingCheck,
   inPlaces: (text: string) => string,

@@ -11,14 +11,14 @@ import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
-/** Types are spelled out where a function is handed on, because the package's types hold nothing of an engine. */
+/** Types are spelled out, because the package's types must not include an engine's. */
 export const makeCheckFolder: () => string = checkFolder.makeCheckFolder;
 export const removeCheckFolder: (directory: string) => void = checkFolder.removeCheckFolder;
 export const diverged: (how: string, peak: number) => KitError = divergence.diverged;
 
 /**
- * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
- * types hold nothing of an engine; by `keyof`, so that the compiler's errors list them.
+ * The default engine's adapter targets, for editors to suggest. Spelled out, because the package's types
+ * must not include an engine's; by `keyof`, so that compiler errors list them.
  */
 export type Projection = keyof Record<
   "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj",
@@ -31,7 +31,7 @@ export async function listCachedModels(): Promise<{ cache: string; models: Cache
   return cachedModels();
 }
 
-/** Whether a training can start from it: one of Kit's own models, or one that the hub may have. */
+/** Whether a name is one of Kit's own models or may be one on the hub. */
 export function isStartingName(name: string): boolean {
   return Object.hasOwn(PRESETS, name) || parseHubName(name) !== undefined;
 }
@@ -45,7 +45,7 @@ interface ExportOptions extends LoadOptions {
   adapterOnly?: boolean;
 }
 
-/** Writes a checkpoint, or an adapter with its base, as a whole model. Says what to load, and its bytes. */
+/** Writes a checkpoint, or an adapter with its base, as a whole model. Returns the path to load, and its bytes. */
 export async function exportModel(
   checkpoint: string,
   target: string,
@@ -64,7 +64,7 @@ export async function freezeDatasets<Config extends TrainConfig>(
   return freezeDatasets(config, options);
 }
 
-/** Chooses the held-out rows that a trainer's model is asked. */
+/** Chooses the held-out rows to evaluate on. */
 export async function heldOutQuestions(
   config: TrainConfig,
   choice: QuestionChoice,
@@ -73,7 +73,7 @@ export async function heldOutQuestions(
   return heldOutQuestions(config, choice);
 }
 
-/** Enough tokens for any answer that a job learned, by a model of its own; undefined if it learned texts. */
+/** Enough tokens for any answer that a job learned, in its own tokenizer; undefined if it learned texts. */
 export async function learnedTokens(
   config: JobConfig,
   directory: string,
@@ -83,7 +83,7 @@ export async function learnedTokens(
   return learnedTokens({ ...(await frozenConfig(config, directory)), model }, {});
 }
 
-/** The system message that all rows of a job begin with, if they have one and are on this machine. */
+/** The system message that all rows of a job share, if the rows are on this machine. */
 export async function sharedSystem(
   config: JobConfig,
   directory: string,
@@ -92,7 +92,7 @@ export async function sharedSystem(
   return sharedSystem(await frozenConfig(config, directory));
 }
 
-/** Lends the folder of the model that a training starts from. */
+/** Calls `use` with the folder of a training's starting model. */
 export async function withStartingModel<T>(
   config: TrainConfig,
   options: LoadOptions,
@@ -108,12 +108,12 @@ export async function frozenConfig(config: JobConfig, directory: string): Promis
   return frozenConfig(config, directory);
 }
 
-/** For a trainer, or a saved model, without an engine of its own. */
+/** The engine of a trainer or saved model that names none. */
 export function createDefaultEngine(): Engine {
   return createEmbeddedEngine();
 }
 
-/** Numbers from 0 to 1, the same for a seed; `stream` separates sequences that share it. */
+/** A seeded generator of numbers from 0 to 1; `stream` names independent sequences of one seed. */
 export function createUniform(seed: number, stream: string): () => number {
   return createRandom(seed, stream).uniform;
 }

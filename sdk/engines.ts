@@ -12,8 +12,8 @@ import {
 export type { LlamaOptions, PythonOptions, RayOptions } from "../protocol/engineOptions.ts";
 
 /**
- * The Python engine, for a CUDA GPU or Apple's: PyTorch, transformers' Trainer and PEFT, in processes
- * of their own. Looks for no Python before something is trained or loaded.
+ * The Python engine, for CUDA and Apple GPUs: PyTorch, transformers' Trainer and PEFT in subprocesses.
+ * Looks for Python only when something is trained or loaded.
  * @example createTrainer({ name: "mine", dataset, engine: python() })
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
@@ -22,8 +22,8 @@ export function python(options: PythonOptions = {}): Engine {
 }
 
 /**
- * The Ray engine: the Python engine's training on the workers of a Ray cluster. Asks the cluster
- * nothing before something is checked or trained.
+ * The Ray engine: the Python engine's training on the workers of a Ray cluster. Contacts the cluster only
+ * when something is checked or trained.
  * @example createTrainer({ name: "mine", dataset, engine: ray({ address: "http://head:8265" }) })
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
@@ -32,8 +32,8 @@ export function ray(options: RayOptions = {}): Engine {
 }
 
 /**
- * The llama.cpp engine, which only answers: on Metal, CUDA, Vulkan or a CPU, as the project's `node-llama-cpp` finds
- * them. Makes a GGUF file once, beside the model.
+ * The llama.cpp engine, for inference only: on Metal, CUDA, Vulkan or a CPU, through the project's
+ * `node-llama-cpp`. Converts the model to GGUF once, beside it.
  * @example const model = await loadModel(".kit/jobs/<id>", { engine: llama() });
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */

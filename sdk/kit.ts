@@ -6,7 +6,7 @@ import { type Trainer, DRIVER } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
 
-/** The part of a project that the `kit` command and the page use. */
+/** The part of a project that `kit` and the page use. */
 export interface Kit {
   /** Undefined if the project exposes none: the page's button is disabled then. */
   readonly trainer: Trainer | undefined;
@@ -53,18 +53,18 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
   return kit;
 }
 
-/** Whether a value came from `createKit`, of this copy of Kit or of another. */
+/** Whether a value came from `createKit`, in this copy of Kit or another. */
 export function isKit(value: unknown): value is Kit {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** The version of the Kit that made it; undefined for one too old to say. */
+/** The version of the Kit that made it; undefined for one too old to record it. */
 export function versionOf(kit: Kit): string | undefined {
   const { [BRAND]: version } = kit as Kit & { [BRAND]?: unknown };
   return typeof version === "string" ? version : undefined;
 }
 
-/** By a key that every copy of Kit shares, because the command may run from another copy than the project. */
+/** Checks a key that all copies of Kit share: the command and the project may use different copies. */
 export function isTrainer(value: unknown): boolean {
   return typeof value === "object" && value !== null && DRIVER in value;
 }

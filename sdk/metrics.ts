@@ -3,7 +3,7 @@ import { WholeFloat, parseJson } from "../protocol/json.ts";
 import type { Answered, SetMetric } from "../protocol/metric.ts";
 
 /**
- * 1 for an answer that is the row's own, spaces around it aside; else 0.
+ * 1 for an answer equal to the row's own, ignoring surrounding spaces; else 0.
  * @example evaluate: { metrics: { accuracy: exactMatch } }
  */
 export function exactMatch({ output, expected }: Pick<Answered, "output" | "expected">): number {
@@ -19,8 +19,8 @@ export function validJson({ output }: Pick<Answered, "output">): number {
 }
 
 /**
- * The share of the expected JSON object's fields that the answer has with the same value. Of other JSON
- * values 1 if they are equal. 0 where the answer, or the row's own, is not JSON.
+ * The share of the expected JSON object's fields that the answer has with the same value; for other JSON,
+ * 1 if equal. 0 if the answer or the row's own is not JSON.
  * @example evaluate: { metrics: { fields: jsonFields } }
  */
 export function jsonFields({ output, expected }: Pick<Answered, "output" | "expected">): number {
@@ -35,7 +35,7 @@ export function jsonFields({ output, expected }: Pick<Answered, "output" | "expe
 jsonFields.parts = ({ output, expected }: Pick<Answered, "output" | "expected">) =>
   fieldScores(parsed(expected)?.value, parsed(output)?.value);
 
-/** 1 for each expected field that was found with the same value, else 0; none if the expected answer is not an object. */
+/** Per expected field: 1 for the same value, else 0. Empty if the expected answer is not an object. */
 function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
   if (!isRecord(wanted)) return {};
   const there = isRecord(found) ? found : {};
@@ -46,7 +46,7 @@ function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
   return Object.fromEntries(scores);
 }
 
-/** Numbers are equal to their last digit, and whatever they are written as: `1.0` is 1. */
+/** Compares numbers exactly, however they are written: `1.0` equals 1. */
 function isEqual(found: unknown, wanted: unknown): boolean {
   const [one, other] = [plainNumber(found), plainNumber(wanted)];
   // JavaScript compares a bigint with a number exactly, but for `===`.
@@ -71,8 +71,8 @@ function isNumber(value: unknown): value is number | bigint {
 }
 
 /**
- * For answers of few kinds: the share of right ones under the metric's own name, and as `…MacroF1` the
- * mean of the F1 of each label that the rows have.
+ * For classification: accuracy under the metric's own name, and `…MacroF1`, the mean F1 of the labels in
+ * the rows.
  * @example evaluate: { metrics: { label: labels } }
  */
 export const labels: SetMetric = {

@@ -23,7 +23,7 @@ import {
 import { readDataset } from "./validation/datasetInput.ts";
 import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 
-/** Any text; unlike `string`, it lets an editor offer the names beside it. */
+/** Any string; unlike `string`, it keeps editor suggestions for the names beside it. */
 type OtherText = string & Record<never, never>;
 
 /**
@@ -68,8 +68,8 @@ export interface TrainerOptions<Epochs extends number = number>
   engine?: Engine;
   lora?: LoraOptions;
   /**
-   * Asks the model for rows that it does not train on, before the first step and at each checkpoint, and
-   * scores the answers. Needs `evalDataset` or `evalSplit`. Default: no evaluation.
+   * Scores the model's answers to held-out rows, before the first step and at each checkpoint. Needs
+   * `evalDataset` or `evalSplit`. Default: no evaluation.
    * @example evaluate: { metrics: { accuracy: ({ output, expected }) => output === expected } }
    */
   evaluate?: EvaluateOptions;
@@ -82,15 +82,15 @@ export interface TrainerOptions<Epochs extends number = number>
   abortSignal?: AbortSignal;
 }
 
-/** The options, checked, with the config that the engine prepared. */
+/** Checked options, with the config that the engine prepared. */
 export interface CheckedOptions {
   name: string;
   engine: Engine;
-  /** Its paths are as the project wrote them. */
+  /** With paths as the project wrote them. */
   config: JobConfig;
   /** The project's own code in its datasets. */
   code: { dataset: DatasetCode; evalDataset?: DatasetCode };
-  /** The project's own metrics, if it has some. */
+  /** The project's own metrics, if any. */
   metrics: Metrics | undefined;
   callbacks: TrainerCallbacks;
   abortSignal: AbortSignal | undefined;
@@ -110,7 +110,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   };
   const { jobOptions, trainingOptions } = splitArguments({ ...rest, ...datasets });
   refuseContradictions(trainingOptions, jobOptions, evaluate);
-  // As given, not as parsed: both may be objects whose methods need their `this`.
+  // Unparsed, because both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
   refuseObjective(engine, trainingOptions);
   const config = { ...prepare(engine, trainingOptions), ...jobOptions, ...evaluation(evaluate) };
@@ -123,7 +123,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
 /** Default number of rows to evaluate. */
 const DEFAULT_ROWS = 100;
 
-/** As a job's record has it. */
+/** The `evaluate` option for `job.json`. */
 function evaluation(evaluate: EvaluateOptions | undefined): Pick<JobConfig, "evaluate"> {
   if (!evaluate) return {};
   const { metrics, rows = DEFAULT_ROWS, ...sampling } = evaluate;
@@ -132,7 +132,7 @@ function evaluation(evaluate: EvaluateOptions | undefined): Pick<JobConfig, "eva
 
 type Arguments = TrainingOptions & Partial<JobArguments>;
 
-/** What Kit itself implements, with its defaults, and what is the engine's. */
+/** Splits options into Kit's own, with defaults, and the engine's. */
 function splitArguments({
   saveTotalLimit,
   loadBestModelAtEnd = JOB_ARGUMENTS.loadBestModelAtEnd.default,
@@ -143,7 +143,8 @@ function splitArguments({
   ...trainingOptions
 }: Arguments): { jobOptions: JobArguments; trainingOptions: TrainingOptions } {
   const best = {
-    ...{ loadBestModelAtEnd, metricForBestModel },
+    loadBestModelAtEnd,
+    metricForBestModel,
     greaterIsBetter:
       greaterIsBetter ?? !isLowerBetter(metricForBestModel, trainingOptions.objective),
     earlyStoppingPatience,

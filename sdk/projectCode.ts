@@ -15,9 +15,9 @@ export function asError(thrown: unknown): Error {
 }
 
 /**
- * Gives an error of Kit's the stack of the call in the project's code. The stack of where Kit noticed,
- * on another thread or after a wait, leads nowhere.
- * @param called the function that the project's code called, which calls this at once
+ * Gives Kit's error the stack of the project's call; its own stack, on another thread or after a wait,
+ * would not help.
+ * @param called the function that the project called, which calls this synchronously
  */
 export async function atCaller<T>(called: object, work: () => Promise<T>): Promise<T> {
   const call: { stack?: string } = {};
@@ -38,7 +38,7 @@ export function withLocation(text: string, error: Error): string {
   return file ? `${text} (${file})` : text;
 }
 
-/** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
+/** The first location in the project's own sources on the stack: `src/kit/trainer.ts:3:9`. */
 export function sourceLocation(error: Error): string | undefined {
   for (const line of error.stack?.split("\n") ?? []) {
     const found = /(?:^at (?:async )?|\()((?:file:\/\/)?\/[^<>]*):(\d+):(\d+)\)?$/.exec(
@@ -70,9 +70,8 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 }
 
 /**
- * Settles as `work` does. Rejects when the event loop is empty, as then nothing can settle it any more, or
- * after the limit.
- * @param reason makes the error
+ * Settles as `work` does. Rejects after the limit, or when the event loop is empty and nothing can settle it.
+ * @param reason creates the error
  * @param limitMs default: an hour
  */
 export async function untilIdle<T>(

@@ -7,8 +7,8 @@ import type { Artifact } from "./models/artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
 
 /**
- * The key of Kit's own access to a trainer, shared by every copy of Kit. The command and the project may
- * have different copies: `createKit` says the version, which the command checks first.
+ * The key of Kit's own access to a trainer, shared by all copies of Kit. The command and the project may use
+ * different copies; the command checks the version first.
  */
 export const DRIVER = Symbol.for("kit.trainer");
 
@@ -39,19 +39,19 @@ export interface Trainer {
   cancel: () => Promise<void>;
 }
 
-/** What the `kit` command does with a trainer besides. */
+/** The `kit` command's access to a trainer. */
 export interface TrainerDriver {
-  /** The config's paths are as the project wrote them. */
+  /** With paths as the project wrote them. */
   readonly prepared: Pick<CheckedOptions, "engine" | "config" | "code" | "metrics">;
   observe: (observer: Observer) => void;
-  /** As the option; before the trainer starts. */
+  /** Sets the option before the trainer starts. */
   resume: () => void;
   /**
-   * Goes on with a job of an earlier process instead of starting one.
+   * Continues an earlier process's job instead of starting one.
    * @throws KitError `CANNOT_ATTACH`, `JOB_ENDED`, `JOB_TAKEN`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
    */
   attach: (id: string) => Promise<void>;
-  /** Lets a job that runs remotely go on there, and cancels any other. */
+  /** Detaches from a remote job; cancels any other. */
   detach: () => void;
 }
 
@@ -111,7 +111,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
       return { job, artifacts };
     },
     async cancel() {
-      // The callback of the job's last event may call this, and the job's end waits for that callback.
+      // A callback of the last event may call this, and awaiting the end would deadlock.
       if (isOver) return;
       cancel();
       await started?.ended;

@@ -84,7 +84,13 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const onEnding = () =>
     onNote("stopping the run, which keeps its checkpoints; press Ctrl-C again to stop now");
   const runner = createRunner({
-    ...{ project, kit, graceMs, onEnding, onGone, isFollowed, endOfJob },
+    project,
+    kit,
+    graceMs,
+    onEnding,
+    onGone,
+    isFollowed,
+    endOfJob,
   });
   const context: ServerContext = {
     jobs,
@@ -95,7 +101,10 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const { token, host, allowedHosts, limits } = options;
   const route = createRouter(ROUTE_TABLE, IDENTITY, loadAssets(page, basename(project)));
   const { server, allAnswered } = createHttpServer({
-    ...{ identity: IDENTITY, host, allowedHosts, limits },
+    identity: IDENTITY,
+    host,
+    allowedHosts,
+    limits,
     auth: token === undefined ? undefined : (trust) => createTokenAuth(token, trust),
     async answer(exchange) {
       if (discardBody(exchange.request, exchange.response)) await route(context, exchange);

@@ -179,8 +179,12 @@ async function train() {
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const engine = createEmbeddedEngine();
   const config = engine.prepare({
-    ...{ model: sizes.model, dataset: { type: "jsonl", path: sizes.texts }, lora: OPEN_LORA },
-    ...{ batchSize: rows, maxLength: length + 1, maxSteps: STEPS },
+    model: sizes.model,
+    dataset: { type: "jsonl", path: sizes.texts },
+    lora: OPEN_LORA,
+    batchSize: rows,
+    maxLength: length + 1,
+    maxSteps: STEPS,
   });
   let training: Promise<void> | undefined;
   /** First until its first loss, then until it ends. */
@@ -188,7 +192,9 @@ async function train() {
     if (training) return training.then(() => ({}));
     return new Promise((resolve, reject) => {
       training = engine.train({
-        ...{ config, directory, signal: new AbortController().signal },
+        config,
+        directory,
+        signal: new AbortController().signal,
         onEvent({ event, data }) {
           if (event === "training.log") resolve({ loss: data.loss });
         },

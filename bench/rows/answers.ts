@@ -67,7 +67,9 @@ function speedRow({ work, quantize, sequences = 1, goals }: Kind): Row {
         const least = major && build && goals?.[major]?.[build][threads - 1];
         const speed = (ms: number) => 1000 / ms;
         return {
-          ...{ ours: speed(best.ours), baseline: speed(best.llama), unit: "tokens/s" },
+          ours: speed(best.ours),
+          baseline: speed(best.llama),
+          unit: "tokens/s",
           ...(least !== undefined && { goal: ratioAtLeast(least) }),
         };
       });
@@ -149,8 +151,11 @@ export const answerMemory: Row = {
   work: `memory of a process that answers from ${MODEL}, q8_0`,
   async measure(scope) {
     const sizes: Sizes = {
-      ...{ quantize: "q8_0", threads: 2, sequences: 1 },
-      ...{ prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) },
+      quantize: "q8_0",
+      threads: 2,
+      sequences: 1,
+      prompt: scope.pick(PROMPT),
+      answer: scope.pick(ANSWER),
     };
     const { ours, llama } = answerProcesses(scope);
     const own = await peakOf(ours(scope.size === "tiny" ? undefined : 24, sizes));

@@ -41,7 +41,9 @@ async function speedOf(engine: Engine, steps: number, directory: string): Promis
   const config = engine.prepare({ dataset, maxSteps: steps, loggingSteps: steps });
   let speed = NaN;
   await engine.train({
-    ...{ config, directory, signal: new AbortController().signal },
+    config,
+    directory,
+    signal: new AbortController().signal,
     onEvent({ event, data }) {
       if (event === "training.log") speed = data.tokensPerSecond ?? NaN;
     },

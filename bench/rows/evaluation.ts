@@ -14,7 +14,9 @@ export const evaluation: Row = {
     const length = scope.pick({ full: 30, quick: 30, tiny: 4 });
     const { ours } = openProcesses(scope);
     const { ask } = ours<{ together: number; each: number }>("ask", {
-      ...{ rows, length, threads: THREADS },
+      rows,
+      length,
+      threads: THREADS,
     });
     // The first of each doesn't count.
     await ask();
@@ -24,7 +26,8 @@ export const evaluation: Row = {
       {
         ours: median(found.map(({ together }) => together)),
         baseline: median(found.map(({ each }) => each)),
-        ...{ unit: "ms", goal: ratioAtMost(0.5) },
+        unit: "ms",
+        goal: ratioAtMost(0.5),
       },
     ];
   },

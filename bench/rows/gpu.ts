@@ -31,8 +31,12 @@ interface Sizes {
 const SHAPE = { layers: 16, heads: 12, width: 768, context: 1024 };
 const FULL: Sizes = { shape: SHAPE, rows: 8, length: 1024, warmup: 20, steps: 100, runs: 3 };
 const TINY: Sizes = {
-  ...{ shape: { layers: 1, heads: 2, width: 16, context: 32 }, rows: 2, length: 16 },
-  ...{ warmup: 2, steps: 4, runs: 1 },
+  shape: { layers: 1, heads: 2, width: 16, context: 32 },
+  rows: 2,
+  length: 16,
+  warmup: 2,
+  steps: 4,
+  runs: 1,
 };
 const SEED = 1;
 const LETTER_A = 97;
@@ -80,13 +84,20 @@ async function ourSpeed(task: Task, scope: Scope): Promise<number> {
   const engine = createPythonEngine({ path: benchPython() });
   const last = task.warmup + task.steps;
   const config = engine.prepare({
-    ...{ model: task.model, dataset: { type: "jsonl", path: task.dataset } },
-    ...{ batchSize: task.rows, maxLength: task.length, maxSteps: last, saveSteps: last },
-    ...{ loggingSteps: task.warmup, learningRate: 1e-4 },
+    model: task.model,
+    dataset: { type: "jsonl", path: task.dataset },
+    batchSize: task.rows,
+    maxLength: task.length,
+    maxSteps: last,
+    saveSteps: last,
+    loggingSteps: task.warmup,
+    learningRate: 1e-4,
   });
   const times = new Map<number, number>();
   await engine.train({
-    ...{ config, directory: scope.folder(), signal: new AbortController().signal },
+    config,
+    directory: scope.folder(),
+    signal: new AbortController().signal,
     onEvent({ event, data }) {
       if (event === "training.log") times.set(data.step, performance.now());
     },

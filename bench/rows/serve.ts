@@ -46,7 +46,10 @@ export const SERVE_ROWS: Row[] = [
           { part: "the tokens after it", ...speed, unit: "tokens/s" } as const,
         ].map((line, i) => ({ ...line, goal: [ratioAtMost(1.15), ratioAtLeast(0.95)][i] as Goal })),
         {
-          ...{ part: "memory", ours: server.peak(), baseline: own.peak(), unit: "MB" },
+          part: "memory",
+          ours: server.peak(),
+          baseline: own.peak(),
+          unit: "MB",
           goal: moreAtMost(60),
         },
         await atRest(scope, server.child),

@@ -107,7 +107,10 @@ async function evaluate(
   onLoaded();
   assertKnown({ min, max }, metrics);
   const { rows, of, unasked, ...limits } = await evaluatedRows({
-    ...{ job, config, data: options.data, onNote },
+    job,
+    config,
+    data: options.data,
+    onNote,
     maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
   const asking = { project, rows, ...limits, config, signal };
@@ -115,7 +118,12 @@ async function evaluate(
   const own = await askModel(model, asking);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
   const found = await compareAnswers(metrics, {
-    ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal, onNote },
+    after,
+    before,
+    lowerIsBetter: lowerIsBetter(config),
+    seed: config.seed,
+    signal,
+    onNote,
   });
   const missed = missedBounds(found, { min, max });
   wrongFile?.write(found.wrong);

@@ -68,7 +68,10 @@ export const command = createCommand("export", {
       }
       print(`exporting ${showPath(project, checkpoint)}`);
       const { path, bytes } = await exportModel(checkpoint, target, {
-        ...{ format, name, signal, onNote },
+        format,
+        name,
+        signal,
+        onNote,
         ...(format === "gguf" && { system: await systemOf(model) }),
         ...(type && { type }),
         ...(adapter && { adapterOnly: true }),

@@ -85,7 +85,8 @@ export const command = createCommand("infer", {
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
       const noteTruncation = createTruncationNote(limit);
       const asked = (request: InferRequest): InferRequest => ({
-        ...{ ...request, ...sampling },
+        ...request,
+        ...sampling,
         ...(chatTemplateKwargs && {
           chatTemplateKwargs: { ...chatTemplateKwargs, ...request.chatTemplateKwargs },
         }),
@@ -110,7 +111,8 @@ export const command = createCommand("infer", {
         return EXIT_CODE.completed;
       }
       return answerLines(jsonl ? ROWS : PLAIN, {
-        ...{ answer: isInteractive && isTyped() ? streamAnswer : answer, show },
+        answer: isInteractive && isTyped() ? streamAnswer : answer,
+        show,
         // The project's own engine answers one request at a time.
         maxConcurrent: engine ? 1 : MAX_CONCURRENT,
       });

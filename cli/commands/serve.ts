@@ -75,7 +75,12 @@ export const command = createCommand("serve", {
     const loading = new AbortController();
     const pool = createModelPool();
     const server = await startOn(port, {
-      ...{ host, key, allowedHosts, allowedOrigins, models: pool, onError },
+      host,
+      key,
+      allowedHosts,
+      allowedOrigins,
+      models: pool,
+      onError,
       maxWaiting: options.maxWaiting,
       onRequest: (record) => say("request", record, requestLine(record)),
     });
@@ -100,7 +105,10 @@ export const command = createCommand("serve", {
     const engine = engineName && (await import("../../sdk/engines.ts")).llama();
     try {
       following = await fillPool(pool, {
-        ...{ project: modelProject(project, onNote), named, follows: options.follow, onError },
+        project: modelProject(project, onNote),
+        named,
+        follows: options.follow,
+        onError,
         options: { engine, signal: loading.signal, ...(quantize && { quantize }) },
         onFollow: (model, name) =>
           say("following", { model }, `kit serve  now serving ${model}  ${printable(name)}`),

@@ -33,7 +33,12 @@ export function askModel(
     const progress = createProgress(model.name, rows.length, onNote);
     try {
       return await askRows(asked, rows, {
-        ...{ maxTokens, temperature, seed: config.seed, endOf, signal, cache },
+        maxTokens,
+        temperature,
+        seed: config.seed,
+        endOf,
+        signal,
+        cache,
         onAnswer: progress.show,
         onNote: (text) => onNote(`warning: ${model.name}: ${text}`),
       });

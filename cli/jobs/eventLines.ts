@@ -56,7 +56,9 @@ export function createEventLines(options: EventLinesOptions) {
     path: shownPath,
     inferCommand: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
-    ...{ formatFigure, metric, best: () => best },
+    formatFigure,
+    metric,
+    best: () => best,
   };
 
   function recordMetric({ event, data }: MetricEvent): void {

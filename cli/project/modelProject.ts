@@ -9,7 +9,9 @@ export function modelProject(
   onNote: (text: string) => void = () => {},
 ): ModelProject {
   return {
-    ...{ directory, userFolder: COMMAND_FOLDER, onNote },
+    directory,
+    userFolder: COMMAND_FOLDER,
+    onNote,
     kit: (words) => kitCommand(directory, words),
     async engine() {
       const { ensureBundle } = await import("./bundle.ts");

@@ -52,7 +52,9 @@ export async function fillPool(pool: ModelPool, fill: FillOptions): Promise<{ st
   if (!from) return { stop: () => undefined };
   let current = from.id;
   return followNewest({
-    ...{ project: project.directory, from, onError },
+    project: project.directory,
+    from,
+    onError,
     async onNewer({ id, name }) {
       // Jobs without a checkpoint are skipped, as at the start.
       if (!hasCheckpoint(project, { id })) return;
@@ -75,7 +77,8 @@ async function serve(
   const engine = trained ?? options.engine;
   const saved = job?.listed?.id ?? basename(reference.kind === "saved" ? reference.directory : "");
   return {
-    ...{ reference, id: reference.kind === "saved" ? saved : name },
+    reference,
+    id: reference.kind === "saved" ? saved : name,
     created: Math.floor(Date.parse(job?.listed?.createdAt ?? new Date().toISOString()) / 1000),
     // An engine of the project's answers one after another.
     maxConcurrent: trained ? 1 : MAX_CONCURRENT,

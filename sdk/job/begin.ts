@@ -15,13 +15,13 @@ import { planResume } from "./resume.ts";
 import type { RunJobOptions } from "./run.ts";
 import { runJob } from "./runJob.ts";
 
-/** A job that has begun. The project is the current directory. */
+/** A started job. The project is the current directory. */
 export interface StartedJob {
   created: JobHandle;
   ended: Promise<JobResult>;
 }
 
-/** What a trainer has for its one job. */
+/** What a trainer needs for its job. */
 export interface JobSetup {
   checked: CheckedOptions;
   observer: Required<Observer>;
@@ -47,16 +47,18 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
   return run(setup, owned, config, {
     startsAt: resuming?.step,
     async prepare({ signal, leave }) {
-      // Other machines have a queue of their own.
+      // Remote jobs skip this machine's queue.
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(signal);
       removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
       const frozen = await freezeDatasets(config, {
-        ...{ code: checked.code, directory: owned.directory },
+        code: checked.code,
+        directory: owned.directory,
         from: point && { ...readJobStart(point.directory), directory: point.directory },
-        ...{ onNote: observer.onNote, signal: AbortSignal.any([signal, leave]) },
+        onNote: observer.onNote,
+        signal: AbortSignal.any([signal, leave]),
       });
       return { engine, points, ...frozen };
     },
@@ -64,7 +66,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
 }
 
 /**
- * Goes on with a job of an earlier process, which runs remotely.
+ * Continues a remote job of an earlier process.
  * @throws KitError `CANNOT_ATTACH`, `CANNOT_READ`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob> {
@@ -81,12 +83,13 @@ export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob
         name: checked.engine.name,
         train: ({ onRemote: _, ...options }) => remote.follow({ ...options, location, seen }),
       },
-      ...{ config: await frozenConfig(config, owned.directory), points: [] },
+      config: await frozenConfig(config, owned.directory),
+      points: [],
     }),
   });
 }
 
-/** Others may follow a job that this process cannot. */
+/** Releases the job on an error, so that another process can follow it. */
 function orRelease<T>(owned: OwnedJob, read: (directory: string) => T): T {
   try {
     return read(owned.directory);
@@ -110,8 +113,16 @@ function run(
   if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
   const { engine, callbacks, metrics } = checked;
   const ended = runJob({
-    ...{ owned, config, engine, callbacks, metrics, leave, failure, observer },
-    ...{ ...how, cancel: AbortSignal.any([cancel, owned.cancelled]) },
+    owned,
+    config,
+    engine,
+    callbacks,
+    metrics,
+    leave,
+    failure,
+    observer,
+    ...how,
+    cancel: AbortSignal.any([cancel, owned.cancelled]),
   });
   return { created, ended };
 }

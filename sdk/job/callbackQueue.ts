@@ -4,16 +4,16 @@ import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import { asError, untilIdle, withLocation } from "../projectCode.ts";
 
-/** Calls of `onLog` that may wait. */
+/** Limit of queued `onLog` calls. */
 const MAX_LOGS = 1_000;
-/** How often `drain` says what it waits for. */
+/** Time between two notes of `drain`. */
 const NOTE_MS = 10_000;
 
 type CallbackName = keyof TrainerCallbacks;
 
-/** Kit's own work before a callback, however long it takes. */
+/** Kit's own work before a callback, without a time limit. */
 export interface Preparation {
-  /** For people, as `asking the model …`: how far it is. */
+  /** Its progress, for people. */
   note: () => string;
   run: () => Promise<void>;
 }
@@ -26,14 +26,14 @@ interface Call {
 }
 
 /**
- * Calls callbacks one after another; the first error stops the rest. While 1,000 calls of `onLog` wait,
- * another takes the place of the newest of them, so that the last log always comes.
+ * Calls callbacks one after another; the first error stops the rest. When 1,000 `onLog` calls wait, a new
+ * one replaces the newest, so that the last log always arrives.
  */
 export interface CallbackQueue {
   add: (name: CallbackName, call: () => unknown, before?: Preparation) => void;
   /**
-   * Resolves when all callbacks added so far are done; rejects with the first error. Says now and then
-   * what it waits for: the preparation that is being done, and the callbacks that the trainer has.
+   * Resolves when all callbacks added so far are done; rejects with the first error. Notes now and then what
+   * it waits for.
    */
   drain: () => Promise<void>;
   /** Makes no further calls. */
@@ -42,7 +42,7 @@ export interface CallbackQueue {
 
 export interface CallbackQueueOptions {
   onError: (error: unknown) => void;
-  /** Takes a line for people. */
+  /** Called with notes for people. */
   onNote: (text: string) => void;
   /** Whether the trainer has the callback. */
   has: (name: CallbackName) => boolean;
@@ -52,7 +52,7 @@ export interface CallbackQueueOptions {
 
 export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueue {
   const { onError, onNote, has, limitMs } = options;
-  /** The first is being called. */
+  /** The first one is running. */
   const calls: Call[] = [];
   let isCalling = false;
   let isStopped = false;
@@ -113,7 +113,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   };
 }
 
-/** As `asking the model …; waiting for callbacks: 1,000 of onLog, 2 of onCheckpoint`. */
+/** `evaluating step 20 …; waiting for callbacks: 1,000 of onLog, 2 of onCheckpoint` */
 function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): string | undefined {
   const counts = new Map<CallbackName, number>();
   for (const { name } of calls) if (has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -123,7 +123,7 @@ function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): 
   return notes.length > 0 ? notes.join("; ") : undefined;
 }
 
-/** Reports an error instead of throwing it, because the job has already ended. */
+/** Prints an error instead of throwing it, because the job has ended. */
 export async function callLast(
   name: keyof TrainerCallbacks,
   call: () => unknown,
@@ -150,6 +150,6 @@ export async function callWithin(
       "CALLBACK_STUCK",
       `${name} never returned. Look for a promise in it that does not settle.`,
     );
-  // A call that throws at once throws here.
+  // A synchronous error is thrown here.
   await untilIdle(Promise.resolve(call()), stuck, limitMs);
 }

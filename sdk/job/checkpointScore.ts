@@ -10,7 +10,7 @@ export interface CheckpointScore {
   score: number;
 }
 
-/** @returns an event's figure of the job's metric; undefined if it has none */
+/** @returns an event's score; undefined if it has none */
 export type Scorer = (event: JobEvent) => CheckpointScore | undefined;
 
 export function createScorer({
@@ -36,13 +36,13 @@ export function bestScore(scores: readonly CheckpointScore[]): CheckpointScore |
   return best;
 }
 
-/** The figures of a job's `evaluate` of which a lower one is better. */
+/** The metrics of a job's `evaluate` where lower is better. */
 export function lowerIsBetter(config: JobConfig): string[] {
   const { greaterIsBetter, metricForBestModel, objective } = config;
   return greaterIsBetter || isLogged(metricForBestModel, objective) ? [] : [metricForBestModel];
 }
 
-/** Says once that the held-out rows have no figure of the job's metric, so that no checkpoint is the best. */
+/** Notes once that the held-out rows lack the job's metric, so that no checkpoint can be the best. */
 export function createMissingMetricNote(
   { metricForBestModel: name, objective }: Pick<JobConfig, "metricForBestModel" | "objective">,
   onNote: (text: string) => void,

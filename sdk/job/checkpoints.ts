@@ -4,9 +4,9 @@ import type { Artifact } from "../../protocol/event.ts";
 import type { Infer } from "../callbacks.ts";
 import { guardModel, lazyModel } from "../models/engineModel.ts";
 
-/** Answers from a job's checkpoints. Each is loaded on its first request. */
+/** Inference from a job's checkpoints, each loaded on its first request. */
 export interface Checkpoints {
-  /** `close` frees the memory after the requests so far; another request reloads the checkpoint. */
+  /** `close` frees the memory after the open requests; a later request reloads the checkpoint. */
   open: (artifact: Pick<Artifact, "path">) => { infer: Infer; close: () => Promise<void> };
   close: () => Promise<void>;
 }

@@ -8,7 +8,7 @@ import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
 import { type OnResume, PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
 
-/** The config of a job: paths are made absolute against the project. */
+/** Makes a config's paths absolute. */
 export function resolveConfig(config: JobConfig, project: string): JobConfig {
   const { model, dataset, evalDataset } = config;
   return {
@@ -28,7 +28,7 @@ function resolvePaths(path: DatasetPath, project: string): DatasetPath {
   return typeof path === "string" ? absolute(path) : path.map(absolute);
 }
 
-/** An engine's error, with the rows' own places in its sentence. */
+/** An engine's error with the rows' own locations. */
 export function placedError(error: unknown, inPlaces: (text: string) => string): unknown {
   if (!isKitError(error)) return error;
   const message = inPlaces(error.message);
@@ -41,16 +41,15 @@ const EFFECT: Record<keyof JobConfig, OnResume> = {
   lora: "impossible",
   engine: "other losses",
   objective: "other losses",
-  // Their rows are compared, once they are read: the files may have moved with the project.
+  // Rows are compared once they are read: files may have moved with the project.
   dataset: "none",
   evalDataset: "none",
   evaluate: "none",
 };
 
 /**
- * The names of the options that have changed since a job, by their effect. Pure but for the paths
- * of models.
- * @param before as the Kit version that ran the job wrote it
+ * Names of the options that changed since a job, by effect. Pure except for model paths.
+ * @param before the config as the job's Kit version wrote it
  */
 export function changedOptions(
   before: Record<string, unknown>,
@@ -78,7 +77,7 @@ export function asWritten(config: JobConfig): Record<string, unknown> {
   return JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
 }
 
-/** Whether a checkpoint is not there any more, as after a move of its project: the engine compares models. */
+/** Whether a model's folder has moved, as with its project; the engine compares the models. */
 function hasMoved({ model: before }: Record<string, unknown>, now: Record<string, unknown>) {
   return isPath(before) && isPath(now["model"]) && !existsSync(before);
 }

@@ -15,7 +15,7 @@ import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
-/** What a new job inherits from the one that it continues. */
+/** What a new job takes over from the one that it continues. */
 export interface Continuation {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
@@ -64,7 +64,7 @@ export function continueFrom(
   return { started: continued, evaluations };
 }
 
-/** The figures of answers with what is better by this job's options. */
+/** Sets an evaluation's metric directions by this job's options. */
 function withDirections(measuring: MetricEvent, config: JobConfig): MetricEvent {
   if (measuring.event !== EVALUATED) return measuring;
   const { lowerIsBetter: _, ...data } = measuring.data;
@@ -75,7 +75,7 @@ function withDirections(measuring: MetricEvent, config: JobConfig): MetricEvent 
   };
 }
 
-/** Steps of checkpoints without the figure of answers that the job compares them by. */
+/** Steps of checkpoints without a value of the metric that compares them. */
 function unscoredSteps(
   { directory, step }: ResumePoint,
   config: JobConfig,
@@ -102,7 +102,7 @@ function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation
   return typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
 }
 
-/** The step of the best undamaged checkpoint; undefined without one. Notes each that it skips. */
+/** The step of the best undamaged checkpoint, if any. Notes each that it skips. */
 export function bestStep(
   from: ResumePoint,
   config: JobConfig,
@@ -127,7 +127,7 @@ export function bestStep(
 }
 
 /**
- * Copies a checkpoint into the job that goes on, as its own.
+ * Copies a checkpoint into the continuing job.
  * @param skipped names of files that are not copied
  * @throws KitError `CANNOT_WRITE`
  */

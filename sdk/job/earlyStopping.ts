@@ -4,16 +4,16 @@ import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createScorer } from "./checkpointScore.ts";
 
-/** Decides when a training no longer improves. Works for every engine, by aborting it. */
+/** Stops a training that no longer improves, with any engine, by aborting it. */
 export interface EarlyStopping {
   /**
-   * Takes each event.
-   * @returns whether the training is over with it: later events don't count
+   * Handles each event.
+   * @returns whether the training ends with it; later events don't count
    */
   onEvent: (event: JobEvent) => boolean;
-  /** Takes what was evaluated up to the checkpoint that a training goes on from. */
+  /** Restores the evaluations up to the checkpoint that a training continues. */
   resume: (evaluations: readonly MetricEvent[], maxSteps: number) => void;
-  /** The step that was the last; undefined as long as the training goes on. */
+  /** The last step, once stopped. */
   stoppedAt: () => number | undefined;
 }
 
@@ -38,7 +38,7 @@ export function createEarlyStopping({
   let last: number | undefined;
   let isOver = false;
 
-  /** @param score undefined for a non-finite figure, which is never the best */
+  /** @param score undefined for a non-finite value, which is never the best */
   function recordScore(step: number, score: number | undefined): void {
     const isBest = score !== undefined && score > (best ?? -Infinity);
     if (isBest) best = score;
@@ -46,7 +46,7 @@ export function createEarlyStopping({
     last = waited >= patience ? step : undefined;
   }
 
-  /** @returns whether it says how good the model is, before the last step */
+  /** @returns whether the event is an evaluation before the last step */
   function recordEvent(jobEvent: JobEvent): boolean {
     const { event, data } = jobEvent;
     const isEvaluated =
@@ -59,7 +59,7 @@ export function createEarlyStopping({
 
   function resume(evaluations: readonly MetricEvent[], maxSteps: number): void {
     steps = maxSteps;
-    // One of before the metric came says nothing.
+    // Evaluations from before the metric existed don't count.
     evaluations.filter((one) => one.event !== EVALUATED || scoreOf(one)).forEach(recordEvent);
     isOver = last !== undefined;
   }
@@ -67,7 +67,7 @@ export function createEarlyStopping({
   function onEvent(jobEvent: JobEvent): boolean {
     const { event, data } = jobEvent;
     if (event === "training.started") steps = data.maxSteps;
-    // Otherwise once the step's checkpoint is saved; one that was asked is.
+    // Otherwise wait until the step's checkpoint is saved.
     if (recordEvent(jobEvent)) {
       isOver = last !== undefined && (event === EVALUATED || last % saveSteps !== 0);
     }

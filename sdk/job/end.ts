@@ -10,17 +10,17 @@ import type { JobEvaluation } from "./jobEvaluation.ts";
 import { type Run, jobAs } from "./run.ts";
 import { asFollowError } from "./train.ts";
 
-/** How a job ended, or was left. `error`: it failed, or contact with it was lost. */
+/** How a job ended or was detached. `error`: it failed, or contact was lost. */
 export interface JobResult {
   job: Job;
   artifacts: Artifact[];
   error?: Error;
 }
 
-/** A longer message is cut in the log, so that its record fits one write. */
+/** Limit of a logged message, so that its record fits one write. */
 const MAX_ERROR = 8_000;
 
-/** Ends a job that has trained, once its callbacks are done. */
+/** Completes a trained job once its callbacks are done. */
 export async function complete(
   run: Run,
   evaluation: JobEvaluation,
@@ -44,23 +44,23 @@ export async function complete(
   return { job, artifacts };
 }
 
-/** Ends a job that was cancelled or failed, or leaves one where it runs. Never rejects. */
+/** Ends a cancelled or failed job, or detaches from a remote one. Never rejects. */
 export async function endEarly(run: Run, error: unknown): Promise<JobResult> {
   const { calls, signal, leave, location } = run;
   calls.stop();
   const thrown = asFollowError(run, error);
   const isDetached = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
-  // If the remote cancel failed, the job is still running.
+  // If the remote cancellation failed, the job still runs.
   const isOurs = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
   if (location && isDetached && !isOurs) return detach(run, location, thrown);
   if (!isCancelled(run)) return fail(run, asError(signal.aborted ? signal.reason : thrown));
   return cancelled(run).catch((failure: unknown) => fail(run, asError(failure)));
 }
 
-/** The last chance to write how the job ended, when the project's code ends the process. */
+/** Records the job's end when the project's code ends the process. */
 export function endWithProcess(run: Run, code: number): void {
   const { hasEnded, location, record, progress } = run;
-  // One that runs remotely goes on there.
+  // A remote job keeps running.
   if (hasEnded || location) return;
   const error = endedTooEarly("job", code);
   try {

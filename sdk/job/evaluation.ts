@@ -17,31 +17,31 @@ import type { Run } from "./run.ts";
 
 export type Evaluated = EventData["checkpoint.evaluated"];
 
-/** Asks a job's model for held-out rows, and scores the answers. */
+/** Scores a job's model on held-out rows. */
 export interface Evaluation {
-  /** Number of rows that are asked. */
+  /** Number of rows. */
   rows: number;
-  /** How far the asking is, in words, as `31 of 100, 1m 20s left`; empty before the first answer. */
+  /** Progress as `31 of 100, 1m 20s left`; empty before the first answer. */
   progress: () => string;
-  /** The model before the training. */
+  /** Evaluates the model before the training. */
   evaluateStart: () => Promise<Evaluated>;
-  /** A checkpoint in a folder. @param model answers from it */
+  /** Evaluates a checkpoint. @param model answers from it */
   evaluateCheckpoint: (
     step: number,
     directory: string,
     model: AnsweringModel,
   ) => Promise<Evaluated>;
-  /** A note if asking took much of the time since the evaluation was made; undefined otherwise. */
+  /** A note if evaluation took much of the time; undefined otherwise. */
   costNote: () => string | undefined;
 }
 
 type AnsweringModel = Pick<EngineModel, "infer">;
 
-/** Between two notes on how far the asking before the training is. */
+/** Time between two progress notes before the training. */
 const NOTE_MS = 10_000;
-/** Above this share of a training's time, Kit says how long asking took. */
+/** Share of a training's time above which evaluation is worth a note. */
 const NOTABLE_SHARE = 0.1;
-/** In seconds; shorter isn't worth a note. */
+/** Shortest evaluation worth a note, in seconds. */
 const NOTABLE_S = 1;
 
 /**
@@ -57,7 +57,10 @@ export async function createEvaluation(
   const { baseType } = config.lora ?? {};
   const beganAt = performance.now();
   const found = await heldOutQuestions(config, {
-    ...{ maxRows: evaluate.rows, hasQuestion, signal, onNote },
+    maxRows: evaluate.rows,
+    hasQuestion,
+    signal,
+    onNote,
   });
   const { rows, of, unasked, endOf } = found;
   if (rows.length === 0) {
@@ -88,8 +91,13 @@ export async function createEvaluation(
     evaluatedStep = step;
     progress.begin();
     const answers = await askRows(model, rows, {
-      ...{ maxTokens, temperature, seed: config.seed, endOf, signal, onNote: noteOnce },
-      // Where `kit eval` finds them, too.
+      maxTokens,
+      temperature,
+      seed: config.seed,
+      endOf,
+      signal,
+      onNote: noteOnce,
+      // Shared with `kit eval`.
       cache: openAnswerCache(resolve(owned.directory, "../../.."), identity, noteOnce),
       onAnswer: progress.show,
     });
@@ -98,12 +106,15 @@ export async function createEvaluation(
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {
-      ...{ step, metrics: figures, rows: answers.length, seconds: withDigits(took, 3) },
+      step,
+      metrics: figures,
+      rows: answers.length,
+      seconds: withDigits(took, 3),
       ...(lower.length > 0 && { lowerIsBetter: lower }),
     };
   }
 
-  /** A training on other machines needs no Python here, and the model is not there yet. */
+  /** Loads the starting model; falls back to the embedded engine, because remote training needs no Python here. */
   async function loadStart(directory: string): Promise<EngineModel> {
     const options = { signal, onNote, ...(baseType && { quantize: baseType }) };
     try {

@@ -7,7 +7,7 @@ interface Call {
   call: () => unknown;
 }
 
-/** The callback that an engine's event calls. */
+/** The callback for an engine's event. */
 export function callbackOf(event: EngineEvent, run: Run): Call {
   const { callbacks, checkpoints, progress } = run;
   const job = jobAs(run, "running");
@@ -35,7 +35,7 @@ export function callbackOf(event: EngineEvent, run: Run): Call {
       const call = async () => {
         const { step } = artifact;
         const { infer, close } = checkpoints.open(artifact);
-        // Others may be removed until the call.
+        // Later artifacts may be removed before the call.
         const artifacts = progress.saved.upTo(step);
         await callbacks.onCheckpoint?.({ job, step, artifacts, infer });
         await close();

@@ -6,15 +6,15 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { type Evaluated, type Evaluation, createEvaluation } from "./evaluation.ts";
 import { type Run, jobAs } from "./run.ts";
 
-/** The evaluations of one job, in the place of each among its callbacks. */
+/** One job's evaluations, in order with its callbacks. */
 export interface JobEvaluation {
-  /** Before the training: asks the model that it starts from, unless the job goes on from another. */
+  /** Evaluates the starting model, unless the job continues another. */
   prepare: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
-  /** The training has begun: records what is known by then. */
+  /** Records the evaluations known when the training starts. */
   onStarted: () => void;
-  /** Asks a checkpoint, before its `onCheckpoint`. */
+  /** Evaluates a checkpoint before its `onCheckpoint`. */
   onSaved: (artifact: Pick<Artifact, "step" | "path">) => void;
-  /** As `Evaluation.costNote`. */
+  /** Same as `Evaluation.costNote`. */
   costNote: () => string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     if (data.step === 0) before = data;
   }
 
-  /** Readers of the log need these, as one may be the best. */
+  /** Records earlier evaluations, because one may be the best. */
   function recordEarlier(): void {
     for (const { event, data } of progress.earlierEvaluations()) {
       if (event === EVALUATED && data.step > 0) record({ event, data });
@@ -46,7 +46,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     return callbacks.onEvaluated?.({ job, ...shown, ...(before && { before: before.metrics }) });
   }
 
-  /** Asks in the place of the callback among the others. */
+  /** Evaluates in order with the callbacks. */
   function enqueue(step: number, evaluate: () => Promise<Evaluated>): void {
     let found: Evaluated | undefined;
     const run = async () => {
@@ -62,12 +62,12 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }
 
-  /** Of the job that this one goes on from. */
+  /** The start's evaluation in the job that this one continues. */
   function earlierStart(): Evaluated | undefined {
     const [found] = progress
       .earlierEvaluations()
       .flatMap(({ event, data }) => (event === EVALUATED && data.step === 0 ? data : []));
-    // A metric that is new has no figure there.
+    // A new metric has no value there.
     const isWhole = config.evaluate?.metrics.every((name) => found && name in found.metrics);
     return isWhole ? found : undefined;
   }
@@ -92,7 +92,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
         const asked = new Set(known.map(({ step }) => step));
         if (!before && !from) enqueue(0, evaluation.evaluateStart);
         for (const artifact of progress.saved.result()) {
-          // Those of before are copies.
+          // Earlier ones are copies.
           if (!asked.has(artifact.step) && artifact.step > (from?.step ?? 0)) onSaved(artifact);
         }
       } else if (!from) before = await evaluation.evaluateStart();
@@ -100,7 +100,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     onStarted() {
       if (!evaluation) return;
       const start = before ?? earlierStart();
-      // The held-out rows or the metrics are others than the earlier job's.
+      // The held-out rows or metrics differ from the earlier job's.
       if (start) {
         recordEvaluated(start);
         calls.add("onEvaluated", () => call(start));

@@ -22,27 +22,27 @@ import { bestStep, continueFrom, copyCheckpoint } from "./continueFrom.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
 
-/** An event of a job that goes on. */
+/** An event of a running job. */
 export type RunningEvent = EngineEvent | JobEvent<typeof EVALUATED>;
 
 /** State derived from a job's events. */
 export interface JobProgress {
-  /** The newest step that was reported. */
+  /** The newest reported step. */
   step: () => number;
   saved: SavedArtifacts;
-  /** The step at which the training was stopped early, if it was. */
+  /** The step at which the training stopped early, if it did. */
   stoppedAt: () => number | undefined;
-  /** Why the training has no model to offer, if its losses say so: `DIVERGED`. */
+  /** `DIVERGED` if the losses show no usable model. */
   divergence: () => KitError | undefined;
-  /** An event as it goes to the log: at a start, takes over what `from` leaves. */
+  /** Completes an event for the log; a start takes over from `from`. */
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
-  /** @returns whether the training is over with it */
+  /** @returns whether the training ends with it */
   onEvent: (event: RunningEvent) => boolean;
   /** Evaluations of the job that this one continues. */
   earlierEvaluations: () => readonly MetricEvent[];
   /**
-   * Takes what an earlier process has recorded.
-   * @returns as `onEvent`, of the last
+   * Replays what an earlier process recorded.
+   * @returns the result of `onEvent` for the last event
    * @throws KitError `CANNOT_FOLLOW`
    */
   replay: (recorded: JobHistory) => boolean;
@@ -69,7 +69,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function onEvent(event: RunningEvent): boolean {
     if (event.event === EVALUATED && isCounted(event.data)) return false;
-    // Asking a checkpoint takes longer than the steps that follow it.
+    // Evaluations may finish after later steps.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     if (event.event === "training.log" && typeof event.data.loss === "number")
       losses = addLoss(losses, event.data.loss);
@@ -78,13 +78,13 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     return stopping.onEvent(event);
   }
 
-  /** Whether it counts with what is inherited. The last step's checkpoint may be asked anew. */
+  /** Whether an evaluation is one of the continued job's. The last step may be evaluated again. */
   function isCounted(evaluated: EventData[typeof EVALUATED]): boolean {
     if (evaluated.step !== resumedAt) return evaluated.step < resumedAt;
     return earlierEvaluations.some(({ data }) => isDeepStrictEqual(data, evaluated));
   }
 
-  /** Counts what was evaluated before. */
+  /** Restores the state of the job that this one continues. */
   function continueJob(
     data: EventData["training.started"],
     from: ResumePoint,
@@ -103,7 +103,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   }
 
   function divergence(): KitError | undefined {
-    // The result is then the best checkpoint, of before.
+    // The result is then an earlier, better checkpoint.
     if (config.loadBestModelAtEnd) return undefined;
     const began = divergedFrom(losses);
     const ended = losses.last.at(-1) ?? losses.first.at(-1);
@@ -125,7 +125,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     const best = config.loadBestModelAtEnd
       ? bestStep(from, config, earlierEvaluations, onNote)
       : undefined;
-    // A training that is over saves nothing more.
+    // A finished training saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only completing it`);
     for (const earlier of new Set([best, last])) {

@@ -3,7 +3,7 @@ import type { JobEvent, PastEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 
-/** A new job, and a way to fail it for errors outside of its callbacks. */
+/** A new job, and a way to fail it for errors outside its callbacks. */
 export interface JobHandle {
   job: Job;
   config: JobConfig;
@@ -15,21 +15,21 @@ export interface JobHandle {
 /** Internal lifecycle hooks. */
 export interface Observer {
   onCreated?: (created: JobHandle) => void;
-  /** Takes the job that this one waits for, then each further one. */
+  /** Called with each job that this one waits for. */
   onWait?: (before: Job) => void;
-  /** The cluster has the training; it survives this process. */
+  /** Called when the cluster has the training, which now survives this process. */
   onRemote?: (location: RemoteLocation) => void;
-  /** Takes where a job of an earlier process runs, and its events so far. */
+  /** Called with the location of an earlier process's job, and its events so far. */
   onAttached?: (location: RemoteLocation, events: readonly PastEvent[]) => void;
-  /** Takes each event once it is in the log, before the callbacks. */
+  /** Called with each logged event, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
   /** Called with progress during slow steps. */
   onNote?: (text: string) => void;
-  /** The job was left: it goes on there. */
+  /** Called when the job keeps running without this process. */
   onDetached?: (location: RemoteLocation) => void;
 }
 
-/** Passes on to each observer, those added later too. */
+/** Passes each call to all observers, also to later ones. */
 export function broadcast(observers: readonly Observer[]): Required<Observer> {
   const each = (pass: (observer: Observer) => void) => observers.forEach(pass);
   return {

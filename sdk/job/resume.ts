@@ -7,17 +7,17 @@ import { changedOptions } from "./config.ts";
 /** The checkpoints that a new job can continue from. */
 export interface Resume {
   /**
-   * For a job that waits for its turn.
-   * @throws KitError `CANNOT_RESUME` if another job goes on from the same one
+   * Checks again while a job waits.
+   * @throws KitError `CANNOT_RESUME` if another job continues the same one
    */
   refuseConcurrent: (own: string) => void;
   /**
-   * The checkpoints to try, the newest first: of a job that may have ended while this one waited.
-   * Says what it found, and what has changed since.
+   * Checkpoints to try, newest first, of a job that may have ended while this one waited. Notes what it
+   * found and what has changed.
    * @throws KitError `CANNOT_RESUME`
    */
   find: (note: (text: string) => void) => ResumePoint[];
-  /** Step of the newest one; 0 without any. */
+  /** Step of the newest checkpoint; 0 without any. */
   step: () => number;
 }
 
@@ -80,7 +80,7 @@ function compareOptions(from: ResumePoint, config: JobConfig): string[] {
   return other;
 }
 
-/** @param steps of the whole training */
+/** @param steps the training's total */
 export function refusePast({ jobId, step }: ResumePoint, steps: number): void {
   if (step <= steps) return;
   throw new KitError(

@@ -19,18 +19,18 @@ export interface RunJobOptions {
   config: JobConfig;
   engine: Pick<Engine, "name" | "resumeFiles" | "load" | "remote">;
   callbacks: TrainerCallbacks;
-  /** The project's own, if it has some. */
+  /** The project's own metrics, if any. */
   metrics?: Metrics | undefined;
   /** Resolves once the job may train. */
   prepare: (signals: Pick<Run, "signal" | "leave">) => Promise<Training>;
   recorded?: JobHistory;
-  /** The step at which the job stands until its first event. Default 0. */
+  /** The job's step until its first event. Default 0. */
   startsAt?: () => number;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
   failure: AbortController;
-  /** Aborting lets a job that runs remotely go on there, with no end in its log. */
+  /** Aborting detaches from a remote job, without an end in its log. */
   leave?: AbortSignal;
   observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onDetached">;
   /** How long a callback may take. Default: an hour. */
@@ -44,7 +44,7 @@ export interface Training {
   config: JobConfig;
   /** As `trainFrom` tries them. */
   points: readonly ResumePoint[];
-  /** Names the rows' own places in a sentence. Default: as it is. */
+  /** Restores the rows' own locations in a sentence. Default: unchanged. */
   inPlaces?: (text: string) => string;
 }
 
@@ -52,20 +52,20 @@ export interface Training {
 export interface Run extends Omit<RunJobOptions, "leave"> {
   /** Aborted when the job is cancelled or fails. */
   signal: AbortSignal;
-  /** Aborted when a job that runs remotely goes on there without this process. */
+  /** Aborted when this process detaches from a remote job. */
   leave: AbortSignal;
-  /** To be aborted when nobody reaches where the job runs. */
+  /** Aborted when the remote machines are out of reach. */
   stuck: AbortController;
-  /** To be aborted when the training is over. */
+  /** Aborted when the training is over. */
   over: AbortController;
   calls: CallbackQueue;
   checkpoints: Checkpoints;
   progress: JobProgress;
-  /** Where the job runs, if that is not here. */
+  /** Where a remote job runs. */
   location: RemoteLocation | undefined;
-  /** Whether the log has the job's last event. */
+  /** Whether the log has a final event. */
   hasEnded: boolean;
-  /** Writes the log, then tells observers. @throws KitError `CANNOT_WRITE` */
+  /** Writes the log, then notifies observers. @throws KitError `CANNOT_WRITE` */
   record: (event: JobEvent) => void;
 }
 
@@ -77,10 +77,14 @@ export function createRun(options: RunJobOptions): Run {
   const signal = AbortSignal.any([cancel, failure.signal]);
   const leaving = options.leave ? [options.leave] : [];
   const run: Run = {
-    ...{ ...options, signal, stuck, over: new AbortController() },
+    ...options,
+    signal,
+    stuck,
+    over: new AbortController(),
     leave: AbortSignal.any([...leaving, owned.taken, stuck.signal]),
     calls: createCallbackQueue({
-      ...{ onNote, limitMs: options.callbackLimitMs },
+      onNote,
+      limitMs: options.callbackLimitMs,
       onError: (error) => failure.abort(asError(error)),
       has: (name) => callbacks[name] !== undefined,
     }),

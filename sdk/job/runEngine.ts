@@ -9,15 +9,15 @@ export interface RunEngineOptions extends Pick<
   TrainOptions,
   "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onRemote"
 > {
-  /** Aborted once the training is over; if that was before, the engine only ends it. */
+  /** Aborted once the training is over, possibly before the engine starts. */
   over: AbortController;
-  /** Takes each checked report. @returns whether the training is over with it */
+  /** Called with each validated report. @returns whether the training ends with it */
   onEvent: (event: EngineEvent) => boolean;
-  /** Takes what `onEvent` threw, or an invalid report; later ones are dropped. */
+  /** Called with an error of `onEvent` or an invalid report; later reports are dropped. */
   onError: (error: unknown) => void;
 }
 
-/** Trains until the engine is done, or the training is over, so that the engine may go on meanwhile. */
+/** Trains until the engine is done or the training is over. */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
   { signal, over, onEvent, onError, ...options }: RunEngineOptions,
@@ -47,13 +47,13 @@ export interface TrainFromOptions extends Omit<
   "resumeFrom" | "onEvent" | "onRemote"
 > {
   onNote: (text: string) => void;
-  /** As `runEngine`'s; also takes the checkpoint that the training goes on from. */
+  /** As for `runEngine`, with the checkpoint that the training continues. */
   onEvent: (event: EngineEvent, from: ResumePoint | undefined) => boolean;
   onRemote: (location: RemoteLocation, from: ResumePoint | undefined) => void;
 }
 
 /**
- * As `runEngine`, from the first checkpoint that is whole; from the beginning if there is none to try.
+ * Like `runEngine`, from the first undamaged checkpoint; from the beginning without any.
  * @throws KitError `CANNOT_RESUME` when all are damaged
  */
 export async function trainFrom(

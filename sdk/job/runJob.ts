@@ -3,7 +3,7 @@ import { createJobEvaluation } from "./jobEvaluation.ts";
 import { type RunJobOptions, createRun } from "./run.ts";
 import { train } from "./train.ts";
 
-/** Drives one job from its place in the queue to its last event. Never rejects. */
+/** Drives one job from the queue to its last event. Never rejects. */
 export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const run = createRun(options);
   const evaluation = createJobEvaluation(run);

@@ -10,21 +10,21 @@ import { bestScore, createScorer } from "./checkpointScore.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
-  /** Takes each event, so that each checkpoint has its step's measure. */
+  /** Handles each event, to score checkpoints. */
   onEvent: (event: JobEvent) => void;
   /**
-   * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not
-   * the best, the newest, or one whose callback is still to come.
+   * Called when a checkpoint's callback has returned. Prunes the oldest beyond `saveTotalLimit`; keeps the
+   * best, the newest, and those whose callback is still to come.
    * @throws KitError `CANNOT_WRITE`
    */
   release: (step: number) => void;
-  /** Up to a step's, oldest first. */
+  /** Artifacts up to a step, oldest first. */
   upTo: (step: number) => Artifact[];
-  /** All, oldest first, the best marked; with `loadBestModelAtEnd` it is the last. */
+  /** All artifacts, oldest first, with the best marked; `loadBestModelAtEnd` puts it last. */
   result: () => Artifact[];
-  /** Removes checkpoints that were saved, but never reported. */
+  /** Removes checkpoints that were never reported. */
   removeUnknown: () => void;
-  /** Removes the files that only a resume needs, as far as it can. */
+  /** Removes files that only resuming needs, if possible. */
   dropResumeFiles: () => void;
 }
 
@@ -70,7 +70,7 @@ export function createSavedArtifacts(
       if (scored) scoresByStep.set(scored.step, scored.score);
       const { event, data } = jobEvent;
       if (event === "checkpoint.saved") {
-        // A training goes on from the newest.
+        // Resuming uses only the newest.
         dropResumeFiles();
         saved.push(locateArtifact(data, job));
       }

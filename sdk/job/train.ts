@@ -11,8 +11,8 @@ import type { Run } from "./run.ts";
 import { trainFrom } from "./runEngine.ts";
 
 /**
- * Trains once the job may, until the engine is done or an event ends the training.
- * @returns whether an event did
+ * Waits for the job's turn, then trains until the engine is done or an event ends the training.
+ * @returns whether an event ended it
  */
 export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
   const { owned, signal, leave, over, recorded, progress, observer } = run;
@@ -22,7 +22,11 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
   try {
     await evaluation.prepare(config, recorded?.from ?? points[0]);
     await trainFrom(points, engine, {
-      ...{ config, directory: owned.directory, signal, leave, over },
+      config,
+      directory: owned.directory,
+      signal,
+      leave,
+      over,
       onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
       onError: (error) => giveUp(run, error),
       onRemote: (location, from) => goRemote(run, location, from),
@@ -49,7 +53,7 @@ function handle(
 ): boolean {
   const { progress, record, calls } = run;
   const event = progress.begin(reported, from);
-  // The log first: what a callback has seen is on disk.
+  // Log first, so that everything a callback sees is on disk.
   record(event);
   const isOver = progress.onEvent(event);
   if (event.event === "training.started") evaluation.onStarted();
@@ -67,7 +71,7 @@ function giveUp(run: Run, error: unknown): void {
   (isOutOfReach(thrown) ? run.stuck : run.failure).abort(asError(thrown));
 }
 
-/** An error of a job that runs remotely, as its followers know it. */
+/** A remote job's error as its followers report it. */
 export function asFollowError({ location, owned }: Run, error: unknown): unknown {
   return location ? orCannotFollow(error, owned.directory) : error;
 }

@@ -11,7 +11,7 @@ import { runEngine } from "./runEngine.ts";
 /** How long a training takes on this machine, in seconds. */
 export interface TrainingTime {
   seconds: number;
-  /** What evaluating takes of it: the loss on held-out rows, and at most what asking the model for them does. */
+  /** Upper bound of the time for evaluation: the loss on held-out rows, and `evaluate`. */
   evaluatingSeconds: number;
 }
 
@@ -20,22 +20,22 @@ interface TimedTraining {
   /** With the datasets as engines read them. */
   config: JobConfig;
   started: EventData["training.started"];
-  /** Absolute path of a folder that is removed. */
+  /** Absolute path of a temporary folder. */
   directory: string;
   signal: AbortSignal;
 }
 
-/** The first warms up, and the second shows the speed. */
+/** The first step warms up; the second shows the speed. */
 const TIMED_STEPS = 2;
-/** How long they may take. */
+/** Time limit of both steps. */
 const MAX_MS = 60_000;
 const NEVER = 1_000_000_000;
-/** Tokens of an answer that are timed. */
+/** Number of generated tokens to time. */
 const TIMED_TOKENS = 16;
-/** A pass back takes twice as long. */
+/** The backward pass takes twice as long. */
 const FORWARD_SHARE = 1 / 3;
 
-/** Times two steps of a training, and a few answers of its starting model. Nothing of it is kept. */
+/** Times two training steps and a few answers of the starting model; keeps nothing. */
 export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
   const { config, started } = timed;
   const { tokens, epochs, rows, evalRows = 0, maxSteps } = started;
@@ -51,7 +51,7 @@ export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
   return { seconds: tokens * epochs * secondsPerToken + evaluatingSeconds, evaluatingSeconds };
 }
 
-/** In tokens a second. */
+/** Training speed in tokens per second. */
 async function speedOf({ engine, config, directory, signal }: TimedTraining): Promise<number> {
   const over = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -60,8 +60,10 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
   mkdirSync(folder);
   try {
     await runEngine(engine, {
-      ...{ config: { ...config, saveSteps: NEVER, evalSteps: NEVER }, directory: folder },
-      ...{ signal, over },
+      config: { ...config, saveSteps: NEVER, evalSteps: NEVER },
+      directory: folder,
+      signal,
+      over,
       onEvent({ event, data }) {
         if (event === "training.started") timer = setTimeout(() => over.abort(), MAX_MS);
         if (event !== "training.log") return false;
@@ -79,7 +81,7 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
   throw new Error(`its first step takes longer than ${MAX_MS / 1000} s`);
 }
 
-/** What asking all rows once takes, were all answers as long as they may be. */
+/** Upper bound of one evaluation: as if all answers were as long as allowed. */
 async function secondsToAsk(
   { engine, config, signal }: TimedTraining,
   { rows: maxRows, maxTokens, temperature }: EvaluateConfig,
@@ -99,7 +101,7 @@ async function secondsToAsk(
     };
     try {
       const reading = await secondsOf(1);
-      // What was read is known by now.
+      // The prompt is cached now.
       const least = await secondsOf(1);
       const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - least) / TIMED_TOKENS;
       return (found.rows.length / some.length) * (reading + perToken * limit);

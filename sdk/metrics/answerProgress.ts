@@ -2,26 +2,26 @@ import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration, withDigits } from "../../protocol/format.ts";
 import { MAX_CONCURRENT } from "./ask.ts";
 
-/** How far the asking of rows is. */
+/** Progress of answering rows. */
 export interface AnswerProgress {
-  /** The first of them is asked now. */
+  /** Starts the clock. */
   begin: () => void;
   /**
-   * @param count of rows that are answered
-   * @param known those of them that took no time. Default: none
+   * @param count answered rows
+   * @param known how many of them were cached. Default: none
    */
   show: (count: number, known?: number) => void;
-  /** As `31 of 100, 1m 20s left`; empty before the first answer. */
+  /** `31 of 100, 1m 20s left`; empty before the first answer. */
   text: () => string;
 }
 
-/** Between two reports, of which an asking has a hundred at most, the first and the last beside. */
+/** Minimum time between two reports; there are at most about a hundred. */
 const REPORT_MS = 2_000;
 
 /**
- * @param rows that are asked, a count
+ * @param rows total number of rows
  * @param report called at the start, from time to time, and at the end
- * @param now milliseconds, of a clock that never goes back
+ * @param now a monotonic clock, in milliseconds
  */
 export function createAnswerProgress(
   rows: number,
@@ -30,7 +30,7 @@ export function createAnswerProgress(
 ): AnswerProgress {
   let [startedAt, at, count, known] = [now(), now(), 0, 0];
   let reported = { at, count };
-  /** Undefined until the first that were asked at once are answered: they end almost together. */
+  /** Undefined until the first batch is answered, which ends almost together. */
   function secondsLeft(): number | undefined {
     if (count === rows) return 0;
     const asked = count - known;

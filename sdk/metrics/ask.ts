@@ -8,33 +8,33 @@ import { formatCounted } from "../../protocol/format.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered } from "../../protocol/metric.ts";
 
-/** A row's question, and what it has for an answer. */
+/** A row's question, and its own answer. */
 export interface Question {
   request: InferRequest;
   input: string;
   expected: string;
 }
 
-/** Most that are asked before one is answered: engines answer several at once. */
+/** Concurrent questions: engines batch them. */
 export const MAX_CONCURRENT = 16;
 
-/** How to ask. */
+/** Options of `askRows`. */
 export interface AskOptions {
   maxTokens?: number | undefined;
   temperature?: number | undefined;
   seed?: number | undefined;
-  /** As `HeldOutQuestions.endOf`. Default: the whole of it. */
+  /** See `HeldOutQuestions.endOf`. Default: the whole answer. */
   endOf?: (answer: string) => number;
   signal: AbortSignal;
-  /** Answers that are known: those that it has are not asked, and the others are kept. */
+  /** Known answers; new ones are added. */
   cache?: AnswerCache | undefined;
-  /** Takes how many rows are answered, and how many of them were known. */
+  /** Called with the number of answered rows, and how many of them were cached. */
   onAnswer?: (count: number, known: number) => void;
-  /** Takes a line on rows that the model takes no question of, such as one that is too long. */
+  /** Called with a note on rows that the model refuses, such as one that is too long. */
   onNote?: (text: string) => void;
 }
 
-/** What a row asks; undefined for one without an answer in words, such as a text or a call of a tool. */
+/** A row's question; undefined without a text answer, as for a text or a tool call. */
 export function questionOf(row: DatasetRow): Question | undefined {
   if ("text" in row) return undefined;
   const { tools: offered, chat_template_kwargs: kwargs } = row;
@@ -56,7 +56,7 @@ export function questionOf(row: DatasetRow): Question | undefined {
   return { request, input: textOf(asked.at(-1)) ?? "", expected };
 }
 
-/** Whether a row asks something. */
+/** Whether a row has a question. */
 export function hasQuestion(row: DatasetRow): boolean {
   return questionOf(row) !== undefined;
 }
@@ -68,16 +68,16 @@ function textOf(message: ChatMessage | undefined): string | undefined {
 }
 
 /**
- * Asks a model for each row.
- * @returns its answers in the rows' order, without those of rows that it refuses
- * @throws the first error of the model, also if it refuses all rows; the signal's reason
+ * Collects a model's answers.
+ * @returns answers in the rows' order, without refused rows
+ * @throws the model's first error, also if it refuses all rows; the signal's reason
  */
 export async function askRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
   { endOf, signal, cache, onAnswer, onNote, ...options }: AskOptions,
 ): Promise<Answered[]> {
-  // All that are asked at once listen to it.
+  // All concurrent requests listen to it.
   setMaxListeners(0, signal);
   const answers: Answered[] = [];
   const asked = rows.entries();
@@ -114,7 +114,7 @@ export async function askRows(
     }
   }
   await Promise.all(Array.from({ length: MAX_CONCURRENT }, askNext));
-  // Rows without a question or an answer left holes.
+  // Skips holes of rows without a question or an answer.
   const found = answers.filter(() => true);
   const [first] = refused;
   if (first && found.length === 0) throw first;

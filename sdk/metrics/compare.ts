@@ -5,56 +5,56 @@ import { type Scores, figuresOf, isPerAnswer, meanOf, scoreAnswers } from "./sco
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
 import { type WrongRow, wrongRows } from "./wrongRows.ts";
 
-/** A figure of one model, or of two. */
+/** A metric of one model, or of two. */
 export interface ComparedFigure {
   name: string;
-  /** Rows that it is of, a count: those that have a score, with two models a score of both. */
+  /** Number of scored rows; with two models, of rows that both have scores for. */
   rows: number;
   value: number;
-  /** 95 %: Wilson's of a share of right answers, else a bootstrap's. */
+  /** 95 % confidence interval: Wilson's for a proportion, else a bootstrap's. */
   interval: Interval;
   by: "Wilson" | "bootstrap";
   before?: number;
-  /** Of this model's above the other's, its 95 % interval by a paired bootstrap. */
+  /** This model's value minus the other's, with a 95 % interval by a paired bootstrap. */
   difference?: { value: number; interval: Interval; mayBeChance: boolean };
 }
 
-/** A row whose answer is better or worse than the other model's. */
+/** A row whose score changed. */
 export interface ChangedRow {
   input: string;
   expected: string;
   before: string;
   after: string;
-  /** By the first metric that scores the two answers differently; below 0 where the answer got worse. */
+  /** By the first metric that scores the answers differently; negative if worse. */
   change: number;
 }
 
 export interface Comparison {
   figures: ComparedFigure[];
-  /** Worse ones first. */
+  /** Worst first. */
   changed: ChangedRow[];
-  /** Rows that the model still gets wrong, whether their answers changed or not. */
+  /** Rows that the model gets wrong. */
   wrong: WrongRow[];
 }
 
-/** What is compared, and how. */
+/** What to compare, and how. */
 export interface Compared {
   after: readonly Answered[];
   /** The other model's answers to the same rows, in the same order. */
   before?: readonly Answered[] | undefined;
-  /** The metrics of which a lower figure is better. */
+  /** Metrics where lower is better. */
   lowerIsBetter?: readonly string[];
   seed: number;
   signal?: AbortSignal;
-  /** Takes lines for people: what is waited for. */
+  /** Called with notes on what is waited for. */
   onNote?: (text: string) => void;
 }
 
-/** Fewer for a metric of all answers, which is computed anew each time. */
+/** Fewer for a set metric, which is recomputed for each resample. */
 const SET_RESAMPLES = 1_000;
-/** Five rows that all get better are chance once in 16 times, whatever a bootstrap makes of them. */
+/** Five rows that all improve are chance once in 16 times, whatever the bootstrap says. */
 const MIN_CHANGED = 6;
-/** Parts of answers that have a figure, a count: keys that are data have no end. */
+/** Maximum parts with a value of their own: keys that are data would have no end. */
 const MAX_PARTS = 50;
 
 /**
@@ -86,7 +86,7 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
   return { figures, changed, wrong };
 }
 
-/** Scores of parts of answers, named after the metric and the part: `jsonFields.title`. */
+/** Scores of answers' parts, named by metric and part: `jsonFields.title`. */
 function partsOf(
   [name, { parts }]: readonly [string, ScoreAnswer],
   answers: readonly Answered[],
@@ -163,8 +163,11 @@ function figuresOfSet(
   return Object.entries(now).map(([suffix, value]): ComparedFigure => {
     const values = samples.map((one) => one.now[suffix] ?? 0);
     const figure = {
-      ...{ name: name + suffix, rows, value },
-      ...{ interval: percentiles(values), by: "bootstrap" as const },
+      name: name + suffix,
+      rows,
+      value,
+      interval: percentiles(values),
+      by: "bootstrap" as const,
     };
     const was = then?.[suffix];
     if (was === undefined) return figure;
@@ -186,7 +189,7 @@ function changedRows(
       const [score, earlier] = [now.each[i]?.[name], then.each[i]?.[name]];
       return score === undefined || earlier === undefined ? 0 : sign * (score - earlier);
     });
-    // Metrics of all answers alone: whether the answer is right.
+    // With set metrics only, compare by exact match.
     if (signs.length === 0) changes.push(exactMatch(answered) - exactMatch(was));
     const change = changes.find((one) => one !== 0) ?? 0;
     return { input, expected, before: was.output, after: output, change };

@@ -4,31 +4,31 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { Answered, Metric, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
 import { asError, orAborted, untilIdle, withLocation } from "../projectCode.ts";
 
-/** So that no sum and no difference of figures is infinite. */
+/** Keeps sums and differences of values finite. */
 const MAX_FIGURE = 1e300;
-/** How often a metric that is waited for is named. */
+/** Time between two notes on a slow metric. */
 const NOTE_MS = 10_000;
-/** Characters of a question in an error. */
+/** Characters of a question shown in an error. */
 const SHOWN_LENGTH = 60;
 
-/** What metrics say of answers. */
+/** Scores of answers. */
 export interface Scores {
-  /** The figures of all answers, by their names; a metric that scored no answer has none. */
+  /** Values over all answers by metric; a metric that scored no answer has none. */
   figures: Record<string, number>;
-  /** Of each answer, by the names of the metrics that score one answer; undefined for one that has no score. */
+  /** Each answer's scores by metric; undefined without a score. */
   each: Record<string, number | undefined>[];
 }
 
 export interface ScoreOptions {
   signal?: AbortSignal | undefined;
-  /** How long a metric may take for an answer. Default: an hour. */
+  /** Time limit of a metric per answer. Default: an hour. */
   limitMs?: number | undefined;
-  /** Takes lines for people: which metric is waited for, and on which row. */
+  /** Called with notes on slow metrics. */
   onNote?: ((text: string) => void) | undefined;
 }
 
 /**
- * Scores answers one after another, so that a metric that asks another service asks it once at a time.
+ * Scores answers one after another, so that a metric that calls a service makes one call at a time.
  * @throws KitError `METRIC_FAILED` naming the metric and the row, when a metric throws, returns no number
  * or never returns; the signal's reason
  */
@@ -65,7 +65,7 @@ export function isPerAnswer(metric: Metric): metric is ScoreAnswer {
   return typeof metric === "function";
 }
 
-/** Whether metrics may have a figure of this name: those of all answers have some that begin with theirs. */
+/** Whether metrics may have a value of this name; a set metric's names begin with its own. */
 export function mayHaveFigure(metrics: Metrics, figure: string): boolean {
   return Object.entries(metrics).some(([name, metric]) =>
     isPerAnswer(metric)
@@ -78,7 +78,7 @@ export function meanOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0) / values.length;
 }
 
-/** A metric's figures of all answers, by what comes after its name. @throws KitError `METRIC_FAILED` */
+/** A set metric's values by name suffix. @throws KitError `METRIC_FAILED` */
 export function figuresOf(
   name: string,
   metric: SetMetric,
@@ -118,7 +118,7 @@ async function scoreOf(
     clearInterval(waiting),
   );
   const value = isRecord(result) && "score" in result ? result.score : result;
-  // As scorers of autoevals say that an answer has none.
+  // Scorers of autoevals return null for no score.
   if (value === null) return undefined;
   return finite(typeof value === "boolean" ? Number(value) : value, name, of);
 }
@@ -146,7 +146,7 @@ function failed(message: string, cause?: unknown): KitError {
   return new KitError("METRIC_FAILED", message, cause === undefined ? {} : { cause });
 }
 
-/** A row as errors name it. */
+/** A row's name in errors. */
 function shown({ input }: Answered, row: number): string {
   const start = input.length > SHOWN_LENGTH ? `${input.slice(0, SHOWN_LENGTH)}…` : input;
   return `row ${row}, ${JSON.stringify(start)}`;

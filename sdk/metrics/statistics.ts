@@ -1,11 +1,11 @@
-/** A normal distribution's 97.5 % quantile: 95 % lie between it and its opposite. */
+/** The normal distribution's 97.5 % quantile, for 95 % intervals. */
 const Z = 1.959963984540054;
-/** Resamples of a bootstrap; fewer of very many values, which need fewer. */
+/** Limits of a bootstrap's resamples; many values need fewer. */
 const [MAX_RESAMPLES, MIN_RESAMPLES, MAX_DRAWS] = [10_000, 1_000, 20_000_000];
 
 export type Interval = readonly [low: number, high: number];
 
-/** Wilson's 95 % interval of a share. Pure. */
+/** Wilson's 95 % interval of a proportion. Pure. */
 export function wilson(right: number, all: number): Interval {
   if (all === 0) return [0, 1];
   const p = right / all;
@@ -16,9 +16,9 @@ export function wilson(right: number, all: number): Interval {
 }
 
 /**
- * The 95 % interval of a mean by resampling, the percentiles of 10,000 means: of the differences of the
- * same rows it is a paired bootstrap's. Pure.
- * @param uniform numbers from 0 to 1, as of a seed
+ * The 95 % bootstrap interval of a mean, from up to 10,000 resamples; of paired differences, the paired
+ * bootstrap's. Pure.
+ * @param uniform a seeded generator of numbers from 0 to 1
  */
 export function bootstrap(values: readonly number[], uniform: () => number): Interval {
   if (values.length === 0) return [0, 0];
@@ -35,7 +35,7 @@ export function bootstrap(values: readonly number[], uniform: () => number): Int
   return percentiles(means);
 }
 
-/** Those between which 95 % of the values lie. Pure. */
+/** The 2.5 % and 97.5 % percentiles. Pure. */
 export function percentiles(values: ArrayLike<number>): Interval {
   const sorted = Float64Array.from(values).sort();
   const at = (part: number) => sorted[Math.round(part * (sorted.length - 1))] ?? 0;

@@ -10,10 +10,9 @@ export interface WrongRow extends Pick<Answered, "row"> {
 }
 
 /**
- * The rows whose answers are not the row's own and get less than 1 by a metric, lowest first.
- * @param metrics those of one answer of which a higher figure is better; one with a score outside 0 to 1
- * has no known best, so it does not count. Undefined where only metrics of all answers are there: then
- * each answer that is not the row's own is wrong
+ * Rows whose answers differ from their own and score below 1 by a metric, lowest first.
+ * @param metrics per-answer metrics where higher is better; one with scores outside 0 to 1 has no known
+ * maximum, so it does not count. Undefined with set metrics only: every answer that differs is wrong
  */
 export function wrongRows(
   answers: readonly Answered[],

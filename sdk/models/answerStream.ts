@@ -1,8 +1,8 @@
 import type { AnswerStream, InferPiece, InferResult } from "../../protocol/infer.ts";
 
 /**
- * Streams an answer's text in pieces. The model starts at once; a slow reader gets larger pieces.
- * @param ask answers until `signal` is aborted; an engine that tells no parts gives its text as one
+ * Streams an answer's text. The model starts at once; a slow reader gets larger chunks.
+ * @param ask answers until `signal` is aborted; an engine may report only the whole text
  */
 export function streamAnswer(
   ask: (onPiece: (piece: InferPiece) => void, signal: AbortSignal) => Promise<InferResult>,
@@ -53,7 +53,7 @@ export function streamAnswer(
   }
 
   const result = answer();
-  // A caller may read only the pieces, so a rejection that nobody awaits must not end the process.
+  // A caller may never await `result`; its rejection must not end the process.
   result.catch(() => undefined);
   return { result, [Symbol.asyncIterator]: read };
 }

@@ -17,15 +17,15 @@ import { KitError } from "../../protocol/error.ts";
 import type { EventData, Artifact as SavedArtifact } from "../../protocol/event.ts";
 import { isFinal } from "../../protocol/job.ts";
 
-/** A set of files that a job leaves, in Hugging Face's layout. */
+/** A set of files that a job saved, in Hugging Face's layout. */
 export interface Artifact extends SavedArtifact {
   /** Absolute path of the files, for `loadModel`. */
   directory: string;
   /**
-   * Brings the files here if they are kept on a cluster, checked by their SHA-256. Resolves at once when
-   * they are here; several calls transfer them once.
-   * @param options `onProgress` takes the bytes so far and in all; without it, the run's output says how
-   * far it is. Aborting `signal` ends the transfer, and the next call goes on with the files that are whole
+   * Downloads files that are kept on a cluster, checked by SHA-256. Resolves at once when they are here;
+   * several calls transfer them once.
+   * @param options `onProgress` gets the bytes so far and in all; by default, the run's output shows them.
+   * Aborting `signal` ends the transfer; the next call continues with the missing files
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when they are gone,
    * `CHECKPOINT_UNWRITABLE`
    * @example
@@ -34,7 +34,7 @@ export interface Artifact extends SavedArtifact {
   fetch: (options?: ArtifactFetchOptions) => Promise<void>;
 }
 
-/** How to follow a transfer, and end it. */
+/** Options of a transfer. */
 export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
 
 /** What a job's artifacts have in common. */
@@ -57,10 +57,10 @@ export function locateArtifact(
   };
 }
 
-/** The most that a job's last record names. */
+/** Limit of artifacts in a job's last record. */
 const MAX_LISTED = 500;
 
-/** Artifacts as a job's last record has them: the same wherever the project lies, the newest and the best. */
+/** Artifacts for a job's last record: the newest and the best, without absolute paths. */
 export function listArtifacts(
   artifacts: readonly Artifact[],
 ): Pick<EventData["training.completed"], "artifacts" | "omitted"> {
@@ -74,8 +74,8 @@ export function listArtifacts(
 }
 
 /**
- * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a
- * folder `artifacts` to the last in it. Any other directory stays as it is.
+ * Resolves a job's directory to its result or, before completion, to its last checkpoint; a folder
+ * `artifacts` to its last checkpoint. Returns any other directory unchanged.
  * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted; `LINK_IN_KIT`
  */
 export function findArtifact(directory: string): string {
@@ -119,12 +119,12 @@ function existing(path: string): string {
   );
 }
 
-/** An engine, as far as an artifact's files need it. */
+/** The part of an engine that fetches artifacts. */
 export type Fetcher = Pick<Engine, "remote">;
 
 /**
- * Brings an artifact's files here from where the engine keeps them; does nothing when they are here.
- * @throws KitError `CHECKPOINT_INVALID` when they are gone or the engine is another, and as
+ * Downloads an artifact's files, unless they are here.
+ * @throws KitError `CHECKPOINT_INVALID` when they are gone or another engine has them, and as
  * `RemoteTraining.fetch`
  */
 export async function downloadArtifact(engine: Fetcher, options: FetchOptions): Promise<void> {

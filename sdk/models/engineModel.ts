@@ -7,7 +7,7 @@ import { atCaller, untilIdle } from "../projectCode.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
 
-/** A model for users, which also tells Kit an answer's parts. */
+/** A model for users that also streams deltas to Kit. */
 export type GuardedModel = EngineModel & Pick<LoadedModel, "stream">;
 
 /**
@@ -49,7 +49,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
   return { infer, stream, ...check, close: model.close };
 }
 
-/** The reader of an answer as it arrives, and the signal that ends it. */
+/** A reader of deltas, and the signal that ends it. */
 interface Reading {
   onPiece?: ((piece: InferPiece) => void) | undefined;
   signal?: AbortSignal;
@@ -72,8 +72,8 @@ function firstSignal(sources: readonly AbortSignal[]) {
 }
 
 /**
- * Frees a model's memory. A failure to close is only reported, as the answers stand.
- * @param engine its name, or whose it is
+ * Frees a model's memory. Only notes a failure, because the answers are valid.
+ * @param engine its name, or `of <model>`
  */
 export async function closeModel(
   model: Pick<EngineModel, "close">,
@@ -87,7 +87,7 @@ export async function closeModel(
   }
 }
 
-/** A model that its first question loads, and the first one after it was closed. @param engine as of `closeModel` */
+/** A model that loads on its first request, and again after `close`. @param engine as for `closeModel` */
 export function lazyModel(
   engine: string,
   load: () => Promise<EngineModel>,

@@ -16,9 +16,9 @@ export interface LoadModelOptions extends LoadOptions {
 }
 
 /**
- * Loads a checkpoint to answer from. A job's directory stands for its result. Close the model when done.
+ * Loads a checkpoint for inference. A job's directory stands for its result. Close the model when done.
  * @param directory relative to the current directory
- * @param options `onNote` takes lines on a download, such as that of an adapter's base
+ * @param options `onNote` gets notes on downloads, such as an adapter's base
  * @throws KitError `OPTION_INVALID`; `CHECKPOINT_INVALID` when the directory holds no checkpoint, or one of
  * a job that has saved none; `MODEL_REFUSED`, `HUB_UNREACHABLE` for a base that cannot be downloaded
  * @example
@@ -31,7 +31,7 @@ export function loadModel(directory: string, options?: LoadModelOptions): Promis
 }
 
 /**
- * As `loadModel`, of a model that also tells the parts of its answers: for Kit itself.
+ * Like `loadModel`, but the model also streams deltas to Kit.
  * @throws KitError as `loadModel`
  */
 export async function loadGuarded(

@@ -17,7 +17,7 @@ interface OpenOptions extends Omit<LoadOptions, "onNote"> {
   engine?: Engine | undefined;
 }
 
-/** The engine that trained a model, if it is another than the default one and the project's trainer has it. */
+/** The engine that trained a model, if it isn't the default one and the project's trainer uses it. */
 export async function engineOf(
   project: ModelProject,
   reference: ModelReference,
@@ -35,8 +35,8 @@ function trainingDirectory(reference: ModelReference): string {
 }
 
 /**
- * Loads a model to answer. If its engine's Python is missing here, the embedded engine answers where it
- * can read the model.
+ * Loads a model for inference. Falls back to the embedded engine if the Python of the model's engine is
+ * missing.
  * @throws KitError as `loadModel`; what both engines lack, and what to do, if neither can
  */
 export function openModel(
@@ -50,7 +50,7 @@ export function openModel(
 }
 
 /**
- * Lends a model, which its first question loads, by the engine that trained it.
+ * Calls `use` with a lazily loaded model of the engine that trained it.
  * @param use `identity` changes with the model
  */
 export function useModel<T>(
@@ -75,7 +75,7 @@ export function useModel<T>(
   });
 }
 
-/** Lends the folder of a model's files. */
+/** Calls `use` with the folder of a model's files. */
 async function withFolder<T>(
   { onNote }: ModelProject,
   reference: ModelReference,
@@ -95,7 +95,7 @@ async function withFolder<T>(
 
 const NOT_ON_HUB = new Set(["MODEL_UNKNOWN", "HUB_UNREACHABLE"]);
 
-/** What trains a job's model, or would train one of the hub. */
+/** The config of a job's model, or defaults for one from the hub. */
 export function configOf({ name, job }: Pick<StartingModel, "name" | "job">): JobConfig {
   return job?.config ?? checkOptions({ name: "model", model: name, dataset: [] }).config;
 }
@@ -106,7 +106,7 @@ async function load(
   directory: string,
   { engine, ...given }: OpenOptions,
 ): Promise<GuardedModel> {
-  // As it was for its adapter.
+  // Quantized as it was for its adapter.
   const trained = reference.kind === "start" ? reference.job?.config.lora?.baseType : undefined;
   const options = { ...(trained && { quantize: trained }), ...given, onNote };
   if (!engine) return loadGuarded(directory, options);

@@ -12,47 +12,47 @@ import { printable } from "../../protocol/printable.ts";
 import { type JobConfig, isModelPath, isPretrained } from "../../protocol/trainConfig.ts";
 import { isStartingName } from "../engine.ts";
 
-/** The word for the newest job; as a model's, for the newest that has saved something. */
+/** Names the newest job; as a model, the newest with a checkpoint. */
 export const LATEST = "latest";
-/** The word for the model that the latest began with. */
+/** Names the model that `latest` started from. */
 export const BASE = "base";
 
-/** The project whose models are named. */
+/** A project to look up models in. */
 export interface ModelProject {
   /** Absolute path. */
   directory: string;
-  /** Absolute path of the folder where the user is, to which a model's path is relative first. */
+  /** Absolute path of the user's folder, the first base of relative model paths. */
   userFolder: string;
-  /** A command of `kit` as the user types it. */
+  /** Formats a `kit` command for the user to run. */
   kit: (words: string) => string;
   /** The engine of the project's trainer. Runs the project's code. */
   engine: () => Promise<Engine>;
   onNote: (text: string) => void;
 }
 
-/** The job that a model comes from. */
+/** The job of a model. */
 export interface ReferencedJob {
   /** Absolute path. */
   directory: string;
   config: JobConfig;
-  /** Undefined for one of another project. */
+  /** Undefined for another project's job. */
   listed: Job | undefined;
 }
 
-/** What a word names. */
+/** A model that the user named. */
 export type ModelReference = SavedModel | StartingModel;
 
 /** A job, a checkpoint's folder, or a `.gguf` file. */
 export interface SavedModel {
   kind: "saved";
-  /** As the user named it. */
+  /** The user's name for it. */
   name: string;
   /** Absolute path. */
   directory: string;
   job: ReferencedJob | undefined;
 }
 
-/** What a training starts from: the job's, or one of the hub. */
+/** A starting model: a job's, or one on the hub. */
 export interface StartingModel {
   kind: "start";
   name: string;
@@ -60,7 +60,7 @@ export interface StartingModel {
 }
 
 /**
- * Finds what a word names: what `findSaved` finds, `base`, or a name of the hub.
+ * Finds the model that a word names: what `findSaved` finds, `base`, or a name on the hub.
  * @throws KitError `JOB_NOT_FOUND`, `USAGE_INVALID`
  */
 export function findReference(project: ModelProject, word: string): ModelReference {
@@ -69,7 +69,7 @@ export function findReference(project: ModelProject, word: string): ModelReferen
   return { kind: "start", name: word, job: undefined };
 }
 
-/** Whether a word with a slash names a file or a folder, and nothing to start from. */
+/** Whether a word with a slash is a path, not a model name. */
 function isPath(project: ModelProject, word: string): boolean {
   if (isModelPath(word) || /\.gguf$/i.test(word) || !isStartingName(word)) return true;
   if (stepOfEntry(basename(word)) !== undefined) return true;
@@ -79,12 +79,12 @@ function isPath(project: ModelProject, word: string): boolean {
   return foldersOf(project).some((folder) => existsSync(resolve(folder, begins)));
 }
 
-/** Those to which a path is relative: the first in which it exists. */
+/** Base folders of relative paths; the first where the path exists counts. */
 function foldersOf({ userFolder, directory }: ModelProject): string[] {
   return [...new Set([userFolder, directory])];
 }
 
-/** The model that a job began with. @throws KitError `USAGE_INVALID` without a job */
+/** The model that a job started from. @throws KitError `USAGE_INVALID` without a job */
 export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
   if (job) return { kind: "start", name: BASE, job };
   throw new KitError(
@@ -94,8 +94,8 @@ export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
 }
 
 /**
- * Finds a model that is saved: by a job's id, the beginning of it or `latest`, or by its path.
- * Notes which job is taken instead of the newest.
+ * Finds a saved model by a job's id, its prefix, `latest`, or a path. Notes the job that it uses instead
+ * of the newest.
  * @throws KitError `JOB_NOT_FOUND`
  */
 export function findSaved(project: ModelProject, word: string): SavedModel {
@@ -136,7 +136,7 @@ function newestSaved(project: ModelProject, newest: Job): Job {
   return saved;
 }
 
-/** Whether any of a job's checkpoints is left. */
+/** Whether a job has any checkpoint left. */
 export function hasCheckpoint(project: ModelProject, job: Pick<Job, "id">): boolean {
   return checkpointSteps(join(folderOf(project, job), ARTIFACTS)).length > 0;
 }
@@ -146,13 +146,13 @@ function folderOf({ directory }: ModelProject, { id }: Pick<Job, "id">): string 
 }
 
 /**
- * Finds a job by its id, the beginning of its id or `latest`.
- * @throws KitError `JOB_NOT_FOUND` for more than one
+ * Finds a job by its id, its prefix, or `latest`.
+ * @throws KitError `JOB_NOT_FOUND` for an ambiguous prefix
  */
 export function findJob(project: string, named: string): Job | undefined {
   const jobs = createJobStore(project).list();
   if (named === LATEST && jobs.length > 0) return jobs[0];
-  // Every id begins with an empty one.
+  // An empty name would match every id.
   const found = jobs.filter(({ id }) => named !== "" && id.startsWith(named));
   if (found.length < 2) return found[0];
   throw new KitError(
@@ -162,8 +162,8 @@ export function findJob(project: string, named: string): Job | undefined {
 }
 
 /**
- * For a name that no job has.
- * @throws KitError `CANNOT_READ` when there are only another user's
+ * The error for an unknown job name.
+ * @throws KitError `CANNOT_READ` when all jobs are another user's
  */
 export function noJob(
   { directory, kit }: Pick<ModelProject, "directory" | "kit">,

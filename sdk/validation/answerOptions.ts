@@ -2,14 +2,14 @@ import { isRecord } from "../../protocol/isRecord.ts";
 
 type Request = Record<string, unknown>;
 
-/** Texts that end an answer, at most, and the characters of each. */
+/** Limits of stop texts, and of each one's characters. */
 const MAX_STOPS = 16;
 const MAX_STOP_LENGTH = 1000;
-/** Answers to choose from, at most, and the characters of all. */
+/** Limits of choices, and of all their characters. */
 const MAX_CHOICES = 1000;
 const MAX_CHOICES_LENGTH = 65_536;
 
-/** What a request asks of the form of its answer that cannot be, as the rest of a sentence, and the option. */
+/** The first invalid answer option: its problem, and the option. */
 export function problemOfAnswer(request: Request): [problem: string, option: string] | undefined {
   for (const [option, find] of PROBLEMS) {
     const found = find(request);
@@ -77,7 +77,7 @@ function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefi
   return isRight ? undefined : "parallelToolCalls must be true or false";
 }
 
-/** Each of these alone says what the answer is. */
+/** These options exclude each other. */
 function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): string | undefined {
   const isCalled = toolChoice === "required" || isRecord(toolChoice);
   const asked = [

@@ -11,7 +11,7 @@ interface Standard {
 }
 
 /**
- * A request's schema as JSON Schema: what a library's schema takes in, before it fills in or changes anything.
+ * A request's schema as JSON Schema: a library schema's input type.
  * @throws KitError `REQUEST_INVALID` for one that does not convert
  */
 export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
@@ -36,7 +36,8 @@ async function converted(schema: AnswerSchema, { vendor, jsonSchema }: Standard)
     if (vendor !== "valibot") return undefined;
     const { toJsonSchema } = await import("@valibot/to-json-schema");
     return toJsonSchema(schema as Parameters<typeof toJsonSchema>[0], {
-      ...{ target: TARGET, typeMode: "input" },
+      target: TARGET,
+      typeMode: "input",
     });
   } catch (error) {
     throw new KitError(

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 
-/** A dataset in two parts: what a job's record says of it, and the project's own code. */
+/** A dataset's recorded config, and the project's own code in it. */
 export interface ReadDataset {
   config: DatasetConfig;
   code: DatasetCode;
@@ -28,7 +28,7 @@ export function readDataset(input: DatasetInput, option: string): ReadDataset {
 function sourceOf(input: DatasetFiles | HubDataset, option: string): DatasetConfig {
   if (!isOfHub(input)) return { type: input.type ?? typeOf(input.path, option), path: input.path };
   const { type, name, config, split, revision } = input;
-  return { type, path: [], name, ...{ config, split, revision } };
+  return { type, path: [], name, config, split, revision };
 }
 
 function isRecords(input: DatasetInput): input is DatasetFiles | HubDataset {
@@ -39,7 +39,7 @@ function isOfHub(input: object): input is HubDataset {
   return "type" in input && input.type === "hub";
 }
 
-/** By the ending of the names: what has none of the others is JSONL. */
+/** The files' type by extension; JSONL by default. */
 function typeOf(path: DatasetPath, option: string): FileType {
   const all = datasetPaths(path).map(typeOfFile);
   const [first = "jsonl", ...others] = [...new Set(all)];

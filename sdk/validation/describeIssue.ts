@@ -3,20 +3,20 @@ import type { BaseIssue } from "valibot";
 import { didYouMean } from "../../protocol/didYouMean.ts";
 import { NESTED_SYNONYMS, OPTION_SYNONYMS, nameFor } from "./optionSynonyms.ts";
 
-/** The schema of an object, whose options it has as entries. */
+/** An object schema with the options as entries. */
 export interface Owner {
   entries: object;
 }
 
 interface Described {
   schema: Owner;
-  /** Of the options that have options of their own. */
+  /** Schemas of nested options. */
   nested?: Record<string, Owner>;
-  /** Whether a value is never printed. */
+  /** Whether a value must not be printed. */
   hides: (name: string, value: unknown) => boolean;
 }
 
-/** Describes an invalid option: its name, what `caller` expected and what it got. */
+/** Describes an invalid option: its name, the expected and the actual value. */
 export function describeIssue(
   caller: string,
   issue: BaseIssue<unknown>,

@@ -7,7 +7,7 @@ import { hasCredentials, serverUrl } from "../../protocol/url.ts";
 import { text, wholeNumber } from "../../protocol/valueSchemas.ts";
 import { describeIssue } from "./describeIssue.ts";
 
-/** An option in words and as a check. */
+/** A custom option: its description and its check. */
 function option<T>(form: string, isValid: (value: unknown) => boolean) {
   return v.optional(v.custom<T>(isValid, form));
 }
@@ -16,7 +16,7 @@ const flag = v.optional(v.boolean("true or false"));
 
 /** Ray counts CPUs and GPUs in ten thousandths. */
 const MIN_SHARE = 1e-4;
-/** Of workers, and of what each takes; far more than any cluster has. */
+/** Limit of workers and of their resources; far more than any cluster has. */
 const MAX_COUNT = 10_000;
 
 const python = v.strictObject(

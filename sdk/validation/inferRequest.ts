@@ -29,7 +29,7 @@ const OPTIONS = Object.keys({
 } satisfies Record<keyof InferRequest, true>);
 
 /**
- * Checks a request that a program passed to `infer`. Its messages come back as chat templates take them, its schema as JSON Schema.
+ * Validates an `infer` request. Returns messages in chat template form and the schema as JSON Schema.
  * @throws KitError `REQUEST_INVALID`
  */
 export async function checkRequest(request: unknown): Promise<InferRequest> {

@@ -1,12 +1,12 @@
 import { PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import type { TrainerOptions } from "../options.ts";
 
-/** What others call something, by its own name. */
+/** Other tools' names by our own. */
 export type Synonyms = Record<string, readonly string[]>;
 
 type OptionName = Exclude<keyof TrainerOptions, "abortSignal" | "callbacks" | "resume">;
 
-/** What other trainers call an option of `createTrainer`. */
+/** Other trainers' names for options of `createTrainer`. */
 export const OPTION_SYNONYMS: Record<OptionName, readonly string[]> = {
   ...fieldOf(PLAIN_OPTIONS, "synonyms"),
   name: ["run-name", "output-dir", "output"],
@@ -27,7 +27,7 @@ export const OPTION_SYNONYMS: Record<OptionName, readonly string[]> = {
   evaluate: ["eval", "do-eval"],
 };
 
-/** The same for options within options, by where those are. */
+/** The same for nested options. */
 export const NESTED_SYNONYMS: Record<string, Synonyms> = {
   model: {
     layers: ["n-layer", "num-layers", "num-hidden-layers", "depth"],
@@ -57,7 +57,7 @@ export const NESTED_SYNONYMS: Record<string, Synonyms> = {
   },
 };
 
-/** The name that a word of others stands for, in whatever spelling. */
+/** Our name for another tool's word, in any spelling. */
 export function nameFor(word: string, words: Synonyms): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_]/g, "");
   const written = plain(word);

@@ -187,14 +187,18 @@ const evaluate = v.strictObject(
 
 const engine = v.looseObject(
   {
-    ...{ name: line, prepare: method, check: method, train: method, load: method },
+    name: line,
+    prepare: method,
+    check: method,
+    train: method,
+    load: method,
     resumeFiles: v.optional(v.array(line, "a list of names")),
     objectives: v.optional(v.array(oneOf(...OBJECTIVE_TYPES), "a list of objectives")),
   },
   ({ input }) => expectedEngine(input),
 );
 
-/** How to write an engine of Kit that is named, or that is a function nobody called. */
+/** How to write an engine that was given by name or as an uncalled function. */
 function expectedEngine(input: unknown): string {
   const name = typeof input === "function" ? input.name : input;
   if (name === "embedded") return "left out for the embedded engine";
@@ -218,8 +222,8 @@ function plainOptions() {
 }
 
 /**
- * The form of each option of `createTrainer`, in words too. Of a model's sizes and LoRA's targets only
- * the types: the engine knows which it can train.
+ * Schema of the options of `createTrainer`, with messages. Model sizes and LoRA targets are only checked by
+ * type; the engine knows which it can train.
  */
 export const optionsSchema = v.strictObject(
   {
@@ -238,7 +242,7 @@ export const optionsSchema = v.strictObject(
   "an object of options",
 );
 
-/** The options that have options of their own, by where they are. */
+/** Schemas of nested options by path. */
 const NESTED: Record<string, Owner> = {
   model: modelShape,
   dataset: datasetFiles,

@@ -54,8 +54,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const limits = { ...LIMITS, ...options.limits };
   const connections = createConnectionLimit(limits, auth !== undefined);
   const policy = {
-    ...{ boundTo: host, machine: hostname() },
-    ...{ added: allowedHosts, origins: allowedOrigins },
+    boundTo: host,
+    machine: hostname(),
+    added: allowedHosts,
+    origins: allowedOrigins,
   };
   const guard = createGuard(policy, identity, auth?.(connections.trust));
   const unanswered = new Set<ServerResponse>();

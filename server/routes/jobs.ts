@@ -28,7 +28,8 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
   const { tag, body } = responseOf(jobs.list());
   const etag = `"${[tag, ...(run ? [run.id, status] : [])].join("-")}"`;
   const headers = {
-    ...{ ETag: etag, "Cache-Control": "no-cache" },
+    ETag: etag,
+    "Cache-Control": "no-cache",
     ...(run && { [RUN_HEADER]: run.id, [RUN_STATUS_HEADER]: status }),
   };
   // The header may list several, or mark it as weak behind a compressing proxy.

@@ -148,7 +148,8 @@ export function createRunner(options: RunnerOptions): Runner {
       const { id, owner } = found;
       onEnding?.();
       await endRun(found, {
-        ...{ graceMs, force: force.signal },
+        graceMs,
+        force: force.signal,
         onGone() {
           // A killed run could not record its end itself.
           recordEndOfRun(project, id, "cancelled");

@@ -18,15 +18,20 @@ type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | u
 const FIELDS: Record<string, Read> = {
   response_format: formatIn,
   structured_outputs: outputsIn,
-  ...{ guided_json: schemaIn, json_schema: schemaIn },
-  ...{ guided_choice: choicesIn, guided_regex: patternIn, regex: patternIn },
+  guided_json: schemaIn,
+  json_schema: schemaIn,
+  guided_choice: choicesIn,
+  guided_regex: patternIn,
+  regex: patternIn,
   guided_json_object: objectIn,
   format: (body, field) =>
     fieldOf(body, field) === "json" ? [OBJECT, field] : schemaIn(body, field),
 };
 /** Fields of vLLM's `structured_outputs`. */
 const OUTPUTS: Record<string, Read> = {
-  ...{ json: schemaIn, choice: choicesIn, regex: patternIn },
+  json: schemaIn,
+  choice: choicesIn,
+  regex: patternIn,
   json_object: objectIn,
 };
 
@@ -81,7 +86,8 @@ function formatIn(body: Body, field: string): ParsedConstraint | undefined {
   // llama.cpp and SGLang put the schema beside the type, TGI in `value`.
   const sent = {
     "json_schema.schema": fieldOf(described ?? {}, "schema"),
-    ...{ schema: fieldOf(format, "schema"), value: fieldOf(format, "value") },
+    schema: fieldOf(format, "schema"),
+    value: fieldOf(format, "value"),
   };
   const found = Object.entries(sent).find(([, schema]) => schema !== undefined);
   if (!found && type === "json_object") return [OBJECT, field];

@@ -14,8 +14,12 @@ export const CHAT_FORMAT: AnswerFormat = {
   prefix: "chatcmpl",
 
   whole: ({ id, created, model }, results) => ({
-    ...{ id, object: "chat.completion", created, model },
-    ...{ choices: results.map(choiceOf), usage: usageOf(results) },
+    id,
+    object: "chat.completion",
+    created,
+    model,
+    choices: results.map(choiceOf),
+    usage: usageOf(results),
   }),
 
   frames({ id, created, model }, { includesUsage }) {
@@ -66,7 +70,9 @@ function choiceOf({ text, toolCalls = [], finishReason, logprobs }: InferResult,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {
-    ...{ index, message, logprobs: logprobsOf(logprobs) ?? null },
+    index,
+    message,
+    logprobs: logprobsOf(logprobs) ?? null,
     finish_reason: FINISH_REASONS[finishReason],
   };
 }

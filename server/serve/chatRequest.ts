@@ -13,7 +13,8 @@ const KWARGS = "chat_template_kwargs";
 const EFFORT = "reasoning_effort";
 /** Field names by `infer` option. */
 const NAMES = {
-  ...{ toolChoice: "tool_choice", chatTemplateKwargs: KWARGS },
+  toolChoice: "tool_choice",
+  chatTemplateKwargs: KWARGS,
   [`chatTemplateKwargs.${EFFORT}`]: EFFORT,
 };
 const TOP = upTo(20);

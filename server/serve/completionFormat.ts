@@ -9,9 +9,14 @@ export const COMPLETION_FORMAT: AnswerFormat = {
   prefix: "cmpl",
 
   whole: ({ id, created, model }, results) => ({
-    ...{ id, object: "text_completion", created, model },
+    id,
+    object: "text_completion",
+    created,
+    model,
     choices: results.map(({ text, finishReason, logprobs }, index) => ({
-      ...{ index, text, logprobs: logprobsOf(logprobs, 0) ?? null },
+      index,
+      text,
+      logprobs: logprobsOf(logprobs, 0) ?? null,
       finish_reason: finishReason,
     })),
     usage: usageOf(results),

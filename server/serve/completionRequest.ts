@@ -26,8 +26,12 @@ export function completionRequest(body: Body): ParsedRequest {
   const { constraint, names } = answerConstraint(body);
   const logprobs = numberOf(body, "logprobs", TOP);
   const requests = promptsOf(body).map((prompt) => ({
-    ...{ prompt, raw: true, maxTokens: MAX_TOKENS, ...samplingOf(body) },
-    ...{ ...constraint, ...defined({ logprobs }) },
+    prompt,
+    raw: true,
+    maxTokens: MAX_TOKENS,
+    ...samplingOf(body),
+    ...constraint,
+    ...defined({ logprobs }),
   }));
   return { ...delivery, names, requests };
 }

@@ -83,7 +83,10 @@ export function createModelPool(): ModelPool {
   }
 
   const createEntry = (served: ServedModel): PooledModel => ({
-    ...{ served, opening: undefined, users: 0, isEvicted: false },
+    served,
+    opening: undefined,
+    users: 0,
+    isEvicted: false,
   });
 
   return {

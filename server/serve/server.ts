@@ -60,14 +60,22 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
   const aborting = new AbortController();
   let closingServer: Promise<void> | undefined;
   const context: ServeContext = {
-    ...{ models, onRequest, onError, slots: createSlots(maxWaiting) },
+    models,
+    onRequest,
+    onError,
+    slots: createSlots(maxWaiting),
     bodies: createBodyReader(BODY_LIMITS),
     isReady: () => isReady,
     isClosing: () => closingServer !== undefined,
   };
   const route = createRouter(ROUTE_TABLE, IDENTITY);
   const { server, allAnswered } = createHttpServer({
-    ...{ identity: IDENTITY, host, allowedHosts, allowedOrigins, limits, allowsHalfOpen: true },
+    identity: IDENTITY,
+    host,
+    allowedHosts,
+    allowedOrigins,
+    limits,
+    allowsHalfOpen: true,
     auth: key === undefined ? undefined : (trust) => createKeyAuth(key, trust),
     prepare: (response) =>
       response.setHeader("x-request-id", `req_${randomUUID().replaceAll("-", "")}`),

@@ -57,7 +57,8 @@ function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions 
   const all = tools.flatMap((tool, at) => (kept.includes(at) ? [{ tool, at }] : []));
   const names = all.map(({ at }, i) => [`tools[${i}]`, `tools[${at}]`] as const);
   return {
-    ...{ tools: all.map(({ tool }) => tool), toolChoice: mode },
+    tools: all.map(({ tool }) => tool),
+    toolChoice: mode,
     names: Object.fromEntries(names),
   };
 }

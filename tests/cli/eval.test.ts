@@ -150,7 +150,7 @@ describe("kit eval", () => {
     // Its rows may be corrected by now.
     expect(await runKit(project, asking)).toMatchObject({
       ...{ code: 1, stdout: "" },
-      stderr: expect.stringMatching(/^kit: \S+wrong\.jsonl already exists\. Name another file/),
+      stderr: expect.stringMatching(/^kit: \S+wrong\.jsonl already exists\. Pass another file/),
     });
     writeFileSync(join(project, "data.jsonl"), written);
     const checked = await runKit(project, ["check"]);
@@ -244,7 +244,7 @@ describe("kit eval", () => {
     expect(kept().map((text) => text.replace('\n{"key":"half', ""))).toEqual(before);
     writeFileSync(join(project, "more.jsonl"), jsonl(ROWS.slice(0, 6)));
     const more = await runKit(project, ["eval", "latest", "--data", "more.jsonl"]);
-    expect(more.stdout).toContain("to 6 held-out rows\n");
+    expect(more.stdout).toContain("on 6 held-out rows\n");
     const lines = kept()
       .join("")
       .split("\n")
@@ -522,7 +522,7 @@ Interrupted. Run the same command again to continue.
         2,
         /^kit: --min names f1, which is not a metric here\. Use one of/,
       ],
-      [["latest", "--min", "x"], 2, /It must be a metric and a figure, such as accuracy=0\.9/],
+      [["latest", "--min", "x"], 2, /It must be a metric and a number, such as accuracy=0\.9/],
       [["latest", "--rows", "0"], 2, /It must be a whole number above 0/],
       [["nobody"], 2, /^kit: No job, folder or file named nobody in /],
       [["latest", "--data", "nowhere.jsonl"], 1, /^kit: Cannot read .*nowhere\.jsonl/],

@@ -143,12 +143,12 @@ describe("pages of other origins", () => {
 describe("a body", () => {
   it.each([
     ["{oops", 400, /^The body is not valid JSON in UTF-8\./],
-    ["", 400, /^The body is not JSON/],
+    ["", 400, /^The body is not valid JSON/],
     ['"a"', 400, /^The body must be a JSON object\.$/],
     ["[]", 400, /must be a JSON object/],
     ["null", 400, /must be a JSON object/],
-    ['{"temperature":NaN}', 400, /is not JSON/],
-    ["[".repeat(500_000), 400, /is not JSON|at most 100 levels/],
+    ['{"temperature":NaN}', 400, /is not valid JSON/],
+    ["[".repeat(500_000), 400, /is not valid JSON|at most 100 levels/],
     [`{"a":${"[".repeat(200)}${"]".repeat(200)}}`, 400, /at most 100 levels/],
     [`{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`, 400, /at most 100 levels/],
     [JSON.stringify({ a: "x".repeat(1024 * 1024) }), 413, /^The body is too long\. Send at most/],

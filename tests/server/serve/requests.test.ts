@@ -353,7 +353,7 @@ describe("a chat completion's request", () => {
       "structured_outputs.whitespace_pattern",
       /Leave it out\.$/,
     ],
-    [{ options: { top_k: 5 } }, "options", /beside the others/],
+    [{ options: { top_k: 5 } }, "options", /at the top level/],
     [{ extra_body: { top_k: 5 } }, "extra_body", /^extra_body is not supported\. Send its fields/],
   ])("is refused with the field's name: %j", (more, param, message) => {
     const [found, sentence] = refusal(() => chat(more));
