@@ -5,7 +5,7 @@ import { isRecord } from "../protocol/isRecord.ts";
 import { cannotRead, openIfThere, statsOf } from "./file.ts";
 import { readExisting } from "./json.ts";
 
-/** Lists the checksums of a checkpoint's other files. Every engine writes it. */
+/** Lists a checkpoint's checksums. Every engine writes it. */
 export const CHECKSUMS_FILE = "checksums.json";
 
 /** Against damage, not against an attacker: CRC-32 takes half of SHA-256's time. */
@@ -16,7 +16,7 @@ interface Checksum {
   crc32: string;
 }
 
-/** The checksum of bytes in parts that follow one another. */
+/** The checksum of concatenated parts. */
 export function checksumOf(parts: Iterable<string | Uint8Array>): Checksum {
   let [size, sum] = [0, 0];
   for (const part of parts) {
@@ -27,8 +27,8 @@ export function checksumOf(parts: Iterable<string | Uint8Array>): Checksum {
 }
 
 /**
- * The path of the first file whose checksum does not match; undefined if all match or the directory has no
- * checksums. Removed files are not checked.
+ * The first file with a wrong checksum; undefined if all match or the directory has no checksums. Ignores
+ * removed files.
  * @throws KitError `CANNOT_READ`
  */
 export function damagedFile(directory: string): string | undefined {
@@ -43,7 +43,7 @@ export function damagedFile(directory: string): string | undefined {
     .find(({ path, checksum }) => !isAsSaved(path, checksum))?.path;
 }
 
-/** Whose checksum no checkpoint lacks: what a training goes on from. Others may lie there, too. */
+/** Files that must have a checksum: those that resuming reads. */
 const LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
 
 function isAsSaved(path: string, saved: unknown): boolean {
@@ -61,7 +61,7 @@ function isAsSaved(path: string, saved: unknown): boolean {
 
 const BLOCK_BYTES = 2 ** 20;
 
-/** The blocks share one buffer. */
+/** Yields blocks that share one buffer. */
 function* blocksOf(file: number): Generator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
   for (;;) {

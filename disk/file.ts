@@ -18,7 +18,7 @@ import {
 import { dirname } from "node:path";
 import { KitError, messageOf } from "../protocol/error.ts";
 
-/** Permissions before the umask. Others may read some files, such as the bundle, but never write. */
+/** Permissions before the umask. Others may read some files, such as the bundle, but never write them. */
 export const OWNER_ONLY = 0o600;
 export const OWNER_ONLY_FOLDER = 0o700;
 export const OTHERS_READ = 0o644;
@@ -27,25 +27,24 @@ export const OTHERS_READ_FOLDER = 0o755;
 /** The byte that ends a line. */
 export const NEWLINE = 0x0a;
 
-/** Opens a path for reading. Follows no link, and doesn't wait at a pipe. */
+/** Flags for reading. Follows no link, and doesn't block on a pipe. */
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Opens an existing file for overwriting. */
+/** Flags for overwriting an existing file. */
 export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OTHERS_WRITE = 0o022;
-/** Opens for appending and reading, and creates a missing file. */
+/** Flags for appending and reading; creates a missing file. */
 export const APPEND_ITSELF =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /**
- * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device in its place, which could lead
- * anywhere.
+ * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device, which could lead anywhere.
  * @throws KitError `NO_FILE` unless it is a plain file, and the errors of `openSync`
  */
 export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
 }
 
-/** Error codes for a missing file, or for something else in its place. */
+/** Error codes for a missing file, or for something that isn't a plain file. */
 const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
 /** Whether {@link openPlain} failed because the file is missing, rather than unreadable. */
@@ -54,8 +53,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * As {@link openPlain}, or undefined without a plain file.
- * @throws KitError `CANNOT_READ` for a file that is there, as with too many open files
+ * Like {@link openPlain}; undefined without a plain file.
+ * @throws KitError `CANNOT_READ` for an existing file, as with too many open files
  */
 export function openIfThere(path: string): number | undefined {
   try {
@@ -72,8 +71,8 @@ export function cannotRead(path: string, cause: unknown): KitError {
 }
 
 /**
- * Returns what `use` makes of a plain file of `.kit`, or `otherwise` if there is none or `use` throws:
- * for what may as well be missing.
+ * Calls `use` with a plain file of `.kit`; returns `fallback` if there is none or `use` throws. For
+ * optional files.
  * @param use also gets the file's stats from before it is read
  */
 export function readRegularFile<T>(
@@ -102,12 +101,12 @@ function openWithStats(path: string, flags: number): { file: number; stats: Stat
   throw new KitError("NO_FILE", `${path} is not a plain file. Remove it.`);
 }
 
-/** Whether a folder is there. A link to one doesn't count. */
+/** Whether a path is a folder, not a link to one. */
 export function isFolder(path: string): boolean {
   return statsOf(path)?.isDirectory() ?? false;
 }
 
-/** Whether a plain file is there. A link to one doesn't count. */
+/** Whether a path is a plain file, not a link to one. */
 export function isPlainFile(path: string): boolean {
   return statsOf(path)?.isFile() ?? false;
 }
@@ -143,8 +142,8 @@ export function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * As `mkdir -p`, with folders that only their user can write, whatever the umask. Node's own never
- * returns where the system answers ENOENT, as in `/proc`.
+ * Like `mkdir -p`, with folders that only their owner can write. Node's own never returns where the system
+ * answers ENOENT, as in `/proc`.
  * @throws KitError `LINK_IN_KIT`
  */
 export function makeDirectory(path: string): void {
@@ -163,13 +162,13 @@ export function makeDirectory(path: string): void {
 }
 
 interface WriteOptions {
-  /** Permissions before the umask. Default: only its user reads and writes. */
+  /** Permissions before the umask. Default: owner only. */
   mode?: number;
-  /** Whether the disk has the content before the file has its name. Default false. */
+  /** Whether to flush the content before the rename. Default false. */
   flush?: boolean;
 }
 
-/** Writes the whole file or nothing: a reader never sees half of it. */
+/** Writes a file by rename, so that readers never see half of it. */
 export function writeFileAtomically(
   path: string,
   content: string,
@@ -185,7 +184,7 @@ export function writeFileAtomically(
   }
 }
 
-/** For what an older Kit made under a loose umask. */
+/** Fixes permissions of files that an older Kit made under a loose umask. */
 export function keepOthersFromWriting(path: string): void {
   try {
     const { mode } = statSync(path);
@@ -195,7 +194,7 @@ export function keepOthersFromWriting(path: string): void {
   }
 }
 
-/** Has the disk keep what was written to a file, even if power is lost. */
+/** Flushes a file to the disk. */
 export function syncFile(path: string): void {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
@@ -205,8 +204,8 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Has the disk keep the names in a folder. */
+/** Flushes a folder's entries to the disk. */
 export function syncFolder(path: string): void {
-  // Windows opens no folder, and keeps its names without.
+  // Windows can't open folders, and doesn't need it.
   if (process.platform !== "win32") syncFile(path);
 }

@@ -6,15 +6,15 @@ export interface FollowOptions {
   /** Byte offset to begin at. */
   from?: number;
   signal?: AbortSignal;
-  /** Called before each `ended`: first, and then whenever the file has grown or a poll has passed. */
+  /** Called before each `ended`: at the start, and whenever the file has grown or a poll has passed. */
   onTick?: () => void;
-  /** Whether the writer has ended. The follower then ends at the end of the file. */
+  /** Whether the writer has ended; the follower then stops at the end of the file. */
   ended: () => boolean;
 }
 
 /**
  * Yields the bytes of a file as they are written, from `from` until `ended` or `signal`.
- * @param opened the file, if it is open already. The follower leaves it at its end
+ * @param opened the file, if already open; the follower releases it
  */
 export async function* tailFile(
   path: string,
@@ -34,7 +34,7 @@ export async function* tailFile(
       const isOver = ended();
       file ??= await openSharedTail(path);
       while (file && !signal?.aborted) {
-        // The kept bytes may be older than the answer above.
+        // Cached bytes may be older than the check above.
         const kept = isOver ? undefined : file.after(position);
         const chunk = kept ?? (await readAt(file, position));
         if (chunk.length === 0) break;
@@ -48,7 +48,7 @@ export async function* tailFile(
         else if (file) file.onTick(resolve);
         else setTimeout(resolve, POLL_MS);
       });
-      // At once: `ended` may have to read the disk.
+      // Without checking `ended`, which may read the disk.
       const fresh = signal?.aborted ? undefined : file?.after(position);
       if (!fresh?.length) continue;
       position += fresh.length;

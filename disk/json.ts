@@ -2,14 +2,14 @@ import { closeSync, readFileSync } from "node:fs";
 import { isRecord, parseRecord } from "../protocol/isRecord.ts";
 import { cannotRead, openIfThere, readRegularFile, stampOf } from "./file.ts";
 
-/** A file's JSON, and its stamp from before it was read. */
+/** A file's JSON, and its stamp before reading. */
 export interface StampedJson {
-  /** Undefined when it is longer than `most` bytes or does not parse. */
+  /** Undefined when it is longer than `maxBytes` or does not parse. */
   value: unknown;
   stamp: string;
 }
 
-/** A longer file isn't Kit's. */
+/** Kit's files are never longer. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Undefined when the file is missing or unreadable. */
@@ -20,19 +20,19 @@ export function readStampedJson(path: string, maxBytes = MAX_BYTES): StampedJson
   });
 }
 
-/** The file's JSON, or undefined when it is missing, longer than `most` bytes or does not parse. */
+/** A file's JSON; undefined when it is missing, longer than `maxBytes` or does not parse. */
 export function readJson(path: string, maxBytes?: number): unknown {
   return readStampedJson(path, maxBytes)?.value;
 }
 
-/** The JSON object that a file holds; undefined when it holds none. */
+/** A file's JSON object; undefined for anything else. */
 export function readRecord(path: string): Record<string, unknown> | undefined {
   const value = readJson(path);
   return isRecord(value) ? value : undefined;
 }
 
 /**
- * The JSON object that a file holds, empty when it holds none; undefined for a missing file.
+ * A file's JSON object, empty for anything else; undefined for a missing file.
  * @throws KitError `CANNOT_READ`
  */
 export function readExisting(path: string): Record<string, unknown> | undefined {

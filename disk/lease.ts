@@ -5,33 +5,33 @@ import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.
 
 /** How often the holder of a job or a run renews its lease. */
 export const RENEWAL_MS = 5_000;
-/** The most that one gap between two looks adds to a silence: in a longer one, the reader may have slept. */
+/** Maximum silence counted between two checks; in a longer gap, the reader may have slept. */
 export const MAX_GAP_MS = 2 * RENEWAL_MS;
 
-/** Says who holds a job, a run or a lock. */
+/** Records who holds a job, a run or a lock. */
 export interface LeaseRecord {
   owner: Owner;
   /**
-   * Rises with each renewal; a lock, which has none, renews its file's time. Readers compare it, never
-   * clocks of two machines.
+   * Increases with each renewal; a lock renews its file's time instead. Readers compare it, never two
+   * machines' clocks.
    */
   renewal?: number;
-  /** The owner gave it up; its process may live on. */
+  /** The owner released it; its process may still run. */
   isReleased?: boolean;
-  /** Holds it once the owner is gone. */
+  /** Holds the lease once the owner is gone. */
   borrower?: Owner;
 }
 
-/** Shows that its owner is alive, for as long as it is held. */
+/** A held lease, which shows that its owner is alive. */
 export interface Lease<T> {
-  /** Shows readers what changed at once, also after the release. */
+  /** Publishes changes at once, even after the release. */
   update: (changed: Partial<T>) => void;
-  /** Stops renewing, and records that. Idempotent. */
+  /** Stops renewing, and records the release. Idempotent. */
   release: () => void;
 }
 
 /**
- * @param shown what readers find in the record besides
+ * @param shown further fields of the record
  * @param onTaken called when another process takes the lease
  */
 export function holdLease<T extends object>(
@@ -59,7 +59,7 @@ export function holdLease<T extends object>(
     try {
       renew();
     } catch {
-      // A full disk or a deleted job. Readers then rightly see a lease that stands still.
+      // A full disk or a deleted job. Readers then rightly see an unchanged lease.
     }
   }, RENEWAL_MS);
   timer.unref();
@@ -88,8 +88,7 @@ function isTaken(path: string, owner: Owner): boolean {
 }
 
 /**
- * Writes in place, which works on a full disk. The new content is longer than the old, so it
- * overwrites all of it.
+ * Writes in place, which works on a full disk. The new content is longer, so it overwrites all of the old.
  */
 function markReleased(path: string, record: LeaseRecord): void {
   const file = openPlain(path, WRITE_ITSELF);
@@ -106,7 +105,7 @@ export function leaseOwner(path: string): Owner | undefined {
   return found === "unreadable" ? undefined : found.record?.owner;
 }
 
-/** A lease and the file's stamp from before it was read. */
+/** A lease and its file's stamp before reading. */
 interface StampedLease<T> {
   /** Undefined when the file is missing, or is not a lease. */
   record?: T | undefined;
@@ -114,7 +113,7 @@ interface StampedLease<T> {
   stamp: string;
 }
 
-/** `unreadable`: for a reason that is not the lease's, such as too many open files. */
+/** `unreadable`: for a reason unrelated to the lease, such as too many open files. */
 export function readLease<T extends LeaseRecord>(path: string): StampedLease<T> | "unreadable" {
   let file: number | undefined;
   let stamp = "";
@@ -137,20 +136,20 @@ function asLease(value: unknown): object | undefined {
   return isRecord(owner) ? { ...value, owner } : undefined;
 }
 
-/** What a reader has seen of a lease until now. */
+/** A reader's observation of a lease so far. */
 export interface LeaseObservation<T> extends StampedLease<T> {
-  /** Of the process that holds it, or held it last. */
+  /** State of the current or last holder. */
   state: OwnerState;
-  /** How long this reader, by its own clock, has seen no sign of life. */
+  /** How long this reader has seen no sign of life, by its own clock. */
   silentMs: number;
-  /** Whether it has seen any. */
+  /** Whether it has seen a change. */
   hasChanged: boolean;
 }
 
 /**
- * Returns a look at a lease. A change since the last look is a sign of life, and so is a process that
- * is proven to be alive.
- * @param extraSign whose change is one, too
+ * Returns a function that observes a lease. A change since the last call is a sign of life, and so is a
+ * process proven to be alive.
+ * @param extraSign another value whose change is a sign of life
  */
 export function watchLease<T extends LeaseRecord>(
   path: string,
@@ -162,7 +161,7 @@ export function watchLease<T extends LeaseRecord>(
   return () => {
     const at = now();
     const found = readLease<T>(path);
-    // We learnt nothing, so this time doesn't count.
+    // An unreadable lease tells nothing, so this time doesn't count.
     const isUnreadable = found === "unreadable";
     const { record, stamp } = isUnreadable ? (last ?? { record: undefined, stamp: "" }) : found;
     const sign = isUnreadable

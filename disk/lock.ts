@@ -8,8 +8,8 @@ import { type LeaseRecord, watchLease } from "./lease.ts";
 import { describeOwner } from "./owner.ts";
 
 /**
- * A holder that we can't check, in another container or torn, loses the lock after so much silence.
- * Less than a proxy waits for an answer of `kit ui`; nginx gives it 60 s.
+ * A holder that we can't check, in another container or torn, loses the lock after this. Less than proxies
+ * wait for `kit ui`; nginx waits 60 s.
  */
 export const LOCK_SILENCE_MS = 30_000;
 
@@ -17,11 +17,11 @@ const POLL_MS = 100;
 const RENEWAL_MS = 2_000;
 
 export interface Lock {
-  /** False once another process took it over, because this one was suspended for long. */
+  /** False once another process took over the lock from this suspended one. */
   isHeld: () => boolean;
-  /** Keeps the lock held while that process lives, even if this one is killed. */
+  /** Keeps the lock held while another process lives, even if this one is killed. */
   shareWith: (pid: number) => void;
-  /** Leaves a lock alone that another process took over. Idempotent. */
+  /** Releases the lock, unless another process took it over. Idempotent. */
   release: () => void;
 }
 
@@ -29,7 +29,7 @@ export interface LockOptions {
   signal?: AbortSignal | undefined;
   /** Called once if it has to wait. */
   onWait?: () => void;
-  /** Waits so many ms. */
+  /** Waits for this many ms. */
   pause?: (ms: number) => Promise<unknown>;
 }
 
@@ -61,14 +61,14 @@ export async function takeLock(
   }
 }
 
-/** A dead holder's lock. */
+/** A lock whose holder is dead. */
 interface Dead {
-  /** The path to move it to: of several processes that find it, only one can. */
+  /** Path to move it to; only one of several processes can. */
   aside: string;
   stamp: string;
 }
 
-/** `unsure`: we can't check the holder, and it gave no sign of life yet. */
+/** `unsure`: we can't check the holder, and it has shown no sign of life yet. */
 type Holder = "none" | "held" | "unsure" | Dead;
 
 function watchHolder(path: string): () => Holder {
@@ -107,7 +107,7 @@ function tryLock(path: string, dead?: Dead): Lock | undefined {
 function moveDead(path: string, { aside, stamp }: Dead): boolean {
   if (!moveFolder(path, aside)) return false;
   if (stampAt(ownerPath(aside)) === stamp) return true;
-  // Its holder woke up, or another process was faster and holds it by now.
+  // Its holder woke up, or another process was faster.
   moveFolder(aside, path);
   return false;
 }
@@ -122,7 +122,7 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
       const now = new Date();
       if (isHeld()) utimesSync(ownerPath(path), now, now);
     } catch {
-      // A removed lock or a read-only disk. Others then rightly see a lock that stands still.
+      // A removed lock or a read-only disk. Others then rightly see an unchanged lock.
     }
   }, RENEWAL_MS);
   renewal.unref();
@@ -134,7 +134,7 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
     },
     release() {
       clearInterval(renewal);
-      // Aside at once: another process could take a folder that is being emptied.
+      // Moved first, because another process could take a folder that is being emptied.
       const aside = `${path}.${token}`;
       if (isHeld() && moveFolder(path, aside)) remove(aside);
       if (dead) remove(dead.aside);
@@ -154,7 +154,7 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @returns false when the target is not empty, or nothing is there to move */
+/** @returns false when the target is not empty or the source is missing */
 function moveFolder(from: string, to: string): boolean {
   try {
     renameSync(from, to);

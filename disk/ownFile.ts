@@ -4,11 +4,10 @@ import { fileURLToPath } from "node:url";
 import { KitError } from "../protocol/error.ts";
 
 /**
- * Path of a file of this package.
- * @param url of a literal and the module's own: bundlers and file tracers find it as an argument, but not
- * in a function that returns it
- * @param beside what it needs in its folder, which they do not find
- * @throws KitError `KIT_BUNDLED` where one is missing
+ * The path of one of this package's files.
+ * @param url `new URL(<literal>, import.meta.url)`, which bundlers and file tracers find as an argument
+ * @param beside files it needs in its folder, which they don't find
+ * @throws KitError `KIT_BUNDLED` if one is missing
  */
 export function ownFile(url: URL, ...beside: string[]): string {
   const path = fileURLToPath(url);

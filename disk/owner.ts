@@ -21,7 +21,7 @@ export interface Owner {
 }
 
 /**
- * `unknown`: we cannot inspect the process, or its pid may have been reused.
+ * `unknown`: we can't inspect the process, or its pid may have been reused.
  */
 export type OwnerState = "alive" | "gone" | "unknown";
 
@@ -32,7 +32,7 @@ interface ProcessInfo {
   startTime: string;
 }
 
-/** An answer of `ps` counts this long, because each costs a process. */
+/** How long a result of `ps` is cached, because each takes a process. */
 const PS_FRESH_MS = 1_000;
 const PS_LIMIT_MS = 2_000;
 
@@ -40,7 +40,7 @@ let thisSystem: System | undefined;
 let ownStart: string | undefined;
 const psCache = new Map<number, { seen: ProcessInfo | undefined; at: number }>();
 
-/** The system that this process runs on, which never changes while it runs. */
+/** The system that this process runs on, which never changes. */
 function describeSystem(): System {
   thisSystem ??= {
     host: hostname(),
@@ -72,8 +72,8 @@ export function ownerState(owner: Owner): OwnerState {
 }
 
 /**
- * Whether no stranger has taken the pid of an owner that was alive a moment ago: the owner has it,
- * even if it has just ended, or nobody does. No system reuses a pid whose group still lives.
+ * Whether the pid of a recently living owner was not reused: the owner has it, even if it has just ended, or
+ * nobody does. Systems don't reuse a pid whose group still lives.
  */
 export function pidNotReused(owner: Owner): boolean {
   if (!isHere(owner)) return false;
@@ -86,13 +86,13 @@ function isHere(owner: Owner): boolean {
   return (
     owner.bootId === system.bootId &&
     owner.pidNamespace === system.pidNamespace &&
-    // A machine's name may change with its networks, so it counts only without a boot id.
+    // Host names may change with networks, so they count only without a boot id.
     (owner.bootId !== undefined || owner.host === system.host)
   );
 }
 
 export function processExists(pid: number): boolean {
-  // To the system, these are groups of processes.
+  // To the system, these mean process groups.
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
@@ -107,7 +107,7 @@ function readProcess(pid: number, freshMs = PS_FRESH_MS): ProcessInfo | undefine
   return describeSystem().bootId === undefined ? readPs(pid, freshMs) : readProc(pid);
 }
 
-/** Where there is no `/proc`, as on macOS. */
+/** For systems without `/proc`, such as macOS. */
 function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
   const at = performance.now();
   const last = psCache.get(pid);
@@ -117,7 +117,7 @@ function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
   const line = tryTo(() =>
     execFileSync("ps", columns, {
       encoding: "utf8",
-      // Times of two processes compare only in the same format.
+      // Fixed, so that times are comparable.
       env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],
       timeout: PS_LIMIT_MS,
@@ -132,7 +132,7 @@ function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
 function readProc(pid: number): ProcessInfo | undefined {
   const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === undefined) return undefined;
-  // The second field, the command in brackets, may itself hold spaces and brackets.
+  // The second field, the command in parentheses, may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { state: fields[0] ?? "", startTime: fields[19] ?? "" };
 }

@@ -3,24 +3,24 @@ import { type FileHandle, open } from "node:fs/promises";
 import { READ_ITSELF } from "./file.ts";
 
 /**
- * Correctness rests on this poll: `fs.watch` reports nothing on many mounts. Short enough for new
- * bytes to reach a reader within 300 ms, on a busy machine too.
+ * Correctness rests on this poll, because `fs.watch` reports nothing on many mounts. Short enough for new
+ * bytes to reach a reader within 300 ms, even on a busy machine.
  */
 export const POLL_MS = 200;
-/** The most new bytes that are kept for all followers. */
+/** Limit of new bytes cached for all followers. */
 const CACHED_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** A growing file, read once for all its followers. */
+/** A growing file, read once for all followers. */
 export interface SharedTail {
-  /** Reads the bytes that `after` has not kept. */
+  /** For reading bytes that `after` has not cached. */
   handle: FileHandle;
   /**
-   * The newest bytes behind a position, empty at the end of the file; undefined when they were not
-   * kept. Followers at the same position get the same buffer.
+   * The newest bytes after a position, empty at the end of the file; undefined when not cached. Followers at
+   * the same position get the same buffer.
    */
   after: (position: number) => Buffer | undefined;
-  /** Calls once, when the file has grown or {@link POLL_MS} have passed. */
+  /** Calls back once, when the file has grown or {@link POLL_MS} have passed. */
   onTick: (call: () => void) => void;
   /** Every opener must call this once. */
   release: () => Promise<void>;
@@ -31,7 +31,7 @@ interface Shared extends Omit<SharedTail, "release"> {
   close: () => Promise<void>;
 }
 
-/** By device and inode: another file may have taken the same path. */
+/** By device and inode, because another file may have taken the same path. */
 const openTails = new Map<string, Shared>();
 
 /** @returns undefined until a plain file is at the path */
@@ -65,7 +65,7 @@ function createShared(path: string, handle: FileHandle): Shared {
     const end = start + cached.length;
     const length = readSync(handle.fd, fresh, 0, CACHED_BYTES, end);
     if (length === 0) return;
-    // Each follower reads a large addition itself.
+    // Followers read large additions themselves.
     const isLarge = length === CACHED_BYTES;
     start = isLarge ? fstatSync(handle.fd).size : end;
     cached = isLarge ? NOTHING : Buffer.from(fresh.subarray(0, length));
@@ -75,7 +75,7 @@ function createShared(path: string, handle: FileHandle): Shared {
     try {
       readNew();
     } catch {
-      // Nothing is kept any more, so that each follower meets the error itself.
+      // Stop caching, so that each follower meets the error itself.
       start = NaN;
     }
     const now = calls;
@@ -102,7 +102,7 @@ function createShared(path: string, handle: FileHandle): Shared {
   };
 }
 
-/** @returns undefined unless a plain file is there; a link to one doesn't count */
+/** @returns undefined unless the path is a plain file, not a link to one */
 export async function openPlainIfThere(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
@@ -120,11 +120,11 @@ export async function openPlainIfThere(path: string): Promise<FileHandle | undef
 function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(path, { persistent: false }, onChange);
-    // The poll goes on without it.
+    // The poll continues without it.
     watcher.on("error", () => watcher.close());
     return watcher;
   } catch {
-    // The file is gone, or the system has no watches left: the poll goes on without.
+    // The file is gone, or the system has no watches left; the poll continues.
     return undefined;
   }
 }

@@ -8,14 +8,14 @@ import { parseRecord } from "../protocol/isRecord.ts";
 import { stringifyJson } from "../protocol/json.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 
-/** Bytes of the answers that are kept, of all models, at most. */
+/** Size limit of the cache, for all models. */
 const MAX_BYTES = 2 ** 26;
 
 type Answer = Pick<InferResult, "text" | "tokens" | "finishReason">;
 
-/** A model's answers of earlier runs, so that only what is new is asked. */
+/** A model's answers of earlier runs. */
 export interface AnswerCache {
-  /** The text of an answer. One that came to its end within fewer tokens is that of a higher limit, too. */
+  /** An answer's text. A complete answer also counts for a higher token limit. */
   get: (request: InferRequest) => string | undefined;
   set: (request: InferRequest, answer: Answer) => void;
 }
@@ -27,9 +27,9 @@ interface CachedAnswer extends Pick<Answer, "text" | "tokens"> {
 }
 
 /**
- * Opens the answers of a model, a line each, which others may add to meanwhile.
+ * Opens a model's cached answers, one per line. Other processes may append meanwhile.
  * @param identity changes with the model
- * @param onNote takes one note if answers cannot be kept
+ * @param onNote called once if answers can't be saved
  * @throws KitError `LINK_IN_KIT`
  */
 export function openAnswerCache(
@@ -53,7 +53,7 @@ export function openAnswerCache(
       answers.set(cached.key, cached);
       try {
         makeDirectory(dirname(path));
-        // In one write, after a line that a killed process left unfinished.
+        // One write, on a new line in case a killed process left one unfinished.
         appendFileSync(path, `\n${JSON.stringify(cached)}`, { mode: OWNER_ONLY });
       } catch (error) {
         if (!isNoted) onNote(unwritable(`keep answers in ${path}`, error));
@@ -63,7 +63,7 @@ export function openAnswerCache(
   };
 }
 
-/** Removes what was asked longest ago, beyond the limit: it is asked again. */
+/** Evicts the oldest files beyond the limit. */
 function evictOldest(directory: string): void {
   try {
     const files = readdirSync(directory).map((name) => {
@@ -77,16 +77,16 @@ function evictOldest(directory: string): void {
       if (bytes > MAX_BYTES) rmSync(path);
     }
   } catch {
-    // Nothing was asked yet, another process is at it, or it is another user's.
+    // No cache yet, a concurrent eviction, or another user's files.
   }
 }
 
-/** What only a resume reads, of any engine: it is removed once a job is completed. */
+/** Files that only resuming reads, which are removed once a job completes. */
 const RESUME_ONLY = /^(optimizer|scheduler|rng_state)/;
 
 /**
- * A checkpoint's folder and files, which on other machines nobody sees. A checkpoint never changes; another in
- * its place has other times.
+ * A checkpoint's identity: its folder, and its files' sizes and times. Checkpoints never change; a
+ * replacement has other times.
  */
 export function identityOf(directory: string): string {
   const names = existsSync(directory) ? readdirSync(directory) : [];
@@ -100,13 +100,13 @@ export function identityOf(directory: string): string {
   return JSON.stringify([directory, files]);
 }
 
-/** The model that a training starts from, in this folder. Random weights are the same for the same seed. */
+/** A starting model's identity. The same seed gives the same random weights. */
 export function identityOfStart({ model, seed, lora }: JobConfig, directory: string): string {
   const isSaved = typeof model === "string" && !model.startsWith("kit/");
   return JSON.stringify([isSaved ? identityOf(directory) : [model, seed], lora?.baseType]);
 }
 
-/** All that decides an answer but its limit. */
+/** A key of everything that determines an answer but its limit. */
 function keyOf({ signal: _, maxTokens: __, ...request }: InferRequest): string {
   return digest(stringifyJson(request) ?? "");
 }
@@ -119,7 +119,7 @@ function linesOf(path: string): string[] {
   try {
     return readFileSync(path, "utf8").split("\n");
   } catch {
-    // Nothing was asked yet, or it is another user's: all is asked again.
+    // No cache yet, or another user's.
     return [];
   }
 }

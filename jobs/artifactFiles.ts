@@ -22,14 +22,14 @@ import { isRecord } from "../protocol/isRecord.ts";
 import { findNewest } from "./log/read.ts";
 import { logPath } from "./paths.ts";
 
-/** Whether an artifact's files are only where its record says. */
+/** Whether an artifact's files are only on other machines. */
 export function isRemoteArtifact(artifact: string): boolean {
   return !existsSync(artifact) && isPlainFile(storedRecordPath(artifact));
 }
 
 /**
- * To be called before a job's artifacts are read.
- * @throws KitError `LINK_IN_KIT` when their folder or anything in it is a link
+ * Call before reading a job's artifacts.
+ * @throws KitError `LINK_IN_KIT` when the folder or anything in it is a link
  */
 export function refuseLinkedArtifacts(directory: string): void {
   refuseLinksFrom(join(directory, ARTIFACTS));
@@ -47,8 +47,7 @@ export function isKept(artifact: string): boolean {
 }
 
 /**
- * Removes what is here of an artifact: its files, under another name first, so that nobody sees half of
- * them, and its record.
+ * Removes an artifact's record and local files; renames the folder first, so that nobody sees half of it.
  * @throws KitError `CANNOT_WRITE`
  */
 export function removeArtifact(artifact: string): void {
@@ -60,16 +59,16 @@ export function removeArtifact(artifact: string): void {
     renameSync(artifact, partial);
     rmSync(partial, { recursive: true });
   } catch (error) {
-    // It is remote, or somebody else has removed it.
+    // It is remote, or another process removed it.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw cannotWrite(`remove ${artifact}`, error);
   }
 }
 
 /**
- * Copies what is here of an artifact into another job: its folder, its record, or both. As a checkpoint,
- * each is on the disk before it has its name.
- * @param skipped names of files that are not copied
+ * Copies an artifact's local folder, record or both into another job. Each is on the disk before it has its
+ * name.
+ * @param skipped names of files to leave out
  */
 export function copyArtifact(from: string, to: string, skipped: readonly string[] = []): void {
   makeDirectory(dirname(to));
@@ -97,20 +96,20 @@ function copyAtomically(
   syncFolder(dirname(to));
 }
 
-/** The steps of the checkpoints among a job's artifacts, here or remote, in ascending order. */
+/** The steps of a job's checkpoints, local or remote, in ascending order. */
 export function checkpointSteps(artifacts: string): number[] {
   if (!existsSync(artifacts)) return [];
   const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);
   return [...new Set(steps)].toSorted((a, b) => a - b);
 }
 
-/** Whether a job has ever saved a checkpoint, which may be deleted by now. */
+/** Whether a job has ever saved a checkpoint, even if deleted since. */
 export function hasSaved(directory: string): boolean {
   const isSave = ({ event }: { event?: unknown }) => event === "checkpoint.saved" || undefined;
   return findNewest(logPath(directory), isSave)?.found === true;
 }
 
-/** The artifact that is a completed job's result; undefined for any other job. */
+/** A completed job's result; undefined for any other job. */
 export function readResult(directory: string): Artifact | undefined {
   const end = findNewest(logPath(directory), (record) =>
     record.event === "training.completed" ? record : undefined,

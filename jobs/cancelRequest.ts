@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
 import { KitError, cannotWrite } from "../protocol/error.ts";
 
-/** How often a job's owner looks for a request. */
+/** Time between an owner's looks for a request. */
 const POLL_MS = 500;
 
 /**
@@ -18,7 +18,7 @@ export function requestCancel(directory: string): void {
   }
 }
 
-/** For the owner: `signal` is aborted once somebody has asked. */
+/** For the owner: `signal` aborts once somebody requests it. */
 export function watchCancelRequest(directory: string): { signal: AbortSignal; stop: () => void } {
   const requested = new AbortController();
   const timer = setInterval(() => {

@@ -6,12 +6,11 @@ import { isJobId } from "./id.ts";
 import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";
 
-/** The events that say how good a model is. */
+/** Events with metrics of the model. */
 export type MetricEvent = JobEvent<"training.log" | typeof EVALUATED>;
 
 /**
- * The losses that a job has logged up to a step, oldest first: its own after those of the job that it
- * went on from.
+ * Losses that a job logged up to a step, oldest first, after those of the job that it continues.
  * @param root the folder of all jobs
  */
 export function* readLosses(root: string, id: string, upTo: number): Generator<number> {
@@ -21,8 +20,8 @@ export function* readLosses(root: string, id: string, upTo: number): Generator<n
 }
 
 /**
- * A job's evaluations up to a step, in their order, as the logs have them: its own after those of the
- * job that it went on from, if they were on the same rows.
+ * A job's evaluations up to a step, in log order, after those of the job that it continues, if they were
+ * on the same rows.
  * @param root the folder of all jobs
  */
 export function readEvaluations(root: string, id: string, upTo: number): MetricEvent[] {
@@ -31,13 +30,13 @@ export function readEvaluations(root: string, id: string, upTo: number): MetricE
     const { event, data } = figure;
     if (event === "training.log" && typeof data.evalLoss !== "number") continue;
     const key = `${event} ${data.step}`;
-    // A job that goes on from another records what is known of the start again.
+    // A continuing job records the start's evaluation again.
     if (!known.has(key)) known.set(key, figure);
   }
   return [...known.values()];
 }
 
-/** @param isKept whether what the job before measured is this job's, too */
+/** @param isKept whether the earlier job's metrics count for this one */
 function* readFigures(
   root: string,
   id: string,
@@ -47,7 +46,7 @@ function* readFigures(
   if (!isJobId(id)) return;
   const start = readJobStart(join(root, id));
   const from = resumedFrom(start);
-  // An id that is not older would lead in a circle.
+  // Only older ids, to prevent cycles.
   if (
     from &&
     from.id < id &&

@@ -6,12 +6,12 @@ import { isKitError } from "../protocol/error.ts";
 const SUFFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 const ID = /^\d{8}-\d{6}-\d{3}-[a-z0-9]{4}$/;
 const PARTS = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-(\d{3})-/;
-/** More than four digits of a year would not sort. */
+/** A five-digit year would not sort. */
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
  * An id that sorts by creation time, in UTC to the millisecond: `20261121-095830-123-k3f9`.
- * @param newest the project's newest id. The new one sorts after it even if the clock went back
+ * @param newest the project's newest id; the new one sorts after it even if the clock went back
  */
 export function createJobId(now: Date = new Date(), newest = ""): string {
   const next = (timeOfJobId(newest)?.getTime() ?? 0) + 1;
@@ -28,13 +28,13 @@ export function timeOfJobId(id: string): Date | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
-/** Whether Kit made this id, so that it is safe as a file name. */
+/** Whether a value is a job id, and so safe as a file name. */
 export function isJobId(value: string): boolean {
   return ID.test(value);
 }
 
 /**
- * The ids of the folders in the folder of all jobs, newest first.
+ * The ids of all job folders, newest first.
  * @throws KitError `CANNOT_READ`, `LINK_IN_KIT`
  */
 export function readJobIds(root: string): string[] {

@@ -7,12 +7,12 @@ import type { JobConfig } from "../protocol/trainConfig.ts";
 import { readJobIds, timeOfJobId } from "./id.ts";
 import { jobsPath } from "./paths.ts";
 
-/** What every `job.json` has. Its config may be another version's: see `readJobConfig`. */
+/** Fields of every `job.json`. Its config may be another version's: see `readJobConfig`. */
 export interface JobFile {
   id: string;
   name: string;
   createdAt: string;
-  /** Whether other machines train it. */
+  /** Whether other machines train the job. */
   elsewhere?: boolean;
 }
 
@@ -22,8 +22,8 @@ export function writeJobFile(directory: string, file: JobFile & { config: JobCon
 }
 
 /**
- * A job's `job.json`, and its stamp. No file when it is missing or invalid.
- * @param invalid the stamp of an invalid one, which is not read again
+ * Reads a job's `job.json` and its stamp. No `file` when it is missing or invalid.
+ * @param invalid the stamp of an invalid file, which is not read again
  */
 export function readJobFile(
   directory: string,
@@ -49,13 +49,13 @@ export function isJobDirectory(directory: string): boolean {
   return isPlainFile(jobFilePath(directory));
 }
 
-/** A job's config as written by its Kit version; undefined when `job.json` is missing or invalid. */
+/** A job's config, as its Kit version wrote it; undefined without a valid `job.json`. */
 export function readJobConfig(directory: string): Record<string, unknown> | undefined {
   const config = readRecord(jobFilePath(directory))?.config;
   return isRecord(config) ? config : undefined;
 }
 
-/** Whether other machines train a job. Such a job is never in this machine's queue. */
+/** Whether other machines train a job, which then skips this machine's queue. */
 export function trainsRemotely(directory: string): boolean {
   return readRecord(jobFilePath(directory))?.elsewhere === true;
 }
@@ -66,9 +66,9 @@ export function readEngineName(directory: string): string | undefined {
   return isRecord(engine) && typeof engine.name === "string" ? engine.name : undefined;
 }
 
-/** Takes a missing time from the folder's name. */
+/** Restores a missing time from the folder's name. */
 function withTime(file: JobFile, directory: string): JobFile {
-  // Which all browsers read alike.
+  // A format that all browsers parse alike.
   const isTime =
     /^\d{4}-\d\d-\d\dT/.test(file.createdAt) && !Number.isNaN(Date.parse(file.createdAt));
   if (isTime) return file;

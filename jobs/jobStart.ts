@@ -4,7 +4,7 @@ import { readJobConfig } from "./jobFile.ts";
 import { findFirst } from "./log/read.ts";
 import { logPath } from "./paths.ts";
 
-/** A job's start, as the Kit version that ran it wrote it; empty for what is missing. */
+/** A job's start, as its Kit version wrote it; empty where missing. */
 export interface JobStart {
   config: Record<string, unknown>;
   /** The data of its `training.started`. */
@@ -21,29 +21,29 @@ export function hasBegun({ started }: JobStart): boolean {
   return Object.keys(started).length > 0;
 }
 
-/** Where a job began: after a step of an earlier one, by its id. */
+/** The earlier job, and its step, that a job continues. */
 export interface ResumedFrom {
   id: string;
   step: number;
 }
 
-/** Undefined for a job that resumed none, or has not begun. */
+/** Undefined for a job that resumed none or has not started. */
 export function resumedFrom({ started }: JobStart): ResumedFrom | undefined {
   const { resumedFrom: id, resumedStep: step } = started;
   return typeof id === "string" && typeof step === "number" ? { id, step } : undefined;
 }
 
-/** Whether two jobs learn from the same rows, wherever their files are. */
+/** Whether two jobs train on the same rows, wherever their files are. */
 export function haveSameRows(one: JobStart, other: JobStart): boolean {
   return areSame(one, other, "fingerprint", ["dataset"]);
 }
 
-/** Whether two jobs are evaluated on the same rows, so that their `evalLoss` can be compared. */
+/** Whether two jobs have the same held-out rows, so that their `evalLoss` is comparable. */
 export function haveSameHeldOut(one: JobStart, other: JobStart): boolean {
   return areSame(one, other, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
 }
 
-/** By the options alone where an engine has reported no fingerprint. */
+/** Compares fingerprints; options, where an engine reported none. */
 function areSame(one: JobStart, other: JobStart, fingerprint: string, options: string[]): boolean {
   const [a, b] = [one.started[fingerprint], other.started[fingerprint]];
   if (a !== undefined && b !== undefined) return a === b;

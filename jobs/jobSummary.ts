@@ -11,21 +11,21 @@ import { readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";
 import { jobsPath } from "./paths.ts";
 
-/** A figure's last value, and its best with the step where it was first reached. */
+/** A loss's last value, and its best with the step that reached it first. */
 export interface LossSummary {
   last: number;
   best: number;
   bestStep: number;
 }
 
-/** What one job was trained by and on, and how far it came. What its files don't say is undefined. */
+/** A job's options, data and results. What its files don't say is undefined. */
 export interface JobSummary extends Job {
   resumedFrom?: string | undefined;
-  /** As its `job.json` has them. */
+  /** Options from `job.json`. */
   options: Record<string, unknown>;
   data: {
     rows?: number | undefined;
-    /** By the content of the rows: equal for the same dataset. */
+    /** Hash of the rows. */
     fingerprint?: string | undefined;
     evalRows?: number | undefined;
     evalFingerprint?: string | undefined;
@@ -33,13 +33,13 @@ export interface JobSummary extends Job {
   /** Steps so far, and of the whole job. */
   step?: number | undefined;
   steps?: number | undefined;
-  /** From the first step, or the asking before it, to the last event. */
+  /** From the first step, or the evaluation before it, to the last event. */
   seconds?: number | undefined;
   loss?: LossSummary | undefined;
   evalLoss?: LossSummary | undefined;
-  /** Of the objective, the last of each by name. */
+  /** The objective's last metrics by name. */
   metrics?: Record<string, number> | undefined;
-  /** Of `evaluate`, by name. */
+  /** Metrics of `evaluate` by name. */
   evaluated?: Record<string, MetricProgress> | undefined;
 }
 

@@ -8,21 +8,21 @@ import { leasePath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
 import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
 
-/** A job as it stands: the list's entry and, for a failed job, the sentence that says why. */
+/** A job's list entry and, for a failed job, the reason. */
 export interface JobState {
   job: Job;
   error?: string | undefined;
 }
 
-/** The stamps of the files that prove that a job has ended. Its status holds as long as they do. */
+/** Stamps of the files that prove a job's end. The status holds as long as they do. */
 interface Proof {
   log: string;
-  /** Only where the log doesn't say how the job ended, but its lease proves that the owner is gone. */
+  /** Set if the log has no end, but the lease proves that the owner is gone. */
   lease?: string;
 }
 
 interface ReadJob extends JobState {
-  /** Undefined while the status can change by itself, as a silent owner's job can heal. */
+  /** Undefined while the status can change, as when a silent owner comes back. */
   proof?: Proof | undefined;
 }
 
@@ -33,9 +33,8 @@ interface LogEnd extends Omit<Newest<DerivedStatus>, "stamp"> {
 }
 
 /**
- * Returns a reading of a job from its files, which remembers what cannot change: `job.json`, which is
- * written once, and how the job ended. The job is the same object as long as its status is; undefined
- * without a `job.json`.
+ * Returns a function that reads a job from its files and caches what can't change: `job.json` and the job's
+ * end. The job stays the same object while its status does; undefined without a `job.json`.
  */
 export function watchJob(
   directory: string,
@@ -45,14 +44,14 @@ export function watchJob(
   let last: ReadJob | undefined;
   /** The stamp of an invalid `job.json`. */
   let invalid: string | undefined;
-  /** Of an unfinished job's log. */
+  /** End of an unfinished job's log. */
   let lastEnd: LogEnd | undefined;
 
   /** Rereads the log only when it has changed. */
   function readEnd(): LogEnd {
     if (lastEnd && lastEnd.stamp === stampAt(path)) return lastEnd;
     lastEnd = findNewest(path, finalStatus);
-    // Only a log that isn't there stays the same as long as its stamp does.
+    // An unreadable log has no stamp; a missing one has an empty stamp.
     return lastEnd ?? { hasRecords: false, stamp: statsOf(path) ? undefined : "" };
   }
 
@@ -82,7 +81,7 @@ export function watchJob(
     return file;
   }
 
-  /** Whether the job's end is still proven. One that its log says is for good. */
+  /** Whether the proof still holds. An end in the log is final. */
   function holds({ log, lease }: Proof): boolean {
     if (lease === undefined) return true;
     return log === stampAt(path) && lease === stampAt(leasePath(directory));

@@ -21,31 +21,31 @@ export interface OwnedJob {
   directory: string;
   append: LogWriter["append"];
   /**
-   * Makes the job `running`, or `queued` again, for all readers.
+   * Makes the job `running`, or `queued` again.
    * @throws KitError `CANNOT_WRITE`
    */
   claimTurn: (hasTurn: boolean) => void;
   /**
-   * Records that the training goes on remotely, whatever becomes of this process and this machine.
+   * Records that the training runs remotely, whatever happens to this process.
    * @throws KitError `CANNOT_WRITE`
    */
   recordRemote: (location: RemoteLocationRecord) => void;
-  /** Aborted when another process has taken the job, which it found without a sign of this one. */
+  /** Aborted when another process has taken over the job. */
   taken: AbortSignal;
-  /** Aborted when another process asks for the job's end. */
+  /** Aborted when another process requests cancellation. */
   cancelled: AbortSignal;
-  /** Gives the job up. Idempotent. */
+  /** Releases the job. Idempotent. */
   close: () => void;
 }
 
 export interface CreateOptions {
-  /** Whether other machines train it, so that no job on this machine waits for it. */
+  /** Whether other machines train it, so that local jobs don't wait for it. */
   remote?: boolean;
   /** Makes the job's id from the time and the project's newest id. */
   newId?: typeof createJobId;
 }
 
-/** How many ids are tried. The first nearly always works. */
+/** Attempts to find a free id. The first nearly always works. */
 const MAX_TRIES = 100;
 
 /**
@@ -65,7 +65,7 @@ export function createOwnedJob(
     made = makeFolder(root, newId);
     const { id, directory, createdAt } = made;
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
-    // Last, because this file makes the job visible to readers.
+    // Last, because this file makes the job visible.
     writeJobFile(directory, { id, name, createdAt, config, ...(remote && { elsewhere: true }) });
     return owned;
   } catch (error) {
@@ -106,13 +106,13 @@ export function ownJob(directory: string, job: Job): OwnedJob {
     append(event) {
       taken.signal.throwIfAborted();
       log.append(event);
-      // A checkpoint is worth no more than the record that leads to it.
+      // A checkpoint is useless without its record.
       if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
     },
     claimTurn: (hasTurn) => orCannotWrite(() => lease.update({ hasTurn })),
     recordRemote(location) {
       orCannotWrite(() => writeRemoteLocation(directory, location));
-      // Without it, nobody finds what goes on there.
+      // Without it, nobody could find the remote job.
       syncJob(directory);
     },
     close() {
@@ -130,7 +130,7 @@ function jobTaken(id: string): KitError {
   );
 }
 
-/** Makes a folder of its own: an existing one is another job's. */
+/** Makes a new folder; an existing one belongs to another job. */
 function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
   for (let left = MAX_TRIES; ; left--) {
@@ -147,13 +147,13 @@ function makeFolder(root: string, newId: typeof createJobId) {
   }
 }
 
-/** On return the disk has what a job needs to be found and resumed, even if power is lost. */
+/** Flushes what is needed to find and resume a job after a power loss. */
 function syncJob(directory: string): void {
   try {
     for (const path of [logPath(directory), jobFilePath(directory)]) syncFile(path);
     for (const path of [directory, dirname(directory)]) syncFolder(path);
   } catch {
-    // A file that somebody has deleted; the job goes on as before.
+    // Somebody deleted a file; the job continues.
   }
 }
 

@@ -2,9 +2,9 @@ import { isFolder, statsOf } from "../disk/file.ts";
 import { type LeaseRecord, RENEWAL_MS, watchLease } from "../disk/lease.ts";
 import { leasePath, logPath } from "./paths.ts";
 
-/** An owner that we can't see counts as dead when its lease and log stood still for this long. */
+/** An owner that we can't check counts as dead when its lease and log are unchanged for this long. */
 export const SILENCE_MS = 60_000;
-/** An owner is gone when its lease is missing for this long: each renewal rewrites it. */
+/** An owner is gone when its lease is missing for this long; each renewal rewrites it. */
 export const MISSING_MS = 2 * RENEWAL_MS;
 
 /** `lease.json` of a job. */
@@ -13,21 +13,21 @@ export interface JobLease extends LeaseRecord {
   hasTurn?: boolean;
 }
 
-/** `silent`: out of our sight, and without a sign of life for {@link SILENCE_MS}. */
+/** `silent`: not checkable, and without a sign of life for {@link SILENCE_MS}. */
 export type LeaseState = "held" | "gone" | "silent";
 
 /** The state of the owner of a job or a run. */
 export interface OwnerObservation {
   lease: LeaseState;
-  /** The lease's stamp, empty for a missing lease. As long as it stays, the owner is gone. */
+  /** The lease's stamp, empty for a missing lease. While unchanged, the owner is gone. */
   proof?: string;
   /** Whether it has claimed the job's turn to train. */
   hasTurn: boolean;
 }
 
 /**
- * Returns a look at who owns a job or a run. A living owner holds its lease. Any other loses it when
- * this reader, by its own clock, has seen no sign of life for long enough.
+ * Returns a function that checks the owner of a job or run. A living owner holds its lease; any other loses
+ * it when this reader, by its own clock, has seen no sign of life for long enough.
  */
 export function watchOwner(directory: string, now?: () => number): () => OwnerObservation {
   // A growing log is a sign of life, too.
@@ -40,7 +40,7 @@ export function watchOwner(directory: string, now?: () => number): () => OwnerOb
     if (record?.isReleased || state === "gone") return isGone;
     if (record) return { lease: silentMs > SILENCE_MS ? "silent" : "held", hasTurn };
     if (silentMs <= MISSING_MS && isFolder(directory)) return { lease: "held", hasTurn };
-    // If the owner comes back after all, it writes the lease again, which changes the stamp.
+    // An owner that comes back rewrites the lease, which changes the stamp.
     return isGone;
   };
 }

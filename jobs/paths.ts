@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** The folder of a project's jobs. Each job's folder in it is named by the id. */
+/** The folder of a project's jobs, each in a folder named by its id. */
 export function jobsPath(project: string): string {
   return join(project, ".kit", "jobs");
 }

@@ -9,9 +9,9 @@ const POLL_MS = 1_000;
 type Jobs = Pick<JobStore, "list" | "directoryOf">;
 
 /**
- * Resolves when the job may train: one job of a project trains on this machine at a time, first come
- * first served.
- * @param onWait called with the job that goes first, and again when another one does
+ * Resolves when the job may train: one job of a project trains on this machine at a time, first come, first
+ * served.
+ * @param onWait called with each job that goes first
  * @throws the signal's reason if it is aborted first
  */
 export async function waitForTurn(
@@ -37,9 +37,9 @@ export async function waitForTurn(
 }
 
 /**
- * Claims the turn, then checks again. This needs no lock: of two jobs that claim at the same time,
- * at least one sees the other's claim. Both may step back; never do both go on.
- * @returns the job that goes before this one, or undefined when this one may train
+ * Claims the turn, then checks again. This needs no lock: of two concurrent claims, at least one sees the
+ * other. Both may step back, but never do both proceed.
+ * @returns the job that goes first, or undefined when this one may train
  */
 function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
   const { id } = owned.job;
@@ -51,7 +51,7 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
   return meanwhile;
 }
 
-/** The job that trains, or else the next one to train. */
+/** The running job, or else the next one to train. */
 function findAhead(store: Jobs, id: string): Job | undefined {
   const before = store
     .list()
@@ -61,6 +61,6 @@ function findAhead(store: Jobs, id: string): Job | undefined {
 
 function goesBefore(other: Job, id: string): boolean {
   if (other.id === id || isFinal(other.status)) return false;
-  // A later job that has its turn made its check before this job was on disk.
+  // A later job that runs checked before this job was on disk.
   return other.id < id || other.status === "running";
 }

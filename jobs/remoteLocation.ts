@@ -5,9 +5,9 @@ import type { RemoteLocation } from "../protocol/engine.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
 
-/** `placement.json` of a job that was handed to another machine. */
+/** `placement.json` of a remote job. */
 export interface RemoteLocationRecord extends RemoteLocation {
-  /** The checkpoint with which it began, and the job that saved it. */
+  /** The checkpoint that it started from, and the job that saved it. */
   resumed?: { jobId: string; step: number };
 }
 
@@ -30,7 +30,7 @@ function isResumed(resumed: unknown): boolean {
   return isRecord(resumed) && isJobId(String(resumed.jobId)) && Number.isSafeInteger(resumed.step);
 }
 
-/** Whether a job's training goes on without its owner. */
+/** Whether a job runs remotely. */
 export function runsRemotely(directory: string): boolean {
   return isPlainFile(recordPath(directory));
 }

@@ -10,7 +10,7 @@ import { readLog } from "./log/read.ts";
 import { jobsPath, leasePath } from "./paths.ts";
 import { createJobStore } from "./store.ts";
 
-/** A checkpoint of a job that did not end. */
+/** A checkpoint of an unfinished job. */
 export interface ResumePoint {
   jobId: string;
   /** Absolute path of the job's directory. */
@@ -22,8 +22,8 @@ export interface ResumePoint {
 }
 
 /**
- * The checkpoints of a trainer's newest job that failed or was cancelled and has some, the newest
- * first. A job that a completed one went on from counts as ended.
+ * The checkpoints, newest first, of a trainer's newest failed or cancelled job with any. A job that a
+ * completed one continued counts as done.
  * @throws KitError `LINK_IN_KIT`
  */
 export function findResumePoints(project: string, name: string): ResumePoint[] {
@@ -38,7 +38,7 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
       continue;
     }
     const artifacts = join(directory, ARTIFACTS);
-    // Of a job that went on from another, an earlier one is that job's best, which was copied.
+    // Earlier steps are copies of the continued job's best.
     const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
     if (own.length === 0) continue;
     const found = own.filter(savedSteps(directory, start)).map((step) => {
@@ -53,8 +53,8 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
 }
 
 /**
- * Returns a test for steps whose checkpoint the job can have saved: those in its log, and later ones, because
- * the job may have died between saving and logging.
+ * Returns a predicate for steps that the job can have saved: logged ones, and later ones, because the job may
+ * have died between saving and logging.
  */
 function savedSteps(directory: string, { started }: JobStart): (step: number) => boolean {
   const max = typeof started.maxSteps === "number" ? started.maxSteps : Infinity;
@@ -69,8 +69,8 @@ function savedSteps(directory: string, { started }: JobStart): (step: number) =>
 }
 
 /**
- * The id of another job that goes on from this one, or will when its turn comes.
- * @param own a job that doesn't count
+ * The id of another job that continues this one, or will when its turn comes.
+ * @param own a job to ignore
  */
 export function findResuming(
   project: string,
@@ -81,7 +81,7 @@ export function findResuming(
   const isResuming = (job: Job) => {
     if (job.name !== name || job.id === own || isFinal(job.status)) return false;
     const directory = join(jobsPath(project), job.id);
-    // An owner that we can't see may be gone, as that of a container that was stopped.
+    // An owner that we can't check may be gone, as in a stopped container.
     const owner = leaseOwner(leasePath(directory));
     if (!owner || ownerState(owner) !== "alive") return false;
     const start = readJobStart(directory);

@@ -8,7 +8,7 @@ import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
 import { leasePath } from "./paths.ts";
 
-/** Passes a run its id and server. */
+/** Variable that passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
 const UUID = /^[0-9a-f-]{36}$/;
 const TIME = /^[\d:.TZ-]{24}$/;
@@ -22,9 +22,9 @@ export interface RunFields {
   startedAt?: string;
   /** The `kit ui` that launched it. */
   server: Owner;
-  /** How it ended. Missing if it was killed. */
+  /** How the run ended. Missing if it was killed. */
   status?: RunEnd;
-  /** The run's job, if other machines train it: the process that follows the job continues the run. */
+  /** The run's detached job; the process that follows it continues the run. */
   job?: string;
 }
 
@@ -47,20 +47,20 @@ export function readRun(project: string): RunLease | undefined {
   };
 }
 
-/** Records a run whose process was just launched, unless that holds its lease already. */
+/** Records a launched run, unless its process already holds the lease. */
 export function recordRun(project: string, run: RunFields, owner: Owner): void {
   if (readRun(project)?.id === run.id) return;
   write(project, { ...run, owner, renewal: -1 });
 }
 
-/** Records that a run's process is gone, and how it ended, unless that is known. */
+/** Records that a run's process is gone, and its status, unless known. */
 export function recordEndOfRun(project: string, id: string, status?: RunEnd): void {
   const run = readRun(project);
   if (run?.id !== id || (run.isReleased && (run.status || !status))) return;
   try {
     write(project, { ...run, status: run.status ?? status, isReleased: true });
   } catch {
-    // A full disk, say: it shows as failed once its process is seen to be gone.
+    // For example, a full disk: the run shows as failed once its process is gone.
   }
 }
 
@@ -68,20 +68,20 @@ function write(project: string, lease: RunLease): void {
   writeFileAtomically(leasePath(runDirectory(project)), JSON.stringify(lease));
 }
 
-/** Our environment, and what a run needs to hold its lease. */
+/** Our environment, plus what a run needs to hold its lease. */
 export function environmentOfRun(run: RunFields): NodeJS.ProcessEnv {
   return { ...process.env, [RUN_VARIABLE]: JSON.stringify(run) };
 }
 
-/** What a run shows of itself. */
+/** A run's record of itself. */
 export interface HeldRun {
-  /** How it ended, or that other machines have its job. */
+  /** Records the run's end, or its detached job. */
   record: (status: RunEnd, job?: string) => void;
-  /** Once, when the process ends. */
+  /** Call once, when the process ends. */
   release: () => void;
 }
 
-/** Called by the run's own process. Undefined when no server launched it. */
+/** For the run's own process. Undefined when no server launched it. */
 export function holdRun(project: string): HeldRun | undefined {
   const text = process.env[RUN_VARIABLE];
   delete process.env[RUN_VARIABLE];
@@ -93,7 +93,7 @@ export function holdRun(project: string): HeldRun | undefined {
         try {
           lease.update({ status, job });
         } catch {
-          // A full disk, say: it shows as failed.
+          // For example, a full disk: the run shows as failed.
         }
       },
       release: lease.release,

@@ -7,12 +7,12 @@ export const OWNER_GONE =
   "The training process died (killed, or out of memory?). To continue from its last checkpoint, if any, run npx kit start --resume.";
 export const OWNER_SILENT = `The training process has not reported for over ${SILENCE_MS / 1000} seconds (suspended, unreachable, or blocked by a callback?). If it is gone for good, run npx kit start --resume to continue from its last checkpoint, if any.`;
 
-/** A status and, for a failed job, the reason as a sentence. */
+/** A status and, for a failed job, the reason. */
 export interface DerivedStatus extends Pick<Job, "status" | "lastHeardAt"> {
   error?: string;
 }
 
-/** The status by a final event; undefined for any other. */
+/** The status of a final event; undefined for any other. */
 export function finalStatus(record: LogRecord): DerivedStatus | undefined {
   if (!isFinalEvent(record)) return undefined;
   const status = FINAL_STATUS[record.event];
@@ -22,7 +22,7 @@ export function finalStatus(record: LogRecord): DerivedStatus | undefined {
 
 /**
  * The status of a job without a final event.
- * @param reportedAt when it last reported, of a job that runs remotely
+ * @param reportedAt when a remote job last reported
  */
 export function liveStatus(
   hasStarted: boolean,

@@ -9,32 +9,30 @@ import { jobsPath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
 
 export interface JobStoreOptions {
-  /** How long a check of an owner counts, in ms. Default 0: each check reads the lease. */
+  /** How long a check of an owner is cached, in ms. Default 0: each check reads the lease. */
   ownersFreshMs?: number;
 }
 
 export interface JobStore {
   /**
-   * All jobs, newest first. The array stays the same as long as nothing changes, and a job the same
-   * object as long as it doesn't.
+   * All jobs, newest first. The array and each job stay the same objects until they change.
    * @throws KitError `CANNOT_READ`, `LINK_IN_KIT`
    */
   list: () => readonly Job[];
   get: (id: string) => JobState | undefined;
-  /** Whether the log itself says how the job ended. */
+  /** Whether the log has a final event. */
   hasEnded: (id: string) => boolean;
   /**
-   * Whether the owner of an unfinished job is there. A `silent` one may come back. Without one, a job
-   * goes on `remote` if it was handed over.
+   * The state of an unfinished job's owner. A `silent` one may come back. `remote`: the job runs without one.
    */
   leaseOf: (id: string) => LeaseState | "remote";
-  /** The next check of each owner reads its lease, whatever `ownersFreshMs` says. */
+  /** Expires all cached owner checks. */
   expireOwners: () => void;
-  /** While frozen, every owner counts as last seen. */
+  /** While frozen, owners keep their last state. */
   freezeOwners: (isFrozen: boolean) => void;
-  /** Where the job is, whether or not it exists. */
+  /** The job's folder, whether or not it exists. */
   directoryOf: (id: string) => string;
-  /** Where its events are. */
+  /** The job's log. */
   logPath: (id: string) => string;
 }
 
@@ -53,7 +51,7 @@ export function createJobStore(
   let isFrozen = false;
   let freshFrom = -Infinity;
 
-  /** Shares a look at an owner among all callers, for a while. */
+  /** Caches an owner check for a while. */
   function shared(observe: () => OwnerObservation): () => OwnerObservation {
     let seen: { observation: OwnerObservation; at: number } | undefined;
     return () => {
@@ -112,7 +110,7 @@ export function createJobStore(
   };
 }
 
-/** Removes what killed trainings had written of their rows, which may be gigabytes. */
+/** Removes rows that killed trainings had partly written, which may be gigabytes. */
 export function removePartialRows(jobs: JobStore): void {
   for (const { id, status } of jobs.list()) {
     if (status !== "failed" || jobs.leaseOf(id) !== "gone") continue;

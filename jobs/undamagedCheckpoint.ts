@@ -9,12 +9,12 @@ import { isRecord } from "../protocol/isRecord.ts";
 const STATE_FILE = "trainer_state.json";
 
 /**
- * Checks a checkpoint before a training goes on from it: each file is as it was saved, and its state is of
- * the step by which its folder is named.
+ * Checks a checkpoint before resuming from it: its files match their checksums, and its state matches the
+ * folder's step.
  * @throws KitError `CHECKPOINT_INVALID`, `CANNOT_READ`
  */
 export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step: number }): void {
-  // Without one that can be read, the engine decides what that means.
+  // The engine decides about a missing or unreadable state.
   const state = readExisting(join(checkpoint, STATE_FILE)) ?? {};
   const list = join(checkpoint, CHECKSUMS_FILE);
   const isListLost = hasChecksums(state) && !existsSync(list);
@@ -33,7 +33,7 @@ export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step
   );
 }
 
-/** Whether Kit's own part, which every engine writes, says that the checkpoint was saved with checksums. */
+/** Whether Kit's entry in the state says that the checkpoint has checksums. */
 function hasChecksums({ stateful_callbacks: callbacks }: Record<string, unknown>): boolean {
   const own = isRecord(callbacks) ? callbacks["Kit"] : undefined;
   const attributes = isRecord(own) ? own["attributes"] : undefined;

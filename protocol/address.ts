@@ -1,7 +1,7 @@
-/** `kit ui` tries this port first, then those after it. */
+/** The first port that `kit ui` tries. */
 export const DEFAULT_PORT = 4747;
 
-/** `kit serve`'s. */
+/** The port of `kit serve`. */
 export const SERVE_PORT = 4748;
 
 export const LAST_PORT = 65_535;

@@ -3,12 +3,12 @@ import { printable } from "./printable.ts";
 /** The folder of a job's artifacts, in the job's directory. */
 export const ARTIFACTS = "artifacts";
 
-/** The name of a checkpoint's folder among the artifacts. */
+/** The name of a checkpoint's folder. */
 export function checkpointFolder(step: number): string {
   return `step-${step}`;
 }
 
-/** The step of a checkpoint by the name of its folder or its record; undefined for another name. */
+/** The step in the name of a checkpoint's folder or record; undefined for another name. */
 export function stepOfEntry(name: string): number | undefined {
   const [, step] = /^step-(\d+)(?:\.stored\.json)?$/.exec(name) ?? [];
   return step === undefined ? undefined : Number(step);
@@ -16,12 +16,12 @@ export function stepOfEntry(name: string): number | undefined {
 
 const STORED = ".stored.json";
 
-/** Where an artifact's record lies, beside its folder, if its files are kept on other machines. */
+/** The path of a remote artifact's record, beside its folder. */
 export function storedRecordPath(artifact: string): string {
   return `${artifact}${STORED}`;
 }
 
-/** The name of a folder while it is fetched. What an interrupted fetch leaves there is used by the next. */
+/** The name of a folder while it is fetched. The next fetch continues an interrupted one. */
 export function fetchFolder(name: string): string {
   return `.${name}.fetch`;
 }
@@ -33,12 +33,12 @@ export function partialFolder(name: string): string {
   return `.${name}${PARTIAL}`;
 }
 
-/** Whether it is the name of such a folder. */
+/** Whether a name is a partial folder's. */
 export function isPartialFolder(name: string): boolean {
   return name.startsWith(".") && name.endsWith(PARTIAL);
 }
 
-/** Whether a path, relative to the job's directory and with forward slashes, leads to an artifact. */
+/** Whether a path, relative to the job's directory and with forward slashes, is an artifact's. */
 export function isArtifactPath(path: unknown): path is string {
   const [folder, ...rest] = typeof path === "string" ? path.split("/") : [];
   return folder === ARTIFACTS && rest.length > 0 && rest.every(isPlainName);

@@ -12,13 +12,13 @@ export interface TextPart {
 
 /** The assistant's call of a tool. */
 export interface ToolCall {
-  /** A tool's answer refers to it. Default: none. */
+  /** Links the tool's answer to the call. Default: none. */
   id?: string;
   /** Default: `function`, the only kind. */
   type?: "function";
-  /** What is called. */
+  /** The called function. */
   function: {
-    /** The tool's. */
+    /** The tool's name. */
     name: string;
     /** JSON, as OpenAI writes it, or the object itself. */
     arguments: string | Record<string, unknown>;
@@ -29,15 +29,15 @@ export interface ToolCall {
 export interface Tool {
   /** The only kind. */
   type: "function";
-  /** What the model sees. */
+  /** The function that the model sees. */
   function: {
-    /** The name to call it by. */
+    /** The function's name. */
     name: string;
     /** What it does. Default: none. */
     description?: string;
     /** A JSON schema. Default: none. */
     parameters?: Record<string, unknown>;
-    /** Written as it is. Default: none. */
+    /** Passed on unchanged. Default: none. */
     strict?: boolean;
   };
 }
@@ -46,12 +46,12 @@ export interface Tool {
 export interface ChatMessage {
   /** The speaker. Templates that don't know `developer` get `system`. */
   role: "system" | "developer" | "user" | "assistant" | "tool";
-  /** What is said; may be empty. Default: none, beside `tool_calls` alone. */
+  /** The text; may be empty. Default: none, only beside `tool_calls`. */
   // eslint-disable-next-line no-restricted-syntax -- As OpenAI writes it.
   content?: string | null | readonly TextPart[];
-  /** Tells speakers of one role apart. Default: none. */
+  /** Distinguishes speakers of one role. Default: none. */
   name?: string;
-  /** The assistant's. Default: none. */
+  /** The assistant's tool calls. Default: none. */
   tool_calls?: readonly ToolCall[];
   /** The call that a tool's message answers. Default: none. */
   tool_call_id?: string;
@@ -60,33 +60,33 @@ export interface ChatMessage {
 /** A message as chat templates take it. */
 export interface Message {
   role: ChatMessage["role"];
-  /** Undefined beside `tool_calls` alone. */
+  /** May be undefined beside `tool_calls`. */
   content: string | undefined;
   tool_calls?: readonly ToolCall[];
-  /** Of an answer that is not learned. */
+  /** 0 for an answer that is not learned. */
   weight?: 0;
   [other: string]: unknown;
 }
 
-/** What a chat template gets beside messages. */
+/** Input of a chat template besides messages. */
 export interface TemplateInput {
-  /** What the assistant may call. Default: none. */
+  /** Tools that the assistant may call. Default: none. */
   tools?: readonly Tool[];
-  /** Variables of the template, such as `enable_thinking`, by their names there. Default: none. */
+  /** Variables of the template, such as `enable_thinking`. Default: none. */
   chat_template_kwargs?: TemplateKwargs;
 }
 
-/** What a chat template writes. */
+/** A chat template's whole input. */
 export interface Conversation extends TemplateInput {
   messages: readonly Message[];
 }
 
-/** Variables of a chat template by their names, as `apply_chat_template` of `transformers` takes them. */
+/** Variables of a chat template, as for transformers' `apply_chat_template`. */
 export type TemplateKwargs = Readonly<Record<string, unknown>>;
 
-/** Keys that chat templates of the field read as they are. */
+/** Message keys that chat templates read unchanged. */
 const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
-/** What other tools call the roles. */
+/** Other tools' names of roles. */
 export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
   ["human", "user"],
   ["observation", "tool"],
@@ -107,7 +107,7 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
   }
 }
 
-/** A good message as templates take it: a list of parts is a text, and what is null is not there. */
+/** A valid message for templates: joins content parts and drops nulls. */
 export function asMessage(message: ChatMessage | Record<string, unknown>): Message {
   const { role, content, tool_calls: calls } = message as Record<string, unknown>;
   const passed = PASSED.flatMap((key) => {
@@ -123,7 +123,7 @@ export function asMessage(message: ChatMessage | Record<string, unknown>): Messa
   };
 }
 
-/** Whether a training learns a message. */
+/** Whether training learns a message. */
 export function isLearned({ role, weight }: Message): boolean {
   return role === "assistant" && weight !== 0;
 }
@@ -133,7 +133,7 @@ export function asTools(tools: unknown): readonly Tool[] | undefined {
   return isFilled(tools) ? (tools as Tool[]) : undefined;
 }
 
-/** Parts are lines. */
+/** Joins content parts as lines. */
 function textOf(content: ChatMessage["content"]): string | undefined {
   if (typeof content === "string") return content;
   return content?.map(({ text }) => text).join("\n");
@@ -143,7 +143,7 @@ export function isFilled(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Libraries write an optional key without a value as null. */
+/** Treats null like a missing key, as libraries write it. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

@@ -4,7 +4,7 @@ import { JsonError, parseJson } from "./json.ts";
 import { positionIn } from "./jsonProblem.ts";
 import { problemOfMarks } from "./learnedMarks.ts";
 
-/** What `apply_chat_template` takes for itself. */
+/** Parameters of `apply_chat_template` itself. */
 const OWN_KWARGS = [
   ...["conversation", "messages", "tools", "chat_template", "add_generation_prompt"],
   ...["continue_final_message", "tokenize", "padding", "truncation", "max_length"],

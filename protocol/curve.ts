@@ -4,16 +4,16 @@ export interface LossPoint {
   loss: number;
 }
 
-/** The chart's size in its own units, which are CSS pixels if there is room. */
+/** The chart's size in its own units: CSS pixels if there is room. */
 export const CHART = { width: 640, height: 200 } as const;
 
 /**
- * Thinning keeps at least this many columns. Each is a quarter to half a pixel wide, so that the
- * thinned chart differs from the whole one by less than a pixel.
+ * Minimum columns of a thinned curve, each a quarter to half a pixel wide, so that the thinned chart
+ * differs by less than a pixel.
  */
 const FINE_COLUMNS = 4 * CHART.width;
 const MAX_THINNED = 8 * FINE_COLUMNS;
-/** A curve that is thinned as it grows never has more points. */
+/** Limit of points in a curve that is thinned as it grows. */
 export const MAX_POINTS = 12 * FINE_COLUMNS;
 
 export interface CurveExtent {
@@ -26,7 +26,7 @@ interface Range {
   max: number;
 }
 
-/** The lowest and highest step and loss; undefined without points. Pure. */
+/** The ranges of step and loss; undefined without points. Pure. */
 export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined {
   if (!points.length) return undefined;
   const steps = { min: Infinity, max: -Infinity };
@@ -38,7 +38,7 @@ export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined 
   return { steps, losses };
 }
 
-/** The place of `value` in the range, from 0 to 1; the middle if the range is a single value. */
+/** The position of `value` in a range, from 0 to 1; 0.5 in an empty range. */
 export function share(value: number, { min, max }: Range): number {
   // Halved, because the difference of two finite numbers can be infinite.
   return min === max ? 0.5 : (value / 2 - min / 2) / (max / 2 - min / 2);
@@ -61,7 +61,7 @@ export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
   const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (FINE_COLUMNS / 2)));
   // The width is 0 if all steps are equal.
   let thinned = extremes(points, ({ step }) => (width ? Math.floor(step / width) : 0));
-  // Only steps that go back thousands of times come here. Columns are then neighbours in time.
+  // Only for steps that go back thousands of times: merge points that are neighbours in time.
   while (thinned.length > MAX_THINNED) thinned = extremes(thinned, (_, index) => index >> 3);
   return thinned;
 }

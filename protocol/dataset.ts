@@ -12,23 +12,23 @@ export const DATASET_TYPES = ["jsonl", "csv", "parquet", "json"] as const;
 
 export type FileType = (typeof DATASET_TYPES)[number];
 
-/** The columns that have the parts of a row. */
+/** The columns of a row's fields. */
 export interface Columns {
-  /** Of conversations. Default: `messages`. */
+  /** Column of conversations. Default: `messages`. */
   messages?: string;
-  /** Of the tools that an answer may call. Default: `tools`, if it is there. */
+  /** Column of tools. Default: `tools`, if it exists. */
   tools?: string;
-  /** Of questions. Default: `prompt`. */
+  /** Column of prompts. Default: `prompt`. */
   prompt?: string;
-  /** Of their answers. Default: `completion`. */
+  /** Column of completions. Default: `completion`. */
   completion?: string;
-  /** Of texts. Default: `text`. */
+  /** Column of texts. Default: `text`. */
   text?: string;
-  /** Of the better answers. Default: `chosen`. */
+  /** Column of chosen answers. Default: `chosen`. */
   chosen?: string;
-  /** Of the worse ones. Default: `rejected`. */
+  /** Column of rejected answers. Default: `rejected`. */
   rejected?: string;
-  /** Of whether an answer is good. Default: `label`. */
+  /** Column of labels: whether an answer is desirable. Default: `label`. */
   label?: string;
 }
 
@@ -44,10 +44,10 @@ export type DatasetRow =
   | ({ prompt: string; completion: string } & TemplateInput)
   | { text: string };
 
-/** Words, or the messages of a conversation. */
+/** Text, or the messages of a conversation. */
 type Content = string | readonly ChatMessage[];
 
-/** A row to learn from with the objective `"dpo"`: two answers, the better one chosen. */
+/** A row for the objective `"dpo"`: two answers, the better one chosen. */
 export type PairRow =
   | ({ prompt: Content; chosen: Content; rejected: Content } & TemplateInput)
   | ({ chosen: readonly ChatMessage[]; rejected: readonly ChatMessage[] } & TemplateInput)
@@ -57,7 +57,7 @@ export type PairRow =
       non_preferred_output: readonly ChatMessage[];
     };
 
-/** A row to learn from with the objective `"kto"`: an answer, and whether it is good. */
+/** A row for the objective `"kto"`: an answer, and whether it is desirable. */
 export type LabelledRow = { label: boolean } & TemplateInput &
   ({ prompt: Content; completion: Content } | { messages: readonly ChatMessage[] });
 
@@ -67,7 +67,7 @@ export type AnyRow = DatasetRow | PairRow | LabelledRow;
 /** Rows in memory, from a database, of another program. */
 export type Rows = Iterable<AnyRow> | AsyncIterable<AnyRow>;
 
-/** Makes a row of a record of a file, or leaves it out. */
+/** Maps a file's record to a row, or skips it. */
 export type MapRow = (
   row: Record<string, unknown>,
 ) => AnyRow | undefined | Promise<AnyRow | undefined>;
@@ -139,17 +139,17 @@ export interface DatasetCode {
   map?: MapRow;
 }
 
-/** A job that may have rows in its folder. */
+/** A job with rows in its folder. */
 export interface FrozenJob {
   directory: string;
-  /** As it was written. */
+  /** As written. */
   config: Record<string, unknown>;
 }
 
 /** A config whose datasets are where every engine reads them. */
 export interface Frozen<Config> {
   config: Config;
-  /** Names the rows' own places in a text that an engine wrote, instead of those in a job's folder. */
+  /** Restores the rows' own locations in an engine's text, which names those in the job's folder. */
   inPlaces: (text: string) => string;
 }
 
@@ -159,7 +159,7 @@ export interface FreezeJobOptions {
   code: { dataset?: DatasetCode; evalDataset?: DatasetCode };
   /** The folder that gets the files. */
   directory: string;
-  /** The job that this one goes on from: what code has made there is not made again. */
+  /** The job that this one continues; rows made by code are reused. */
   from?: FrozenJob | undefined;
   /** Called with notes for people. */
   onNote: (text: string) => void;
@@ -170,7 +170,7 @@ export function datasetPaths(path: DatasetPath): readonly string[] {
   return typeof path === "string" ? [path] : path;
 }
 
-/** Whether a cluster's workers read its files themselves: JSONL with rows of Kit's own, at URLs. */
+/** Whether a cluster's workers read the files themselves: JSONL in Kit's row format, at URLs. */
 export function isRemote({ type, path, columns, isMapped }: DatasetConfig): boolean {
   return type === "jsonl" && !columns && !isMapped && datasetPaths(path).some(isUrl);
 }
@@ -182,7 +182,7 @@ const EXTENSIONS: Record<string, FileType> = {
   json: "json",
 };
 
-/** The kind of a file by the ending of its name, before `.gz`; what has none of the others is JSONL. */
+/** A file's type by its extension, before `.gz`; JSONL by default. */
 export function typeOfFile(path: string): FileType {
   const [, extension = ""] = /\.([^./\\]+?)(\.gz)?$/i.exec(path) ?? [];
   return EXTENSIONS[extension.toLowerCase()] ?? "jsonl";

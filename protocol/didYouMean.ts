@@ -1,12 +1,12 @@
-/** Edits that a misspelt name may need, as a share of its length. */
+/** Maximum edits to a misspelt name, as a share of its length. */
 const MAX_EDIT_SHARE = 0.34;
-/** A shorter name is part of many others. */
+/** Shorter names are part of too many others. */
 const MIN_SUBSTRING = 4;
 
 /**
- * The known name that an unknown one was meant to be: one that differs in a few letters, whatever its
- * case and underscores, or the only one that holds it or is part of it.
- * @returns ` Did you mean "…"?`, or nothing where none is near
+ * Suggests the known name closest to an unknown one: within a few edits, ignoring case and underscores, or
+ * the only one that contains it or is contained in it.
+ * @returns ` Did you mean "…"?`, or an empty string
  */
 export function didYouMean(unknown: string, known: readonly string[]): string {
   const written = plain(unknown);

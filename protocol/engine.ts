@@ -5,19 +5,19 @@ import type { ObjectiveType } from "./objective.ts";
 import type { TrainingOptions, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
 
-/** A saved model, ready to answer. */
+/** A loaded model. */
 export interface LoadedModel {
   /**
-   * Answers a prompt or goes on with a conversation.
-   * @throws KitError `REQUEST_INVALID` naming what is wrong with the request
+   * Answers a prompt or continues a conversation.
+   * @throws KitError `REQUEST_INVALID` naming the problem
    * @example
    * const model = await loadModel(".kit/jobs/<id>");
    * const { text } = await model.infer({ messages: [{ role: "user", content: "7th of March 1998" }] });
    */
   infer: (request: InferRequest) => Promise<InferResult>;
   /**
-   * Answers piece by piece. Breaking off the loop ends the answer.
-   * @throws KitError as `infer`, when the first piece is asked for
+   * Streams the answer's text. Breaking out of the loop stops the model.
+   * @throws KitError as `infer`, on the first read
    * @example
    * const model = await loadModel(".kit/jobs/<id>");
    * const answer = model.stream({ prompt: "7th of March 1998" });
@@ -29,29 +29,28 @@ export interface LoadedModel {
   close: () => Promise<void>;
 }
 
-/** A model as an engine has loaded it. */
+/** A model loaded by an engine. */
 export interface EngineModel {
   /**
    * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` refuses.
-   * @param onPiece takes the answer's parts as they come; an engine may leave it uncalled
+   * @param onPiece gets deltas as they arrive; an engine may not call it
    */
   infer: (request: InferRequest, onPiece?: (piece: InferPiece) => void) => Promise<InferResult>;
-  /** Rejects as `infer` for what the model cannot take, and answers nothing. Default: `infer` alone tells. */
+  /** Validates a request without answering; rejects like `infer`. Default: only `infer` validates. */
   check?: (request: InferRequest) => Promise<void>;
   /** Frees the memory of the model. Idempotent. */
   close: () => Promise<void>;
 }
 
-/** What an engine trains, and where its reports go. */
+/** What an engine trains, and where it reports. */
 export interface TrainOptions {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
   /** Absolute path of the job's directory; artifacts go to `artifacts/` in it. */
   directory: string;
   /**
-   * Absolute path of a checkpoint of another job of this engine: the training goes on after its step.
-   * If it has its `resumeFiles`, the losses and weights are those of a training that was never
-   * interrupted; else a note says that they are not.
+   * Absolute path of another job's checkpoint by this engine; training continues after its step. With its
+   * `resumeFiles`, losses and weights equal those of an uninterrupted training; without, a note says so.
    */
   resumeFrom?: string;
   /**
@@ -63,7 +62,7 @@ export interface TrainOptions {
   leave?: AbortSignal;
   /** Called with the remote location just before the training is handed over. */
   onRemote?: (location: RemoteLocation) => void;
-  /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
+  /** Called with each event, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /**
    * Called with progress during slow steps, such as reading the data. Not part of the log. Default:
@@ -77,9 +76,8 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
   /** Aborting ends a download, and closes a model that other machines have loaded. Default: none. */
   signal?: AbortSignal;
   /**
-   * What the embedded engine turns the model's matrices into while it reads them, in GGUF's blocks: faster, in less
-   * memory, and a little less exact. Default: they keep the type in which they were saved, or
-   * that an adapter's base had in training.
+   * GGUF type to which the embedded engine quantizes the model's matrices as it reads them: faster, less
+   * memory, slightly less exact. Default: the saved type, or that of an adapter's base in training.
    */
   quantize?: QuantizedType;
 }
@@ -95,11 +93,11 @@ export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
 
 export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onRemote"> {
   location: RemoteLocation;
-  /** How many of its events an earlier process has reported. */
+  /** Number of events that earlier processes reported. */
   seen: number;
 }
 
-/** How much of an artifact is here. */
+/** Progress of a fetch. */
 export interface FetchProgress {
   bytes: number;
   totalBytes: number;
@@ -122,11 +120,11 @@ export interface RemoteTraining {
    * machines may answer
    */
   reach: (location: RemoteLocation, id: string) => Promise<void>;
-  /** Continues reporting a remote training after `seen` events. */
+  /** Reports a remote training from its event after `seen` on. */
   follow: (options: FollowOptions) => Promise<void>;
   /**
-   * Downloads a remote artifact and checks it; it gets its name once complete. Does nothing for a local
-   * one. Concurrent calls, also of several processes, transfer it once.
+   * Downloads and verifies a remote artifact, which gets its name once complete. Does nothing for a local
+   * one. Concurrent calls, even of several processes, transfer it once.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when it is gone
    * there, `CHECKPOINT_UNWRITABLE`
    */
@@ -134,18 +132,18 @@ export interface RemoteTraining {
 }
 
 /**
- * Trains models and answers from them. Every engine passes the tests of `tests/engines/contract.ts`.
- * Its caller checks its reports, because an engine may be another program.
+ * Trains models and runs inference. Every engine passes `tests/engines/contract.ts`. Its reports are
+ * validated, because an engine may be another program.
  */
 export interface Engine {
-  /** Shown in errors and in a job's record. */
+  /** Name in errors and in job records. */
   readonly name: string;
   /**
    * Names of a checkpoint's files that only `resumeFrom` needs, such as the optimizer's state. Kit
    * deletes them where nothing resumes: in older checkpoints, and once the job is completed.
    */
   readonly resumeFiles?: readonly string[];
-  /** Objectives that it trains, other than `sft`. Kit refuses the rest before `prepare`. Default: none. */
+  /** Objectives it trains besides `sft`. Kit refuses others before `prepare`. Default: none. */
   readonly objectives?: readonly Exclude<ObjectiveType, "sft">[];
   /**
    * Checks a config and fills in its defaults when `createTrainer` is called: at once, without
@@ -154,7 +152,7 @@ export interface Engine {
    */
   prepare: (asked: TrainingOptions) => TrainConfig;
   /**
-   * Reads what a training would read, without training.
+   * Checks what a training would read, without training.
    * @throws the KitError that `train` would throw
    */
   check: (options: CheckOptions) => Promise<TrainingCheck>;
@@ -169,14 +167,14 @@ export interface Engine {
   /** Only for engines that call `onRemote`. */
   readonly remote?: RemoteTraining;
   /**
-   * Loads a saved artifact, here or where its files are, and downloads what it needs; a training in
-   * progress goes on undisturbed.
+   * Loads a saved artifact, here or where its files are, and downloads what it needs. Does not disturb a
+   * running training.
    * @throws KitError `CHECKPOINT_INVALID`
    */
   load: (directory: string, options?: LoadOptions) => Promise<EngineModel>;
 }
 
-/** A model of the hub on this machine, as a trainer without an engine of its own sees it. */
+/** A hub model in this machine's cache, as the default engine sees it. */
 export interface CachedModel {
   /** `org/name`, with `@revision` unless that is `main`. */
   name: string;
@@ -184,17 +182,17 @@ export interface CachedModel {
   bytes: number;
   /** Such as `LlamaForCausalLM`, if its configuration says so. */
   architecture: string | undefined;
-  /** A count, of a model that can be read. */
+  /** Number of parameters, if the model can be read. */
   parameters: number | undefined;
   /** Why it cannot be trained. */
   problem: string | undefined;
 }
 
-/** Where a training runs that goes on when its owner's process here ends. Holds no token. */
+/** Where a remote training runs. Contains no token. */
 export interface RemoteLocation {
-  /** As sentences name it: `the Ray cluster at http://head:8265`. */
+  /** Its name in sentences: `the Ray cluster at http://head:8265`. */
   where: string;
-  /** With which the engine finds it again. */
+  /** Address by which the engine finds it again. */
   address: string;
   /** Where it keeps its checkpoints: a path there, or a URL. */
   checkpoints: string;

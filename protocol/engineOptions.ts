@@ -1,6 +1,6 @@
 import type { GgufType } from "./exportFormat.ts";
 
-/** How `python()` trains: nothing is needed, and names are those of `TrainingArguments`. */
+/** Options of `python()`, all optional, named as in `TrainingArguments`. */
 export interface PythonOptions {
   /**
    * The interpreter: its path or that of its environment's folder, relative to the project, or a name on
@@ -10,13 +10,13 @@ export interface PythonOptions {
   path?: string;
   /** Variables of the Python process, besides those of this one. Default: no others. */
   env?: Record<string, string>;
-  /** Multiplies in bfloat16. Default: on CUDA, if the GPU can. */
+  /** Whether to compute in bfloat16. Default: on CUDA, if the GPU supports it. */
   bf16?: boolean;
-  /** Computes activations again instead of keeping them: less memory, more time. Default `false`. */
+  /** Whether to recompute activations instead of storing them: less memory, more time. Default `false`. */
   gradientCheckpointing?: boolean;
 }
 
-/** How `llama()` answers. */
+/** Options of `llama()`. */
 export interface LlamaOptions {
   /**
    * Type of the GGUF file that it makes of a model. Default: the model's own, or the one that an adapter's base had in
@@ -25,7 +25,7 @@ export interface LlamaOptions {
   type?: GgufType;
 }
 
-/** How `ray()` trains: all but the address has a default. */
+/** Options of `ray()`; all but the address have defaults. */
 export interface RayOptions {
   /**
    * The dashboard's URL, such as `http://head:8265`. Default: the variable `RAY_API_SERVER_ADDRESS` or

@@ -118,10 +118,10 @@ export function asInferPiece(engine: string, reported: unknown): InferPiece {
   throw invalidReport(`${engine} answered`, reported, "a part of an answer");
 }
 
-/** Enough characters to recognise the report. */
+/** Characters of a report shown in an error. */
 const SHOWN_LENGTH = 200;
 
-/** @param report what the engine did, after its name */
+/** @param report subject and verb: `python reported` */
 export function invalidReport(report: string, found: unknown, expected: string): KitError {
   const text = String(stringifyJson(found)).slice(0, SHOWN_LENGTH);
   return new KitError(

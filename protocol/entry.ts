@@ -7,7 +7,7 @@ export const LOAD_LIMIT_MS = 30_000;
 /** Node's exit code when the event loop is empty and a top-level await has not settled. */
 const UNSETTLED_AWAIT = 13;
 
-/** The document's text for a bundle that loads but exposes no trainer. */
+/** The specified message for a bundle that exposes no trainer. */
 export function noTrainer(entry = DEFAULT_ENTRY): string {
   return `No trainer in ${entry} yet. Add createTrainer(...) and pass it to createKit.`;
 }
@@ -16,7 +16,7 @@ export function stillLoading(entry: string, limitMs: number): string {
   return `${entry} did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`;
 }
 
-/** Why a process ended before what it was to do. */
+/** Why a process ended before its work was done. */
 export function endedTooEarly(work: "job" | "check" | "evaluation", exitCode: number): string {
   return `The process ended with exit code ${exitCode} before the ${work} did. Remove the process.exit(), or the promise that never settles, from the project's code.`;
 }

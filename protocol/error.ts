@@ -68,21 +68,21 @@ export type ErrorCode =
   | "PORT_TAKEN"
   | "RUN_IN_FLIGHT";
 
-/** What of a request an error is about. */
+/** The part of a request that an error is about. */
 export interface RequestFault {
   /** The option of `infer`, such as `schema` or `tools[1].function.parameters`. */
   option: string;
-  /** Whether it is longer than the model's context. */
+  /** Whether the prompt exceeds the model's context. */
   isTooLong?: boolean;
 }
 
-/** An error that the reader can act on: its message says what to do, its code is for programs. */
+/** An error that users can act on: the message says what to do, the code is for programs. */
 export class KitError extends Error {
-  /** By which a copy of Kit knows the errors of another. */
+  /** Identifies errors of other copies of Kit. */
   override readonly name = "KitError";
   /** Stable, for programs; `docs/errors.md` has them all. */
   readonly code: ErrorCode;
-  /** Of an error about a request. */
+  /** Set for an error about a request. */
   readonly fault?: RequestFault;
 
   constructor(
@@ -96,7 +96,7 @@ export class KitError extends Error {
   }
 }
 
-/** By its name, because a project's own copy of Kit brings a class of its own. */
+/** Checks the name, because a project's own copy of Kit has its own class. */
 export function isKitError(error: unknown): error is KitError {
   return error instanceof Error && error.name === "KitError";
 }
@@ -127,7 +127,7 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   "CANNOT_FOLLOW",
 ]);
 
-/** Whether a remote training may still go on although this process can no longer follow it. */
+/** Whether a remote training may still be running although this process can't follow it. */
 export function isOutOfReach(error: unknown): boolean {
   return isKitError(error) && OUT_OF_REACH.has(error.code);
 }

@@ -1,15 +1,15 @@
 import type { EventData, Measured } from "./event.ts";
 import { type ObjectiveType, rulesOf } from "./objective.ts";
 
-/** The metric that every evaluated training has. */
+/** The metric of every evaluated training. */
 export const EVAL_LOSS = "evalLoss";
 
-/** Whether the training itself logs this metric of held-out rows; `evaluate` measures all others. */
+/** Whether training itself logs this metric of held-out rows; `evaluate` computes all others. */
 export function isLogged(name: string, objective: { type: ObjectiveType } | undefined): boolean {
   return name === EVAL_LOSS || Object.hasOwn(rulesOf(objective).metrics, name);
 }
 
-/** Whether a lower figure of a metric is better, unless the project says otherwise. */
+/** Whether lower is better for a metric, unless the project says otherwise. */
 export function isLowerBetter(
   name: string,
   objective: { type: ObjectiveType } | undefined,
@@ -17,7 +17,7 @@ export function isLowerBetter(
   return isLogged(name, objective) && rulesOf(objective).metrics[name] !== "higher";
 }
 
-/** What a log says of held-out rows by a metric's name. */
+/** A log's value of a held-out metric. */
 export function heldOutFigure(
   { evalLoss, metrics }: EventData["training.log"],
   name: string,
@@ -45,7 +45,7 @@ export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLo
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
 }
 
-/** The one with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */
+/** The log with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */
 export function bestOf<T extends { evalLoss?: Measured }>(logs: readonly T[]): T | undefined {
   let best: T | undefined;
   for (const log of logs) if (isLower(log.evalLoss, best?.evalLoss ?? undefined)) best = log;

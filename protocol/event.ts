@@ -2,10 +2,10 @@ import type { InferOutput } from "valibot";
 import type { ARTIFACT, EVENT_SCHEMAS, measured } from "./eventSchemas.ts";
 import type { JobStatus } from "./job.ts";
 
-/** A set of files that a job leaves, as its events describe it. The last of a job is its result. */
+/** A set of files that a job saved, as in its events. A job's last one is its result. */
 export type Artifact = InferOutput<typeof ARTIFACT>;
 
-/** A number that a training computes; null when it is not finite. */
+/** A computed number; null when it is not finite. */
 export type Measured = InferOutput<typeof measured>;
 
 /** The data of each event of a job. */
@@ -20,10 +20,10 @@ export type JobEvent<Name extends EventName = EventName> = {
   [N in Name]: { event: N; data: EventData[N] };
 }[Name];
 
-/** An event that an engine reports; its caller adds how the job ended. */
+/** An event that an engine reports; the driver adds the job's end. */
 export type EngineEvent = JobEvent<(typeof ENGINE_EVENTS)[number]>;
 
-/** An event of a job that goes on, and when it was logged, in ms since 1970. */
+/** An event of a running job, and when it was logged, in ms since 1970. */
 export type PastEvent = (EngineEvent | JobEvent<typeof EVALUATED>) & { at: number };
 
 /** An event that ends a job. */
@@ -47,20 +47,20 @@ export const ENGINE_EVENTS = [
   "checkpoint.saved",
 ] as const satisfies EventName[];
 
-/** Reported by the job's driver, which scores the model's answers. */
+/** Reported by the job's driver after an evaluation. */
 export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 
-/** Reported by the driver now and then while it asks the model, also before `training.started`. */
+/** Reported by the driver during an evaluation, also before `training.started`. */
 export const EVALUATING = "checkpoint.evaluating" satisfies EventName;
 
-/** The events that the event stream sends to the page, in the document's words. */
+/** The specified events of the event stream. */
 export const STREAMED_EVENTS = [
   ...ENGINE_EVENTS,
   "training.completed",
   "training.failed",
 ] as const satisfies EventName[];
 
-/** The events on a page's stream. */
+/** Events on the page's stream. */
 export const PAGE_EVENTS = [
   ...STREAMED_EVENTS,
   EVALUATING,
@@ -69,12 +69,12 @@ export const PAGE_EVENTS = [
 
 export type PageEventName = (typeof PAGE_EVENTS)[number];
 
-/** On a page's stream, the frame before an event, with its time as JSON. */
+/** On the page's stream, the frame before an event, with its time as JSON. */
 export const TIME = "time";
 
 /**
- * On a page's stream, a frame every 15 seconds: an `EventSource` tells its page nothing of comments, and a
- * connection can die without a word. It is not in the document.
+ * On the page's stream, a frame every 15 seconds, to detect dead connections: an `EventSource` hides
+ * comments. Not in the document.
  */
 export const ALIVE = "alive";
 
@@ -82,13 +82,13 @@ export const ALIVE = "alive";
 export const END_OF_STREAM = "end";
 
 /**
- * The frame after a `training.failed` without an id, once the silent owner reports again. It is not in
- * the document; the format makes clients ignore events that they don't know.
+ * The frame when a silent owner reports again, after a `training.failed` without an id. Not in the document;
+ * clients ignore unknown events.
  */
 export const OWNER_BACK = "owner.back";
 
 /**
- * The frame once nobody follows a job that goes on remotely; `owner.back` once somebody does. Neither
- * is in the document.
+ * The frame when nobody follows a remote job any more; `owner.back` follows when somebody does. Not in the
+ * document.
  */
 export const OWNER_AWAY = "owner.away";

@@ -1,4 +1,4 @@
-// What each event's data is: its type and the check of what an engine reports.
+// The data of each event: its type, and the check of engines' reports.
 import * as v from "valibot";
 import { isArtifactPath } from "./artifactPath.ts";
 import { isRecord } from "./isRecord.ts";
@@ -9,10 +9,10 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 /** JSON has no NaN and no infinity: a number that is not finite is null in a log. */
 export const measured = v.nullable(v.custom<number>((value) => typeof value === "number"));
 
-/** User-defined names, shown as they are. */
+/** Names of logged metrics, shown unchanged. */
 const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MAX_METRICS = 100;
-/** Of an environment. */
+/** Limit of an environment's entries. */
 const MAX_FACTS = 100;
 const MAX_FACT_LENGTH = 200;
 
@@ -28,11 +28,11 @@ const evaluation = v.object({ step: count, evalLoss: v.number() });
 export const ARTIFACT = v.object({
   /** The last of a job is its result. */
   step: count,
-  /** All of a model, or an adapter that `lora` has trained, which needs its base. */
+  /** A whole model, or a LoRA adapter, which needs its base. */
   kind: v.picklist(["model", "adapter"]),
   /** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
   path: v.custom<string>(isArtifactPath),
-  /** Set where all are listed, for the one with the lowest `evalLoss`. */
+  /** Marks the best in a list of all. */
   best: v.optional(v.boolean()),
 });
 
@@ -40,35 +40,35 @@ export const EVENT_SCHEMAS = {
   "training.started": v.object({
     /** A preset's name, `llama-<width>x<layers>`, a checkpoint's path or a hub's name. */
     model: v.string(),
-    /** Trainable ones. */
+    /** Trainable parameters. */
     parameters: count,
-    /** Rows of the dataset with something to learn. */
+    /** Training rows. */
     rows: count,
     maxSteps: count,
-    /** Rows that are evaluated on, and not trained on. */
+    /** Held-out rows. */
     evalRows: v.optional(count),
-    /** Rows longer than `maxLength`, which lost their end. */
+    /** Truncated rows: longer than `maxLength`. */
     cut: v.optional(count),
-    /** Rows that are left out, because no answer fits. */
+    /** Skipped rows: no answer fits. */
     leftOut: v.optional(count),
-    /** The same of the rows of `evalDataset`. */
+    /** Truncated rows of `evalDataset`. */
     evalCut: v.optional(count),
     evalLeftOut: v.optional(count),
     /** Longest row in tokens. */
     maxLength: v.optional(count),
     /**
-     * The options that would keep every row, when more than a tenth is left out: `maxLength: 600`.
+     * Options that would keep every row, when more than a tenth is skipped: `maxLength: 600`.
      */
     keepLeftOut: v.optional(v.string()),
     /** The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
     format: v.optional(v.string()),
     /** Tokens of one pass over the dataset, without padding. */
     tokens: v.optional(count),
-    /** By its content: whether two jobs had the same dataset. */
+    /** Hash of the rows, to compare two jobs' datasets. */
     fingerprint: v.optional(v.string()),
-    /** The same of the rows that are evaluated on. */
+    /** Hash of the held-out rows. */
     evalFingerprint: v.optional(v.string()),
-    /** The id of the job that this one goes on from. */
+    /** Id of the job that this one continues. */
     resumedFrom: v.optional(v.string()),
     /** The step of its checkpoint. */
     resumedStep: v.optional(count),
@@ -77,7 +77,7 @@ export const EVENT_SCHEMAS = {
     /** Passes over the dataset in all, a fraction. */
     epochs: v.optional(v.number()),
     /**
-     * What trains, of `python()` and `ray()`: the device, a GPU's name, the numbers, and versions.
+     * Environment of `python()` and `ray()`: device, GPU, data type and versions.
      */
     environment: v.optional(
       v.pipe(
@@ -101,8 +101,7 @@ export const EVENT_SCHEMAS = {
     /** Since the previous log, without padding. */
     tokensPerSecond: v.optional(v.number()),
     /**
-     * What the objective measures besides: means since the previous log, on held-out rows as
-     * `evalName`.
+     * The objective's other metrics: means since the previous log; on held-out rows as `evalName`.
      */
     metrics: v.optional(
       v.pipe(
@@ -115,11 +114,11 @@ export const EVENT_SCHEMAS = {
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
   "checkpoint.evaluating": v.object({
     step: count,
-    /** Held-out rows that the model has answered. */
+    /** Rows answered so far. */
     answered: count,
-    /** All that it is asked. */
+    /** Rows in all. */
     rows: count,
-    /** At the pace so far. */
+    /** Estimated at the pace so far. */
     secondsLeft: v.optional(v.number()),
   }),
   "checkpoint.evaluated": v.object({
@@ -127,27 +126,25 @@ export const EVENT_SCHEMAS = {
     step: count,
     /** By the names of the trainer's `evaluate.metrics`. */
     metrics: figures,
-    /** Held-out rows that the model was asked. */
+    /** Number of rows. */
     rows: count,
     /** How long answering and scoring took. */
     seconds: v.number(),
-    /** The metrics of which a lower figure is better; of all others a higher one is. */
+    /** Metrics where lower is better; for all others, higher is. */
     lowerIsBetter: v.optional(v.array(figureName)),
   }),
   "training.completed": v.object({
     /**
-     * Those that are kept, oldest first; the last is the result: with `loadBestModelAtEnd` the
-     * best.
+     * Kept artifacts, oldest first; the last is the result: with `loadBestModelAtEnd` the best.
      */
     artifacts: v.array(ARTIFACT),
-    /** How many older ones the list leaves out, so that a record is short. */
+    /** Number of older ones omitted to keep the record short. */
     omitted: v.optional(count),
     /** The step at which `earlyStoppingPatience` ended the training. */
     stoppedAt: v.optional(count),
   }),
   /**
-   * Without an `id` if the job's process could not write it itself, because it is gone or has
-   * stopped reporting.
+   * Sent without an `id` if the job's process could not log it, because it died or stopped reporting.
    */
   "training.failed": v.object({ error: v.pipe(v.string(), v.minLength(1)) }),
   "training.cancelled": v.object({ step: count }),

@@ -1,4 +1,4 @@
-/** Types of GGUF files whose numbers share scales in blocks: of 8 bits each, of 4, or of 4 and 6 as they matter. */
+/** Block-quantized GGUF types: 8 bits, 4 bits, or a mix of 4 and 6 bits by importance. */
 export const QUANTIZED_TYPES = ["q8_0", "q4_0", "q4_k_m"] as const;
 export type QuantizedType = (typeof QUANTIZED_TYPES)[number];
 

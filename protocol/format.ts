@@ -14,7 +14,7 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / DAY_S)}d ${twoDigits(hours % 24)}h`;
 }
 
-/** As `5 minutes ago`, without the parts that change while one reads. */
+/** `5 minutes ago`, in coarse units that don't change while one reads. */
 export function formatAgo(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < MINUTE_S) return "less than a minute ago";
@@ -46,7 +46,7 @@ export function formatNumber(value: number): string {
   return String(withDigits(value, 4));
 }
 
-/** With its noun, in the singular: `1 row`, `1,200 rows`. */
+/** `1 row`, `1,200 rows`. @param noun in the singular */
 export function formatCounted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -12,12 +12,12 @@ export interface JobsResponse {
   jobs: readonly Job[];
 }
 
-/** Every error: a message that says what to do. */
+/** An error: a message that says what to do. */
 export interface ErrorResponse {
   error: string;
 }
 
-/** The same as the header `Last-Event-ID`, which a page cannot set on a new stream. */
+/** Query equivalent of `Last-Event-ID`, which a page can't set on a new stream. */
 export const RESUME_FROM = "from";
 
 /**
@@ -36,17 +36,17 @@ export const EVENT_LOG_LINES = 50;
 /** The last run's output, relative to the project, with forward slashes. */
 export const RUN_OUTPUT = ".kit/run/output.log";
 
-/** Names the last run in the answers of `api/train` and `api/jobs`; the query `run` asks for that run again. */
+/** Names the last run in responses of `api/train` and `api/jobs`; the query `run` requests that run again. */
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
 
-/** How that run stands when the answer begins. */
+/** That run's status when the response begins. */
 export const RUN_STATUS_HEADER = "Kit-Run-Status";
 
 /** When that run started, ISO 8601, UTC. */
 export const RUN_START_HEADER = "Kit-Run-Start";
 
-/** Why that run failed, percent-encoded, where its process could not print it. */
+/** Why that run failed, percent-encoded, if its process could not print it. */
 export const RUN_ERROR_HEADER = "Kit-Run-Error";
 
 /**
@@ -61,7 +61,7 @@ export function isRunEnd(value: unknown): value is RunEnd {
   return RUN_ENDS.includes(value as RunEnd);
 }
 
-/** Paths relative to the page, without a leading slash, so that they hold behind a path prefix. */
+/** Paths relative to the page, without a leading slash, so that they work behind a path prefix. */
 export const ROUTES = {
   manifest: "api/manifest",
   train: "api/train",

@@ -1,45 +1,45 @@
 import type { ChatMessage, TemplateKwargs, Tool, ToolCall } from "./chat.ts";
 
-/** A conversation or a bare text to continue, and how to choose the tokens. */
+/** A conversation or text to continue, and sampling options. */
 export type InferRequest = (
   | {
-      /** A conversation, which the model goes on with as the assistant; in place of `prompt`. */
+      /** A conversation, which the model continues as the assistant; instead of `prompt`. */
       messages: readonly ChatMessage[];
-      /** What the assistant may call, for a model whose chat template takes tools. Default: none. */
+      /** Tools that the assistant may call, if the model's chat template supports tools. Default: none. */
       tools?: readonly Tool[];
       prompt?: undefined;
       raw?: undefined;
     }
   | {
-      /** A question, or the start of a text for a model that learned texts; in place of `messages`. */
+      /** A question, or the start of a text for a model that learned texts; instead of `messages`. */
       prompt: string;
-      /** The model goes on with `prompt` as it is, not with a question in its chat template. Default: false. */
+      /** Whether to continue `prompt` itself, without the chat template. Default: false. */
       raw?: boolean;
       messages?: undefined;
       tools?: undefined;
     }
 ) & {
-  /** Most tokens to generate. Default: the rest of the model's context. */
+  /** Maximum tokens to generate. Default: the rest of the model's context. */
   maxTokens?: number;
-  /** 0, the default, always takes the likeliest token. */
+  /** Sampling temperature. 0, the default, is greedy. */
   temperature?: number;
-  /** Sample among the likeliest tokens that together hold this much probability. Default 1. */
+  /** Samples from the most likely tokens whose probabilities sum to this. Default 1. */
   topP?: number;
   /** Seed of the sampling. Default 0. */
   seed?: number;
   /**
-   * Texts that end the answer, which has none of them; each may lie across tokens. Default: none.
+   * Texts that end the answer and are not part of it; each may span tokens. Default: none.
    * @example stop: "\n"
    */
   stop?: string | readonly string[];
   /**
-   * The answer is one of these, the likeliest; nothing is drawn. The result's `choices` has the probability of
-   * each. Up to 1,000, of 65,536 characters in all. Default: the model's own words.
+   * Answers with the most likely of these texts. The result's `choices` has each one's probability. Up to
+   * 1,000, of 65,536 characters in all. Default: any text.
    */
   choices?: readonly string[];
   /**
-   * A JSON Schema, or a Standard Schema that becomes one, such as zod's and valibot's. The answer is JSON that it
-   * allows; the result's `value` is that JSON, parsed. Default: any text.
+   * A JSON Schema, or a Standard Schema that converts to one, such as zod's and valibot's. The answer is JSON
+   * that matches it; the result's `value` is that JSON, parsed. Default: any text.
    */
   schema?: AnswerSchema;
   /**
@@ -47,23 +47,23 @@ export type InferRequest = (
    * @example pattern: "[0-9]{4}-[0-9]{2}"
    */
   pattern?: string;
-  /** Which tools the answer must call, if `tools` has any: `auto`, the default, leaves it to the model. */
+  /** Which of `tools` the answer must call. Default `auto`: the model decides. */
   toolChoice?: ToolChoice;
   /** With false, or with `toolChoice: { name }`, the answer ends after its first call. Default: true. */
   parallelToolCalls?: boolean;
-  /** Log probabilities of each token of the answer, and of so many of the likeliest in its place: 0 to 20. Default: none. */
+  /** Returns the logprob of each token, and of this many alternatives: 0 to 20. Default: none. */
   logprobs?: number;
   /**
-   * Variables of the model's chat template, by their names there. Default: none.
+   * Variables of the model's chat template. Default: none.
    * @example chatTemplateKwargs: { enable_thinking: false }
    */
   chatTemplateKwargs?: TemplateKwargs;
   /**
-   * Leaves out what the model's chat template does not write of messages, such as a system message, or does not
-   * read of `chatTemplateKwargs`, as a training does. Default: false, it is refused.
+   * Drops what the model's chat template does not use of messages and `chatTemplateKwargs`, such as a system
+   * message, as training does. Default: false, which refuses it.
    */
   lenient?: boolean;
-  /** Aborting it rejects the answer with its reason. Default: none. */
+  /** Aborting rejects the answer with the signal's reason. Default: none. */
   signal?: AbortSignal;
 };
 
@@ -77,23 +77,23 @@ export type ToolChoice =
       name: string;
     };
 
-/** A JSON Schema as JSON has it. */
+/** A JSON Schema. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
 /** A schema of a library, as Standard Schema (https://standardschema.dev) describes it. */
 export interface StandardSchema {
-  /** As the library makes it. */
+  /** The library's interface. */
   readonly "~standard": object;
 }
 
-/** What an answer's JSON is held to. */
+/** A schema for an answer's JSON. */
 export type AnswerSchema = JsonSchema | StandardSchema;
 
-/** How likely a token was, given all before it. */
+/** A token's probability, given all tokens before it. */
 export interface TokenLogprob {
-  /** Its text; U+FFFD stands in it for a part of a character. */
+  /** The token's text; U+FFFD replaces a partial character. */
   token: string;
-  /** UTF-8. */
+  /** The token in UTF-8. */
   bytes: number[];
   /** Natural logarithm of its probability at temperature 1, among all tokens. */
   logprob: number;
@@ -101,54 +101,54 @@ export interface TokenLogprob {
 
 /** An answer. */
 export interface InferResult {
-  /** What the model answered, without the prompt, the text that stopped it and its calls of tools. */
+  /** The answer's text, without the prompt, the stop text and tool calls. */
   text: string;
   /**
-   * `stop`: the model ended its answer, or one of `stop` did; `length`: `maxTokens` or the context ran out;
-   * `toolCalls`: it ended with calls of tools.
+   * `stop`: the model ended its answer, or a stop text did; `length`: `maxTokens` or the context ran out;
+   * `toolCalls`: the answer ended with tool calls.
    */
   finishReason: "stop" | "length" | "toolCalls";
-  /** Tokens of the prompt, as the model's chat template writes it, a count. */
+  /** Number of prompt tokens, chat template included. */
   promptTokens: number;
-  /** Generated tokens, a count. */
+  /** Number of generated tokens. */
   tokens: number;
-  /** What the model asks to be called, where the request has `tools` and the model's chat template a form for calls. */
+  /** The model's tool calls, if the request has `tools` and the chat template supports calls. */
   toolCalls?: ToolCall[];
-  /** For a request with `choices`: each with its probability, in the order of the request; together 1. */
+  /** For a request with `choices`: each choice's probability, in order; the sum is 1. */
   choices?: { text: string; probability: number }[];
   /**
-   * For a request with `schema`: the answer, parsed; an integer beyond 2^53 is a `bigint`, which loses no digit.
-   * Undefined if the answer was cut off (`length`).
+   * For a request with `schema`: the parsed answer; integers beyond 2^53 are `bigint`. Undefined if the answer
+   * was cut off (`length`).
    */
   value?: unknown;
-  /** For a request with `logprobs`: of each token of the answer. */
+  /** For a request with `logprobs`: each token's logprobs. */
   logprobs?: (TokenLogprob & { top: TokenLogprob[] })[];
 }
 
-/** A part of an answer, as soon as it is known to be one. */
+/** A delta of a streamed answer. */
 export interface InferPiece {
-  /** Goes on from the piece before; may be empty. No character is split. */
+  /** Text since the previous delta; may be empty. Characters are never split. */
   text: string;
-  /** Calls that are whole. */
+  /** Complete tool calls. */
   toolCalls?: ToolCall[];
-  /** Of the tokens that have come since the piece before. */
+  /** Logprobs of the tokens since the previous delta. */
   logprobs?: InferResult["logprobs"];
 }
 
-/** The pieces of an answer's text, which break off the answer when nobody reads on. */
+/** An answer's text as a stream; breaking out of the loop stops the model. */
 export interface AnswerStream extends AsyncIterable<string> {
   /** The whole answer, once it has ended; rejects as `infer` would. */
   readonly result: Promise<InferResult>;
 }
 
-/** The values that a number of a request may have. */
+/** The valid range of a number. */
 interface Range {
   /** Completes "must be". */
   expected: string;
   holds: (value: number) => boolean;
 }
 
-/** The numbers of an `infer` request, by their names. */
+/** The numeric options of `infer`. */
 export const SAMPLING = {
   maxTokens: {
     expected: "a whole number of at least 1",

@@ -1,11 +1,11 @@
 /** Whether a value is a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   const isObject = typeof value === "object" && value !== null;
-  // A float of `parseJson`.
+  // `Number` objects are floats of `parseJson`.
   return isObject && !Array.isArray(value) && !(value instanceof Number);
 }
 
-/** The JSON object that a text holds; empty when it holds none. */
+/** Parses a JSON object; empty for anything else. */
 export function parseRecord(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
 import { formatAgo } from "./format.ts";
-/** Every state a job can be in. */
+/** All job statuses. */
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 
 /** `queued` waits for another job of the project; `queued` and `running` are live, the others final. */
@@ -9,15 +9,14 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 export interface Job {
   /** Sorts by creation time. */
   id: string;
-  /** The trainer's. */
+  /** The trainer's name. */
   name: string;
-  /** When this was read. */
+  /** Status when read. */
   status: JobStatus;
   /** ISO 8601, UTC. */
   createdAt: string;
   /**
-   * When a running job last reported, ISO 8601, UTC: of one that runs on another machine, and that no
-   * process here follows.
+   * When a remote job that no process here follows last reported, ISO 8601, UTC.
    */
   lastHeardAt?: string;
 }
@@ -30,7 +29,7 @@ export function isFinal(status: JobStatus): boolean {
   return status !== "queued" && status !== "running";
 }
 
-/** In words, of a job that nobody follows. Another machine's clock may be ahead. */
+/** `last reported 5 minutes ago`. Clamps times in the future: another machine's clock may be ahead. */
 export function lastReported(at: string, now = Date.now()): string {
   return `last reported ${formatAgo(Math.max(0, now - Date.parse(at)))}`;
 }

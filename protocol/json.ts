@@ -2,19 +2,18 @@ import jsonc from "jsonc-parser";
 import { problemOfJson } from "./jsonProblem.ts";
 
 /**
- * A whole number that JSON writes as a float, such as `1.0` or `1e22`. Python keeps such a number apart
- * from an integer, and writes it otherwise.
+ * A whole number written as a float, such as `1.0` or `1e22`. Python distinguishes it from an integer.
  */
 export class WholeFloat extends Number {}
 
-/** The keys of an object whose own order JavaScript changes: those that look like array indices. */
+/** The original key order of an object with index-like keys, which JavaScript reorders. */
 const KEY_ORDER = Symbol.for("kit key order");
 
 type JsonObject = Record<string, unknown> & { [KEY_ORDER]?: string[] };
 
-/** A text is not JSON. Its message says what is wrong, and what to write. */
+/** An error in JSON text. The message says what is wrong, and what to write. */
 export class JsonError extends SyntaxError {
-  /** Of the first wrong character, from 0; the text's length where it ends too early. */
+  /** Offset of the first wrong character; the text's length if it ends too early. */
   readonly offset: number;
 
   constructor(problem: string, offset: number) {
@@ -111,7 +110,7 @@ export function keysOf(object: object): string[] {
   ];
 }
 
-/** An object with what a function makes of each value, and its keys in their order. */
+/** Maps an object's values; keeps the key order. */
 export function mapValues(
   object: object,
   change: (value: unknown, key: string) => unknown,
@@ -119,7 +118,7 @@ export function mapValues(
   return objectOf(keysOf(object), (key) => change((object as JsonObject)[key], key));
 }
 
-/** An object of some keys, in this order. @param keys different ones */
+/** Creates an object with keys in this order. @param keys without duplicates */
 export function objectOf(
   keys: readonly string[],
   valueOf: (key: string) => unknown,
@@ -136,10 +135,10 @@ function isIndex(key: string): boolean {
 }
 
 /**
- * Writes what `parseJson` has read without a loss, and other values as `JSON.stringify` does, on one line.
- * @param infinite writes a number that JSON does not have: NaN, or one beyond all floats. Default: null.
- * @returns undefined for what JSON does not have, such as a function
- * @throws RangeError for what is nested too deeply, or in itself
+ * Writes values of `parseJson` without loss, and others as `JSON.stringify` does, on one line.
+ * @param infinite writes NaN and infinite numbers. Default: null.
+ * @returns undefined for what JSON lacks, such as a function
+ * @throws RangeError for values nested too deeply or cyclically
  */
 export function stringifyJson(
   value: unknown,
@@ -181,8 +180,8 @@ function textOf(value: unknown, infinite: (value: number) => string): string | u
 }
 
 /**
- * A number as Python writes it.
- * @param value a plain number without a fraction is an integer
+ * Formats a number as Python does.
+ * @param value a plain whole number is an integer
  */
 export function numberText(value: number | bigint | WholeFloat): string {
   if (typeof value === "bigint" || Number.isInteger(value)) return String(value);
@@ -201,7 +200,7 @@ export function numberText(value: number | bigint | WholeFloat): string {
   return text.includes(".") ? text : `${text}.0`;
 }
 
-/** Between these exponents Python writes a float without one. */
+/** Python writes floats between these exponents in fixed notation. */
 const [MIN_FIXED_EXPONENT, FIRST_EXPONENT] = [-4, 16];
 
 function decimalsOf(digits: string): number {

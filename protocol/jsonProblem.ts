@@ -1,14 +1,14 @@
 import jsonc from "jsonc-parser";
 
-/** Why a text is not JSON. */
+/** A problem in JSON text. */
 export interface JsonProblem {
-  /** What is wrong and what to do: two sentences, but one where nothing of the text is JSON. */
+  /** The problem and the fix: two sentences, or one if nothing is JSON. */
   problem: string;
-  /** Of the first wrong character, from 0; the text's length where it ends too early. */
+  /** Offset of the first wrong character; the text's length if it ends too early. */
   offset: number;
 }
 
-/** A place in a text, as editors count. */
+/** A position in a text, as editors count. */
 export interface TextPosition {
   /** From 1. */
   line: number;
@@ -32,7 +32,7 @@ type Container = "object" | "list";
 interface JsonSyntaxError {
   code: number;
   offset: number;
-  /** What has begun and not ended. */
+  /** Open containers. */
   open: Container[];
 }
 
@@ -57,7 +57,7 @@ function firstError(text: string): JsonSyntaxError {
   const open: Container[] = [];
   let first: JsonSyntaxError | undefined;
   const close = (offset: number) => {
-    // It calls this at the end of the text, too.
+    // jsonc also calls this at the end of the text.
     if (offset < text.length) open.pop();
   };
   try {
@@ -75,7 +75,7 @@ function firstError(text: string): JsonSyntaxError {
       { disallowComments: true, allowTrailingComma: false },
     );
   } catch (error) {
-    // It calls itself for each list in a list.
+    // jsonc recurses for nested lists.
     if (!(error instanceof RangeError)) throw error;
   }
   return first ?? { code: 0, offset: text.length, open };
@@ -113,7 +113,7 @@ const CONTROLS: Record<string, [name: string, escape: string]> = {
   "\t": ["a tab", "\\t"],
 };
 
-/** What other languages write, and how JSON does. */
+/** Other languages' literals, and JSON's. */
 const FOREIGN_LITERALS: Record<string, string> = {
   None: "null",
   True: "true",

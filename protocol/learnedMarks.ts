@@ -1,6 +1,6 @@
 import { WholeFloat, stringifyJson } from "./json.ts";
 
-/** Keys by which trainers say of a message whether it is learned, and whether they say so where they are true. */
+/** Other trainers' keys that mark learned messages, and whether true means learned. */
 const MARKS = new Map([
   ...[
     ...["weight", "loss", "loss_mask", "loss_scale", "loss_weight", "step_loss_mask"],
@@ -9,10 +9,10 @@ const MARKS = new Map([
   ["masked", false],
 ]);
 
-/** Keys that trainers read in several ways, or that mark a part of an answer. */
+/** Ambiguous keys, and keys for parts of an answer. */
 const UNSUPPORTED = ["train_detail", "training_detail", "mask"];
 
-/** What is wrong with the marks of an assistant's message; undefined for good ones, or none. */
+/** The problem with an assistant message's marks, if any. */
 export function problemOfMarks(message: object): string | undefined {
   for (const key of Object.keys(message)) {
     const isUnsupported = UNSUPPORTED.includes(key);
@@ -30,7 +30,7 @@ export function problemOfMarks(message: object): string | undefined {
   return undefined;
 }
 
-/** Whether a mark says that a message is not learned. */
+/** Whether a message is marked as not learned. */
 export function isMarkedUnlearned(message: object): boolean {
   const values = message as Record<string, unknown>;
   return Object.keys(message).some(
@@ -38,7 +38,7 @@ export function isMarkedUnlearned(message: object): boolean {
   );
 }
 
-/** What a message's key says about learning it; undefined for any other key. */
+/** Whether a message's key marks it as learned; undefined for any other key. */
 export function saysLearned(key: string, value: unknown): boolean | undefined {
   const flag = MARKS.has(key) ? flagOf(value) : undefined;
   return flag === undefined ? undefined : flag === MARKS.get(key);

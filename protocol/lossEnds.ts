@@ -1,4 +1,4 @@
-/** The first and the last few losses that a training logged, oldest first: enough to tell whether it rose. */
+/** A training's first and last few losses, oldest first, to detect a rise. */
 export interface LossEnds {
   first: readonly number[];
   last: readonly number[];
@@ -9,11 +9,11 @@ export const NO_LOSSES: LossEnds = { first: [], last: [] };
 /** The first two steps are always logged. */
 export const FIRST_LOSSES = 2;
 const LAST_LOSSES = 10;
-/** Fewer tell too little, unless they are far above. */
+/** Fewer last losses count only if they are far above. */
 const MIN_LAST = 3;
-/** Above the noise of a fine-tuning that has little left to learn. */
+/** Above the noise of fine-tuning that has little left to learn. */
 const MARGIN = 1.25;
-/** No noise, but a training that blows up, be it from the first step to the second. */
+/** Not noise: the training blows up, even from the first step to the second. */
 const LEAP = 4;
 const DIVERGED = 10;
 /** In nats. */
@@ -25,7 +25,7 @@ export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
   return { first, last: [...last.slice(1 - LAST_LOSSES), loss] };
 }
 
-/** The first loss of a training that ended above it; undefined if the noise can explain that. Pure. */
+/** The first loss of a training that ended significantly above it; undefined otherwise. Pure. */
 export function risenFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
   const [one = NaN, two = NaN] = first;
@@ -37,14 +37,14 @@ export function risenFrom(ends: LossEnds): number | undefined {
 
 function meanEnd({ first, last }: LossEnds): number {
   if (last.length === 0) return first[1] ?? NaN;
-  // At most half of them, so that a short training may rise and come down again.
+  // At most half, so that a short training may rise and fall again.
   const end = last.slice(-Math.max(1, Math.floor(last.length / 2)));
   return end.reduce((sum, loss) => sum + loss, 0) / end.length;
 }
 
 /**
- * The first loss of a training that ended ten times above it, which is no model any more, and by a nat
- * at least, so that the noise of a loss near 0 is none; undefined for any other. Pure.
+ * The first loss of a diverged training, which ended ten times above it and by at least a nat, to ignore
+ * noise near 0; undefined otherwise. Pure.
  */
 export function divergedFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
@@ -55,5 +55,5 @@ export function divergedFrom(ends: LossEnds): number | undefined {
   return meanEnd(ends) > DIVERGED * one ? one : undefined;
 }
 
-/** What to do about it. */
+/** Advice for a risen loss. */
 export const RISE_ADVICE = "try a lower learningRate or more warmupSteps";

@@ -1,11 +1,11 @@
 import type { DatasetRow } from "./dataset.ts";
 import type { LoadOptions } from "./engine.ts";
 
-/** What a model answered to a row of a dataset. */
+/** A model's answer to a dataset row. */
 export interface Answered {
-  /** As the dataset has it. */
+  /** The dataset's row. */
   row: DatasetRow;
-  /** What was asked: the prompt, or the last message before the answer. */
+  /** The prompt, or the last message before the answer. */
   input: string;
   /** The model's answer. */
   output: string;
@@ -13,11 +13,11 @@ export interface Answered {
   expected: string;
 }
 
-/** What scorers of other libraries return, such as those of `autoevals`. */
+/** The result of other libraries' scorers, such as `autoevals`. */
 export interface Score {
   /** Ignored: the trainer names its metrics. Default: none. */
   name?: string;
-  /** From 0 to 1; null for an answer that has none. */
+  /** From 0 to 1; null for an answer without a score. */
   // eslint-disable-next-line no-restricted-syntax -- As autoevals writes it.
   score: number | null;
 }
@@ -30,55 +30,55 @@ type Scored = number | boolean | Score;
  */
 export interface ScoreAnswer {
   (answered: Answered): Scored | Promise<Scored>;
-  /** Scores of an answer's parts by their names, as of `jsonFields`: `kit eval` has a figure of each. */
+  /** Scores of an answer's parts by name, as for `jsonFields`: `kit eval` shows each. */
   parts?: (answered: Answered) => Record<string, number>;
 }
 
-/** Figures over all answers at once, instead of a mean of scores. */
+/** A metric over all answers at once, instead of a mean of scores. */
 export interface SetMetric {
-  /** By what comes after the metric's own name; `""` is the figure of that name. */
+  /** Returns values by name suffix; `""` is the metric's own name. */
   ofAll: (answers: readonly Answered[]) => Record<string, number>;
 }
 
-/** How good answers are. */
+/** A metric of answers. */
 export type Metric = ScoreAnswer | SetMetric;
 
-/** Metrics by the names of their figures. */
+/** Metrics by name. */
 export type Metrics = Record<string, Metric>;
 
-/** How to evaluate a trainer's model on rows that it is not trained on. */
+/** How to evaluate a model on held-out rows. */
 export interface EvaluateOptions {
-  /** What the answers are scored by, by the names of the figures. */
+  /** Metrics by name. */
   metrics: Metrics;
-  /** Rows at most, which the seed chooses; a count. Default: 100. */
+  /** Maximum rows, sampled with the seed. Default: 100. */
   rows?: number;
-  /** Tokens of an answer at most. Default: what the longest answer of the rows needs, and a quarter more. */
+  /** Maximum tokens per answer. Default: those of the longest answer in the rows, plus 25 %. */
   maxTokens?: number;
-  /** Default: 0, the likeliest answer. */
+  /** Sampling temperature. Default: 0, greedy. */
   temperature?: number;
 }
 
-/** Rows that a training does not learn from. */
+/** Held-out rows to evaluate on. */
 export interface HeldOutQuestions {
-  /** In their order. */
+  /** In dataset order. */
   rows: DatasetRow[];
-  /** All that could have been chosen, a count. */
+  /** Number of rows to choose from. */
   of: number;
-  /** Those beside them that cannot be asked, a count. */
+  /** Number of other rows, without a question. */
   unasked: number;
-  /** Enough for any of their answers: tokens of the longest, and a quarter more. */
+  /** Tokens of the longest answer, plus 25 %. */
   maxTokens: number;
-  /** Where an answer ends: before the model's own token for it, in a row that was rendered before. */
+  /** Offset of an answer's end: before the model's end token, in pre-rendered rows. */
   endOf: (answer: string) => number;
 }
 
-/** How to choose them. */
+/** How to choose held-out rows. */
 export interface QuestionChoice extends LoadOptions {
-  /** Rows at most. */
+  /** Maximum rows. */
   maxRows: number;
-  /** Whether a row can be asked. */
+  /** Whether a row has a question. */
   hasQuestion: (row: DatasetRow) => boolean;
 }
 
-/** Names of figures of the trainer's making, which are shown as they are. */
+/** Names of a trainer's metrics, shown unchanged. */
 export const FIGURE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

@@ -1,36 +1,36 @@
-/** Right answers, as they are: supervised fine-tuning. */
+/** Supervised fine-tuning on right answers. */
 export interface SftObjective {
   type: "sft";
 }
 
-/** The better of two answers: direct preference optimization (Rafailov et al. 2023). */
+/** Direct preference optimization on pairs of answers (Rafailov et al. 2023). */
 export interface DpoObjective {
   type: "dpo";
-  /** How strongly the model is held to what it was before the training. Default 0.1. */
+  /** Strength of the penalty for moving away from the starting model. Default 0.1. */
   beta: number;
-  /** How many of the pairs are taken to be the wrong way round: a share below 0.5. Default 0. */
+  /** Assumed share of swapped pairs, below 0.5. Default 0. */
   labelSmoothing: number;
-  /** Of the chosen answers' mean loss, as SFT has it, which is added to the pairs'. Default 0. */
+  /** Weight of the chosen answers' SFT loss, added to the pairs' loss. Default 0. */
   sftWeight: number;
 }
 
-/** Single answers that were judged good or bad: Kahneman-Tversky optimization (Ethayarajh et al. 2024). */
+/** Kahneman-Tversky optimization on desirable and undesirable answers (Ethayarajh et al. 2024). */
 export interface KtoObjective {
   type: "kto";
-  /** How strongly the model is held to what it was before the training. Default 0.1. */
+  /** Strength of the penalty for moving away from the starting model. Default 0.1. */
   beta: number;
-  /** What a good answer counts. Default 1. */
+  /** Weight of desirable answers. Default 1. */
   desirableWeight: number;
-  /** What a bad answer counts. Default 1. */
+  /** Weight of undesirable answers. Default 1. */
   undesirableWeight: number;
 }
 
-/** What a training learns, with every default filled in. */
+/** A training's objective, with every default filled in. */
 export type ObjectiveConfig = SftObjective | DpoObjective | KtoObjective;
 
 export type ObjectiveType = ObjectiveConfig["type"];
 
-/** What a training learns, as the project asks for it. */
+/** A training's objective, as the project sets it. */
 export type ObjectiveOptions = WithDefaults<ObjectiveConfig>;
 
 type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
@@ -39,17 +39,17 @@ type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
 
 type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
 
-/** What an objective says for itself wherever Kit asks, besides how it is trained. */
+/** An objective's properties outside training. */
 interface ObjectiveRules<Config> {
-  /** Those of its options. */
+  /** Defaults of its options. */
   defaults: Config;
-  /** In place of the usual one, of a whole model or an adapter. */
+  /** Default learning rates, for a whole model and an adapter. */
   learningRate?: { whole: number; lora: number };
-  /** Rows of a batch that it compares with each other. Default: 1. */
+  /** Minimum rows that it compares within a batch. Default: 1. */
   minRows?: number;
-  /** Its held-out rows that have a right answer, for people. */
+  /** Describes held-out rows with a right answer. */
   answered: string;
-  /** What it logs besides the loss, by TRL's names in camelCase, and which way each is better. */
+  /** Its metrics besides the loss, by TRL's names in camelCase, and which way is better. */
   metrics: ObjectiveMetrics;
 }
 
@@ -60,7 +60,7 @@ const REWARDS: ObjectiveMetrics = {
 };
 
 const ANSWERED_ROWS = "rows of {prompt, completion} or {messages}";
-/** TRL's, as are the defaults below; ten times that for an adapter. */
+/** TRL's default, as below; ten times as much for an adapter. */
 const PREFERENCE_RATES = { whole: 1e-6, lora: 1e-5 };
 
 const OBJECTIVES: {
@@ -84,14 +84,14 @@ const OBJECTIVES: {
 
 export const OBJECTIVE_TYPES = Object.keys(OBJECTIVES) as ObjectiveType[];
 
-/** Those of the objective that a training has; without one, those of `sft`. */
+/** The rules of a training's objective; of `sft` without one. */
 export function rulesOf(
   objective: { type: ObjectiveType } | undefined,
 ): ObjectiveRules<ObjectiveConfig> {
   return OBJECTIVES[objective?.type ?? "sft"];
 }
 
-/** Why a batch is too small for an objective; undefined for one that is not. @param workers that share it */
+/** Why a batch is too small for an objective, if it is. @param workers number of workers that share it */
 export function problemOfBatch(
   objective: { type: ObjectiveType } | undefined,
   batchSize: number,

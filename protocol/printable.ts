@@ -3,19 +3,19 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u206
 
 const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Text that a terminal shows and does not obey: control characters are spelt out. */
+/** Escapes control characters for a terminal. */
 export function printable(text: string): string {
   return text.replace(CONTROL, (found) => SHORT[found] ?? escapeCharacter(found));
 }
 
-/** As {@link printable}, but for the ends of lines. */
+/** Like {@link printable}, but keeps line ends. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
 /**
- * What others tell, as a record of the terminal: further lines are details below the first, so that
- * none passes for a line of Kit's.
+ * Formats foreign text as one record of the terminal: indents further lines, so that none passes for one of
+ * Kit's.
  */
 export function printableNote(text: string): string {
   return printableLines(text.trimEnd()).replaceAll(/\n(?! {2})/g, "\n  ");

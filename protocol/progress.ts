@@ -2,40 +2,40 @@ import { type Evaluation, isLower } from "./evaluation.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 
-/** A GPU's first steps load what computes them, and are up to a hundred times as slow as others. */
+/** A GPU's first steps compile and load kernels, and are up to a hundred times slower. */
 const WARM_UP_MS = 5_000;
 
-/** What a job's events have come to so far; what they have not said yet is undefined. */
+/** A job's state derived from its events so far; unknown fields are undefined. */
 export interface Progress {
   /** Steps of the whole job. */
   steps?: number;
-  /** Of the training, or of the asking before it. */
+  /** Start of the training, or of the evaluation before it. */
   startedAt?: number;
-  /** The pace is measured from this log on: the first, or the second where steps still warmed up. */
+  /** Log from which the pace is measured: the first, or the second after a warm-up. */
   first?: Moment;
   last?: Moment;
   /** Time of the last event. */
   at?: number;
   /** How far the clock was set back since the first event, in ms. */
   setBack?: number;
-  /** The last that is finite. */
+  /** Last finite loss. */
   loss?: number;
   lossEnds: LossEnds;
   learningRate?: number;
   tokensPerSecond?: number;
   evalLoss?: number;
   best?: Evaluation;
-  /** The last of each, by name. */
+  /** Last values by name. */
   metrics?: Record<string, number>;
-  /** What asking the model for held-out rows has shown, by the names of the metrics. */
+  /** Metrics of `evaluate` by name. */
   evaluated?: Record<string, MetricProgress>;
-  /** How far the newest asking for held-out rows is. */
+  /** Progress of the current evaluation. */
   evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
-  /** A count, once the job has completed. */
+  /** Number of artifacts, once completed. */
   artifacts?: number;
 }
 
-/** A figure of the newest answers, of the model before the training, and the best. */
+/** A metric's latest value, its value before the training, and its best. */
 export interface MetricProgress {
   now: number;
   before: number | undefined;
@@ -46,11 +46,11 @@ export interface MetricProgress {
 
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
 
-/** An event as a log has it: an older or newer Kit's may lack, or have, what this one's has not. */
+/** A logged event, possibly of another Kit version. */
 interface ReadEvent {
   event: string;
   data: unknown;
-  /** In ms, by any clock; NaN if nobody knows. */
+  /** In ms, by any clock; NaN if unknown. */
   at: number;
 }
 
@@ -106,7 +106,7 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
     after.last = { step, at };
     const isWarmingUp = isSecond && step !== after.steps && at - first.at < WARM_UP_MS;
     if (!first) after.first = after.last;
-    // A copy: the log after it is not the second again.
+    // Copied, so that the next log is not taken for the second again.
     else if (isWarmingUp) after.first = { ...after.last };
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
@@ -114,7 +114,7 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
 }
 
-/** Those that are finite, by name. */
+/** The finite numbers by name. */
 export function numbersIn(found: unknown): Record<string, number> {
   const entries = Object.entries(isRecord(found) ? found : {});
   return Object.fromEntries(
@@ -122,14 +122,14 @@ export function numbersIn(found: unknown): Record<string, number> {
   );
 }
 
-/** When a step was logged, in milliseconds by any clock. */
+/** The time of a logged step, in ms by any clock. */
 export interface Moment {
   step: number;
   at: number;
 }
 
 /**
- * The seconds until a training's last step, at its pace between two logs. Undefined until the pace is
+ * Estimates the seconds until the last step from the pace between two logs. Undefined until the pace is
  * known. Pure.
  * @param first the first log, because the first step also warms up
  */

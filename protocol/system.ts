@@ -1,7 +1,7 @@
 import { type Message, asMessage } from "./chat.ts";
 import { problemOfMessage } from "./chatFaults.ts";
 
-/** Keys under which rows have the system's text beside their messages. */
+/** Row keys of a system message beside the conversation. */
 export const SYSTEM_KEYS = ["system", "system_prompt"] as const;
 
 /** What is wrong with the system's text beside a conversation; undefined for a good one, or none. */
@@ -18,7 +18,7 @@ export function problemOfSystem(
   return `a "${key}" and a message of the role "system": leave one of them out`;
 }
 
-/** A conversation that begins with the system's text beside it. */
+/** The conversation with its row's system message first. */
 export function withSystem<Of extends Message>(
   row: Record<string, unknown>,
   messages: readonly Of[],

@@ -26,28 +26,28 @@ export interface LoraConfig {
   r: number;
   /** The update is scaled by `alpha / r`. Default: twice `r`. */
   alpha: number;
-  /** The linear maps that are adapted, by the names that the engine gives them, such as `q_proj`. */
+  /** Adapted linear layers by the engine's names, such as `q_proj`. */
   targetModules: string[];
   /**
-   * What the embedded engine turns the frozen model's matrices into while it reads them: half of bfloat16's memory.
-   * Default: the type in which they were saved; `"q8_0"` where that doesn't fit in memory.
+   * Type to which the embedded engine quantizes the frozen base as it reads it: half of bfloat16's memory.
+   * Default: the saved type; `"q8_0"` if that doesn't fit in memory.
    */
   baseType?: BaseType;
 }
 
-/** Types that a frozen model can be converted to. On one in q4_0, an adapter learns less. */
+/** Types for a frozen base. On q4_0, an adapter learns less. */
 export const BASE_TYPES = ["q8_0"] as const satisfies QuantizedType[];
 export type BaseType = (typeof BASE_TYPES)[number];
 
-/** Stands for every linear map of the model but its head, as in PEFT. */
+/** Every linear layer of the model but its head, as in PEFT. */
 export const ALL_LINEAR = "all-linear";
 
 export interface LoraTrainingOptions extends Partial<Omit<LoraConfig, "targetModules">> {
-  /** Default: every linear map. */
+  /** Default: every linear layer. */
   targetModules?: typeof ALL_LINEAR | string[];
 }
 
-/** A training as the project asks for it. The engine fills in the defaults. */
+/** A training's options. The engine fills in the defaults. */
 export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptions {
   /** A preset's name, a shape, the path of a checkpoint directory, or a name on the hub. */
   model?: string | ModelShape;
@@ -58,13 +58,13 @@ export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptio
    * nothing is evaluated.
    */
   evalDataset?: DatasetConfig;
-  /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
+  /** Trains an adapter instead of the whole model. Default: the whole model. */
   lora?: LoraTrainingOptions;
-  /** What is learned from the rows, which are of its own form. Default: right answers. */
+  /** The objective, which determines the form of rows. Default: `sft`. */
   objective?: ObjectiveOptions;
 }
 
-/** An engine's name, and settings of its own that a job's record should show. */
+/** An engine's name, and settings for job records. */
 export interface EngineSettings {
   name: string;
   [setting: string]: string | number | boolean;
@@ -82,41 +82,41 @@ export interface TrainConfig extends TrainingArguments, LengthArguments {
   evalDataset: DatasetConfig | undefined;
   evalSteps: number;
   lora: LoraConfig | undefined;
-  /** Undefined: right answers. */
+  /** Undefined: `sft`. */
   objective: Exclude<ObjectiveConfig, SftObjective> | undefined;
 }
 
-/** The `evaluate` option as a job's record has it. */
+/** The `evaluate` option in a job's record. */
 export interface EvaluateConfig {
-  /** Names, as of the trainer's functions. */
+  /** Names of the trainer's metrics. */
   metrics: string[];
   rows: number;
   maxTokens?: number;
   temperature?: number;
 }
 
-/** All of a job's settings, as job.json has them. */
+/** All settings of a job, as in job.json. */
 export interface JobConfig extends TrainConfig, JobArguments {
   /** Undefined: no evaluation. */
   evaluate?: EvaluateConfig | undefined;
 }
 
-/** Whether a model has weights to go on from; Kit's own names and shapes start from random ones. */
+/** Whether a model has weights; Kit's presets and shapes start from random ones. */
 export function isPretrained(model: string | ModelShape): model is string {
   return typeof model === "string" && !model.startsWith("kit/");
 }
 
-/** Whether a model's name is the path of a checkpoint: it begins with `.` or is absolute. */
+/** Whether a model's name is a path: it begins with `.` or is absolute. */
 export function isModelPath(model: string): boolean {
   return /^(\.|[\\/]|[A-Za-z]:[\\/])/.test(model);
 }
 
-/** Rows that an optimizer step learns from. */
+/** Rows per optimizer step. */
 export function rowsPerStep(
   config: Pick<TrainConfig, "batchSize" | "gradientAccumulationSteps">,
 ): number {
   return config.batchSize * config.gradientAccumulationSteps;
 }
 
-/** Models of sizes that Kit names, which start from random weights. */
+/** Kit's presets, which start from random weights. */
 export type PresetName = "kit/nano" | "kit/small";

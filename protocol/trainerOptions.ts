@@ -1,5 +1,4 @@
-// Each option of `createTrainer` that is a number, a word or a switch, in one record: its type and doc, its check,
-// its default, what a changed one does to a resumed training, and what others call it.
+// The plain options of `createTrainer`: type, doc, check, default, effect on a resumed training, and synonyms.
 import * as v from "valibot";
 import { EVAL_LOSS } from "./evaluation.ts";
 import {
@@ -12,18 +11,18 @@ import {
   wholeNumber,
 } from "./valueSchemas.ts";
 
-/** A training's kind: all of a model with random weights, all of a pretrained one, or an adapter of one. */
+/** A training's kind: a whole model from random weights, a whole pretrained one, or an adapter. */
 export type TrainingKind = "preset" | "pretrained" | "lora";
 
-/** What a changed option does to a training that is resumed. */
+/** Effect of a changed option on a resumed training. */
 export type OnResume = "impossible" | "other losses" | "none";
 
 interface TrainerOption extends Partial<Record<TrainingKind, unknown>> {
   schema: v.GenericSchema;
-  /** For kinds without one of their own; none where it depends on other options. */
+  /** Default for kinds without their own; none if it depends on other options. */
   default?: unknown;
   onResume: OnResume;
-  /** What other trainers call it, in kebab case. */
+  /** Other trainers' names, in kebab case. */
   synonyms: readonly string[];
 }
 
@@ -33,15 +32,15 @@ type Values<Of extends Options> = { -readonly [K in keyof Of]: v.InferOutput<Of[
 
 type OrNone<Values> = { [K in keyof Values]: Values[K] | undefined };
 
-/** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
+/** Learning rate schedules after the warm-up: down to a tenth of the peak, down to 0, or constant. */
 export const SCHEDULERS = ["cosine", "linear", "constant"] as const;
 
-/** More passes, even over a billion rows, would be more steps than a number counts. */
+/** More epochs over a billion rows would overflow a safe step count. */
 const MAX_EPOCHS = 1_000_000;
 
 /**
- * The engine's own, each with a default. A pretrained model forgets unless its steps are small; an adapter is small
- * itself and starts at 0. Both are larger than a preset, and their rows are longer, so that fewer of them fit in memory.
+ * The engine's options with defaults. Pretrained models need small steps or they forget; adapters start at
+ * zero and tolerate larger ones. Both are larger than presets, with longer rows, so batches are smaller.
  */
 export const TRAINING_ARGUMENTS = {
   /** Rows per batch. Default 32; for a pretrained model 4. */
@@ -129,7 +128,7 @@ export const TRAINING_ARGUMENTS = {
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
 export type TrainingArguments = Values<typeof TRAINING_ARGUMENTS>;
 
-/** The engine's, too; their defaults depend on other options. */
+/** Engine options whose defaults depend on other options. */
 export const LENGTH_ARGUMENTS = {
   /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */
   maxSteps: {
@@ -168,11 +167,11 @@ export const LENGTH_ARGUMENTS = {
   },
 } as const satisfies Options;
 
-/** As the project asks for them, and as a config has them. */
+/** As the project sets them, and as a config has them. */
 export type LengthOptions = Partial<Values<typeof LENGTH_ARGUMENTS>>;
 export type LengthArguments = OrNone<Values<typeof LENGTH_ARGUMENTS>>;
 
-/** Those that Kit itself implements, so they work with every engine. */
+/** Options that Kit itself implements, for every engine. */
 export const JOB_ARGUMENTS = {
   /**
    * Maximum number of checkpoints to keep. The newest and the best always stay and count among them, so
@@ -230,14 +229,14 @@ export const JOB_ARGUMENTS = {
 type JobValues = Values<typeof JOB_ARGUMENTS>;
 type WithoutDefault = "saveTotalLimit" | "earlyStoppingPatience";
 
-/** Options that Kit itself implements, so they work with every engine. */
+/** Options that Kit itself implements, for every engine. */
 export type JobArguments = Omit<JobValues, WithoutDefault> &
   OrNone<Pick<JobValues, WithoutDefault>>;
 
-/** All of them. */
+/** All plain options. */
 export const PLAIN_OPTIONS = { ...TRAINING_ARGUMENTS, ...LENGTH_ARGUMENTS, ...JOB_ARGUMENTS };
 
-/** One field of each. */
+/** One field of each option. */
 export function fieldOf<const Field extends keyof TrainerOption, Of extends Options>(
   options: Of,
   field: Field,
@@ -246,7 +245,7 @@ export function fieldOf<const Field extends keyof TrainerOption, Of extends Opti
   return Object.fromEntries(values) as { [K in keyof Of]: Of[K][Field] };
 }
 
-/** The default of each that has one of its own. */
+/** The defaults for a kind of training. */
 export function defaultsOf(kind: TrainingKind): TrainingArguments {
   const values = Object.entries(TRAINING_ARGUMENTS as Options).map(([name, option]) => [
     name,

@@ -1,62 +1,62 @@
 import type { EventData } from "./event.ts";
 
-/** A part of a row as the model sees it. */
+/** A segment of a row as the model sees it. */
 export interface Segment {
   text: string;
-  /** Whether the model learns it from what comes before. */
+  /** Whether the model learns it. */
   isLearned: boolean;
-  /** Whether it is a token that no text can spell, such as `<|user|>`. */
+  /** Whether it is a special token, such as `<|user|>`. */
   isSpecial: boolean;
-  /** Set if a training makes it less likely, as a rejected answer. */
+  /** Set if training makes it less likely, as for a rejected answer. */
   isAvoided?: true | undefined;
 }
 
-/** How many rows, and the first with the row that it repeats, each as file and line. */
+/** The number of repeated rows, and the first pair as file and line. */
 export interface RepeatedRows {
   rows: number;
   first?: [before: string, again: string];
 }
 
-/** What a dataset has. */
+/** Statistics of a dataset. */
 export interface DatasetReport {
-  /** Counts of rows by the names that they have: `{prompt, completion}`. */
+  /** Number of rows by form: `{prompt, completion}`. */
   forms: Record<string, number>;
-  /** Tokens of rows as they are written, before any is cut. `p95`: 95 % have no more. */
+  /** Row lengths in tokens, before truncation. `p95`: 95th percentile. */
   tokens: { least: number; median: number; p95: number; most: number };
-  /** Rows whose tokens an earlier row has. */
+  /** Rows with the same tokens as an earlier one. */
   duplicates: RepeatedRows;
-  /** Rows of `evalDataset` that are trained on, too. */
+  /** Rows of `evalDataset` that are also trained on. */
   leaked?: RepeatedRows;
-  /** How often each answer occurs, the most frequent first, where there are few kinds. */
+  /** Counts of answers, most frequent first, if there are few different ones. */
   answers?: { text: string; count: number }[];
-  /** Answers that look like JSON, where most do, and how many of them do not parse. */
+  /** Answers that look like JSON, if most do, and how many don't parse. */
   json?: { answers: number; broken: number; first?: string };
 }
 
-/** A row, or a piece of a long text, that a model finds hard to predict. */
+/** A row, or a chunk of a long text, that a model predicts badly. */
 export interface HardRow {
   /** File and line. */
   where: string;
-  /** The mean of its learned tokens, in nats. */
+  /** Mean loss of its learned tokens, in nats. */
   loss: number;
-  /** Cut as in training. */
+  /** Truncated as in training. */
   row: Segment[];
 }
 
 /** A forecast of a training, made without training. */
 export interface TrainingCheck {
-  /** As the training would report it. */
+  /** The training's start event. */
   started: EventData["training.started"];
-  /** Tokens of one pass that are learned, a count. */
+  /** Learned tokens per epoch. */
   learnedTokens: number;
-  /** Tokens of the longest row as it is written, before it is cut. */
+  /** Tokens of the longest row, before truncation. */
   longestRow: number;
-  /** Memory that the training takes, in bytes; the dataset's own comes on top. */
+  /** Memory of the training in bytes, without the dataset. */
   memoryBytes: number;
-  /** Missing where the engine does not look. */
+  /** Missing if the engine does not inspect the dataset. */
   dataset?: DatasetReport;
-  /** With `loss`: the five with the highest loss under the starting model, the highest first. */
+  /** With `loss`: the five rows with the highest loss under the starting model, highest first. */
   hardest?: HardRow[];
-  /** The first row, cut as in training. */
+  /** The first row, truncated as in training. */
   firstRow: Segment[];
 }

@@ -1,9 +1,8 @@
-/** This package's version, as its `package.json` has it. */
+/** The version in `package.json`. */
 export const VERSION = "0.1.0";
 
 /**
- * Whether a version keeps what this one relies on. Before 1.0 a minor version may change it, and from
- * then on a major one; a patch never does.
+ * Whether a version is compatible: the same minor version before 1.0, the same major version after.
  */
 export function isCompatible(version: string | undefined): boolean {
   return version !== undefined && stablePart(version) === stablePart(VERSION);

@@ -1,12 +1,12 @@
 import { NEWLINE } from "../../disk/file.ts";
 import { parseRecord } from "../../protocol/isRecord.ts";
 
-/** A record's maximum size: one write, one read. */
+/** Maximum size of a record, so that it takes one write and one read. */
 export const MAX_RECORD_BYTES = 64 * 1024;
-/** No version of Kit writes longer lines; they are skipped unread. */
+/** Longer lines are skipped unread; no version of Kit writes them. */
 export const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
-/** One event as a line of the log. */
+/** An event as a line of the log. */
 export interface LogRecord {
   event: string;
   /** ISO 8601, UTC. */
@@ -14,30 +14,30 @@ export interface LogRecord {
   data: unknown;
 }
 
-/** A record and its place in the log, in bytes. */
+/** A record and its byte range in the log. */
 export interface LocatedRecord {
   record: LogRecord;
   /** Offset of its first byte. */
   from: number;
-  /** After its newline, where reading can resume. */
+  /** Offset after its newline, where reading can resume. */
   offset: number;
 }
 
 /** Whole lines of a log. */
 export interface LogLines {
-  /** One buffer for all followers of a newly written part. */
+  /** One buffer shared by all followers. */
   bytes: Buffer;
   /** Byte offset of the first. */
   offset: number;
 }
 
 /**
- * Cuts a log's chunks, read from a byte offset on, into whole lines. Skips a line of several chunks
- * that is longer than {@link MAX_LINE_BYTES}. Keeps no reference to a chunk.
+ * Splits a log's chunks, from a byte offset on, into whole lines. Skips a line of several chunks that is
+ * longer than {@link MAX_LINE_BYTES}. Keeps no reference to a chunk.
  */
 export function createLineSplitter(from = 0): (chunk: Buffer) => LogLines | undefined {
   let offset = from;
-  /** The start of a line, and how long it is. */
+  /** The start of an unfinished line, and its length. */
   let rest: Buffer[] = [];
   let length = 0;
   let isSkipping = false;

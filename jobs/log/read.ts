@@ -11,11 +11,11 @@ import {
 } from "./lines.ts";
 
 const CHUNK_BYTES = 256 * 1024;
-/** The model may be asked before the training, which takes few records. */
+/** Room for the records of an evaluation before the training. */
 const HEAD_BYTES = 2 * MAX_RECORD_BYTES;
-/** What is read first of a log's end: the whole log of most jobs. */
+/** First read of a log's end, which covers most jobs' whole logs. */
 const SHORT_BYTES = 16 * 1024;
-/** A record that is searched for from the end lies in so much of it. */
+/** How far from the end to search for a record. */
 const TAIL_BYTES = 256 * 1024;
 
 /**
@@ -39,7 +39,7 @@ export function* readLog(directory: string): Generator<LogRecord> {
   }
 }
 
-/** The first record of an event, in the log's first 128 KiB; undefined for an unreadable log, too. */
+/** The first record of an event in the log's first 128 KiB; undefined also for an unreadable log. */
 export function findFirst(path: string, event: string): LogRecord | undefined {
   return readRegularFile<LogRecord | undefined>(path, undefined, (file) => {
     let remaining = HEAD_BYTES;
@@ -63,18 +63,18 @@ function* recordsOf(read: (chunk: Buffer) => number): Generator<LogRecord> {
   }
 }
 
-/** What was found from a log's end on. */
+/** The result of a search from a log's end. */
 export interface Newest<T> {
   found?: T | undefined;
-  /** Whether there is a record at all. */
+  /** Whether the log has any record. */
   hasRecords: boolean;
   /** The log's stamp from before it was read. */
   stamp: string;
 }
 
 /**
- * What `find` makes of the newest record for which it returns something.
- * @returns undefined when the log is missing or unreadable, which must not hide the other jobs
+ * The first result of `find`, from the newest record backwards.
+ * @returns undefined when the log is missing or unreadable, which must not hide other jobs
  */
 export function findNewest<T>(
   path: string,
@@ -88,7 +88,7 @@ export function findNewest<T>(
       const from = Math.max(0, size - length);
       const bytes = Buffer.allocUnsafe(end - from);
       const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
-      // The first line may have begun before.
+      // The first line may be partial.
       const start = from > 0 ? read.indexOf(NEWLINE) + 1 : 0;
       for (const record of newestFirst(read.subarray(start))) {
         hasRecords = true;

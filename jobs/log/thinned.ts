@@ -10,7 +10,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
 import { type LocatedRecord, createLineSplitter, recordsIn } from "./lines.ts";
 
-/** How much is parsed at once, before other work gets its turn. */
+/** How much is parsed before yielding to other work. */
 const CHUNK_BYTES = 256 * 1024;
 const BATCH_RECORDS = 64;
 
@@ -22,8 +22,8 @@ interface LocatedLog extends Location, LossPoint {
 }
 
 /**
- * Reads the records from a byte offset on that a page shows, as `HISTORY` in the protocol defines
- * them. Yields once all are known.
+ * Reads the records that a page shows, from a byte offset on, as the protocol's `HISTORY` defines them.
+ * Yields once all are known.
  */
 export async function* readThinnedLog(
   path: string,
@@ -43,7 +43,7 @@ export async function* readThinnedLog(
   }
 }
 
-/** The places of the records to show, in the log's order. */
+/** The locations of the records to show, in log order. */
 async function findShown(
   file: FileHandle,
   from: number,
@@ -60,12 +60,12 @@ async function findShown(
     for (const located of records) {
       const location = { from: located.from, offset: located.offset };
       if (located.record.event === "training.log") logs.push(asLog(located));
-      // The first says when the job began.
+      // The first tells when the job started.
       else if (located.record.event === EVALUATING)
         evaluating = [...evaluating.slice(0, 1), location];
       else others.push(location);
     }
-    // Even a log without a loss, which is not on the curve, shows that there was one.
+    // Also logs without a loss, which are not on the curve.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
     lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
     evaluated = bestAndLast([...evaluated, ...logs]);

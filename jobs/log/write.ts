@@ -6,9 +6,8 @@ import { type LogRecord, MAX_RECORD_BYTES } from "./lines.ts";
 
 export interface LogWriter {
   /**
-   * On return the event is in the file. Non-finite numbers become null.
-   * @throws KitError `CANNOT_WRITE` for one that is too long, when only a part of it is there, or the
-   * file was deleted
+   * Writes an event synchronously. Non-finite numbers become null.
+   * @throws KitError `CANNOT_WRITE` for a too long or partially written record, or a deleted file
    */
   append: (event: JobEvent) => void;
   /** Idempotent. */
@@ -23,7 +22,7 @@ export function openLog(path: string): LogWriter {
   return {
     append({ event, data }) {
       const record: LogRecord = { event, time: new Date().toISOString(), data };
-      // A closed descriptor's number may by now be another file's.
+      // A closed descriptor may have been reused.
       if (!isOpen)
         throw new KitError(
           "LOG_CLOSED",

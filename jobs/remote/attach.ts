@@ -17,23 +17,23 @@ import { type RemoteLocationRecord, readRemoteLocation } from "../remoteLocation
 import type { ResumePoint } from "../resumePoint.ts";
 import { damagedJob, takeJob } from "./takeJob.ts";
 
-/** What an earlier process has recorded of a job that goes on remotely. */
+/** What an earlier process recorded about a remote job. */
 export interface JobHistory {
   location: RemoteLocation;
   events: readonly PastEvent[];
-  /** The checkpoint that it began with. */
+  /** The checkpoint that it started from. */
   from: ResumePoint | undefined;
 }
 
 interface Attachable {
   owned: OwnedJob;
-  /** As the job began with it. */
+  /** The job's original config. */
   config: JobConfig;
   remote: RemoteTraining;
 }
 
 /**
- * Takes a job of the current project that runs remotely and that nobody follows.
+ * Takes over a remote job of the current project that nobody follows.
  * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
  */
 export async function attachable(
@@ -54,13 +54,13 @@ export async function attachable(
   }
   refuseLinkedArtifacts(directory);
   const location = readRemoteLocation(directory);
-  // Before the job is taken: as long as nobody reaches it, nobody follows it.
+  // Before taking the job: one that can't be reached must stay free for others.
   if (location) await remote.reach(location, id);
   const owned = await takeJob(project, id, { onNote });
   return { owned, config: config as unknown as JobConfig, remote };
 }
 
-/** The part of the config that following a job reads. */
+/** Whether a config has what following a job needs. */
 function hasAllOptions({
   engine,
   model,
@@ -72,14 +72,14 @@ function hasAllOptions({
   return isRecord(engine) && model !== undefined && isRecord(dataset) && counts;
 }
 
-/** What a job's files say of its earlier processes. */
+/** The history of a job's earlier processes, from its files. */
 export function historyOf(directory: string): JobHistory {
   const location = readRemoteLocation(directory);
   if (!location) throw new Error(`${directory} has no placement.json.`);
   return { location, events: eventsOf(directory), from: resumedIn(directory, location) };
 }
 
-/** Of the engine, each as it reported it; an event has one record. */
+/** The engine's reported events, and the evaluations. */
 function eventsOf(directory: string): PastEvent[] {
   const records = [...readLog(directory)].filter(
     (record) => record.event !== EVALUATING && !isFinalEvent(record),

@@ -6,27 +6,27 @@ import type { ErrorCode } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { type FollowerMessage, isFollowerMessage } from "./followerMessage.ts";
 
-/** How long it may take to leave its job after SIGTERM. */
+/** Grace period to detach after SIGTERM. */
 const GRACE_MS = 5_000;
 
-/** How much output from before `begin` is kept. */
+/** Limit of output buffered before `begin`. */
 const MAX_EARLY_BYTES = 1_048_576;
 
-/** Another process was first. */
+/** Codes when another process was first. */
 const TAKEN: (ErrorCode | undefined)[] = ["JOB_TAKEN", "JOB_ENDED"];
 
 /** A `kit attach` subprocess. */
 export interface Follower {
   ended: Promise<void>;
-  /** Has it leave its job, which goes on remotely. */
+  /** Detaches it from its job, which keeps running. */
   close: () => Promise<void>;
 }
 
-/** A file for what a follower prints. */
+/** A file for a follower's output. */
 export interface FollowerOutput {
   /** Absolute. */
   path: string;
-  /** In which it prints as the file's readers like it. */
+  /** Environment that adapts the output to the file's readers. */
   env: NodeJS.ProcessEnv;
 }
 
@@ -40,7 +40,7 @@ export interface FollowerOptions {
   /** Called with a line when the job's state changes. */
   onMessage: (message: FollowerMessage) => void;
   graceMs?: number | undefined;
-  /** Where all that it prints is added once it is attached. */
+  /** Where its output goes once attached. */
   output?: FollowerOutput | undefined;
 }
 
@@ -52,7 +52,7 @@ export function startFollower(options: FollowerOptions): Follower {
     cwd: project,
     env: output?.env ?? process.env,
     stdio: ["ignore", printed, printed, "ipc"],
-    // Ctrl-C in the terminal of `kit ui` would cancel the job.
+    // Ctrl-C in the terminal of `kit ui` must not cancel the job.
     detached: true,
   });
   const record = output && createRecorder(output.path);
@@ -80,7 +80,7 @@ export function startFollower(options: FollowerOptions): Follower {
   };
 }
 
-/** Appends a program's output to a file, once `begin` is called. Until then it holds the end of it. */
+/** Appends a program's output to a file once `begin` is called. Until then, buffers its end. */
 function createRecorder(path: string) {
   let early: Buffer[] | undefined = [];
   let held = 0;
@@ -106,10 +106,10 @@ function createRecorder(path: string) {
       if (!before) return;
       early = undefined;
       try {
-        // Opened once: the output of a later run takes this path by a rename.
+        // Opened once, because a later run's output is renamed to this path.
         file = openSync(path, "a");
       } catch {
-        // A folder that somebody has deleted: the job is followed all the same.
+        // Somebody deleted the folder; the job is followed anyway.
         return;
       }
       if (dropped > 0) {

@@ -2,13 +2,13 @@ import type { ErrorCode } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { printableLines } from "../../protocol/printable.ts";
 
-/** What a `kit attach` subprocess reports over IPC to the `kit ui` that started it. */
+/** A `kit attach` subprocess's report over IPC to the `kit ui` that started it. */
 export interface FollowerMessage {
   /** `refused`: it cannot follow the job. */
   kind: "attached" | "ended" | "warning" | "refused";
-  /** For people; details may be on further lines. */
+  /** Text for people; details may follow on further lines. */
   text: string;
-  /** Of the error for which it is refused. */
+  /** The error's code, for `refused`. */
   code?: ErrorCode | undefined;
 }
 
@@ -20,11 +20,11 @@ export function isFollowerMessage(value: unknown): value is FollowerMessage {
 }
 
 /**
- * Reports the job's state to the `kit ui` that started this process, over a separate channel,
- * since the project's code prints what it likes. Does nothing in a process of a terminal.
+ * Reports the job's state to the `kit ui` that started this process, over IPC, because the project's code
+ * may print anything. Does nothing when started from a terminal.
  */
 export function tellServer({ text, ...message }: FollowerMessage): void {
-  // The kit ui may have ended meanwhile.
+  // kit ui may have ended meanwhile.
   if (process.connected)
     process.send?.({ ...message, text: printableLines(text) }, () => undefined);
 }

@@ -4,17 +4,17 @@ import { type JobStore, createJobStore } from "../store.ts";
 import { type Follower, type FollowerOutput, startFollower } from "./follower.ts";
 import type { FollowerMessage } from "./followerMessage.ts";
 
-/** Between two looks for jobs that nobody follows, and the first pause after a failure. */
+/** Time between two looks for jobs that nobody follows, and the first pause after a failure. */
 const POLL_MS = 5_000;
 const FIRST_MS = 500;
 const MAX_PAUSE_MS = 300_000;
 
 export interface Followers {
-  /** Begins to look for jobs that nobody follows. */
+  /** Starts looking for jobs that nobody follows. */
   start: () => void;
-  /** Whether a process of this server follows a job, or is trying to for the first time. */
+  /** Whether this server follows a job, or is attaching for the first time. */
   isFollowing: (id: string) => boolean;
-  /** Leaves all jobs, which go on remotely. Idempotent. */
+  /** Detaches from all jobs, which keep running. Idempotent. */
   close: () => Promise<void>;
 }
 
@@ -24,28 +24,28 @@ export interface FollowersOptions {
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
   jobs: Pick<JobStore, "list" | "get">;
-  /** The job that the project's last run left, and where the run's output goes on. */
+  /** The last run's detached job, and where the run's output continues. */
   lastRun?: { detachedJob: () => string | undefined; output: FollowerOutput };
   /** Called with a line when a job's state changes. */
   onNote: (text: string) => void;
   pollMs?: number | undefined;
-  /** How long each may take to leave its job before it is killed. Default 5 s. */
+  /** Grace period to detach before a kill. Default 5 s. */
   graceMs?: number | undefined;
 }
 
-/** What is known of a job that nobody followed. */
+/** The state of following one job. */
 interface FollowState {
   follower?: Follower;
   /** Whether the last follower failed to attach. */
   hasFailed?: boolean;
-  /** The last line about it: the same is not said twice. */
+  /** The last note, to skip repeats. */
   lastLine?: string;
   pauseMs: number;
-  /** By the monotonic clock, when to try next. */
+  /** Time of the next attempt, by the monotonic clock. */
   nextAt: number;
 }
 
-/** Follows the project's jobs that run remotely and that nobody follows, each by a process of its own. */
+/** Follows the project's remote jobs that nobody follows, each in its own process. */
 export function createFollowers(options: FollowersOptions): Followers {
   const { project, kit, jobs, onNote, pollMs = POLL_MS, graceMs, lastRun } = options;
   const known = new Map<string, FollowState>();
@@ -83,10 +83,10 @@ export function createFollowers(options: FollowersOptions): Followers {
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
-      // At once, since the page shows whether the last run goes on.
+      // At once, because the page shows whether the last run continues.
       const detached = jobs.get(lastRun?.detachedJob() ?? "");
       if (detached) followIfFree(detached.job);
-      // Later, since many jobs take a while to list, and the page goes first.
+      // Later, because listing many jobs takes a while and the page goes first.
       first = setTimeout(poll, Math.min(pollMs, FIRST_MS)).unref();
       timer = setInterval(poll, pollMs).unref();
     },
@@ -105,9 +105,9 @@ export function createFollowers(options: FollowersOptions): Followers {
 }
 
 /**
- * Watches the jobs that run remotely and that a process here follows.
+ * Watches the remote jobs that a local process follows.
  * @param project the project's folder
- * @returns a function that returns a line for people for each that nobody follows any more
+ * @returns a function that returns a note for each that nobody follows any more
  */
 export function watchDetachedJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");
@@ -116,7 +116,7 @@ export function watchDetachedJobs(project: string, jobs: JobStore): () => string
     return location && lastHeardAt === undefined ? [{ id, where: location.where }] : [];
   });
   return () => {
-    // Remembers no owner's state.
+    // A new store, without cached owners.
     const now = createJobStore(project);
     return followed
       .filter(({ id }) => now.get(id)?.job.lastHeardAt !== undefined)

@@ -4,7 +4,7 @@ import { KitError, cannotFollow, isKitError } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
 import { logPath } from "../paths.ts";
 
-/** The error of a job that goes on remotely, out of reach or where this machine cannot follow it. */
+/** The error for a remote job that this machine can't reach or follow. */
 export function lostContact(
   { id }: Job,
   { where, checkpoints }: RemoteLocation,
@@ -33,7 +33,7 @@ export function lostContact(
 }
 
 /**
- * What this machine cannot write does not end a remote training; a deleted log does.
+ * Turns a local write error into `CANNOT_FOLLOW`, because the remote training continues; a deleted log ends it.
  * @param directory the job's
  */
 export function orCannotFollow(error: unknown, directory: string): unknown {

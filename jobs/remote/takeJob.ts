@@ -13,18 +13,18 @@ import { readRemoteLocation, runsRemotely } from "../remoteLocation.ts";
 import { createJobStore } from "../store.ts";
 
 const POLL_MS = 500;
-/** Longer than it takes to take a job. */
+/** Longer than taking a job takes. */
 const LOCK_MS = 5_000;
 
 export interface TakeOptions {
-  /** Called with a line if taking the job takes a while. */
+  /** Called with a note if it takes a while. */
   onNote?: (text: string) => void;
-  /** Waits so many ms. */
+  /** Waits for this many ms. */
   pause?: (ms: number) => Promise<unknown>;
 }
 
 /**
- * Takes a job that goes on remotely from an owner that is gone. Of several processes, one gets it.
+ * Takes over a remote job whose owner is gone. Only one of several processes succeeds.
  * @throws KitError `JOB_ENDED`, `JOB_TAKEN` by a process that follows it, `CANNOT_WRITE`
  */
 export async function takeJob(
@@ -50,7 +50,7 @@ export async function takeJob(
   }
 }
 
-/** @throws KitError `CANNOT_ATTACH` for a remote job that is not listed, since its `job.json` cannot be read */
+/** @throws KitError `CANNOT_ATTACH` for a remote job with an unreadable `job.json` */
 export function assertReadable(project: string, id: string): void {
   if (isJobId(id) && runsRemotely(join(jobsPath(project), id))) throw damagedJob(id);
 }
@@ -81,8 +81,8 @@ export function assertRemote(project: string, id: string): void {
 }
 
 /**
- * An owner that is out of sight, as in a container that was stopped, may still be there.
- * @throws KitError `JOB_TAKEN` when it is
+ * Waits for an owner that we can't check, as in a stopped container.
+ * @throws KitError `JOB_TAKEN` when it is alive
  */
 async function waitForOwner(
   leaseOf: () => string,

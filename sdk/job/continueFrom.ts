@@ -128,7 +128,7 @@ export function bestStep(
 
 /**
  * Copies a checkpoint into the continuing job.
- * @param skipped names of files that are not copied
+ * @param skipped names of files to leave out
  * @throws KitError `CANNOT_WRITE`
  */
 export function copyCheckpoint(
