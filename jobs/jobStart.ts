@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../protocol/isRecord.ts";
 import { readJobConfig } from "./jobFile.ts";
-import { findFirst } from "./log/read.ts";
+import { findFirst, findNewest } from "./log/read.ts";
 import { logPath } from "./paths.ts";
 
 /** A job's start, as its Kit version wrote it; empty where missing. */
@@ -15,6 +15,15 @@ export function readJobStart(directory: string): JobStart {
   const { data } = findFirst(logPath(directory), "training.started") ?? {};
   const started = isRecord(data) ? data : {};
   return { config: readJobConfig(directory) ?? {}, started };
+}
+
+/** How much of a job's training is done, from 0 to 1; undefined while nobody knows. */
+export function progressOf(directory: string): number | undefined {
+  const newest = findNewest(logPath(directory), ({ event, data }) =>
+    event === "training.log" && isRecord(data) ? data.step : undefined,
+  );
+  const progress = Number(newest?.found) / Number(readJobStart(directory).started.maxSteps);
+  return progress >= 0 && progress <= 1 ? progress : undefined;
 }
 
 export function hasBegun({ started }: JobStart): boolean {

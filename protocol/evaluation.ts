@@ -45,6 +45,14 @@ export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLo
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
 }
 
+/** Last figures shown of a metric's history. */
+const LAST_SHOWN = 3;
+
+/** The figures shown of a metric's history: the first, the best and the last three. Pure. */
+export function shownOfHistory<T>(all: readonly T[], best: T | undefined): T[] {
+  return all.filter((one, n) => n === 0 || one === best || n >= all.length - LAST_SHOWN);
+}
+
 /** The log with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */
 export function bestOf<T extends { evalLoss?: Measured }>(logs: readonly T[]): T | undefined {
   let best: T | undefined;

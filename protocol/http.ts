@@ -12,6 +12,12 @@ export interface JobsResponse {
   jobs: readonly Job[];
 }
 
+/** `GET /api/jobs/:id`, 200: one of them. */
+export interface JobResponse extends Job {
+  /** How much of a running job's training is done, from 0 to 1, once that is known. */
+  progress?: number | undefined;
+}
+
 /** An error: a message that says what to do. */
 export interface ErrorResponse {
   error: string;

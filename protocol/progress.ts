@@ -1,4 +1,4 @@
-import { type Evaluation, isLower } from "./evaluation.ts";
+import { type Evaluation, EVAL_LOSS, isLower, shownOfHistory } from "./evaluation.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 
@@ -29,8 +29,14 @@ export interface Progress {
   metrics?: Record<string, number>;
   /** Metrics of `evaluate` by name. */
   evaluated?: Record<string, MetricProgress>;
+  /** Figures of held-out rows over the training, by name. */
+  histories?: Record<string, MetricHistory>;
   /** Progress of the current evaluation. */
   evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
+  /** Step of the newest checkpoint. */
+  savedStep?: number;
+  /** The job that this one resumes, and the step of its checkpoint. */
+  resumed?: { jobId: string; step: number };
   /** Number of artifacts, once completed. */
   artifacts?: number;
 }
@@ -42,6 +48,16 @@ export interface MetricProgress {
   best: number;
   /** The step of the best, 0 for the model before the training. */
   bestStep: number;
+}
+
+/** A metric's figures that are shown. */
+export interface MetricHistory {
+  points: readonly { step: number; figure: number }[];
+  /** Number of figures, shown or not. */
+  count: number;
+  bestStep: number;
+  /** Number of held-out rows that the model answered. */
+  rows?: number | undefined;
 }
 
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
@@ -66,6 +82,10 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
+    const { resumedFrom: jobId } = found;
+    if (typeof jobId === "string") {
+      after.resumed = { jobId, step: numbersIn(found).resumedStep ?? 0 };
+    }
     const startedAt = before.evaluating ? before.startedAt : after.at;
     return { ...after, ...numbersIn({ startedAt, steps: found.maxSteps }) };
   }
@@ -75,6 +95,7 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
     const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
     after.evaluating = { answered, rows, secondsLeft };
   }
+  if (event === "checkpoint.saved") after.savedStep = numbersIn(found).step;
   if (event === "checkpoint.evaluated") addEvaluated(after, found);
   if (event === "training.completed" && Array.isArray(found.artifacts)) {
     after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);
@@ -84,15 +105,35 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
 
 function addEvaluated(after: Progress, found: Record<string, unknown>): void {
   const evaluated = { ...after.evaluated };
-  const { step = NaN } = numbersIn(found);
+  const { step = NaN, rows } = numbersIn(found);
   for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
     const known = Object.hasOwn(evaluated, name) ? evaluated[name] : undefined;
     const isLower = String(found.lowerIsBetter).split(",").includes(name);
     const isBest = !known || (isLower ? now < known.best : now > known.best);
     const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
     evaluated[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
+    addToHistory(after, name, { step, figure: now }, bestStep, rows);
   }
   after.evaluated = evaluated;
+}
+
+function addToHistory(
+  after: Progress,
+  name: string,
+  point: MetricHistory["points"][number],
+  bestStep: number,
+  rows?: number,
+): void {
+  const { points = [], count = 0 } = after.histories?.[name] ?? {};
+  const all = [...points, point];
+  const shown = shownOfHistory(
+    all,
+    all.find(({ step }) => step === bestStep),
+  );
+  after.histories = {
+    ...after.histories,
+    [name]: { points: shown, count: count + 1, bestStep, rows },
+  };
 }
 
 function addLog(after: Progress, found: Record<string, unknown>): void {
@@ -111,6 +152,9 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
+  if (evalLoss !== undefined) {
+    addToHistory(after, EVAL_LOSS, { step, figure: evalLoss }, after.best?.step ?? step);
+  }
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
 }
 

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../../disk/follow.ts";
 import { openPlainIfThere } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
-import { bestOf } from "../../protocol/evaluation.ts";
+import { bestOf, shownOfHistory } from "../../protocol/evaluation.ts";
 import { EVALUATING } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -68,7 +68,7 @@ async function findShown(
     // Also logs without a loss, which are not on the curve.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
     lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
-    evaluated = bestAndLast([...evaluated, ...logs]);
+    evaluated = shownEvaluations([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
@@ -84,11 +84,9 @@ async function findShown(
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
-/** The best and the last evaluation, which the page shows. */
-function bestAndLast(logs: LocatedLog[]): LocatedLog[] {
+function shownEvaluations(logs: LocatedLog[]): LocatedLog[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
-  const best = bestOf(evaluated);
-  return [...(best ? [best] : []), ...evaluated.slice(-1)];
+  return shownOfHistory(evaluated, bestOf(evaluated));
 }
 
 function asLog({ record: { data }, from, offset }: LocatedRecord): LocatedLog {

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { type JobsResponse, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import { progressOf } from "../../jobs/jobStart.ts";
+import {
+  type JobResponse,
+  type JobsResponse,
+  RUN_HEADER,
+  RUN_STATUS_HEADER,
+} from "../../protocol/http.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Route } from "../context.ts";
 import { sendError, sendJson } from "../http/respond.ts";
@@ -48,8 +54,10 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
 /** `GET /api/jobs/:id`: one job. */
 export const getJob: Route = ({ jobs }, { response }, id) => {
   const found = jobs.get(id);
-  if (found) sendJson(response, 200, found.job);
-  else sendError(response, 404, noJob(id));
+  if (!found) return sendError(response, 404, noJob(id));
+  const { job } = found;
+  const progress = job.status === "running" ? progressOf(jobs.directoryOf(id)) : undefined;
+  sendJson(response, 200, { ...job, progress } satisfies JobResponse);
 };
 
 export function noJob(id: string): string {

@@ -1,4 +1,10 @@
-import { type JobsResponse, ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import {
+  type JobResponse,
+  type JobsResponse,
+  ROUTES,
+  RUN_HEADER,
+  RUN_STATUS_HEADER,
+} from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
 import { RequestError, readResponse, request } from "./request.ts";
@@ -40,7 +46,7 @@ export async function fetchJobs(): Promise<JobsList> {
  * One of them; undefined if the project has no such job.
  * @throws RequestError
  */
-export async function fetchJob(id: string): Promise<Job | undefined> {
+export async function fetchJob(id: string): Promise<JobResponse | undefined> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const path = ROUTES.job(id);
   try {
@@ -56,13 +62,14 @@ function isJobsResponse(value: unknown): value is JobsResponse {
   return isRecord(value) && Array.isArray(value.jobs) && value.jobs.every(isJob);
 }
 
-function isJob(value: unknown): value is Job {
+function isJob(value: unknown): value is JobResponse {
   return (
     isRecord(value) &&
     typeof value.id === "string" &&
     typeof value.name === "string" &&
     typeof value.createdAt === "string" &&
     isJobStatus(value.status) &&
-    (value.lastHeardAt === undefined || typeof value.lastHeardAt === "string")
+    (value.lastHeardAt === undefined || typeof value.lastHeardAt === "string") &&
+    (value.progress === undefined || typeof value.progress === "number")
   );
 }

@@ -1,54 +1,110 @@
-import { formatCount, formatDuration, formatNumber } from "../../protocol/format.ts";
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDuration,
+  formatFigure,
+  formatNumber,
+} from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
-import { type Progress, secondsLeft } from "../../protocol/progress.ts";
+import { type Progress, type MetricHistory, secondsLeft } from "../../protocol/progress.ts";
 
-/** A fact about a job in words; the value is a dash while it is unknown. */
-export type Fact = [name: string, value: string];
-
-const UNKNOWN = "–";
+/** A fact about a job in words. */
+export interface Fact {
+  name: string;
+  value: string;
+  /** Whether it takes a line of its own. */
+  isLong?: boolean;
+}
 
 /**
- * The same facts in the same places, from a job's first event to its last, then the metrics that its
- * logs have. Pure.
+ * What is known about a job, in the order in which it becomes known, so that no fact moves another.
+ * Pure.
  * @param sinceMs how long ago the last event came
  */
 export function factsOf(progress: Progress, status: JobStatus | undefined, sinceMs = 0): Fact[] {
-  const { steps, startedAt, at, first, last, metrics = {}, evaluated = {}, evaluating } = progress;
-  const isOver = status !== undefined && isFinal(status);
-  const isKnown = startedAt !== undefined && at !== undefined;
-  const elapsed = isKnown ? (at - startedAt + (isOver ? 0 : sinceMs)) / 1000 : undefined;
-  const left = isOver ? undefined : secondsLeft(first, last, steps);
-  const best = say(progress.best?.evalLoss, formatNumber);
-  const facts: Fact[] = [
-    ["step", say(last?.step, (step) => share(step, steps))],
-    ["elapsed", say(elapsed, formatDuration)],
-    ["time left", say(left, formatDuration)],
-    ["tokens a second", say(progress.tokensPerSecond, (speed) => formatCount(Math.round(speed)))],
-    ["learning rate", say(progress.learningRate, formatNumber)],
-    ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
-    ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
-    ...Object.entries(evaluated).map(([name, { now, before, best }]): Fact => {
-      const [shown, was, most] = [now, before, best].map((one) => say(one, formatNumber));
-      return [name, `${shown}, before ${was}, best ${most}`];
-    }),
+  const { steps, last, resumed, metrics = {}, histories = {} } = progress;
+  const { startedAt = NaN, at = NaN } = progress;
+  const elapsed = (at - startedAt + (isOver(status) ? 0 : sinceMs)) / 1000;
+  const step = last?.step ?? (steps === undefined ? undefined : (resumed?.step ?? 0));
+  const { [EVAL_LOSS]: evalLoss, ...evaluated } = histories;
+  return [
+    ...fact("elapsed", elapsed, formatDuration),
+    ...fact("step", step, (done) => share(done, steps)),
+    ...fact("tokens/s", progress.tokensPerSecond, (speed) => formatCount(Math.round(speed))),
+    ...fact("learning rate", progress.learningRate, formatNumber),
+    ...Object.entries(metrics).flatMap(([name, value]) => fact(name, value, formatNumber)),
+    ...fact("eval loss", evalLoss, (history) => historyInWords(history, formatNumber)).map(long),
+    ...Object.entries(evaluated)
+      .flatMap(([name, history]) =>
+        fact(name, history, () => historyInWords(history, formatFigure)),
+      )
+      .map(long),
   ];
-  if (evaluating) {
-    const { answered, rows, secondsLeft: more } = evaluating;
-    const ending = more === undefined ? "" : `, ${formatDuration(more)} left`;
-    const isAsking = !isOver && answered < rows;
-    facts.push(["asking held-out rows", isAsking ? share(answered, rows) + ending : UNKNOWN]);
-  }
-  return facts;
+}
+
+function fact<T>(name: string, value: T | undefined, inWords: (value: T) => string): Fact[] {
+  const isKnown = value !== undefined && !Number.isNaN(value);
+  return isKnown ? [{ name, value: inWords(value) }] : [];
+}
+
+function long(short: Fact): Fact {
+  return { ...short, isLong: true };
+}
+
+/** As `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
+function historyInWords(
+  { points, count, bestStep, rows }: MetricHistory,
+  format: (figure: number) => string,
+): string {
+  const [first = "", ...others] = points.map(({ figure }) => format(figure));
+  const left = count > points.length ? ["…"] : [];
+  const of = rows === undefined ? "" : ` of ${formatCounted(rows, "row")}`;
+  const best = bestStep > 0 ? `best at step ${formatCount(bestStep)}` : "best before the training";
+  return [first, ...left, ...others].join(" → ") + of + (count > 1 ? `, ${best}` : "");
 }
 
 /** As `31 of 100`. */
 function share(count: number, all: number | undefined): string {
-  return `${formatCount(count)} of ${say(all, formatCount)}`;
+  return all === undefined ? formatCount(count) : `${formatCount(count)} of ${formatCount(all)}`;
 }
 
-function say<T>(value: T | undefined, inWords: (value: T) => string): string {
-  return value === undefined ? UNKNOWN : inWords(value);
+/**
+ * What a job that isn't over does now, as `asking 31 of 100 held-out rows, 1m 20s left`; empty for any
+ * other. Pure.
+ * @param createdMs how long ago the job was created
+ */
+export function activityOf(
+  { evaluating, first, last, steps, savedStep, startedAt }: Progress,
+  status: JobStatus | undefined,
+  createdMs: number,
+): string {
+  if (status === "queued") return "waiting for its turn";
+  if (status !== "running") return "";
+  if (evaluating && evaluating.answered < evaluating.rows) {
+    const { answered, rows, secondsLeft: left } = evaluating;
+    return withTime(`asking ${share(answered, rows)} held-out rows`, left);
+  }
+  if (steps === undefined) {
+    // From its first event on, a fact says how long ago the job began.
+    const isTimed = startedAt === undefined && createdMs >= 0;
+    return isTimed ? `preparing, ${formatDuration(createdMs / 1000)}` : "preparing";
+  }
+  if (last?.step === steps)
+    return savedStep === steps ? "finishing" : `saving step ${share(steps, undefined)}`;
+  return withTime(
+    last ? "training" : "waiting for the first step",
+    secondsLeft(first, last, steps),
+  );
+}
+
+function withTime(doing: string, left: number | undefined): string {
+  return left === undefined ? doing : `${doing}, ${formatDuration(left)} left`;
+}
+
+function isOver(status: JobStatus | undefined): boolean {
+  return status !== undefined && isFinal(status);
 }
 
 /** What to try after a training whose loss ended above where it began; empty for any other. Pure. */

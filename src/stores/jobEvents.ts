@@ -4,7 +4,7 @@ import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { fetchJob } from "../api/jobs.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
-import { adviceOn, factsOf } from "../job/facts.ts";
+import { activityOf, adviceOn, factsOf } from "../job/facts.ts";
 import { type StreamEvent, EMPTY_JOB_VIEW, advance } from "../job/jobView.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
@@ -149,9 +149,15 @@ function setup(id: string) {
     if (connection.value === "open" && status.value === "running") now.value = performance.now();
   }
 
+  /** By this machine's clock; NaN if nobody knows. */
+  function ageMs(): number {
+    return performance.timeOrigin + now.value - Date.parse(job.value?.createdAt ?? "");
+  }
+
   function open(): void {
     if (stream || stopPolling) return;
     document.addEventListener("visibilitychange", onVisibility);
+    now.value = performance.now();
     ticking = setInterval(tick, TICK_MS);
     if (document.hidden) return pause();
     void asked.refresh();
@@ -179,6 +185,8 @@ function setup(id: string) {
     logged: computed(() => view.value.logged),
     artifacts: computed(() => view.value.progress.artifacts),
     facts: computed(() => factsOf(view.value.progress, status.value, now.value - heardAt.value)),
+    activity: computed(() => activityOf(view.value.progress, status.value, ageMs())),
+    resumed: computed(() => view.value.progress.resumed),
     advice: computed(() =>
       status.value === "completed" ? adviceOn(view.value.progress.lossEnds) : "",
     ),

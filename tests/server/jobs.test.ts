@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { describeOwner } from "../../disk/owner.ts";
 import type { RunLease } from "../../jobs/runLease.ts";
 import type { Job } from "../../protocol/job.ts";
-import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
 import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { errorOf, readBody, startServer } from "../uiServer.ts";
@@ -53,12 +53,15 @@ test("an unchanged list is 304, a changed one is sent with another tag", async (
   expect(changed.headers.get("etag")).not.toBe(tag);
 });
 
-test("a job is answered with the fields that it has in the list, and one that is not there with 404", async () => {
+test("a job is answered with its fields and how far it is, and one that is not there with 404", async () => {
   const { url, project } = await startServer();
   createJob(project, "other");
   const { job, append } = createJob(project, "asked for", [STARTED]);
   const ask = (id: string) => fetch(`${url}api/jobs/${id}`);
   expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "running" });
+  append(logged(2));
+  const running = { ...job, status: "running", progress: 2 / 3 };
+  expect(await (await ask(job.id)).json()).toEqual(running);
   append(COMPLETED);
   expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "completed" });
   for (const id of ["20260101-000000-001-aaaa", "..%2f..", "%00"]) {

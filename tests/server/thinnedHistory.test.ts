@@ -53,10 +53,16 @@ test("a thinned history begins with the first two logs, however many there are",
   expect((await thinned()).slice(0, 3)).toEqual((await whole()).slice(0, 3));
 });
 
-test("a thinned history has the best and the last evaluation", async () => {
+test("a thinned history has the first, the best and the last three evaluations", async () => {
   const { url, project } = await startServer();
   const job = createJob(project, "evaluated", [STARTED]);
-  const evalLosses: Record<number, number> = { 7_001: 3, 11_003: 2, 15_005: 5, 20_007: 4 };
+  const evalLosses: Record<number, number> = {
+    7_001: 3,
+    9_001: 9,
+    11_003: 2,
+    15_005: 5,
+    20_007: 4,
+  };
   const lines = Array.from({ length: LOGS }, (_, step) => {
     const { event, data } = logged(step, 1);
     return JSON.stringify({ event, data: { ...data, evalLoss: evalLosses[step] } });
@@ -67,7 +73,9 @@ test("a thinned history has the best and the last evaluation", async () => {
   expect(frames.length).toBeLessThan(4_000);
   const shown = frames.map(({ data }) => data).filter((data) => data?.includes("evalLoss"));
   expect(shown).toEqual([
+    '{"step":7001,"loss":1,"evalLoss":3}',
     '{"step":11003,"loss":1,"evalLoss":2}',
+    '{"step":15005,"loss":1,"evalLoss":5}',
     '{"step":20007,"loss":1,"evalLoss":4}',
   ]);
 });

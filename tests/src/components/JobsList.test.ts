@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Job } from "../../../protocol/job.ts";
 import JobsList from "../../../src/components/JobsList.vue";
 import { createAnswer, createBackend, job, json, settle, visit } from "../backend.ts";
 
@@ -49,6 +50,16 @@ describe("the jobs list", () => {
     backend.jobs(job("a"), job("b"));
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(names()[0]).toBe("name of a");
+  });
+
+  it("draws how far a running job is, as its polls say", async () => {
+    backend.jobs({ ...job("a"), progress: 0.25 } as Job, job("b", "completed"));
+    const { page } = await visitList();
+    expect(page.findAll(".progress")).toHaveLength(1);
+    expect(page.get(".progress").attributes("aria-valuenow")).toBe("25");
+    backend.jobs({ ...job("a"), progress: 0.5 } as Job, job("b", "completed"));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(page.get(".progress").attributes("aria-valuenow")).toBe("50");
   });
 
   it("shows nothing for an invalid creation time", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Progress, NO_PROGRESS, advance } from "../../../protocol/progress.ts";
-import { factsOf } from "../../../src/job/facts.ts";
+import { activityOf, factsOf } from "../../../src/job/facts.ts";
 
 const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
@@ -23,40 +23,35 @@ function after(...events: Event[]): Progress {
   return events.reduce<Progress>((progress, event) => then(progress, ...event), NO_PROGRESS);
 }
 
-/** The facts' values; their names are the same always. */
-function said(progress: Progress, status: Parameters<typeof factsOf>[1] = "running") {
-  const facts = factsOf(progress, status);
-  expect(facts.map(([name]) => name)).toEqual([
-    ...["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"],
-  ]);
-  return facts.map(([, value]) => value);
-}
+type Status = Parameters<typeof factsOf>[1];
 
-test("what no event has said yet is a dash", () => {
-  expect(said(NO_PROGRESS, "queued")).toEqual(["–", "–", "–", "–", "–", "–"]);
-  expect(said(after(STARTED))).toEqual(["–", "0s", "–", "–", "–", "–"]);
+const said = (progress: Progress, status: Status = "running") =>
+  factsOf(progress, status).map(({ name, value }) => `${name} ${value}`);
+
+const evaluated = (step: number, accuracy: number, more: object = {}): Event => [
+  "checkpoint.evaluated",
+  at(step),
+  { step, rows: 30, metrics: { accuracy, errors: 1 - accuracy }, ...more },
+];
+
+test("only what the events have said is a fact", () => {
+  expect(said(NO_PROGRESS, "queued")).toEqual([]);
+  expect(said(after(STARTED))).toEqual(["elapsed 0s", "step 0 of 1,200"]);
 });
 
-test("a job in its midst says how far it is, and how long it will take at its pace", () => {
-  const progress = after(
-    STARTED,
-    log(1, 5),
-    log(601, 65, { tokensPerSecond: 12_345.6, learningRate: 0.0012345678, evalLoss: 1.5 }),
-  );
-  expect(said(progress)).toEqual([
-    ...["601 of 1,200", "1m 05s", "1m 00s", "12,346", "0.001235", "1.5, best 1.5"],
+test("a job in its midst says how far it is, and its newest figures", () => {
+  const log601 = { tokensPerSecond: 12_345.6, learningRate: 0.0012345678, evalLoss: 1.5 };
+  expect(said(after(STARTED, log(1, 5), log(601, 65, log601)))).toEqual([
+    ...["elapsed 1m 05s", "step 601 of 1,200", "tokens/s 12,346", "learning rate 0.001235"],
+    "eval loss 1.5",
   ]);
 });
 
-test("the last and the best evaluation are shown, and a log without one keeps them", () => {
-  const progress = after(
-    STARTED,
-    log(1, 1, { evalLoss: 2 }),
-    log(2, 2, { evalLoss: 0.12345 }),
-    log(3, 3, { evalLoss: 0.5 }),
-    log(4, 4, { evalLoss: null }),
-  );
-  expect(said(progress).at(-1)).toBe("0.5, best 0.1235");
+test("the eval loss has its way, and a log without one keeps it", () => {
+  const way = (...losses: (number | null)[]) =>
+    said(after(STARTED, ...losses.map((evalLoss, n) => log(n + 1, n + 1, { evalLoss })))).at(-1);
+  expect(way(2, 0.12345, 0.5, null)).toBe("eval loss 2 → 0.1235 → 0.5, best at step 2");
+  expect(way(2, 0.1, 3, 4, 5, 6, 7)).toBe("eval loss 2 → … → 0.1 → 5 → 6 → 7, best at step 2");
 });
 
 test("metrics follow, the last figure of each", () => {
@@ -66,88 +61,84 @@ test("metrics follow, the last figure of each", () => {
     log(2, 2, { metrics: { rewardsMargins: 0.5, evalAccuracy: 0.75 } }),
     log(3, 3, { metrics: "none" }),
   );
-  expect(factsOf(progress, "running").slice(6)).toEqual([
-    ["rewardsMargins", "0.5"],
-    ["evalAccuracy", "0.75"],
-  ]);
+  expect(said(progress).slice(2)).toEqual(["rewardsMargins 0.5", "evalAccuracy 0.75"]);
 });
 
-test("a job that goes on from another begins with its best", () => {
-  const resumed = after([
-    "training.started",
-    NaN,
-    { maxSteps: 9, resumedBest: { step: 4, evalLoss: 1 } },
+test("what the model answered has its way from before the training, by what is better", () => {
+  const lower = { lowerIsBetter: ["errors"] };
+  expect(said(after(STARTED, evaluated(0, 0.25))).slice(2)).toEqual([
+    "accuracy 0.25 of 30 rows",
+    "errors 0.75 of 30 rows",
   ]);
-  expect(said(then(resumed, "training.log", NaN, { step: 6, evalLoss: 2 })).at(-1)).toBe(
-    "2, best 1",
+  const later = [evaluated(0, 0.25, lower), evaluated(5, 1, lower), evaluated(9, 0.5, lower)];
+  expect(said(after(STARTED, ...later), "completed").slice(2)).toEqual([
+    "accuracy 0.25 → 1 → 0.5 of 30 rows, best at step 5",
+    "errors 0.75 → 0 → 0.5 of 30 rows, best at step 5",
+  ]);
+  expect(said(after(STARTED, evaluated(0, 0.5), evaluated(5, 0.25))).at(2)).toBe(
+    "accuracy 0.5 → 0.25 of 30 rows, best before the training",
   );
 });
 
-test("an ended job has no time left, and took until its last event", () => {
-  const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", at(90), {}]);
-  expect(said(ended, "completed").slice(0, 3)).toEqual(["3 of 1,200", "1m 30s", "–"]);
+test("a job that goes on from another begins at its step, and with its best", () => {
+  const resumed = after([
+    "training.started",
+    NaN,
+    { maxSteps: 9, resumedFrom: "a", resumedStep: 4, resumedBest: { step: 4, evalLoss: 1 } },
+  ]);
+  expect(said(resumed)).toEqual(["step 4 of 9"]);
+  expect(resumed.resumed).toEqual({ jobId: "a", step: 4 });
+  const on = then(resumed, ...log(6, NaN, { evalLoss: 2 }));
+  expect(said(then(on, ...log(8, NaN, { evalLoss: 3 }))).at(-1)).toBe(
+    "eval loss 2 → 3, best at step 4",
+  );
 });
 
-test("the pace is that of this job, wherever it began", () => {
-  expect(said(after(STARTED, log(1_001, 1), log(1_101, 11)))[2]).toBe("10s");
+test("an ended job took until its last event, and has no activity", () => {
+  const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", at(90), {}]);
+  expect(said(ended, "completed")).toEqual(["elapsed 1m 30s", "step 3 of 1,200"]);
+  expect(activityOf(ended, "completed", 0)).toBe("");
 });
 
 test("nonsense in the data changes nothing that was known", () => {
   const known = after(STARTED, log(1, 1, { learningRate: 0.5 }), log(2, 2));
-  const nonsense = {
-    step: "7",
-    learningRate: null,
-    tokensPerSecond: {},
-    evalLoss: [],
-  };
+  const nonsense = { step: "7", learningRate: null, tokensPerSecond: {}, evalLoss: [] };
   expect(said(then(known, "training.log", NaN, nonsense))).toEqual(said(known));
-  expect(said(after(["training.started", NaN, {}], ["training.log", NaN, {}]))[0]).toBe("–");
-});
-
-test("what asking the model has shown stands beside the figures of before and the best", () => {
-  const asked = (step: number, accuracy: number, more: object = {}): Event => [
-    "checkpoint.evaluated",
-    at(step),
-    { step, metrics: { accuracy, errors: 1 - accuracy }, ...more },
-  ];
-  const lower = { lowerIsBetter: ["errors"] };
-  const start = after(STARTED, asked(0, 0.25));
-  expect(factsOf(start, "running").slice(6)).toEqual([
-    ["accuracy", "0.25, before 0.25, best 0.25"],
-    ["errors", "0.75, before 0.75, best 0.75"],
-  ]);
-  const later = after(STARTED, asked(0, 0.25, lower), asked(5, 1, lower), asked(9, 0.5, lower));
-  expect(factsOf(later, "completed").slice(6)).toEqual([
-    ["accuracy", "0.5, before 0.25, best 1"],
-    ["errors", "0.5, before 0.75, best 0"],
-  ]);
+  expect(said(after(["training.started", NaN, {}], ["training.log", NaN, {}]))).toEqual([]);
 });
 
 test("a clock that is set back takes no time away", () => {
   const progress = after(STARTED, log(1, 5), log(301, 35), log(301, -86_400), log(601, -86_370));
-  expect(said(progress).slice(0, 3)).toEqual(["601 of 1,200", "1m 05s", "1m 00s"]);
+  expect(said(progress).slice(0, 2)).toEqual(["elapsed 1m 05s", "step 601 of 1,200"]);
 });
 
-test("a job that is asked before its training says how far that is, and has elapsed since", () => {
-  const asking = (answered: number, seconds: number, more: object = {}): Event => [
-    "checkpoint.evaluating",
-    at(seconds),
-    { step: 0, answered, rows: 100, ...more },
-  ];
-  const factOf = (progress: Progress, status: Parameters<typeof factsOf>[1] = "running") =>
-    Object.fromEntries(factsOf(progress, status));
-  const NAME = "asking held-out rows";
-  const begun = after(asking(0, 0));
-  expect(factOf(begun)).toMatchObject({ elapsed: "0s", [NAME]: "0 of 100" });
-  const later = then(begun, ...asking(31, 36, { secondsLeft: 80 }));
-  expect(factOf(later)).toMatchObject({
-    ...{ elapsed: "36s", [NAME]: "31 of 100, 1m 20s left" },
-  });
-  expect(factOf(later, "cancelled")).toMatchObject({ [NAME]: "–" });
-  const done = then(later, ...asking(100, 120, { secondsLeft: 0 }));
-  const started = then(done, "training.started", at(121), { maxSteps: 5 });
-  expect(factOf(then(started, ...log(5, 130)))).toMatchObject({ elapsed: "2m 10s", [NAME]: "–" });
-  expect(factOf(then(NO_PROGRESS, "checkpoint.evaluating", NaN, {}))).toMatchObject({
-    [NAME]: "–",
-  });
+const asking = (answered: number, seconds: number, more: object = {}): Event => [
+  "checkpoint.evaluating",
+  at(seconds),
+  { step: 0, answered, rows: 100, ...more },
+];
+const SAVED: Event = ["checkpoint.saved", at(71), { step: 1_200 }];
+const toEnd = [STARTED, log(1, 5), log(601, 65), log(1_200, 70)];
+
+test.each<[string, Status, Event[]]>([
+  ["waiting for its turn", "queued", []],
+  ["preparing, 12s", "running", []],
+  ["asking 0 of 100 held-out rows", "running", [asking(0, 0)]],
+  ["asking 31 of 100 held-out rows, 1m 20s left", "running", [asking(31, 36, { secondsLeft: 80 })]],
+  ["preparing", "running", [asking(100, 120)]],
+  ["waiting for the first step", "running", [STARTED]],
+  ["training", "running", [STARTED, log(1, 5)]],
+  ["training, 1m 00s left", "running", [STARTED, log(1, 5), log(601, 65)]],
+  ["training, 10s left", "running", [STARTED, log(1_001, 1), log(1_101, 11)]],
+  ["asking 7 of 100 held-out rows", "running", [STARTED, log(1, 5), asking(7, 9)]],
+  ["saving step 1,200", "running", toEnd],
+  ["finishing", "running", [...toEnd, SAVED]],
+  ["", "cancelled", [STARTED, log(1, 5)]],
+])("what a job does now: %s", (activity, status, events) => {
+  expect(activityOf(after(...events), status, 12_000)).toBe(activity);
+});
+
+test("a job that is asked before its training has elapsed since", () => {
+  const started = after(asking(0, 0), asking(100, 120), ["training.started", at(121), {}]);
+  expect(said(then(started, ...log(5, 130)))).toEqual(["elapsed 2m 10s", "step 5"]);
 });

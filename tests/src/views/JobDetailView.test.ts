@@ -91,11 +91,10 @@ describe("the job page", () => {
     ]);
   });
 
-  it("says how far the job is, in words that stay in place", async () => {
+  it("says how far the job is and what it does now, and nothing that it doesn't know", async () => {
     const { page } = await visitJob();
     const facts = () => page.findAll(".loss-chart + .facts div").map((fact) => fact.text());
-    const names = ["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"];
-    expect(facts()).toEqual(names.map((name) => `${name}–`));
+    expect(facts()).toEqual([]);
     const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
     await send(
       ["time", time(0)],
@@ -105,16 +104,23 @@ describe("the job page", () => {
       ["time", time(5)],
       ["training.log", { step: 3, learningRate: 0.001, evalLoss: 2.5 }, 30],
     );
-    const values = ["3 of 40", "5s", "1m 14s", "–", "0.001", "2.5, best 2.5"];
-    const shown = names.map((name, n) => `${name}${values[n]}`);
-    expect(facts()).toEqual(shown);
+    const shown = ["elapsed5s", "step3 of 40", "learning rate0.001"];
+    expect(facts()).toEqual([...shown, "eval loss2.5"]);
+    expect(page.get(".activity").text()).toBe("training, 1m 14s left");
     await send(["training.log", { step: 3, metrics: { accuracy: 0.5 } }, 40]);
-    expect(facts()).toEqual([...shown, "accuracy0.5"]);
+    expect(facts()).toEqual([...shown, "accuracy0.5", "eval loss2.5"]);
+  });
+
+  it("says beside the curve which job it goes on from", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", { resumedFrom: "b", resumedStep: 140 }, 10]);
+    expect(page.get(".loss-chart .aside").text()).toBe("from step 140 of b");
+    expect(page.get(".loss-chart a").attributes("href")).toBe("/jobs/b");
   });
 
   it("counts elapsed time on while no event comes, as when the model is asked, until the end", async () => {
     const { page } = await visitJob();
-    const elapsed = () => page.findAll(".loss-chart + .facts dd")[1]?.text();
+    const elapsed = () => page.findAll(".loss-chart + .facts dd")[0]?.text();
     const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
     await send(
       ["time", time(0)],
