@@ -5,7 +5,7 @@ import { KitError } from "../protocol/error.ts";
 
 /**
  * The path of one of this package's files.
- * @param url `new URL(<literal>, import.meta.url)`, which bundlers and file tracers find as an argument
+ * @param url a `new URL` of a literal, which bundlers and file tracers find as an argument
  * @param beside files it needs in its folder, which they don't find
  * @throws KitError `KIT_BUNDLED` if one is missing
  */
