@@ -151,7 +151,9 @@ def asked_again() -> list[Any]:
     answer.AnswerQueue._start = start
     answer.reserve_gpu = answer.remove_placement_group = lambda _: None
     answer.ray = SimpleNamespace(
-        wait=lambda nexts, timeout: (nexts, []), get=lambda _: said.pop(), kill=lambda _: None
+        wait=lambda nexts, timeout: (nexts if said else [], []),
+        get=lambda _: said.pop(),
+        kill=lambda _: None,
     )
     channel = SimpleNamespace(send=lambda **message: told.append(message), note=lambda _: None)
     queue = answer.AnswerQueue(job(1), channel)
@@ -168,6 +170,7 @@ def asked_again() -> list[Any]:
     queue.put({"type": "cancel", "id": 4})
     queue._give_back()
     say("answer", 1)
+    queue.pass_on(0)
     return [asked, [(message["type"], message["id"]) for message in told]]
 
 
