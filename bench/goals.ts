@@ -7,28 +7,28 @@ export interface Goal {
   isMet: (ours: number, baseline: number) => boolean;
 }
 
-export function ratioAtMost(most: number): Goal {
-  return { text: () => `≤ ${most} ×`, isMet: (ours, baseline) => ours <= most * baseline };
+export function ratioAtMost(limit: number): Goal {
+  return { text: () => `≤ ${limit} ×`, isMet: (ours, baseline) => ours <= limit * baseline };
 }
 
-export function ratioAtLeast(least: number): Goal {
-  return { text: () => `≥ ${least} ×`, isMet: (ours, baseline) => ours >= least * baseline };
-}
-
-/** In the line's unit. */
-export function atMost(most: number): Goal {
-  return { text: (unit) => `≤ ${show(most, unit)}`, isMet: (ours) => ours <= most };
+export function ratioAtLeast(limit: number): Goal {
+  return { text: () => `≥ ${limit} ×`, isMet: (ours, baseline) => ours >= limit * baseline };
 }
 
 /** In the line's unit. */
-export function atLeast(least: number): Goal {
-  return { text: (unit) => `≥ ${show(least, unit)}`, isMet: (ours) => ours >= least };
+export function atMost(limit: number): Goal {
+  return { text: (unit) => `≤ ${show(limit, unit)}`, isMet: (ours) => ours <= limit };
+}
+
+/** In the line's unit. */
+export function atLeast(limit: number): Goal {
+  return { text: (unit) => `≥ ${show(limit, unit)}`, isMet: (ours) => ours >= limit };
 }
 
 /** The difference, in the line's unit. */
-export function moreAtMost(most: number): Goal {
+export function moreAtMost(limit: number): Goal {
   return {
-    text: (unit) => `≤ ${show(most, unit)} more`,
-    isMet: (ours, baseline) => ours - baseline <= most,
+    text: (unit) => `≤ ${show(limit, unit)} more`,
+    isMet: (ours, baseline) => ours - baseline <= limit,
   };
 }

@@ -1,4 +1,4 @@
-const LEAST_RUNS = 7;
+const MIN_RUNS = 7;
 
 export function median(samples: number[]): number {
   return percentile(samples, 0.5);
@@ -32,7 +32,7 @@ export interface Pair<T> {
  */
 export async function inTurn<T>(
   { ours, baseline }: Pair<T>,
-  runs = LEAST_RUNS,
+  runs = MIN_RUNS,
 ): Promise<{ ours: T[]; baseline: T[] }> {
   const measured = { ours: [] as T[], baseline: [] as T[] };
   for (let run = runs > 1 ? 0 : 1; run <= runs; run++) {

@@ -133,7 +133,7 @@ function jobTaken(id: string): KitError {
 /** Makes a new folder; an existing one belongs to another job. */
 function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
-  for (let left = MAX_TRIES; ; left--) {
+  for (let triesLeft = MAX_TRIES; ; triesLeft--) {
     const now = new Date();
     const id = newId(now, readJobIds(root)[0]);
     const directory = join(root, id);
@@ -142,7 +142,7 @@ function makeFolder(root: string, newId: typeof createJobId) {
       mkdirSync(directory, OTHERS_READ_FOLDER);
       return { id, directory, createdAt: now.toISOString() };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || left === 1) throw error;
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || triesLeft === 1) throw error;
     }
   }
 }

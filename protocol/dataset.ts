@@ -140,27 +140,27 @@ export interface DatasetCode {
 }
 
 /** A job with rows in its folder. */
-export interface FrozenJob {
+export interface MaterializedJob {
   directory: string;
   /** As written. */
   config: Record<string, unknown>;
 }
 
 /** A config whose datasets are where every engine reads them. */
-export interface Frozen<Config> {
+export interface MaterializedDatasets<Config> {
   config: Config;
   /** Restores the rows' own locations in an engine's text, which names those in the job's folder. */
-  inPlaces: (text: string) => string;
+  restoreLocations: (text: string) => string;
 }
 
 /** How a job's datasets are written to its folder. */
-export interface FreezeJobOptions {
+export interface MaterializeOptions {
   /** The project's own code in them. */
   code: { dataset?: DatasetCode; evalDataset?: DatasetCode };
   /** The folder that gets the files. */
   directory: string;
   /** The job that this one continues; rows made by code are reused. */
-  from?: FrozenJob | undefined;
+  from?: MaterializedJob | undefined;
   /** Called with notes for people. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;

@@ -150,7 +150,7 @@ export interface Engine {
    * loading anything heavy or touching the disk.
    * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID` naming the option
    */
-  prepare: (asked: TrainingOptions) => TrainConfig;
+  prepare: (options: TrainingOptions) => TrainConfig;
   /**
    * Checks what a training would read, without training.
    * @throws the KitError that `train` would throw

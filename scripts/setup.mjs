@@ -9,7 +9,7 @@ import { lockProblems } from "./lock.mjs";
 
 export { ROOT } from "./files.mjs";
 
-const LEAST_NODE = [20, 19];
+const MIN_NODE = [20, 19];
 
 export const CLI = join(ROOT, "dist", "cli", "kit.js");
 
@@ -98,10 +98,10 @@ function installQuickstart(project) {
 
 function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  const isOld = major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]);
+  const isOld = major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1]);
   if (!isOld) return;
   console.error(
-    `kit: Node ${process.versions.node} is too old. Install ${LEAST_NODE.join(".")} or later.`,
+    `kit: Node ${process.versions.node} is too old. Install ${MIN_NODE.join(".")} or later.`,
   );
   process.exit(1);
 }

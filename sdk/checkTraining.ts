@@ -4,7 +4,7 @@ import { messageOf } from "../protocol/error.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
 import { freezeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
-import { placedError, resolveConfig } from "./job/config.ts";
+import { withRestoredLocations, resolveConfig } from "./job/config.ts";
 import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
@@ -34,24 +34,24 @@ export async function checkTraining(
   // The project's code may end the process.
   process.once("exit", remove);
   try {
-    const frozen = await freezeDatasets(config, { code, directory, onNote, ...options });
+    const materialized = await freezeDatasets(config, { code, directory, onNote, ...options });
     onRows();
-    const { inPlaces } = frozen;
-    const asked = {
+    const { restoreLocations } = materialized;
+    const checkOptions = {
       ...options,
-      config: frozen.config,
-      onNote: (text: string) => onNote(inPlaces(text)),
+      config: materialized.config,
+      onNote: (text: string) => onNote(restoreLocations(text)),
     };
     let reported: unknown;
     try {
-      reported = await engine.check(asked);
+      reported = await engine.check(checkOptions);
     } catch (error) {
-      throw placedError(error, inPlaces);
+      throw withRestoredLocations(error, restoreLocations);
     }
     const check = asTrainingCheck(engine.name, reported);
     onTiming();
-    const time = engine.remote ? undefined : await timeOf(check, frozen.config);
-    return { config, ...withPlaces(check, inPlaces), ...(time && { time }) };
+    const time = engine.remote ? undefined : await timeOf(check, materialized.config);
+    return { config, ...withLocations(check, restoreLocations), ...(time && { time }) };
   } finally {
     process.off("exit", remove);
     remove();
@@ -77,13 +77,13 @@ export async function checkTraining(
 }
 
 /** A check with the rows' own locations instead of those in the temporary folder. */
-function withPlaces(
+function withLocations(
   { dataset, hardest, ...check }: TrainingCheck,
-  inPlaces: (text: string) => string,
+  restoreLocations: (text: string) => string,
 ): TrainingCheck {
-  const placed = ({ rows, first }: RepeatedRows): RepeatedRows => ({
+  const restored = ({ rows, first }: RepeatedRows): RepeatedRows => ({
     rows,
-    ...(first && { first: [inPlaces(first[0]), inPlaces(first[1])] }),
+    ...(first && { first: [restoreLocations(first[0]), restoreLocations(first[1])] }),
   });
   const { duplicates, leaked, json } = dataset ?? {};
   return {
@@ -91,11 +91,15 @@ function withPlaces(
     ...(dataset && {
       dataset: {
         ...dataset,
-        ...(duplicates && { duplicates: placed(duplicates) }),
-        ...(leaked && { leaked: placed(leaked) }),
-        ...(json?.first !== undefined && { json: { ...json, first: inPlaces(json.first) } }),
+        ...(duplicates && { duplicates: restored(duplicates) }),
+        ...(leaked && { leaked: restored(leaked) }),
+        ...(json?.first !== undefined && {
+          json: { ...json, first: restoreLocations(json.first) },
+        }),
       },
     }),
-    ...(hardest && { hardest: hardest.map((one) => ({ ...one, where: inPlaces(one.where) })) }),
+    ...(hardest && {
+      hardest: hardest.map((one) => ({ ...one, where: restoreLocations(one.where) })),
+    }),
   };
 }

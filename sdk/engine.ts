@@ -4,7 +4,7 @@ import { PRESETS } from "../engines/families/modelSource.ts";
 import { parseHubName } from "../engines/hub/hubName.ts";
 import * as checkFolder from "../engines/training/checkFolder.ts";
 import * as divergence from "../engines/training/diverged.ts";
-import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
+import type { MaterializeOptions, MaterializedDatasets } from "../protocol/dataset.ts";
 import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
 import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
@@ -58,8 +58,8 @@ export async function exportModel(
 /** Writes the rows of datasets into a job's folder, where every engine reads them. */
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
-  options: FreezeJobOptions,
-): Promise<Frozen<Config>> {
+  options: MaterializeOptions,
+): Promise<MaterializedDatasets<Config>> {
   const { freezeDatasets } = await import("../engines/training/freezeDatasets.ts");
   return freezeDatasets(config, options);
 }

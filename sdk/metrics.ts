@@ -79,11 +79,11 @@ export const labels: SetMetric = {
   ofAll(answers) {
     const pairs = answers.map(({ output, expected }) => [output.trim(), expected.trim()] as const);
     const right = pairs.filter(([output, expected]) => output === expected);
-    const told = countOf(pairs.map(([output]) => output));
+    const predicted = countOf(pairs.map(([output]) => output));
     const there = countOf(pairs.map(([, expected]) => expected));
     const both = countOf(right.map(([output]) => output));
     const f1 = [...there].map(
-      ([kind, count]) => (2 * (both.get(kind) ?? 0)) / ((told.get(kind) ?? 0) + count),
+      ([kind, count]) => (2 * (both.get(kind) ?? 0)) / ((predicted.get(kind) ?? 0) + count),
     );
     return { "": share(right.length, pairs.length), MacroF1: share(sum(f1), there.size) };
   },

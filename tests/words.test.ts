@@ -5,16 +5,35 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const NOT_ENGINES = /^(?!engines\/)/;
 const PRODUCT = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 
 /**
- * A private word, the field's word for it, and the folder that the rule is limited to. `is bad` finds
- * `isBad` and `IS_BAD` in code, comments and file names; a word with honest uses too is listed in
- * the identifiers that it made.
+ * A private word, the field's word for it, and the folders that the rule is limited to. `is bad` finds
+ * `isBad` and `IS_BAD` in code, comments and file names, and `most *` each identifier with "most" before
+ * another word. A word that is good English elsewhere is listed by the identifiers that it made.
  */
-const WORDS: [privateWord: string, fieldWord: string, folder?: string][] = [
+const WORDS: [privateWord: string, fieldWord: string, folders?: RegExp][] = [
   ["taken over", "continued"],
+  ["shelf", "pool"],
+  ["lend", "acquire"],
+  ["retire", "evict"],
+  ["heed", "handle"],
+  ["criterion", "scorer"],
+  ["twin", "concurrent"],
+  ["most *", "max", NOT_ENGINES],
+  ["fewest *", "min", NOT_ENGINES],
+  ["asked *", "requested", NOT_ENGINES],
+  ["told *", "reported", NOT_ENGINES],
+  ["is told", "isNoted", NOT_ENGINES],
+  ["in places", "restoreLocations", NOT_ENGINES],
 ];
+
+const RULES = WORDS.map(([word, instead, folders = /^/]) => ({
+  pattern: new RegExp(` ${word.replace("*", "\\S+")} `),
+  complaint: `say "${instead}" instead of "${word}"`,
+  folders,
+}));
 
 const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", ...PRODUCT], {
   cwd: ROOT,
@@ -39,11 +58,11 @@ function identifiersOf(file: string): [line: number, words: string][] {
 
 test("code has the field's words", () => {
   const complaints = files.flatMap((file) => {
-    const rules = WORDS.filter(([, , folder = ""]) => file.startsWith(folder));
+    const rules = RULES.filter(({ folders }) => folders.test(file));
     return identifiersOf(file).flatMap(([line, words]) =>
       rules
-        .filter(([word]) => words.includes(` ${word} `))
-        .map(([word, instead]) => `${file}:${line}: say "${instead}" instead of "${word}"`),
+        .filter(({ pattern }) => pattern.test(words))
+        .map(({ complaint }) => `${file}:${line}: ${complaint}`),
     );
   });
   expect(complaints).toEqual([]);

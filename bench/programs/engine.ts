@@ -18,7 +18,7 @@ import { alternate, median, time } from "../statistics.ts";
 const SEED = 1;
 const PROMPT = "Tell me a long story about the 7th of March, 1998.";
 /** Of a matrix, which leave room for the vectors. */
-const MOST_NUMBERS = 2 ** 23;
+const MAX_NUMBERS = 2 ** 23;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as EngineSizes;
@@ -110,8 +110,8 @@ function tokenProducts(): () => void {
   const parts: [number, number][] = [];
   for (const [out = 0, inner] of Object.values(weightShapes(shape))) {
     if (inner === undefined) continue;
-    const most = Math.floor(MOST_NUMBERS / inner);
-    for (let row = 0; row < out; row += most) parts.push([Math.min(most, out - row), inner]);
+    const maxRows = Math.floor(MAX_NUMBERS / inner);
+    for (let row = 0; row < out; row += maxRows) parts.push([Math.min(maxRows, out - row), inner]);
   }
   return () => {
     for (const [out, inner] of parts) {

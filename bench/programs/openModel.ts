@@ -40,7 +40,7 @@ const STEPS = 2;
 /** Long answers follow. */
 const PROMPT = "Tell me a long story about a quick brown fox.";
 /** From one mixed row's tokens to the next's, which may overlap. */
-const MOST_TOKENS = 997;
+const MAX_TOKENS = 997;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as OpenModelSizes;
@@ -99,7 +99,7 @@ function mixed() {
   const lengths = sizes.lengths ?? [];
   const all = tokensOfFile();
   const examples = lengths.map((length, i) => {
-    const tokens = all.subarray(i * MOST_TOKENS, i * MOST_TOKENS + length + 1);
+    const tokens = all.subarray(i * MAX_TOKENS, i * MAX_TOKENS + length + 1);
     const learned = new Uint8Array(length + 1);
     learned.fill(1, length + 1 - Math.ceil(length * LEARNED_SHARE));
     return { sequences: [{ tokens, learned }] };

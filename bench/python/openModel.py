@@ -23,7 +23,7 @@ Work = Callable[[], dict[str, Any]]
 
 RATE, PROMPT = 2e-4, "Tell me a long story about a quick brown fox."
 # As in bench/openModel.ts and bench/programs/openModel.ts.
-LEARNED_SHARE, MOST_TOKENS = 0.3, 997
+LEARNED_SHARE, MAX_TOKENS = 0.3, 997
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
 rows, length = sizes["rows"], sizes["length"]
 torch.set_num_threads(sizes["threads"])
@@ -150,7 +150,7 @@ def mixed() -> Work:
         mask, labels = torch.zeros_like(ids), torch.full_like(ids, -100)
         for row, i in enumerate(chosen):
             count = lengths[i] + 1
-            ids[row, :count] = tokens[i * MOST_TOKENS : i * MOST_TOKENS + count]
+            ids[row, :count] = tokens[i * MAX_TOKENS : i * MAX_TOKENS + count]
             mask[row, :count] = 1
             unlearned = count - math.ceil(lengths[i] * LEARNED_SHARE)
             labels[row, unlearned:count] = ids[row, unlearned:count]

@@ -113,9 +113,9 @@ async function evaluate(
     onNote,
     maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
-  const asking = { project, rows, ...limits, config, signal };
-  const others = other && (await askModel(other, asking));
-  const own = await askModel(model, asking);
+  const askOptions = { project, rows, ...limits, config, signal };
+  const others = other && (await askModel(other, askOptions));
+  const own = await askModel(model, askOptions);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
   const found = await compareAnswers(metrics, {
     after,

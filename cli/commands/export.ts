@@ -77,9 +77,10 @@ export const command = createCommand("export", {
         ...(adapter && { adapterOnly: true }),
       });
       const size = `exported to ${showPath(project, path)}, ${formatCount(bytes / 1e6)} MB`;
-      const trial = models.kit(`infer ${asked(path)}`);
+      const trial = models.kit(`infer ${inferArgument(path)}`);
       print(adapter ? size : `${size}; try it: ${trial}`);
-      if (format === "gguf") for (const line of usesOf(asked(path), name, adapter)) print(line);
+      if (format === "gguf")
+        for (const line of usesOf(inferArgument(path), name, adapter)) print(line);
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = EXIT_CODE.cancelled;
@@ -136,7 +137,7 @@ function nameOf(directory: string): string {
 }
 
 /** A path that `kit infer` takes for a folder, not for a job id. */
-function asked(target: string): string {
+function inferArgument(target: string): string {
   const path = pathFrom(process.cwd(), target);
   return shellWord(isAbsolute(path) ? path : `./${path}`);
 }

@@ -25,7 +25,7 @@ import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { reportError } from "../terminal/errors.ts";
-import { print, printError, printPart } from "../terminal/print.ts";
+import { print, printError, printInline } from "../terminal/print.ts";
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. Prints only answers to stdout.
@@ -84,7 +84,7 @@ export const command = createCommand("infer", {
         given.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
       const noteTruncation = createTruncationNote(limit);
-      const asked = (request: InferRequest): InferRequest => ({
+      const withOptions = (request: InferRequest): InferRequest => ({
         ...request,
         ...sampling,
         ...(chatTemplateKwargs && {
@@ -92,13 +92,13 @@ export const command = createCommand("infer", {
         }),
       });
       const answer = async ({ request, print }: Question): Promise<string> => {
-        const result = await model.infer(asked(request));
+        const result = await model.infer(withOptions(request));
         noteTruncation(result);
         return print(result);
       };
       const streamAnswer = async ({ request }: Question): Promise<undefined> => {
-        const stream = model.stream(asked(request));
-        for await (const part of stream) printPart(part);
+        const stream = model.stream(withOptions(request));
+        for await (const part of stream) printInline(part);
         print("");
         noteTruncation(await stream.result);
       };

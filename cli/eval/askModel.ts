@@ -26,13 +26,13 @@ export function askModel(
 ): Promise<Answered[]> {
   const { maxTokens = defaults.maxTokens, temperature } = config.evaluate ?? {};
   const { onNote } = project;
-  return useModel(project, model, signal, async (asked, identity) => {
+  return useModel(project, model, signal, async (loaded, identity) => {
     const cache = openAnswerCache(project.directory, identity, (text) =>
       onNote(`warning: ${text}`),
     );
     const progress = createProgress(model.name, rows.length, onNote);
     try {
-      return await askRows(asked, rows, {
+      return await askRows(loaded, rows, {
         maxTokens,
         temperature,
         seed: config.seed,

@@ -92,9 +92,9 @@ function requestOf(row: Record<string, unknown>): InferRequest {
   const beside = { ...(tools && { tools }), ...kwargs };
   if (row["messages"] !== undefined && row["messages"] !== null) {
     const messages = messagesOf(row, "messages");
-    const asked = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
-    if (asked.length === 0) throw invalid('"messages" has no question');
-    return { messages: asked, ...beside };
+    const context = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
+    if (context.length === 0) throw invalid('"messages" has no question');
+    return { messages: context, ...beside };
   }
   if (prompt === undefined || prompt === null) throw invalid('no "prompt" or "messages"');
   if (typeof prompt === "string" && !tools && !hasSystem(row)) return { prompt, ...kwargs };

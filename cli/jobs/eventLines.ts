@@ -62,8 +62,8 @@ export function createEventLines(options: EventLinesOptions) {
   };
 
   function recordMetric({ event, data }: MetricEvent): void {
-    const isAsked = event === EVALUATED;
-    const figure = isAsked ? data.metrics[metric] : heldOutFigure(data, metric);
+    const isEvaluation = event === EVALUATED;
+    const figure = isEvaluation ? data.metrics[metric] : heldOutFigure(data, metric);
     if (figure === undefined) return;
     const shown =
       metric === EVAL_LOSS ? formatters.formatLoss(figure) : formatFigure(figure ?? NaN);
@@ -111,11 +111,11 @@ export function createEventLines(options: EventLinesOptions) {
     recordMetric({ event: "training.log", data });
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
-    const left = secondsLeft(progress.first, progress.last, steps);
-    if (left !== undefined) {
+    const remaining = secondsLeft(progress.first, progress.last, steps);
+    if (remaining !== undefined) {
       // Instead of an evalLoss, so that the line still fits on a phone.
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
-      parts.push(`${formatDuration(left)} left`);
+      parts.push(`${formatDuration(remaining)} left`);
     }
     return withMetrics(parts.join(" ").trimEnd(), data.metrics);
   }

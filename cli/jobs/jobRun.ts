@@ -137,8 +137,8 @@ export function printJob({
         await trainer.wait();
       } catch (error) {
         if (status !== "failed") return reportError(withOwnCommands(error));
-        const place = error instanceof Error && sourceLocation(error);
-        if (place) printError(`  at ${place}`);
+        const location = error instanceof Error && sourceLocation(error);
+        if (location) printError(`  at ${location}`);
         if (process.env.DEBUG === "kit") printError(inspect(error));
       }
       return EXIT_CODE[status ?? "failed"];

@@ -137,9 +137,9 @@ function describeFailure(error: unknown): string {
   const first = failure.errors?.[0];
   if (!first) return messageOf(error);
   const { location, text } = first;
-  const place = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
+  const prefix = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
   const others = (failure.errors?.length ?? 1) - 1;
-  return `${place}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
+  return `${prefix}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
 }
 
 /** A named entry gets its own bundle, so that the page keeps using `src/kit/index.ts`. */

@@ -12,7 +12,7 @@ export function print(text: string): void {
 }
 
 /** As {@link print}, without adding a newline. */
-export function printPart(text: string): void {
+export function printInline(text: string): void {
   process.stdout.write(printableLines(text));
 }
 

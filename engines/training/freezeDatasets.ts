@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
   type DatasetConfig,
-  type FreezeJobOptions,
-  type Frozen,
+  type MaterializeOptions,
+  type MaterializedDatasets,
   datasetPaths,
   isRemote,
 } from "../../protocol/dataset.ts";
@@ -29,14 +29,14 @@ type Option = keyof typeof FROZEN;
  */
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
-  options: FreezeJobOptions,
-): Promise<Frozen<Config>> {
+  options: MaterializeOptions,
+): Promise<MaterializedDatasets<Config>> {
   const dataset = await freeze(config, "dataset", config.dataset, options);
   const { evalDataset } = config;
   const held = evalDataset && (await freeze(config, "evalDataset", evalDataset, options));
   return {
     config: { ...config, dataset: dataset.config, evalDataset: held?.config },
-    inPlaces: (text) => dataset.inPlaces(held ? held.inPlaces(text) : text),
+    restoreLocations: (text) => dataset.restoreLocations(held ? held.restoreLocations(text) : text),
   };
 }
 
@@ -65,12 +65,12 @@ async function freeze(
   config: TrainConfig,
   option: Option,
   dataset: DatasetConfig,
-  { code, directory, from, onNote, signal }: FreezeJobOptions,
-): Promise<Frozen<DatasetConfig>> {
+  { code, directory, from, onNote, signal }: MaterializeOptions,
+): Promise<MaterializedDatasets<DatasetConfig>> {
   const asIs = (text: string) => text;
   const path = join(directory, FROZEN[option]);
   const frozen = frozenTo(path, dataset);
-  if (frozen === dataset) return { config: dataset, inPlaces: asIs };
+  if (frozen === dataset) return { config: dataset, restoreLocations: asIs };
   // Those of code and of a branch may be others by now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
   const isSame = from && isDeepStrictEqual(from.config[option], asWritten(dataset));
@@ -78,14 +78,14 @@ async function freeze(
   if (existsSync(before)) {
     onNote(`reading the rows that the earlier job's ${option} had`);
     copy(before, path);
-    return { config: frozen, inPlaces: asIs };
+    return { config: frozen, restoreLocations: asIs };
   }
   const { form } = objectiveOf(config);
   const found = await located(dataset, { onNote, signal });
   const name = dataset.type === "code" ? option : nameOf(found.path);
   const reading = { name, form, onNote, signal };
   const places = await materializeDataset(found, code[option] ?? {}, path, reading);
-  return { config: frozen, inPlaces: restoreLocations(path, name, places) };
+  return { config: frozen, restoreLocations: restoreLocations(path, name, places) };
 }
 
 /** As `job.json` has it. */
@@ -96,7 +96,7 @@ function asWritten(dataset: DatasetConfig): unknown {
 /** With the paths of files that had to be downloaded. */
 async function located(
   dataset: DatasetConfig,
-  options: Pick<FreezeJobOptions, "onNote" | "signal">,
+  options: Pick<MaterializeOptions, "onNote" | "signal">,
 ): Promise<FileDataset> {
   const { type, path, name = "", config, split, revision, ...how } = dataset;
   const here = isRemote(dataset) ? datasetPaths(path).filter((one) => !isUrl(one)) : path;

@@ -113,8 +113,8 @@ function createRecorder(path: string) {
         return;
       }
       if (dropped > 0) {
-        const left = `${formatCount(dropped / 1e6)} MB`;
-        add(file, Buffer.from(`kit: dropped the first ${left} that kit attach printed\n`));
+        const size = `${formatCount(dropped / 1e6)} MB`;
+        add(file, Buffer.from(`kit: dropped the first ${size} that kit attach printed\n`));
       }
       for (const bytes of before) add(file, bytes);
     },

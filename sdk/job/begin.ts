@@ -53,14 +53,14 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
       removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
-      const frozen = await freezeDatasets(config, {
+      const materialized = await freezeDatasets(config, {
         code: checked.code,
         directory: owned.directory,
         from: point && { ...readJobStart(point.directory), directory: point.directory },
         onNote: observer.onNote,
         signal: AbortSignal.any([signal, leave]),
       });
-      return { engine, points, ...frozen };
+      return { engine, points, ...materialized };
     },
   });
 }

@@ -29,9 +29,12 @@ function resolvePaths(path: DatasetPath, project: string): DatasetPath {
 }
 
 /** An engine's error with the rows' own locations. */
-export function placedError(error: unknown, inPlaces: (text: string) => string): unknown {
+export function withRestoredLocations(
+  error: unknown,
+  restoreLocations: (text: string) => string,
+): unknown {
   if (!isKitError(error)) return error;
-  const message = inPlaces(error.message);
+  const message = restoreLocations(error.message);
   return message === error.message ? error : new KitError(error.code, message, { cause: error });
 }
 

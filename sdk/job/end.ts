@@ -78,11 +78,11 @@ function isCancelled({ cancel, signal }: Run): boolean {
 /** The job has no end yet. */
 function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
   const { owned, progress, observer } = run;
-  const left = { job: jobAs(run, "running"), artifacts: progress.saved.result() };
-  if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
-  if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };
+  const detached = { job: jobAs(run, "running"), artifacts: progress.saved.result() };
+  if (owned.taken.aborted) return { ...detached, error: asError(owned.taken.reason) };
+  if (isOutOfReach(thrown)) return { ...detached, error: lostContact(owned.job, where, thrown) };
   observer.onDetached(where);
-  return left;
+  return detached;
 }
 
 async function cancelled(run: Run): Promise<JobResult> {

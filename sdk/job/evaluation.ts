@@ -71,8 +71,8 @@ export async function createEvaluation(
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;
   let evaluatedStep = 0;
-  const progress = createAnswerProgress(rows.length, (far) =>
-    record({ event: EVALUATING, data: { ...far, step: evaluatedStep } }),
+  const progress = createAnswerProgress(rows.length, (report) =>
+    record({ event: EVALUATING, data: { ...report, step: evaluatedStep } }),
   );
   const lower = lowerIsBetter(config);
   let seconds = 0;

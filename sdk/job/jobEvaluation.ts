@@ -55,9 +55,9 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     };
     const note = () => {
       const { rows = 0, progress } = evaluation ?? {};
-      const far = progress?.() ?? "";
+      const done = progress?.() ?? "";
       const text = `evaluating step ${step} on ${formatCounted(rows, "held-out row")}`;
-      return far === "" ? text : `${text}: ${far}`;
+      return done === "" ? text : `${text}: ${done}`;
     };
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }
@@ -89,11 +89,12 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       if (!evaluate || !metrics) return;
       evaluation = await createEvaluation(run, ready, evaluate, metrics);
       if (recorded.length > 0) {
-        const asked = new Set(known.map(({ step }) => step));
+        const evaluatedSteps = new Set(known.map(({ step }) => step));
         if (!before && !from) enqueue(0, evaluation.evaluateStart);
         for (const artifact of progress.saved.result()) {
           // Earlier ones are copies.
-          if (!asked.has(artifact.step) && artifact.step > (from?.step ?? 0)) onSaved(artifact);
+          if (!evaluatedSteps.has(artifact.step) && artifact.step > (from?.step ?? 0))
+            onSaved(artifact);
         }
       } else if (!from) before = await evaluation.evaluateStart();
     },

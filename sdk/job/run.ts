@@ -45,7 +45,7 @@ export interface Training {
   /** As `trainFrom` tries them. */
   points: readonly ResumePoint[];
   /** Restores the rows' own locations in a sentence. Default: unchanged. */
-  inPlaces?: (text: string) => string;
+  restoreLocations?: (text: string) => string;
 }
 
 /** What the phases of one job share. */

@@ -4,7 +4,7 @@ import type { RemoteLocation } from "../../protocol/engine.ts";
 import { KitError, isOutOfReach } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import { asError } from "../projectCode.ts";
-import { placedError } from "./config.ts";
+import { withRestoredLocations } from "./config.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import type { JobEvaluation } from "./jobEvaluation.ts";
 import type { Run } from "./run.ts";
@@ -18,7 +18,7 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
   const { owned, signal, leave, over, recorded, progress, observer } = run;
   const { saved } = progress;
   if (recorded && progress.replay(recorded)) over.abort();
-  const { engine, config, points, inPlaces = (text) => text } = await run.prepare(run);
+  const { engine, config, points, restoreLocations = (text) => text } = await run.prepare(run);
   try {
     await evaluation.prepare(config, recorded?.from ?? points[0]);
     await trainFrom(points, engine, {
@@ -30,10 +30,10 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
       onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
       onError: (error) => giveUp(run, error),
       onRemote: (location, from) => goRemote(run, location, from),
-      onNote: (text) => observer.onNote(inPlaces(text)),
+      onNote: (text) => observer.onNote(restoreLocations(text)),
     });
   } catch (error) {
-    throw placedError(error, inPlaces);
+    throw withRestoredLocations(error, restoreLocations);
   }
   const isStopped = over.signal.aborted;
   if (isStopped) saved.removeUnknown();

@@ -44,10 +44,10 @@ export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
   const secondsPerToken = 1 / (await speedOf(timed));
   const passes = evalRows > 0 ? Math.ceil(maxSteps / config.evalSteps) : 0;
   const evalTokens = (passes * evalRows * tokens) / rows;
-  const asked = config.evaluate ? 1 + Math.ceil(maxSteps / config.saveSteps) : 0;
+  const evaluations = config.evaluate ? 1 + Math.ceil(maxSteps / config.saveSteps) : 0;
   const evaluatingSeconds =
     evalTokens * secondsPerToken * FORWARD_SHARE +
-    (config.evaluate ? asked * (await secondsToAsk(timed, config.evaluate)) : 0);
+    (config.evaluate ? evaluations * (await secondsToAsk(timed, config.evaluate)) : 0);
   return { seconds: tokens * epochs * secondsPerToken + evaluatingSeconds, evaluatingSeconds };
 }
 
@@ -95,8 +95,8 @@ async function secondsToAsk(
     const model = await engine.load(directory, { signal, ...(quantize && { quantize }) });
     const secondsOf = async (tokens: number) => {
       const from = performance.now();
-      const asking = { maxTokens: tokens, temperature, seed: config.seed, signal };
-      await askRows(model, some, asking);
+      const options = { maxTokens: tokens, temperature, seed: config.seed, signal };
+      await askRows(model, some, options);
       return (performance.now() - from) / 1000;
     };
     try {

@@ -25,7 +25,7 @@ const REPORT_MS = 2_000;
  */
 export function createAnswerProgress(
   rows: number,
-  report: (far: Omit<EventData["checkpoint.evaluating"], "step">) => void = () => {},
+  report: (progress: Omit<EventData["checkpoint.evaluating"], "step">) => void = () => {},
   now = () => performance.now(),
 ): AnswerProgress {
   let [startedAt, at, count, known] = [now(), now(), 0, 0];
@@ -33,9 +33,9 @@ export function createAnswerProgress(
   /** Undefined until the first batch is answered, which ends almost together. */
   function secondsLeft(): number | undefined {
     if (count === rows) return 0;
-    const asked = count - known;
-    if (asked < Math.min(MAX_CONCURRENT, rows - known)) return undefined;
-    return ((rows - count) * (at - startedAt)) / asked / 1000;
+    const timed = count - known;
+    if (timed < Math.min(MAX_CONCURRENT, rows - known)) return undefined;
+    return ((rows - count) * (at - startedAt)) / timed / 1000;
   }
 
   function emit(): void {

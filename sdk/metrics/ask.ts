@@ -50,10 +50,10 @@ export function questionOf(row: DatasetRow): Question | undefined {
   const { messages } = row;
   const at = messages.findLastIndex((one) => one.role === "assistant" && one.weight !== 0);
   const expected = textOf(messages[at]);
-  const asked = messages.slice(0, at);
-  if (expected === undefined || asked.length === 0) return undefined;
-  const request = { messages: asked, ...tools, ...variables };
-  return { request, input: textOf(asked.at(-1)) ?? "", expected };
+  const context = messages.slice(0, at);
+  if (expected === undefined || context.length === 0) return undefined;
+  const request = { messages: context, ...tools, ...variables };
+  return { request, input: textOf(context.at(-1)) ?? "", expected };
 }
 
 /** Whether a row has a question. */
@@ -80,7 +80,7 @@ export async function askRows(
   // All concurrent requests listen to it.
   setMaxListeners(0, signal);
   const answers: Answered[] = [];
-  const asked = rows.entries();
+  const entries = rows.entries();
   let [count, knownCount] = [0, 0];
   const refused: KitError[] = [];
 
@@ -102,7 +102,7 @@ export async function askRows(
   }
 
   async function askNext(): Promise<void> {
-    for (const [i, row] of asked) {
+    for (const [i, row] of entries) {
       const question = questionOf(row);
       if (!question) continue;
       const { input } = question;

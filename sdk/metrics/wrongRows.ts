@@ -29,5 +29,5 @@ export function wrongRows(
   return scored
     .filter(({ least: lowest }) => lowest < 1)
     .toSorted((a, b) => a.least - b.least)
-    .map(({ answered: { output, ...asked } }) => ({ ...asked, answer: output }));
+    .map(({ answered: { output, ...rest } }) => ({ ...rest, answer: output }));
 }

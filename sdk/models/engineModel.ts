@@ -27,17 +27,17 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
     const all = [checked.signal, signal, end, ...(onPiece ? [refused.signal] : [])];
     const signals = all.filter((one) => one !== undefined);
     const first = signals.length > 0 ? firstSignal(signals) : undefined;
-    const take = (piece: InferPiece) => {
+    const take = (delta: InferPiece) => {
       if (first?.signal.aborted) return;
       try {
-        onPiece?.(asInferPiece(engine, piece));
+        onPiece?.(asInferPiece(engine, delta));
       } catch (error) {
         refused.abort(error);
       }
     };
-    const asked = { ...checked, ...(first && { signal: first.signal }) };
+    const guarded = { ...checked, ...(first && { signal: first.signal }) };
     try {
-      return asInferResult(engine, await model.infer(asked, onPiece && take));
+      return asInferResult(engine, await model.infer(guarded, onPiece && take));
     } finally {
       first?.release();
     }
@@ -51,7 +51,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
 
 /** A reader of deltas, and the signal that ends it. */
 interface Reading {
-  onPiece?: ((piece: InferPiece) => void) | undefined;
+  onPiece?: ((delta: InferPiece) => void) | undefined;
   signal?: AbortSignal;
 }
 

@@ -80,13 +80,13 @@ function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefi
 /** These options exclude each other. */
 function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): string | undefined {
   const isCalled = toolChoice === "required" || isRecord(toolChoice);
-  const asked = [
+  const given = [
     ...(choices === undefined ? [] : ["choices"]),
     ...(schema === undefined ? [] : ["a schema"]),
     ...(pattern === undefined ? [] : ["a pattern"]),
     ...(isCalled ? ["a toolChoice that needs a call"] : []),
   ];
-  if (asked.length > 1) return `pass ${asked.join(" or ")}, not both`;
+  if (given.length > 1) return `pass ${given.join(" or ")}, not both`;
   if (choices === undefined || stop === undefined) return undefined;
   return "pass choices or stop, not both";
 }

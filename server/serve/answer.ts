@@ -22,7 +22,7 @@ const CLIENT_GONE = 499;
 const FATAL = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
 /** Handles a kind of completion: parses requests with `read`, writes answers in a format. */
-export function createCompletionRoute(read: (body: Body) => ParsedRequest, form: AnswerFormat) {
+export function createCompletionRoute(read: (body: Body) => ParsedRequest, format: AnswerFormat) {
   return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
     const arrivedAt = performance.now();
     const record: RequestRecord = {
@@ -59,8 +59,8 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, form:
       record.model = served.id;
       try {
         const releaseSlot = await context.slots.acquire(served, signal);
-        const head = createHead(form, served.id);
-        const frames = form.frames(head, parsed);
+        const head = createHead(format, served.id);
+        const frames = format.frames(head, parsed);
         const startedAt = performance.now();
         const times = { first: 0 };
         const write = (delta: InferPiece) => {
@@ -96,7 +96,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, form:
         const first = times.first || ended;
         Object.assign(record, { promptTokens, tokens, firstMs: first - arrivedAt });
         if (tokens > 0) record.tokensPerSecond = (tokens / (ended - startedAt)) * 1000;
-        if (!parsed.isStreamed) return sendJson(response, 200, form.whole(head, results));
+        if (!parsed.isStreamed) return sendJson(response, 200, format.whole(head, results));
         stream.open?.end(frames.end(results));
       } finally {
         release();

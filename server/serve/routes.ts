@@ -22,8 +22,8 @@ const getModels: ServeRoute = ({ models }, { response }) => {
 
 /** `GET /v1/models/{path}` */
 const getModel: ServeRoute = ({ models }, { response }, path) => {
-  const asked = decodeURIComponent(path);
-  const found = models.names().find(({ name }) => name === asked);
+  const requested = decodeURIComponent(path);
+  const found = models.names().find(({ name }) => name === requested);
   if (found) return sendJson(response, 200, asModel(found.name, found.served));
   const message = "There is no model of this name. Choose one that GET /v1/models lists.";
   sendApiError(response, new ApiError(404, message, { param: "model", code: "model_not_found" }));

@@ -39,11 +39,11 @@ export function setCorsHeaders(
 
 /** Answers a preflight that passed the checks. */
 export function answerPreflight({ headers }: IncomingMessage, response: ServerResponse): void {
-  const asked = headers["access-control-request-headers"];
+  const requestedHeaders = headers["access-control-request-headers"];
   response.writeHead(204, {
     "Access-Control-Allow-Methods": "GET, POST",
-    ...(asked !== undefined &&
-      HEADER_NAMES.test(asked) && { "Access-Control-Allow-Headers": asked }),
+    ...(requestedHeaders !== undefined &&
+      HEADER_NAMES.test(requestedHeaders) && { "Access-Control-Allow-Headers": requestedHeaders }),
     "Access-Control-Max-Age": REMEMBERED_S,
   });
   response.end();
