@@ -24,7 +24,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
 });
 const page = await browser.newPage({
-  viewport: { width: 1280, height: 640 },
+  viewport: { width: 1280, height: 680 },
   deviceScaleFactor: 1.5,
 });
 try {

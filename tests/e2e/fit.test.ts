@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
 import { openPage, useBrowser } from "./browser.ts";
 import { leaveRun } from "./endedRun.ts";
@@ -73,4 +74,21 @@ test("in a laptop's window only the boxes scroll, and Kit's output fits them", a
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await page.getByText("run ended: failed").waitFor();
   expect(await page.getByRole("link", { name: "Jobs", exact: true }).count()).toBe(0);
+});
+
+test("in a short window a job's chart leaves its end visible, however many metrics it has", async () => {
+  const project = createTinyProject();
+  const metrics = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, 0.5]));
+  const evaluated = { step: 1, metrics, rows: 2, seconds: 1 };
+  const events = [
+    ...[STARTED, logged(1), logged(2)],
+    ...[{ event: "checkpoint.evaluated", data: evaluated } as const, COMPLETED],
+  ];
+  const { job } = createJob(project, "measured", events);
+  const { url } = await startKitUi(project);
+  const page = await openPage(`${url}#/jobs/${job.id}`);
+  await page.setViewportSize({ width: 1280, height: 640 });
+  const end = await page.getByText("artifacts: 0").boundingBox();
+  const chart = await page.getByRole("heading", { name: "Loss" }).boundingBox();
+  expect(end!.y + end!.height).toBeLessThanOrEqual(chart!.y);
 });
