@@ -48,7 +48,7 @@ export function createAnswering(
     const measured = top === undefined ? undefined : measure(next, top, tokenizer);
     const token = sample(next, { temperature, topP }, random);
     if (token < 0) throw withoutToken();
-    if (tokenizer.isEnd(token)) return ended("stop");
+    if (tokenizer.isStopToken(token)) return ended("stop");
     tokens.push(token);
     constraint?.accept(token);
     if (parts.take(textOf(token), measured?.(token))) return true;
@@ -62,7 +62,9 @@ export function createAnswering(
   }
 
   return {
-    ...{ tokens, wantedFrom: prompt.length - 1, take },
+    tokens,
+    wantedFrom: prompt.length - 1,
+    take,
     ...(constraint && { prepare: constraint.prepare, allowed: constraint.allowed }),
     result: () => parts.result(prompt.length),
   };

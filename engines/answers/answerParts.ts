@@ -74,7 +74,8 @@ export function createAnswerParts(
     return {
       text,
       finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
-      ...{ promptTokens, tokens },
+      promptTokens,
+      tokens,
       ...(isCalled && { toolCalls }),
       ...(hasValue && { value: valueOf(text) }),
       ...(asked !== undefined && { logprobs }),

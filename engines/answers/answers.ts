@@ -31,17 +31,17 @@ export interface Asker {
 }
 
 /** Bits of the tokens that an answer may have, without ids that an undertrained model might pick. */
-export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32Array {
-  return allowedBits(vocabulary, (token) => isSpoken(token) || isEnd(token));
+export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer): Int32Array {
+  return allowedBits(vocabulary, (token) => isTextToken(token) || isStopToken(token));
 }
 
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer } = generator;
   const { formOf = createAskedForms(tokenizer) } = generator;
-  const spoken = (token: number) => tokenizer.isSpoken(token) || tokenizer.isEnd(token);
+  const isText = (token: number) => tokenizer.isTextToken(token) || tokenizer.isStopToken(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
-  const ends = ids.filter((id) => tokenizer.isEnd(id));
+  const ends = ids.filter((id) => tokenizer.isStopToken(id));
 
   /**
    * Continues a conversation or a text.
@@ -78,7 +78,14 @@ export function createAnswers(generator: Generator) {
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
-        ...{ choices, prompt, begunWith, context, tokenizer, ends, logprobs, read },
+        choices,
+        prompt,
+        begunWith,
+        context,
+        tokenizer,
+        ends,
+        logprobs,
+        read,
         fault: tooLong(request),
       });
       onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
@@ -98,7 +105,7 @@ export function createAnswers(generator: Generator) {
   }
 
   function withMarkers(markers: readonly number[]): Int32Array {
-    return allowedBits(tokenizer.vocabulary, (token) => spoken(token) || markers.includes(token));
+    return allowedBits(tokenizer.vocabulary, (token) => isText(token) || markers.includes(token));
   }
 
   return { answer };

@@ -64,7 +64,9 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
   const total = masses.reduce((all, mass) => all + mass, 0);
   const measured = steps[best]!.flatMap((step) => step.measured ?? []);
   return {
-    ...{ text: choices[best]!, finishReason: "stop", promptTokens: prompt.length },
+    text: choices[best]!,
+    finishReason: "stop",
+    promptTokens: prompt.length,
     tokens: texts[best]!.length - from,
     choices: choices.map((text, i) => ({ text, probability: masses[i]! / total })),
     ...(logprobs !== undefined && { logprobs: measured }),

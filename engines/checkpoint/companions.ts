@@ -11,7 +11,7 @@ import {
   TOKENIZER_FILES,
   TOOLS_TEMPLATE_FILE,
 } from "../modelFiles/names.ts";
-import { namedEnds } from "../tokens/ends.ts";
+import { namedStopTokens } from "../tokens/stopTokens.ts";
 import { templateDateEntry } from "../tokens/templateDate.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
@@ -107,7 +107,7 @@ export function withEnds(
   config: Record<string, unknown>,
   generation?: Record<string, unknown>,
 ): Record<string, unknown> | undefined {
-  const named = namedEnds(generation ?? config);
+  const named = namedStopTokens(generation ?? config);
   const missing = ends.filter((id) => !named.includes(id));
   if (missing.length === 0) return undefined;
   const { bos_token_id, pad_token_id } = config;

@@ -12,9 +12,9 @@ import {
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
-import { withCompanionTokens } from "../tokens/companionTokens.ts";
-import { findEnds } from "../tokens/ends.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
+import { withSidecarTokens } from "../tokens/sidecarTokens.ts";
+import { findStopTokens } from "../tokens/stopTokens.ts";
 import { templateDateIn } from "../tokens/templateDate.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type TextFiles, directoryTexts } from "./textFiles.ts";
@@ -64,7 +64,7 @@ export function completeTokenizer(files: TextFiles): Config {
 }
 
 function withCompanions(files: TextFiles, tokenizer: Config): Config {
-  return withCompanionTokens(tokenizer, {
+  return withSidecarTokens(tokenizer, {
     config: files.json(TOKENIZER_CONFIG) ?? {},
     specials: files.json(SPECIALS_MAP),
     added: files.json("added_tokens.json"),
@@ -84,7 +84,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
     config,
     /** The texts of the special tokens, by their names. */
     specials,
-    ends: findEnds({
+    ends: findStopTokens({
       tokenizer,
       eos: specials["eos_token"],
       config: files.json(CONFIG_FILE) ?? {},

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config } from "../modelFiles/configFile.ts";
-import { type Library, cleansSpaces, createLibrary } from "../tokens/library.ts";
+import { type TokenizerPipeline, hasSpaceCleanup, createPipeline } from "../tokens/pipeline.ts";
 import { tokensAround } from "../tokens/textEncoder.ts";
 import { type Metadata, bool, int32s, string, strings, uint32 } from "./metadata.ts";
 import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
@@ -47,7 +47,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   const model = modelOf(files, tokens);
   // llama.cpp ends the process at two of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
-  const library = createLibrary(path, tokenizer);
+  const library = createPipeline(path, tokenizer);
   const ends = files.ends.filter((id) => id < files.size);
   // Without one, llama.cpp takes the end to be token 11.
   if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
@@ -83,7 +83,7 @@ function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
     return found;
   }
   const merges = mergesOf(files);
-  const pre = preTokenizerOf(tokenizer, cleansSpaces(tokenizer, config));
+  const pre = preTokenizerOf(tokenizer, hasSpaceCleanup(tokenizer, config));
   if (pre === undefined) throw refused(files, "splits texts");
   return {
     "tokenizer.ggml.model": string("gpt2"),
@@ -144,7 +144,7 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
 }
 
 /** Which special tokens the tokenizer adds to a text. */
-function addedTo(files: VocabularyFiles, library: Library, tokens: string[]) {
+function addedTo(files: VocabularyFiles, library: TokenizerPipeline, tokens: string[]) {
   const around = tokensAround((text, isWhole) => library.encode(text, isWhole).map(({ id }) => id));
   const isAtMost = (ids: number[], name: string) =>
     ids.length === 0 || (ids.length === 1 && tokens[ids[0]!] === files.specials[name]);

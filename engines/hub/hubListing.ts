@@ -48,7 +48,8 @@ export function keptListing(path: string, request: HubRequest): HubListing | und
 /** What {@link keptListing} reads. */
 export function listingText({ commit, files }: HubListing): string {
   const siblings = files.map(({ name, size, hash }) => ({
-    ...{ rfilename: name, size },
+    rfilename: name,
+    size,
     ...(hash.length === 64 ? { lfs: { sha256: hash } } : { blobId: hash }),
   }));
   return JSON.stringify({ sha: commit, siblings });

@@ -11,9 +11,16 @@ const DEFAULT_SPLIT = "train";
 
 /** As Python's `datasets` reads the names of files and folders. */
 const SPLIT_WORDS: Record<string, string> = {
-  ...{ train: "train", training: "train" },
-  ...{ validation: "validation", valid: "validation", val: "validation", dev: "validation" },
-  ...{ test: "test", testing: "test", eval: "test", evaluation: "test" },
+  train: "train",
+  training: "train",
+  validation: "validation",
+  valid: "validation",
+  val: "validation",
+  dev: "validation",
+  test: "test",
+  testing: "test",
+  eval: "test",
+  evaluation: "test",
 };
 const DATA_FILE = /\.(parquet|(jsonl|csv|tsv|json)(\.gz)?)$/i;
 const NO_DATA = /(^|\/)([._]|(config|dataset_infos?|dataset_dict|state)\.json$)/;

@@ -12,7 +12,7 @@ import {
   hasWeights,
 } from "../modelFiles/names.ts";
 import { assertPlainFiles } from "../modelFiles/plainFile.ts";
-import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
+import { assertBoundedGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */
 export interface ModelFolders {
@@ -51,5 +51,5 @@ function assertReadable(directory: string): void {
   assertOwnPickles(directory);
   const path = join(directory, TOKENIZER_FILE);
   const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
-  if (tokenizer) assertModestGrowth(path, tokenizer);
+  if (tokenizer) assertBoundedGrowth(path, tokenizer);
 }

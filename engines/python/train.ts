@@ -19,7 +19,9 @@ export async function train(python: Python, options: TrainOptions): Promise<void
   const job = await createJob({ ...options, check: refuseCode(python, options) });
   const stopped = new AbortController();
   const child = startChild("train", {
-    ...{ interpreter, env: python.env, job },
+    interpreter,
+    env: python.env,
+    job,
     onMessage(message) {
       if (signal.aborted || stopped.signal.aborted) return;
       try {

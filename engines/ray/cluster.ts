@@ -33,7 +33,12 @@ export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = proc
   const { workers = 1, cpusPerWorker = 1, gpusPerWorker = 0, storage, pip = [] } = options;
   const { maxFailures = MAX_FAILURES, address, token } = options;
   return {
-    ...{ workers, cpusPerWorker, gpusPerWorker, storage, pip, maxFailures },
+    workers,
+    cpusPerWorker,
+    gpusPerWorker,
+    storage,
+    pip,
+    maxFailures,
     address: () => findAddress(address, env),
     token: () => findToken(token, env),
     isRecorded: false,

@@ -40,7 +40,10 @@ export function createHelperJob(remote: Remote, kind: "ask" | "fetch", idleSecon
   }
 
   return {
-    ...{ id, idleSeconds, post, stop },
+    id,
+    idleSeconds,
+    post,
+    stop,
     async submit({ files, command, signal }: Pick<Submission, "files" | "command" | "signal">) {
       await remote.submit({ id, secret, files, command, ...(signal && { signal }) });
       if (!stopped) beats = setInterval(beat, (idleSeconds / BEATS) * 1000).unref();

@@ -63,7 +63,9 @@ function prepare(asked: TrainingOptions, cluster: Cluster): TrainConfig {
   const settings = {
     name: "ray",
     ...(address !== undefined && { address }),
-    ...{ workers, cpusPerWorker, gpusPerWorker },
+    workers,
+    cpusPerWorker,
+    gpusPerWorker,
     ...(storage !== undefined && { storage }),
   };
   return { ...config, engine: settings };

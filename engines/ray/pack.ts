@@ -73,7 +73,12 @@ export function withCode(
   { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures }: Cluster,
 ): PackedFile[] {
   const rayJob: RayJob = {
-    ...{ ...job, workers, cpus, gpus, storage, max_failures: maxFailures },
+    ...job,
+    workers,
+    cpus,
+    gpus,
+    storage,
+    max_failures: maxFailures,
     names: data.names,
   };
   const own = [...codeFiles(), { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) }];

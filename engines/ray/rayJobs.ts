@@ -199,7 +199,11 @@ export function createRayJobs(cluster: Cluster) {
      * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
      */
     assertReady: (options?: ReadyOptions) => assertReady(http, cluster, options),
-    ...{ submit, status, log, stop, send },
+    submit,
+    status,
+    log,
+    stop,
+    send,
     /** Its own name since its last start; undefined if it has none. */
     session: async (signal?: AbortSignal) => (await readVersion(http, signal)).session,
     /**

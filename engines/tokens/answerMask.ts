@@ -2,14 +2,14 @@ import { type Conversation, type Message, isLearned } from "../../protocol/chat.
 import { KitError } from "../../protocol/error.ts";
 import type { Render } from "./chatTemplate.ts";
 
-/** A token, and the bytes of the text that it stands for. */
+/** A token and its share of the text. */
 export interface TokenText {
   id: number;
-  /** Number of its bytes. */
+  /** Bytes of text that the token covers. */
   bytes: number;
-  /** Leading bytes of white space, which the token's offsets leave out. */
+  /** Leading white space that the token's offsets exclude, in bytes. */
   before: number;
-  /** Trailing bytes of white space, as above. */
+  /** Trailing white space that the token's offsets exclude, in bytes. */
   after: number;
 }
 
@@ -27,16 +27,15 @@ export interface Masked {
 }
 
 /**
- * The tokens of a conversation, and which are learned: those of the answers, each up to the first
- * token at which answers stop, which may be the next turn's first. Found by rendering turn by turn: what an answer adds to the conversation
- * before it. Tokens that cross the border are not learned.
- * @returns one sequence; or, for a template that rewrites earlier turns, one for each answer, as the
- * model sees it
- * @throws KitError `DATASET_INVALID` for a template that rewrites an opened turn, and as `assertAsked`
+ * The tokens of a conversation, and which are learned: each answer up to its stop token, which may be
+ * the next turn's first. Renders turn by turn to find what each answer adds. Tokens that straddle an
+ * answer's start aren't learned.
+ * @returns one sequence; or one for each answer if the template rewrites earlier turns
+ * @throws KitError `DATASET_INVALID` for a template that rewrites an opened turn, and as `assertHasQuestion`
  */
 export function answerMasks(conversation: Conversation, options: Options): Masked[] {
   const { messages } = conversation;
-  assertAsked(messages);
+  assertHasQuestion(messages);
   const answers = messages.flatMap((message, turn) => (isLearned(message) ? [turn] : []));
   const whole = maskOf(conversation, answers, options);
   if (whole) return [whole];
@@ -48,7 +47,7 @@ export function answerMasks(conversation: Conversation, options: Options): Maske
   });
 }
 
-/** @returns undefined where the template writes an answer otherwise than what came before it */
+/** @returns undefined if the template rewrites earlier turns */
 function maskOf(
   conversation: Conversation,
   answers: readonly number[],
@@ -58,38 +57,38 @@ function maskOf(
   const text = render(conversation);
   const upTo = (turn: number, opens?: boolean) =>
     render({ ...conversation, messages: messages.slice(0, turn) }, opens);
-  const borders: [opened: string, closed: string][] = [];
+  const spans: [opened: string, closed: string][] = [];
   for (const turn of answers) {
     const opened = upTo(turn, true);
     const closed = turn + 1 === messages.length ? text : upTo(turn + 1);
     if (!text.startsWith(closed) || !closed.startsWith(opened)) return undefined;
-    borders.push([opened, closed]);
+    spans.push([opened, closed]);
   }
-  return markAnswers(text, borders, { encode, ends });
+  return maskAnswers(text, spans, { encode, ends });
 }
 
 /**
- * A text's tokens, of which answers are learned.
- * @param borders the beginnings of the text before each answer, and with it
+ * A text's tokens, of which the answers are learned.
+ * @param spans for each answer, the text before it and the text with it
  */
-export function markAnswers(
+export function maskAnswers(
   text: string,
-  borders: readonly (readonly [opened: string, closed: string])[],
+  spans: readonly (readonly [opened: string, closed: string])[],
   { encode, ends }: Omit<Options, "render">,
 ): Masked {
-  const pieces = encode(text);
-  const learned = pieces.map(() => false);
+  const tokens = encode(text);
+  const learned = tokens.map(() => false);
   const starts: number[] = [];
   let length = 0;
-  for (const { bytes } of pieces) {
+  for (const { bytes } of tokens) {
     starts.push(length);
     length += bytes;
   }
   const bytesOf = (part: string) =>
     part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
-  for (const [opened, closed] of borders) {
+  for (const [opened, closed] of spans) {
     const [begin, end] = [bytesOf(opened), bytesOf(closed)];
-    for (const [i, { id, bytes, before, after }] of pieces.entries()) {
+    for (const [i, { id, bytes, before, after }] of tokens.entries()) {
       const start = starts[i] ?? 0;
       const [first, last] = [start + before, start + bytes - after];
       if (first < begin || last <= begin) continue;
@@ -97,24 +96,24 @@ export function markAnswers(
       if (last > end || ends.has(id)) break;
     }
   }
-  return { ids: pieces.map(({ id }) => id), learned };
+  return { ids: tokens.map(({ id }) => id), learned };
 }
 
 /**
- * `transformers` opens no conversation without a message.
- * @throws KitError `DATASET_INVALID` when the first message is an answer
+ * `transformers` can't render a prompt without messages.
+ * @throws KitError `DATASET_INVALID` if the first message is an answer
  */
-export function assertAsked([first]: readonly Message[]): void {
+export function assertHasQuestion([first]: readonly Message[]): void {
   if (first?.role !== "assistant") return;
   throw new KitError(
     "DATASET_INVALID",
-    "A conversation begins with an assistant's message, which answers nothing. Write a user or system message before it.",
+    "A conversation starts with an assistant message. Add a user or system message before it.",
   );
 }
 
 function rewrites(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template rewrites the turn that it opens, so an answer cannot be told from its question. Use a model with another template.",
+    "The model's chat template rewrites the turn that it opens, so Kit can't separate the answer from the prompt. Use a model with another template.",
   );
 }

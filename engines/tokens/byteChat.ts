@@ -1,13 +1,13 @@
 import { type Message, isLearned } from "../../protocol/chat.ts";
 import type { Row } from "../dataset/row.ts";
-import { assertAsked } from "./answerMask.ts";
+import { assertHasQuestion } from "./answerMask.ts";
 import { encode, SPECIALS, specialText } from "./byteTokens.ts";
 import { withoutTools } from "./chatTemplate.ts";
 import type { Span } from "./tokenizer.ts";
 
 /**
- * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes
- * and `<|eos|>`. Only the assistant's messages, with their `<|eos|>`, are learned.
+ * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes and
+ * `<|eos|>`. Only assistant messages, with their `<|eos|>`, are learned.
  */
 export function conversation(messages: readonly Message[]): Span[] {
   const spans = [special("bos")];
@@ -22,13 +22,13 @@ export function conversation(messages: readonly Message[]): Span[] {
   return spans;
 }
 
-/** @throws KitError `DATASET_INVALID` for calls of tools and their answers */
+/** @throws KitError `DATASET_INVALID` for tool calls and results */
 function roleOf({ role, tool_calls: calls }: Message): "system" | "user" | "assistant" {
   if (role === "tool" || calls) throw withoutTools();
   return role === "developer" ? "system" : role;
 }
 
-/** A text as the model sees it, all of it learned. */
+/** A text as the model sees it; all of it is learned. */
 function document(text: string): Span[] {
   return [
     special("bos"),
@@ -38,14 +38,14 @@ function document(text: string): Span[] {
 }
 
 /**
- * A row as the model sees it, however long.
- * @throws KitError `DATASET_INVALID` as `assertAsked`, and for tools
+ * A row as the model sees it, untruncated.
+ * @throws KitError `DATASET_INVALID` as `assertHasQuestion`, and for tools
  */
 export function spansOf(row: Row): Span[] {
   if ("text" in row) return document(row.text);
   if (row.tools) throw withoutTools();
   if ("messages" in row) {
-    assertAsked(row.messages);
+    assertHasQuestion(row.messages);
     return conversation(row.messages);
   }
   return conversation([
@@ -66,14 +66,14 @@ const SPECIAL_TOKENS = {
   assistant: Uint16Array.of(SPECIALS.assistant),
 } as const;
 
-/** The tokens before the assistant's next words; its own last message stays open, to be continued. */
+/** The prompt of an answer; a final assistant message stays open, to be continued. */
 export function openConversation(messages: readonly Message[]): number[] {
   const tokens = conversation(messages).flatMap(({ tokens }) => [...tokens]);
   if (messages.at(-1)?.role === "assistant") return tokens.slice(0, -1);
   return [...tokens, SPECIALS.assistant];
 }
 
-/** The tokens of a text, open to be continued. */
+/** The tokens of a text to be continued. */
 export function openDocument(text: string): number[] {
   return [SPECIALS.bos, ...encode(text)];
 }

@@ -13,14 +13,14 @@ export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
   hasTemplate: true,
   sequencesOf: (row) => [spansOf(row)],
-  promptTokens({ messages, tools, prompt = "", raw }, style, begun = "") {
+  promptTokens({ messages, tools, prompt = "", raw }, style, answerStart = "") {
     if (tools) throw withoutTools();
     const open = () => {
       if (messages) return openConversation(messages.map(asMessage));
       if (raw || style === "text") return openDocument(prompt);
       return openConversation([{ role: "user", content: prompt }]);
     };
-    return [...open(), ...encode(begun)];
+    return [...open(), ...encode(answerStart)];
   },
   decode,
   bytesOf: (token) => (token < BYTES ? Uint8Array.of(token) : encode(nameOf(token))),
@@ -33,8 +33,8 @@ export const BYTE_TOKENIZER: Tokenizer = {
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,
   ends: [SPECIALS.eos],
-  isEnd: (token) => token === SPECIALS.eos,
-  isSpoken: (token) => token < BYTES,
+  isStopToken: (token) => token === SPECIALS.eos,
+  isTextToken: (token) => token < BYTES,
 };
 
 function nameOf(token: number): string {

@@ -15,19 +15,19 @@ export function specialText(name: keyof typeof SPECIALS): string {
   return `<|${name}|>`;
 }
 
-/** Tokens the model knows, a count. A multiple of 8: two ids stay unused. */
+/** Vocabulary size, padded to a multiple of 8. */
 export const VOCABULARY = 264;
 
 const encoder = new TextEncoder();
 
-/** The text's UTF-8 bytes; never a special, even if the text spells one. */
+/** The text's UTF-8 bytes; never specials, even if the text spells one. */
 export function encode(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
 /**
- * The text of the tokens without the specials. Malformed bytes become U+FFFD; a character that is
- * cut off at the end is dropped.
+ * Decodes tokens, skipping specials. Malformed bytes become U+FFFD; drops an incomplete character at the
+ * end.
  */
 export function decode(tokens: Iterable<number>): string {
   const bytes = Uint8Array.from([...tokens].filter((token) => token < BYTES));
@@ -50,23 +50,23 @@ const CHARACTERS = byteCharacters();
 /** The byte that each character of a byte-level vocabulary stands for. */
 const BYTE_OF = new Map(CHARACTERS.map((character, byte) => [character, byte]));
 
-/** A text as byte-level vocabularies have it: a character for each byte. */
+/** A text in a byte-level vocabulary's alphabet, one character a byte. */
 export function byteText(text: string): string {
   return Array.from(Buffer.from(text), (byte) => CHARACTERS[byte]).join("");
 }
 
-/** The bytes that a token of a byte-level vocabulary stands for; its own where it is none of these. */
+/** The bytes of a byte-level token; UTF-8 of any other token. */
 export function tokenBytes(token: string): Uint8Array {
   const bytes = Array.from(token, (character) => BYTE_OF.get(character));
   return bytes.every((byte) => byte !== undefined) ? Uint8Array.from(bytes) : Buffer.from(token);
 }
 
-/** A byte that the vocabulary has no character for, as sentencepiece writes it. */
+/** SentencePiece's byte-fallback token for a byte. */
 export function byteToken(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
 }
 
-/** The byte that such a token stands for. */
+/** The byte of a byte-fallback token. */
 export function tokenByte(token: string): number | undefined {
   const digits = /^<0x([\dA-Fa-f]{2}|\+[\dA-Fa-f])>$/.exec(token)?.[1];
   return digits === undefined ? undefined : Number.parseInt(digits, 16);

@@ -2,62 +2,65 @@ import { type Conversation, type Message, argumentsOf } from "../../protocol/cha
 import { KitError, messageOf } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import { createTemplate } from "./jinja.ts";
-import { UnknownToKit } from "./jinja/unknownToKit.ts";
+import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
 import { budgetOf } from "./templateBudget.ts";
 
 const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
 
-/** Writes a conversation as a text. */
+/** Renders a conversation as text. */
 export interface Render {
-  /** @param opens whether an answer is to follow */
+  /** @param opens whether to add the generation prompt */
   (conversation: Conversation, opens?: boolean): string;
-  /** The same at another time than that of each rendering; undefined for a template that writes no date. */
+  /** Renders as of a fixed date; undefined for a template that writes no date. */
   at?: (date: Date) => Render;
-  /** Whether its source has the name of a variable. */
+  /** Whether the source mentions a variable. */
   reads: (variable: string) => boolean;
 }
 
 /**
- * A model's chat template, as `apply_chat_template` of `transformers` renders it.
+ * A model's chat template, rendered like `apply_chat_template` of `transformers`.
  * @param specials the texts of `bos_token`, `eos_token` and the like
- * @throws KitError `CHECKPOINT_INVALID` for a template that is not Jinja
+ * @throws KitError `CHECKPOINT_INVALID` for a template that isn't Jinja
  */
 export function createRender(
   source: string,
   specials: Record<string, string>,
   path: string,
 ): Render {
-  const template = parsed(source, path);
-  const knows = (name: string) => source.includes(name);
+  const template = parse(source, path);
+  const mentions = (name: string) => source.includes(name);
   const reads = (name: string) => source.split(/\W+/).includes(name);
-  // As DeepSeek's.
-  const takesText = knows("arguments is string") || JOINED_ARGUMENTS.test(source);
-  const adapted = (message: Message) => adapt(message, knows, takesText);
+  // DeepSeek's templates take arguments as text.
+  const takesText = mentions("arguments is string") || JOINED_ARGUMENTS.test(source);
+  const adapted = (message: Message) => adapt(message, mentions, takesText);
   const at = (date: Date | undefined): Render =>
-    Object.assign(rendering(date), { reads }, knows("strftime_now") && { at });
+    Object.assign(rendering(date), { reads }, mentions("strftime_now") && { at });
   return at(undefined);
 
   function rendering(date: Date | undefined) {
     return (conversation: Conversation, opens = false): string => {
-      assertTaken(conversation, knows);
+      assertSupportsTools(conversation, mentions);
       const { messages, tools, chat_template_kwargs: kwargs } = conversation;
       const written = (all: readonly Message[]) =>
         template(
           {
-            // Python has none of what is missing; null is none.
-            ...{ ...specials, documents: null, ...kwargs },
-            ...{ messages: all.map(adapted), tools: tools ?? null },
+            // Null becomes Python's None; a missing variable stays undefined.
+            ...specials,
+            documents: null,
+            ...kwargs,
+            messages: all.map(adapted),
+            tools: tools ?? null,
             add_generation_prompt: opens,
           },
           budgetOf(conversation),
           date,
         );
       try {
-        return writtenOr(written, messages);
+        return writtenWithContent(written, messages);
       } catch (cause) {
         throw new KitError(
           "DATASET_INVALID",
-          `The model's chat template refuses a conversation: ${messageOf(cause)}. ${cause instanceof UnknownToKit ? OTHER_ENGINE : "Change its messages, or use a model with another template."}`,
+          `The model's chat template refuses a conversation: ${messageOf(cause)}. ${cause instanceof UnsupportedInTemplate ? OTHER_ENGINE : "Change its messages, or use a model with another template."}`,
           { cause, fault: { option: "messages" } },
         );
       }
@@ -65,8 +68,8 @@ export function createRender(
   }
 }
 
-/** Without words, a message that calls tools has an empty text where the template refuses null. */
-function writtenOr(
+/** Retries with empty content if the template refuses null in messages that only call tools. */
+function writtenWithContent(
   written: (messages: readonly Message[]) => string,
   messages: readonly Message[],
 ): string {
@@ -78,24 +81,24 @@ function writtenOr(
   }
 }
 
-/** No message, and no other copy, helps against what Kit does not know. */
+/** Neither other messages nor another copy help if Kit lacks a feature of the template. */
 const OTHER_ENGINE =
   "Use engine: python(), which renders templates as transformers does, or change the template.";
 
-type Knows = (name: string) => boolean;
+type Mentions = (name: string) => boolean;
 
-/** A message as a template wants it. */
+/** A message as the template expects it. */
 function adapt(
   { weight: _, ...message }: Message,
-  knows: Knows,
+  mentions: Mentions,
   takesText: boolean,
 ): Record<string, unknown> {
   const { role, content = null, tool_calls: calls } = message;
   return {
     ...message,
-    role: role === "developer" && !knows("developer") ? "system" : role,
+    role: role === "developer" && !mentions("developer") ? "system" : role,
     content,
-    // A template that takes a text, too, writes it as it is.
+    // Templates that accept text write it unchanged.
     ...(calls && !takesText && { tool_calls: calls.map(withParsedArguments) }),
   };
 }
@@ -109,13 +112,13 @@ function withParsedArguments(call: NonNullable<Message["tool_calls"]>[number]): 
  * Templates silently drop what they don't know.
  * @throws KitError `DATASET_INVALID`
  */
-function assertTaken({ messages, tools }: Conversation, knows: Knows): void {
+function assertSupportsTools({ messages, tools }: Conversation, mentions: Mentions): void {
   const hasCalls = messages.some((message) => message.tool_calls);
-  if ((!tools || knows("tools")) && (!hasCalls || knows("tool_calls"))) return;
+  if ((!tools || mentions("tools")) && (!hasCalls || mentions("tool_calls"))) return;
   throw withoutTools();
 }
 
-/** For a model whose rows and prompts have no place for tools. */
+/** For a model whose prompts can't hold tools. */
 export function withoutTools(): KitError {
   return new KitError(
     "DATASET_INVALID",
@@ -124,19 +127,19 @@ export function withoutTools(): KitError {
   );
 }
 
-function parsed(source: string, path: string): ReturnType<typeof createTemplate> {
+function parse(source: string, path: string): ReturnType<typeof createTemplate> {
   try {
     return createTemplate(source);
   } catch (cause) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `The chat template of ${path} cannot be read: ${messageOf(cause)}. ${cause instanceof UnknownToKit ? OTHER_ENGINE : "Save or download it again."}`,
+      `The chat template of ${path} cannot be read: ${messageOf(cause)}. ${cause instanceof UnsupportedInTemplate ? OTHER_ENGINE : "Save or download it again."}`,
       { cause },
     );
   }
 }
 
-/** The conversation up to the end of its last message's words, which go on. */
+/** Renders a conversation; a final assistant message stays open, to be continued. */
 export function renderOpen(render: Render, conversation: Conversation): string {
   const last = conversation.messages.at(-1);
   if (last?.role !== "assistant" || last.tool_calls) return render(conversation, true);

@@ -10,18 +10,23 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { Row } from "../dataset/row.ts";
-import { answerMasks, markAnswers } from "./answerMask.ts";
+import { answerMasks, maskAnswers } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
-import { type EndTokens, isEnded } from "./ends.ts";
-import { type Library, cleansSpaces, createLibrary, withoutSpaces } from "./library.ts";
 import { createMarkup } from "./markup.ts";
+import {
+  type TokenizerPipeline,
+  hasSpaceCleanup,
+  createPipeline,
+  cleanUpSpaces,
+} from "./pipeline.ts";
+import { type StopTokens, endsWithStopToken } from "./stopTokens.ts";
 import { createTextEncoder, tokensAround } from "./textEncoder.ts";
-import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
-import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
+import { assertBoundedGrowth, limitTokenizer } from "./tokenizerLimits.ts";
+import { createTokenTexts } from "./tokenTexts.ts";
 import { createUnwritten } from "./unwritten.ts";
 
-/** The files of a model's tokenizer that Kit reads. */
+/** A model's tokenizer files that Kit reads. */
 export interface TokenizerFiles {
   /** Path of `tokenizer.json`, for errors. */
   path: string;
@@ -31,48 +36,50 @@ export interface TokenizerFiles {
   vocabulary: number;
   /** The texts of the special tokens, by their names in the config. */
   specials: Record<string, string>;
-  ends: EndTokens;
+  ends: StopTokens;
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
 }
 
 /**
- * A model's own tokenizer, by Hugging Face's library. Rows and prompts become the tokens that
- * `transformers` makes of them.
- * @throws KitError `CHECKPOINT_INVALID` for a kind of tokenizer that the library does not know
+ * A model's own tokenizer. Rows and prompts become the same tokens as in `transformers`.
+ * @throws KitError `CHECKPOINT_INVALID` for an unsupported kind of tokenizer
  */
 export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
-  assertModestGrowth(files.path, files.tokenizer);
-  return tokenizerOver(openLibrary(files), files);
+  assertBoundedGrowth(files.path, files.tokenizer);
+  return tokenizerOver(openPipeline(files), files);
 }
 
-function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
+function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Tokenizer {
   const { path, specials, render, vocabulary } = files;
-  const pieces = createPieces(library, files.tokenizer);
-  const idOf = (text: string | undefined) => (text === undefined ? undefined : library.idOf(text));
+  const tokenTexts = createTokenTexts(pipeline, files.tokenizer);
+  const idOf = (text: string | undefined) => (text === undefined ? undefined : pipeline.idOf(text));
   const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
   if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
-  const { added, bytesOf, dropsSpace } = library;
+  const { added, bytesOf, dropsSpace } = pipeline;
   const ends = new Set(files.ends.all.filter((id) => id < vocabulary));
   const [eos] = ends;
-  const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
-  for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
+  const suppressed = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
+  for (const text of Object.values(specials)) suppressed.add(idOf(text) ?? -1);
   const textOf = (id: number) => Buffer.from(bytesOf(id)).toString();
   const markup = createMarkup({
-    ...{ added: [...added.values()], render },
-    ...{ bos: specials["bos_token"], ends: [...ends].map(textOf) },
+    added: [...added.values()],
+    render,
+    bos: specials["bos_token"],
+    ends: [...ends].map(textOf),
   });
-  const cleans = cleansSpaces(files.tokenizer, files.config);
+  const cleansUp = hasSpaceCleanup(files.tokenizer, files.config);
 
   const encode = (text: string, withSpecials = true): number[] =>
-    library.encode(text, withSpecials).map(({ id }) => id);
+    pipeline.encode(text, withSpecials).map(({ id }) => id);
 
   const encodeText = createTextEncoder(encode);
-  const hasEnd = (ids: readonly number[]) => isEnded(ids, { isEnd: (id) => ends.has(id), bytesOf });
+  const hasEnd = (ids: readonly number[]) =>
+    endsWithStopToken(ids, { isStopToken: (id) => ends.has(id), bytesOf });
 
-  /** All of a text is learned, and its end. */
-  function text(words: string): Span[] {
-    const ids = encodeText(words);
+  /** A plain text, learned whole, with an end token. */
+  function text(content: string): Span[] {
+    const ids = encodeText(content);
     if (eos !== undefined && !hasEnd(ids)) ids.push(eos);
     return spans(
       ids,
@@ -80,8 +87,8 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     );
   }
 
-  /** Without a chat template, a conversation is its words, and an end after each answer. */
-  function words({ messages, tools }: Conversation): Span[] {
+  /** Without a chat template: the messages' contents, with an end token after each answer. */
+  function plainConversation({ messages, tools }: Conversation): Span[] {
     if (tools || messages.some(({ role, tool_calls: calls }) => role === "tool" || calls)) {
       throw withoutTools();
     }
@@ -93,10 +100,10 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     });
   }
 
-  /** A prompt that was rendered before is not rendered again, and nor is its answer. */
+  /** A prompt that is already rendered, with its completion. */
   function rendered(prompt: string, completion: string): Span[] {
     const whole = prompt + completion;
-    const { ids, learned } = markAnswers(whole, [[prompt, whole]], { encode: pieces, ends });
+    const { ids, learned } = maskAnswers(whole, [[prompt, whole]], { encode: tokenTexts, ends });
     const end = files.ends.turn ?? eos;
     if (end !== undefined && !ids.some((id, i) => learned[i] && ends.has(id))) {
       ids.push(end);
@@ -112,33 +119,35 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     if ("prompt" in row && !row.tools && markup.isRendered(row.prompt)) {
       return [rendered(row.prompt, row.completion)];
     }
-    const conversation = "messages" in row ? row : asked(row);
-    if (!render) return [words(conversation)];
-    return answerMasks(conversation, { render, encode: pieces, ends }).map(({ ids, learned }) =>
+    const conversation = "messages" in row ? row : conversationOf(row);
+    if (!render) return [plainConversation(conversation)];
+    return answerMasks(conversation, { render, encode: tokenTexts, ends }).map(({ ids, learned }) =>
       spans(ids, learned),
     );
   }
 
   function decoded(tokens: readonly number[], skips: boolean): string {
     if (tokens.length === 0) return "";
-    const words = limitTokenizer(path, tokens.length, () => library.decode(tokens, skips));
-    return cleans ? withoutSpaces(words) : words;
+    const text = limitTokenizer(path, tokens.length, () =>
+      pipeline.decode(tokens, skips),
+    );
+    return cleansUp ? cleanUpSpaces(text) : plainConversation;
   }
 
-  function promptTokens(request: InferRequest, style: PromptStyle, begun = ""): number[] {
+  function promptTokens(request: InferRequest, style: PromptStyle, answerStart = ""): number[] {
     const { prompt = "", raw, tools, chatTemplateKwargs: kwargs } = request;
     const messages = request.messages?.map(asMessage);
     if (!render) {
       if (tools) throw withoutTools();
-      return encodeText((messages?.map(({ content }) => content).join("") ?? prompt) + begun);
+      return encodeText((messages?.map(({ content }) => content).join("") ?? prompt) + answerStart);
     }
     const isText = raw || style === "text" || (!tools && markup.isRendered(prompt));
-    if (!messages && isText) return encodeText(prompt + begun);
+    if (!messages && isText) return encodeText(prompt + answerStart);
     const conversation = {
       ...(messages ? { messages, ...(tools && { tools }) } : question(prompt)),
       ...(kwargs && { chat_template_kwargs: kwargs }),
     };
-    return encode(renderOpen(render, conversation) + begun, false);
+    return encode(renderOpen(render, conversation) + answerStart, false);
   }
 
   function callsText(calls: readonly ToolCall[]): string | undefined {
@@ -154,10 +163,13 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
       const whole = render({ messages: [...messages, called], tools });
       if (!whole.startsWith(opened)) return undefined;
       const written = whole.slice(opened.length);
-      const places = [...ends].map((end) => written.indexOf(textOf(end)));
-      return written.slice(0, Math.min(written.length, ...places.filter((place) => place >= 0)));
+      const positions = [...ends].map((end) => written.indexOf(textOf(end)));
+      return written.slice(
+        0,
+        Math.min(written.length, ...positions.filter((position) => position >= 0)),
+      );
     } catch {
-      // It takes no tools, or not so many calls at once.
+      // The template supports no tools, or no parallel calls.
       return undefined;
     }
   }
@@ -169,20 +181,23 @@ function tokenizerOver(library: Library, files: TokenizerFiles): Tokenizer {
     vocabulary,
     hasTemplate: render !== undefined,
     ...(render?.at && {
-      at: (date: Date) => tokenizerOver(library, { ...files, render: render.at?.(date) }),
+      at: (date: Date) => tokenizerOver(pipeline, { ...files, render: render.at?.(date) }),
     }),
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
-    promptTokens: (request, style, begun) =>
-      limited(request, () => promptTokens(request, style, begun)),
-    ...{ bytesOf, dropsSpace, callsText, markup },
+    promptTokens: (request, style, answerStart) =>
+      limited(request, () => promptTokens(request, style, answerStart)),
+    bytesOf,
+    dropsSpace,
+    callsText,
+    markup,
     isUnwritten: createUnwritten(render),
     readsVariable: (name) => render?.reads(name) ?? false,
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),
     ends: [...ends],
-    isEnd: (token) => ends.has(token),
-    isSpoken: (token) => library.tokenOf(token) !== undefined && !unspoken.has(token),
+    isStopToken: (token) => ends.has(token),
+    isTextToken: (token) => pipeline.tokenOf(token) !== undefined && !suppressed.has(token),
   };
 }
 
@@ -190,26 +205,30 @@ function question(prompt: string): { messages: Message[] } {
   return { messages: [{ role: "user", content: prompt }] };
 }
 
-function asked({ prompt, completion, ...beside }: Extract<Row, { prompt: string }>): Conversation {
+function conversationOf({
+  prompt,
+  completion,
+  ...extras
+}: Extract<Row, { prompt: string }>): Conversation {
   const { messages } = question(prompt);
   messages.push({ role: "assistant", content: completion });
-  return { messages, ...beside };
+  return { messages, ...extras };
 }
 
-/** The library, which encodes a text to ids that the model knows, or throws. */
-function openLibrary(files: TokenizerFiles): Library {
-  const { encode, ...library } = createLibrary(files.path, files.tokenizer);
+/** The pipeline, which throws for ids outside the model's vocabulary. */
+function openPipeline(files: TokenizerFiles): TokenizerPipeline {
+  const { encode, ...pipeline } = createPipeline(files.path, files.tokenizer);
   return {
-    ...library,
-    encode(...asked) {
-      const tokens = encode(...asked);
+    ...pipeline,
+    encode(...conversationOf) {
+      const tokens = encode(...conversationOf);
       for (const { id, token } of tokens) assertKnown(files, id, token);
       return tokens;
     },
   };
 }
 
-/** @throws KitError `CHECKPOINT_INVALID` for the id of a token that was added without the model's knowing */
+/** @throws KitError `CHECKPOINT_INVALID` for an added token without a row in the model's embedding */
 function assertKnown({ path, vocabulary }: TokenizerFiles, id: number, token = ""): void {
   if (id >= 0 && id < vocabulary) return;
   throw new KitError(

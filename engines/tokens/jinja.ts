@@ -3,29 +3,27 @@ import { messageOf } from "../../protocol/error.ts";
 import { GLOBALS, createScope } from "./jinja/globals.ts";
 import { createInterpreter } from "./jinja/interpreter.ts";
 import type { Statement } from "./jinja/syntax.ts";
-import { UnknownToKit } from "./jinja/unknownToKit.ts";
+import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
 import { fromJson } from "./jinja/values.ts";
 import { type Budget, createMeter } from "./templateBudget.ts";
 import { strftime } from "./templateDate.ts";
 import { limitTime } from "./timeLimit.ts";
 
-/** The part of the library that is used, its parser; its own types need a bundler. */
+/** The library's parser, the only part in use; its own types need a bundler. */
 interface Library {
   Template: new (source: string) => { parsed: { body: Statement[] } };
 }
 
-// Imported, not required: file tracers find no other form.
-// By its own name, so that the bundle holds no other.
+// An import, which file tracers recognize; a single name keeps the bundle small.
 const Template = (jinja as unknown as Library).Template;
 
 type Values = Record<string, unknown>;
 
 /**
- * A template as Python's Jinja renders it. The library reads it; Kit evaluates it, for JavaScript's
- * values differ from Python's.
- * @returns a function of values as `parseJson` gives them, and of the time that it is; it throws where
- *   the rendering exceeds its budget
- * @throws UnknownToKit for a statement that the library does not read, or Error for a text that is not Jinja
+ * Compiles a template that renders as in Python's Jinja. The library parses it; Kit evaluates it, since
+ * JavaScript's values differ from Python's.
+ * @returns a function of values as `parseJson` gives them, and of the time; throws beyond its budget
+ * @throws UnsupportedInTemplate for an unsupported statement, or Error for text that isn't Jinja
  */
 export function createTemplate(
   source: string,
@@ -45,7 +43,7 @@ export function createTemplate(
   };
 }
 
-/** Others may only stand within one that the library reads. */
+/** Statements that the library can't parse. */
 const UNREAD = /^Unknown statement type: (?!end|elif$|else$)(\w+)$/;
 
 function parse(source: string): { body: Statement[] } {
@@ -54,6 +52,6 @@ function parse(source: string): { body: Statement[] } {
   } catch (error) {
     const [, statement] = UNREAD.exec(messageOf(error)) ?? [];
     if (statement === undefined) throw error;
-    throw new UnknownToKit(`it uses the statement "${statement}"`);
+    throw new UnsupportedInTemplate(`it uses the statement "${statement}"`);
   }
 }

@@ -2,22 +2,22 @@ import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import constants from "../constants.json" with { type: "json" };
 import type { Render } from "./chatTemplate.ts";
-import { createTokenFinder } from "./ends.ts";
+import { createTokenFinder } from "./stopTokens.ts";
 
-/** Special tokens that a text spells, as one does that a chat template has rendered. */
+/** Special tokens spelled out in text, as in text that a chat template has rendered. */
 export interface Markup {
-  /** Whether a prompt begins as the model's chat template begins one, so that it is read as it is. */
+  /** Whether a prompt is already rendered with the model's chat template. */
   isRendered: (prompt: string) => boolean;
-  /** The model's own token in it that the chat template writes around messages; undefined without one. */
-  ownIn: (text: string) => string | undefined;
-  /** Another model's, which this one reads letter by letter. */
-  foreignIn: (text: string) => string | undefined;
+  /** One of the template's own tokens in a text; undefined without one. */
+  ownTokenIn: (text: string) => string | undefined;
+  /** Another model's special token, which this tokenizer reads letter by letter. */
+  foreignTokenIn: (text: string) => string | undefined;
 }
 
 interface MarkupOptions {
-  /** Those of the tokenizer. */
+  /** The tokenizer's added tokens. */
   added: readonly { content: string; special: boolean }[];
-  /** The text of the token that begins any text, and of those at which answers stop. */
+  /** Texts of the bos token and of the stop tokens. */
   bos: string | undefined;
   ends: readonly string[];
   render: Render | undefined;
@@ -26,7 +26,7 @@ interface MarkupOptions {
 /** How models write their special tokens: `<|im_start|>`, `<start_of_turn>`, `[INST]`. */
 const MARKERS = new RegExp(constants.markers, "g");
 
-const WORDS = "a question";
+const QUESTION_TEXT = "a question";
 
 export function createMarkup(options: MarkupOptions): Markup {
   let known: ReturnType<typeof marksOf> | undefined;
@@ -38,21 +38,23 @@ export function createMarkup(options: MarkupOptions): Markup {
       if (!render) return false;
       const { own, opening, closing } = marks();
       if (own.some((text) => prompt.startsWith(text))) return true;
-      // Some templates write words alone, which others may say.
+      // Some templates frame messages in plain words, which a prompt may contain by chance.
       const isFramed = prompt.startsWith(opening) && prompt.trimEnd().endsWith(closing);
       return opening !== "" && closing !== "" && isFramed;
     },
-    ownIn: (text) => (render ? marks().findOwn(text)[0]?.content : undefined),
-    foreignIn(text) {
+    ownTokenIn: (text) => (render ? marks().findOwn(text)[0]?.content : undefined),
+    foreignTokenIn(text) {
       const isForeign = (one: string) => !texts.has(one) && !marks().written.includes(one);
       return text.match(MARKERS)?.find(isForeign);
     },
   };
 }
 
-/** What the chat template writes around messages. */
+/** The markup that the chat template writes around messages. */
 function marksOf({ added, bos = "", ends, render }: MarkupOptions) {
-  const written = render ? CONVERSATIONS.map((messages) => tried(render, messages)).join("") : "";
+  const written = render
+    ? CONVERSATIONS.map((messages) => tryRender(render, messages)).join("")
+    : "";
   const special = createTokenFinder(added)(written).filter((token) => token.special);
   const all = new Set([bos, ...ends, ...special.map(({ content }) => content)]);
   const own = [...all].filter((text) => text !== "");
@@ -61,24 +63,24 @@ function marksOf({ added, bos = "", ends, render }: MarkupOptions) {
   return { written, own, findOwn, opening, closing };
 }
 
-/** Kit's own tokenizer: no text spells its special tokens. */
+/** For Kit's own tokenizer, whose special tokens no text can spell. */
 export function plainMarkup(names: readonly string[]): Markup {
   const isForeign = (marker: string) => !names.includes(marker);
   return {
     isRendered: () => false,
-    ownIn: () => undefined,
-    foreignIn: (text) => text.match(MARKERS)?.find(isForeign),
+    ownTokenIn: () => undefined,
+    foreignTokenIn: (text) => text.match(MARKERS)?.find(isForeign),
   };
 }
 
-const QUESTION: Message = { role: "user", content: WORDS };
+const QUESTION: Message = { role: "user", content: QUESTION_TEXT };
 const CONVERSATIONS: Message[][] = [
   [QUESTION],
   [QUESTION, { role: "assistant", content: "an answer" }, QUESTION],
   [{ role: "system", content: "a task" }, QUESTION],
 ];
 
-function tried(render: Render, messages: Message[]): string {
+function tryRender(render: Render, messages: Message[]): string {
   try {
     return render({ messages }, true);
   } catch (error) {
@@ -88,8 +90,8 @@ function tried(render: Render, messages: Message[]): string {
   }
 }
 
-/** What the template writes around a question, without what begins any text, and without white space. */
+/** The text that the template writes around a question, without bos and white space. */
 function frameOf(render: Render, begin: string): [opening: string, closing: string] {
-  const [before = "", after = ""] = tried(render, [QUESTION]).split(WORDS);
+  const [before = "", after = ""] = tryRender(render, [QUESTION]).split(QUESTION_TEXT);
   return [(before.startsWith(begin) ? before.slice(begin.length) : before).trim(), after.trim()];
 }

@@ -2,42 +2,42 @@ import type { Conversation, Message } from "../../protocol/chat.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import { Markup, Series } from "./jinja/values.ts";
 
-/** What a rendering may cost: far more than any real template takes. */
+/** Limits of a rendering, far above what real templates need. */
 export interface Budget {
-  /** Parts of the template that are evaluated; a value of many numbers or characters counts more. */
+  /** Evaluation steps; large values count more. */
   steps: number;
   /** Characters of the result. */
   characters: number;
-  /** For what takes long in a single step, such as a list in a list in a list as JSON. Default: 3,000. */
+  /** Limits slow single steps, such as deeply nested lists as JSON. Default: 3,000. */
   milliseconds?: number;
 }
 
-/** Of a template without a message: half a second, and a system prompt of many pages. */
-const LEAST = { steps: 50_000, characters: 65_536 };
-const STEPS_A_MESSAGE = 5_000;
-/** For each character of the conversation. */
-const AGAIN = 16;
-const ITEMS_A_STEP = 16;
+/** For a template without messages: half a second, and a system prompt of many pages. */
+const BASE = { steps: 50_000, characters: 65_536 };
+const STEPS_PER_MESSAGE = 5_000;
+/** Steps, and written characters, for each character of the conversation. */
+const PER_CHARACTER = 16;
+const ITEMS_PER_STEP = 16;
 
-/** For a conversation of this size, whatever the template says. */
+/** The budget for a conversation, by its size. */
 export function budgetOf({ messages, tools, chat_template_kwargs: kwargs }: Conversation): Budget {
   const sizeOf = ({ content = "", tool_calls: calls = [] }: Message) =>
     content.length + (calls.length > 0 ? (stringifyJson(calls) ?? "").length : 0);
-  const said =
+  const size =
     messages.reduce((sum, message) => sum + sizeOf(message), 0) +
     (tools || kwargs ? (stringifyJson([tools, kwargs]) ?? "").length : 0);
   return {
-    steps: LEAST.steps + STEPS_A_MESSAGE * messages.length + AGAIN * said,
-    characters: LEAST.characters + AGAIN * said,
+    steps: BASE.steps + STEPS_PER_MESSAGE * messages.length + PER_CHARACTER * size,
+    characters: BASE.characters + PER_CHARACTER * size,
   };
 }
 
-/** Takes what each step of an evaluation gives, and throws an Error when they are too many. */
+/** Counts evaluation steps by their values; throws an Error beyond the limit. */
 export function createMeter(steps: number): (value: unknown) => void {
-  let left = steps;
+  let remaining = steps;
   return (value) => {
-    left -= 1 + sizeOf(value) / ITEMS_A_STEP;
-    if (left < 0) throw new Error(`it takes more than ${steps} steps`);
+    remaining -= 1 + sizeOf(value) / ITEMS_PER_STEP;
+    if (remaining < 0) throw new Error(`it takes more than ${steps} steps`);
   };
 }
 

@@ -1,12 +1,12 @@
-import { UnknownToKit } from "./jinja/unknownToKit.ts";
+import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
 
 /**
- * The key in `tokenizer_config.json`, Kit's own, of the time at which a model's training began: what a
- * chat template that writes the date has written in its rows. A time of the clock, without a zone.
+ * Kit's own key in `tokenizer_config.json`: when the model's training began, which is the date that the
+ * chat template wrote in its rows. Local time, without a zone.
  */
 const KEY = "template_date";
 
-/** Undefined for a model that learned no date. */
+/** The date of a model's training; undefined if it learned none. */
 export function templateDateIn(config: Record<string, unknown>): Date | undefined {
   const { [KEY]: written } = config;
   if (typeof written !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(written)) {
@@ -16,12 +16,12 @@ export function templateDateIn(config: Record<string, unknown>): Date | undefine
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** The entry of a config. */
+/** The config entry for a date. */
 export function templateDateEntry(date: Date): Record<string, string> {
   return { [KEY]: writtenDate(date) };
 }
 
-/** A config without that entry. */
+/** A config without the date. */
 export function withoutTemplateDate(config: Record<string, unknown>): Record<string, unknown> {
   const { [KEY]: _, ...rest } = config;
   return rest;
@@ -32,16 +32,16 @@ export function writtenDate(date: Date): string {
 }
 
 /**
- * A time as `datetime.strftime` of Python writes it in the C locale, with the directives that the
- * templates of models have. The library's own writes in the machine's language.
- * @throws Error for another directive, which would differ from what the model has learned
+ * Python's `strftime` in the C locale, with the directives that chat templates use. The library's own
+ * uses the machine's language.
+ * @throws Error for another directive
  */
 export function strftime(format: string, time: Date): string {
   return format.replaceAll(/%(-?)(.?)/gsu, (directive, flag: string, letter: string) => {
     const name = flag === "" ? NAMES.get(letter) : undefined;
     const number = NUMBERS.get(letter);
     if (name) return name(time);
-    if (!number) throw new UnknownToKit(`it writes the date with "${directive}"`);
+    if (!number) throw new UnsupportedInTemplate(`it writes the date with "${directive}"`);
     return String(number(time)).padStart(flag === "" ? 2 : 1, "0");
   });
 }

@@ -1,6 +1,6 @@
 type Encode = (text: string, withSpecials: boolean) => number[];
 
-/** The special tokens that a tokenizer writes around a text; undefined if it writes it otherwise. */
+/** The special tokens around any text; undefined if they change the text's tokens. */
 export function tokensAround(encode: Encode): { before: number[]; after: number[] } | undefined {
   const [whole, bare] = [encode("a", true), encode("a", false)];
   const at = whole.findIndex((_, i) => bare.every((id, j) => whole[i + j] === id));
@@ -9,8 +9,8 @@ export function tokensAround(encode: Encode): { before: number[]; after: number[
 }
 
 /**
- * Encodes whole texts with the special tokens around them. A text that was rendered before has them
- * itself, and gets no second ones.
+ * Encodes texts with special tokens around them, without duplicating those that a rendered text already
+ * has.
  */
 export function createTextEncoder(encode: Encode): (text: string) => number[] {
   let around: ReturnType<typeof tokensAround>;

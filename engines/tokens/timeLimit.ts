@@ -1,16 +1,15 @@
 import { Script, createContext } from "node:vm";
 import constants from "../constants.json" with { type: "json" };
 
-const LONGEST_MS = constants.templateSeconds * 1000;
+const DEFAULT_MS = constants.templateSeconds * 1000;
 const CONTEXT = createContext({ work: undefined });
 const CALL = new Script("work()");
 
 /**
- * Ends synchronous work that takes too long, also within a regular expression: Node stops what a
- * script calls, wherever it is. Costs 0.1 ms a call.
- * @throws Error when it does
+ * Interrupts synchronous work after a time limit, even within a regular expression. Costs 0.1 ms a call.
+ * @throws Error at the limit
  */
-export function limitTime<T>(work: () => T, milliseconds = LONGEST_MS): T {
+export function limitTime<T>(work: () => T, milliseconds = DEFAULT_MS): T {
   CONTEXT["work"] = work;
   try {
     return CALL.runInContext(CONTEXT, { timeout: milliseconds }) as T;
@@ -22,7 +21,7 @@ export function limitTime<T>(work: () => T, milliseconds = LONGEST_MS): T {
   }
 }
 
-/** Whether an error says that the work exceeded its limit. */
+/** Whether an error is due to the time limit. */
 export function isTimeout(error: unknown): boolean {
   const { code, cause } = error as NodeJS.ErrnoException;
   return code === "ERR_SCRIPT_EXECUTION_TIMEOUT" || (cause !== undefined && isTimeout(cause));

@@ -4,10 +4,10 @@ import type { Row } from "../dataset/row.ts";
 import type { Markup } from "./markup.ts";
 import type { Part } from "./unwritten.ts";
 
-/** How a model reads a bare prompt: as a user's message, or as the start of a text. */
+/** How a model reads a bare prompt: as a user message, or as text to continue. */
 export type PromptStyle = "message" | "text";
 
-/** Consecutive tokens: either all are learned from those before them, or none. */
+/** Consecutive tokens of which all are learned, or none. */
 export interface Span {
   tokens: Uint8Array | Uint16Array | Uint32Array;
   isLearned: boolean;
@@ -17,52 +17,51 @@ export interface Span {
 export interface Tokenizer {
   /** Every id is below it. */
   vocabulary: number;
-  /** Whether a chat template marks each turn's role. Without one, a conversation is just its contents. */
+  /** Whether there is a chat template. Without one, a conversation is just its contents. */
   hasTemplate: boolean;
   /**
-   * A row as the model sees it, however long: one sequence, or one for each answer where the chat
-   * template rewrites earlier turns.
+   * A row as the model sees it, untruncated: one sequence, or one for each answer if the chat template
+   * rewrites earlier turns.
    * @throws KitError `DATASET_INVALID`
    */
   sequencesOf: (row: Row) => readonly (readonly Span[])[];
   /**
-   * The tokens before an answer's; an answer begun is to be continued.
-   * @param begun more of it. Default: none.
+   * The prompt's tokens; a final assistant message stays open, to be continued.
+   * @param answerStart appended to the prompt. Default: none.
    * @throws KitError
    */
-  promptTokens: (request: InferRequest, style: PromptStyle, begun?: string) => number[];
+  promptTokens: (request: InferRequest, style: PromptStyle, answerStart?: string) => number[];
   /**
-   * The text of tokens without the specials. Malformed bytes become U+FFFD; a character that is cut
-   * off at the end is dropped.
+   * Decodes tokens, skipping specials. Malformed bytes become U+FFFD; drops an incomplete character at
+   * the end.
    */
   decode: (tokens: readonly number[]) => string;
-  /** UTF-8 of a token's text, which it adds to an answer. A special has the text that it is written as. */
+  /** UTF-8 of the text that a token adds to an answer; of a special, its own text. */
   bytesOf: (token: number) => Uint8Array;
-  /** Whether an answer leaves out a space that its first token begins with, as sentencepiece writes it. */
+  /** Whether an answer drops its first token's leading space, as in SentencePiece. */
   dropsSpace: boolean;
   /**
-   * What the chat template writes for an answer that is calls of tools, up to its end.
-   * @returns undefined for a template that does not write them
+   * An answer of tool calls as the chat template writes it, up to its stop token.
+   * @returns undefined for a template without tool calls
    */
   callsText: (calls: readonly ToolCall[]) => string | undefined;
   markup: Markup;
-  /** Whether the chat template leaves a part of messages out without a word. */
+  /** Whether the chat template silently drops a part of messages. */
   isUnwritten: (part: Part) => boolean;
   /** Whether the chat template reads a variable. */
   readsVariable: (name: string) => boolean;
-  /** The text of tokens with the specials, for people. */
+  /** The text of tokens including specials, for people. */
   show: (tokens: readonly number[]) => string;
-  /** Whether no text can spell it. */
+  /** Whether a token is special or added. */
   isSpecial: (token: number) => boolean;
-  /** The tokens at which answers stop. */
+  /** The stop tokens. */
   ends: readonly number[];
-  /** Whether it is one of them. */
-  isEnd: (token: number) => boolean;
+  isStopToken: (token: number) => boolean;
   /**
-   * The same at the time at which a chat template is to write the date. Default: its model's, or that of
-   * each rendering. Undefined where none writes it.
+   * The tokenizer with a fixed date for the chat template. Default: the model's date, or that of each
+   * rendering. Undefined for a template without a date.
    */
   at?: (date: Date) => Tokenizer;
-  /** Whether an answer is made of it. */
-  isSpoken: (token: number) => boolean;
+  /** Whether answers may contain the token. */
+  isTextToken: (token: number) => boolean;
 }

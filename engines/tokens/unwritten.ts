@@ -2,11 +2,11 @@ import type { Conversation, Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import type { Render } from "./chatTemplate.ts";
 
-/** Parts of messages that a chat template may not know, and then leaves out without a word. */
+/** Parts of messages that a chat template may not know, and then silently drops. */
 const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
 export type Part = "system" | "later system" | "tool" | (typeof REASONING)[number];
 
-/** Of the parts that a message has, those that a template may leave out. */
+/** The parts of a message that a template may drop. */
 export function partsOf({ role, content, ...others }: Message, turn: number): Part[] {
   if (role === "assistant") return REASONING.filter((key) => isText(others[key]));
   if (!isText(content)) return [];
@@ -21,12 +21,12 @@ const NAMES: Partial<Record<Part, string>> = {
   tool: "what tools return",
 };
 
-/** A part in words. */
+/** A part's name for people. */
 export function nameOf(part: Part): string {
   return NAMES[part] ?? JSON.stringify(part);
 }
 
-/** What to do about a part that a template leaves out. */
+/** Advice for a part that the template drops. */
 export function adviceOn(part: Part, isUnwritten: (part: Part) => boolean): string {
   if (part === "tool") return "use a model whose template takes tools, or a user's message";
   if (part === "later system") return "write all of it in the first message";
@@ -36,7 +36,7 @@ export function adviceOn(part: Part, isUnwritten: (part: Part) => boolean): stri
   return 'write it in "content", or leave it out';
 }
 
-/** Whether a chat template writes nothing of a part, wherever a conversation has it. Without one, words are written. */
+/** Whether a chat template drops a part wherever it occurs. Without a template, only reasoning is dropped. */
 export function createUnwritten(render: Render | undefined): (part: Part) => boolean {
   const known = new Map<Part, boolean>();
   return (part) => {
@@ -76,14 +76,14 @@ function conversationsWith(part: Part): Conversation[] {
   return [{ messages: [QUESTION, { ...ANSWER, ...thought }] }, calling];
 }
 
-/** A template that refuses a part leaves nothing out. */
+/** A template that refuses a part doesn't drop it silently. */
 function leavesOut(render: Render, part: Part): boolean {
-  const written = conversationsWith(part).map((conversation) => tried(render, conversation));
+  const written = conversationsWith(part).map((conversation) => tryRender(render, conversation));
   const isRefused = written.every((text) => text === undefined);
   return !isRefused && !written.some((text) => text?.includes(PROBE));
 }
 
-function tried(render: Render, conversation: Conversation): string | undefined {
+function tryRender(render: Render, conversation: Conversation): string | undefined {
   try {
     return render(conversation);
   } catch (error) {

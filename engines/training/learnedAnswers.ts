@@ -57,7 +57,7 @@ export async function readerOf(config: TrainConfig, options: LoadOptions): Promi
         return Math.max(own + end, ...tokenizer.sequencesOf(row).map(longestLearned));
       },
       endOf(text) {
-        const ends = tokensIn(text).filter(tokenizer.isEnd);
+        const ends = tokensIn(text).filter(tokenizer.isStopToken);
         const places = ends.map((end) => text.indexOf(tokenizer.show([end])));
         return Math.min(text.length, ...places.filter((at) => at >= 0));
       },

@@ -1,6 +1,6 @@
 import type { Message } from "../../protocol/chat.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
-import { isEnded } from "../tokens/ends.ts";
+import { endsWithStopToken } from "../tokens/stopTokens.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 import { type Part, adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
@@ -35,7 +35,7 @@ export function watchRows(tokenizer: Tokenizer) {
   /** A chat template has rendered the row before: the model's own, or another's. */
   function seeMarkup(row: object, where: string): void {
     const texts = textsOf(row);
-    const foreign = texts.map(({ content }) => markup.foreignIn(content)).find(Boolean);
+    const foreign = texts.map(({ content }) => markup.foreignTokenIn(content)).find(Boolean);
     if (foreign !== undefined) count("foreign", where, foreign);
     const prompt = promptOf(row);
     if (prompt !== undefined && markup.isRendered(prompt)) return count("rendered", where, "");
@@ -43,7 +43,7 @@ export function watchRows(tokenizer: Tokenizer) {
     // An answer may have its own end, where the template's would be.
     const own = texts
       .map(({ content, isAnswer }) => {
-        const token = markup.ownIn(content);
+        const token = markup.ownTokenIn(content);
         const isEnd = token !== undefined && isAnswer && content.trimEnd().endsWith(token);
         return isEnd ? undefined : token;
       })
@@ -61,7 +61,7 @@ export function watchRows(tokenizer: Tokenizer) {
   function seeUnended(sequences: readonly (readonly Span[])[], where: string): void {
     const unended = sequences
       .flatMap(lastsOfRuns)
-      .find(({ tokens, isLearned }) => isLearned && !isEnded(tokens, tokenizer));
+      .find(({ tokens, isLearned }) => isLearned && !endsWithStopToken(tokens, tokenizer));
     if (!unended) return;
     const shown = () => tokenizer.show([...unended.tokens.subarray(-SHOWN)]);
     count("unended", where, found.has("unended") ? "" : shown());

@@ -46,11 +46,11 @@ function drawn(schema: Awaited<ReturnType<typeof asJsonSchema>>, seed: number): 
     const may = (id: number) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1;
     const all = Array.from({ length: 264 }, (_, id) => id).filter(may);
     const leading = all.filter(
-      (id) => BYTE_TOKENIZER.isEnd(id) || '"}]'.includes(String.fromCharCode(id)),
+      (id) => BYTE_TOKENIZER.isStopToken(id) || '"}]'.includes(String.fromCharCode(id)),
     );
     const some = leading.length > 0 && random.uniform() < 0.3 ? leading : all;
     const token = some[Math.floor(random.uniform() * some.length)]!;
-    if (BYTE_TOKENIZER.isEnd(token)) return JSON.parse(Buffer.from(bytes).toString());
+    if (BYTE_TOKENIZER.isStopToken(token)) return JSON.parse(Buffer.from(bytes).toString());
     constraint.accept(token);
     bytes.push(token);
   }

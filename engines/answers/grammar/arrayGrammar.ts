@@ -55,7 +55,9 @@ function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boole
           : grammarOf({ not: contains }, ...schemas),
     });
     const counts = {
-      ...{ least, most, low: countOf("minContains", minContains) },
+      least,
+      most,
+      low: countOf("minContains", minContains),
       high: maxContains === undefined ? Infinity : countOf("maxContains", maxContains),
     };
     const rest = isClosed ? { match: of.none, other: of.none } : itemOf(...others);

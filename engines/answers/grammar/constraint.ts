@@ -47,7 +47,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   let trie: TokenTrie | undefined;
   let building: ReturnType<typeof createTokenTrie> | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
-  const ends = ids.filter((id) => tokenizer.isEnd(id));
+  const ends = ids.filter((id) => tokenizer.isStopToken(id));
   const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
   /** Those asked last come last. */
   const kept = new Map<string, Grammar>();

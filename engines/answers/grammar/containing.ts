@@ -40,7 +40,8 @@ export function containing(
     const next = Math.min(place + 1, Math.max(1, places.length));
     const after = (isMatch: boolean) =>
       from(next, {
-        ...{ least: left.least - 1, most: left.most - 1 },
+        least: left.least - 1,
+        most: left.most - 1,
         ...(isMatch
           ? { low: left.low - 1, high: left.high - 1 }
           : { low: left.low, high: left.high }),

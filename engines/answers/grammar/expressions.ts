@@ -86,10 +86,17 @@ export function createExpressions(): Expressions {
   }
 
   const none = one("none", () => ({
-    ...{ isNullable: false, shortest: Infinity, longest: 0, derive: () => none, cuts: cutsOf },
+    isNullable: false,
+    shortest: Infinity,
+    longest: 0,
+    derive: () => none,
+    cuts: cutsOf,
   }));
   const empty = one("empty", () => ({
-    ...{ isNullable: true, longest: 0, derive: () => none, cuts: cutsOf },
+    isNullable: true,
+    longest: 0,
+    derive: () => none,
+    cuts: cutsOf,
   }));
 
   function next(of: Expression, byte: number): Expression {
@@ -102,7 +109,8 @@ export function createExpressions(): Expressions {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
-        ...{ isNullable: false, longest: 1 },
+        isNullable: false,
+        longest: 1,
         derive: (byte) => (has[byte] === 1 ? empty : none),
         cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
@@ -124,7 +132,9 @@ export function createExpressions(): Expressions {
     const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.slice(at)}`;
     const first = content.charCodeAt(at);
     return one(key, () => ({
-      ...{ isNullable: false, shortest: left, longest: left },
+      isNullable: false,
+      shortest: left,
+      longest: left,
       derive: (byte) => (byte === first ? textFrom(content, at + 1, number) : none),
       cuts: () => new Set([0, first, first + 1]),
     }));
@@ -137,7 +147,8 @@ export function createExpressions(): Expressions {
     if (first.parts) return pair(first.parts[0], pair(first.parts[1], rest));
     const make = () => ({
       isNullable: first.isNullable && rest.isNullable,
-      ...{ parts: [first, rest] as const, tail: rest.tail ?? rest },
+      parts: [first, rest] as const,
+      tail: rest.tail ?? rest,
       shortest: first.shortest + rest.shortest,
       longest: first.longest + rest.longest,
       derive(byte: number) {
@@ -203,7 +214,10 @@ export function createExpressions(): Expressions {
     if (flat.has(empty)) return isNullable ? empty : none;
     if (inner.length < 2) return inner[0] ?? not(none);
     const make = () => ({
-      ...{ isNullable, longest, all: inner, cuts: () => cutsOf(...inner) },
+      isNullable,
+      longest,
+      all: inner,
+      cuts: () => cutsOf(...inner),
       derive: (byte: number) => both(...inner.map((part) => next(part, byte))),
     });
     return one(`a${inner.map(({ id }) => id).join()}`, make, inner);
@@ -266,10 +280,25 @@ export function createExpressions(): Expressions {
   }
 
   return {
-    ...{ none, empty, bytes, encoded, either, both, not, repeat, any, rule, next, one, spend },
+    none,
+    empty,
+    bytes,
+    encoded,
+    either,
+    both,
+    not,
+    repeat,
+    any,
+    rule,
+    next,
+    one,
+    spend,
     text: (content) => encoded(encodeUtf8(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
-    ...{ begin, spent, isFresh, count: () => all.size },
+    begin,
+    spent,
+    isFresh,
+    count: () => all.size,
   };
 }
 

@@ -26,8 +26,12 @@ const LINE_ENDS: Range[] = [
 ];
 const IN_A_LINE = without(ANY, LINE_ENDS);
 const CLASSES: Record<string, readonly Range[]> = {
-  ...{ d: DIGIT, D: without(ANY, DIGIT), w: WORD, W: without(ANY, WORD) },
-  ...{ s: SPACE, S: without(ANY, SPACE) },
+  d: DIGIT,
+  D: without(ANY, DIGIT),
+  w: WORD,
+  W: without(ANY, WORD),
+  s: SPACE,
+  S: without(ANY, SPACE),
 };
 const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 

@@ -88,7 +88,11 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   let depth = 0;
   let count = 0;
   const reading: Reading = {
-    ...{ of, character: characterOf(of, ANY), grammarOf, isPlain: false, missing: undefined },
+    of,
+    character: characterOf(of, ANY),
+    grammarOf,
+    isPlain: false,
+    missing: undefined,
   };
 
   function grammarOf(...schemas: unknown[]): Expression {
@@ -151,7 +155,10 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
       return notNone(grammarOf(schema));
     };
     const made: Body = {
-      ...{ schema, isPlain, read, body: undefined },
+      schema,
+      isPlain,
+      read,
+      body: undefined,
       rule: of.rule(`${scope} $ref ${bodies.length}`, () => (made.body ??= read())),
     };
     bodies.push(made);

@@ -39,7 +39,9 @@ export function stringGrammar(reading: Reading, facts: readonly Keywords[]): Exp
   const { least, most } = countsOf(facts, "minLength", "maxLength");
   const within = (forms: readonly string[]) =>
     textWithin(reading, {
-      ...{ least, most, others: [...others, textsOf(of, unwanted)] },
+      least,
+      most,
+      others: [...others, textsOf(of, unwanted)],
       patterns: [...patterns, ...forms.map((source) => ofPattern(of, source))],
     });
   const plain = isAlone ? within(formats.map(([form]) => form)) : of.none;

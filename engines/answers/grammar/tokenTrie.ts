@@ -26,14 +26,14 @@ const SLICE = 4096;
  * @param markers special tokens that are among them
  */
 export function* createTokenTrie(
-  { vocabulary, isSpoken, isEnd, bytesOf }: Tokenizer,
+  { vocabulary, isTextToken, isStopToken, bytesOf }: Tokenizer,
   markers: readonly number[],
 ): Generator<undefined, TokenTrie> {
   /** By their first byte: a character for each byte, which sorts faster than bytes. */
   const byFirst = Array.from({ length: 256 }, (): { id: number; text: string }[] => []);
   for (let id = 0; id < vocabulary; id++) {
     if (id % SLICE === 0) yield;
-    if (!markers.includes(id) && (!isSpoken(id) || isEnd(id))) continue;
+    if (!markers.includes(id) && (!isTextToken(id) || isStopToken(id))) continue;
     const bytes = bytesOf(id);
     if (bytes.length === 0 || bytes.length > LONGEST) continue;
     byFirst[bytes[0]!]!.push({ id, text: Buffer.from(bytes).toString("latin1") });
@@ -70,8 +70,11 @@ export function* createTokenTrie(
   for (const node of open) afters[node] = count;
   firsts[count] = spoken.length;
   return {
-    ...{ depths: depths.slice(0, count), bytes: bytes.slice(0, count) },
-    ...{ afters: afters.slice(0, count), firsts: firsts.slice(0, count + 1), tokens },
+    depths: depths.slice(0, count),
+    bytes: bytes.slice(0, count),
+    afters: afters.slice(0, count),
+    firsts: firsts.slice(0, count + 1),
+    tokens,
     longest: spoken.reduce((most, { text }) => Math.max(most, text.length), 0),
   };
 }

@@ -45,7 +45,9 @@ function follow(of: Expressions, list: UniqueList): Expression {
   const all: Seen[] = [];
   const number = of.count();
   const stuck = of.one(`stuck ${number}`, () => ({
-    ...{ isNullable: false, derive: () => of.none, cuts: of.none.cuts },
+    isNullable: false,
+    derive: () => of.none,
+    cuts: of.none.cuts,
   }));
   // As far as all elements begin alike: what comes then may hang on those before.
   const alike: Expression[] = begins.length === 1 ? [of.bytes([[begins[0]!, begins[0]!]])] : [];

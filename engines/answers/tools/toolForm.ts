@@ -40,11 +40,11 @@ export interface CallsTemplate {
 
 /** As `toolFormOf`. */
 export function findToolForm(tokenizer: Tokenizer): ToolForm | undefined {
-  const { vocabulary, callsText, isSpecial, isSpoken, isEnd, bytesOf } = tokenizer;
+  const { vocabulary, callsText, isSpecial, isTextToken, isStopToken, bytesOf } = tokenizer;
   const ids = Array.from({ length: vocabulary }, (_, id) => id);
   const specials = () =>
     ids
-      .filter((id) => isSpecial(id) && !isSpoken(id) && !isEnd(id))
+      .filter((id) => isSpecial(id) && !isTextToken(id) && !isStopToken(id))
       .map((id) => [id, Buffer.from(bytesOf(id)).toString()] as const);
   return toolFormOf({ callsText, specials });
 }
@@ -60,7 +60,11 @@ export function toolFormOf({ callsText, specials }: CallsTemplate): ToolForm | u
   const [begin, end] = [one.slice(0, first.from), one.slice(first.to)];
   const markers = specials().filter(([, text]) => text !== "" && (begin + end).includes(text));
   return {
-    ...{ begin, end, separator: separatorOf(two, begin), around: first.around, key: first.key },
+    begin,
+    end,
+    separator: separatorOf(two, begin),
+    around: first.around,
+    key: first.key,
     markers: markers.map(([id]) => id),
   };
 }

@@ -1,10 +1,10 @@
 import type { Named } from "./values.ts";
 
 /**
- * The arguments of a call in the order of their names, each given by place or by name.
- * @throws Error for one that has no place, as Python
+ * Binds positional and keyword arguments to parameter names.
+ * @throws Error for an unexpected argument, as in Python
  */
-export function argumentsAs<const Names extends readonly string[]>(
+export function bindArguments<const Names extends readonly string[]>(
   names: Names,
   args: readonly unknown[],
   named: Named,
@@ -22,13 +22,13 @@ export function argumentsAs<const Names extends readonly string[]>(
   };
 }
 
-/** What `|` or `map` applies to a value. */
+/** A filter of `|` or `map`. */
 export type Filter = (value: unknown, args: unknown[], named: Named) => unknown;
 
-/** A filter whose arguments have these names. */
-export function taking<const Names extends readonly string[]>(
+/** A filter with named parameters. */
+export function withArguments<const Names extends readonly string[]>(
   names: Names,
   filter: (value: unknown, ...args: { [Place in keyof Names]: unknown }) => unknown,
 ): Filter {
-  return (value, args, named) => filter(value, ...argumentsAs(names, args, named));
+  return (value, args, named) => filter(value, ...bindArguments(names, args, named));
 }

@@ -25,13 +25,13 @@ export function isEqual(one: unknown, other: unknown): boolean {
 function isSameNumber(one: number | bigint, other: number | bigint | undefined): boolean {
   return typeof one === typeof other || other === undefined
     ? one === other
-    : // A bigint beside a number, of which only one beyond 2^53 may be as large.
+    : // A bigint and a number.
       !Number.isNaN(Number(one)) && one <= other && one >= other;
 }
 
 /**
- * @returns below 0 where the first comes first, 0 for equals, above 0 otherwise; NaN for numbers
- * @throws Error for what Python does not order
+ * @returns as a comparator; NaN for NaN
+ * @throws Error for values that Python can't order
  */
 export function order(one: unknown, other: unknown): number {
   const [number, another] = [numeric(one), numeric(other)];
@@ -50,7 +50,7 @@ export function order(one: unknown, other: unknown): number {
   throw new Error(`it cannot tell which of a ${typeName(one)} and a ${typeName(other)} is less`);
 }
 
-/** By code points: JavaScript orders halves of pairs. */
+/** Orders by code points; JavaScript orders by UTF-16 units. */
 function orderOfTexts(one: string, other: string): number {
   if (one === other) return 0;
   if (!hasPairs(one) && !hasPairs(other)) return one < other ? -1 : 1;
@@ -58,8 +58,8 @@ function orderOfTexts(one: string, other: string): number {
   return order(first, second);
 }
 
-/** @throws Error for what holds nothing */
-export function holds(container: unknown, value: unknown): boolean {
+/** @throws Error for a value that isn't a container */
+export function contains(container: unknown, value: unknown): boolean {
   const text = textIn(container);
   if (text !== undefined) {
     const part = textIn(value);

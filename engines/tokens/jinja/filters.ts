@@ -1,14 +1,15 @@
-import { type Filter, argumentsAs, taking } from "./arguments.ts";
+import { type Filter, bindArguments, withArguments } from "./arguments.ts";
 import { attributeAt, dictsort, getter, sorted, unique } from "./listFilters.ts";
 import { float, integer } from "./numberFilters.ts";
 import { joined, operate } from "./operators.ts";
 import { testOf } from "./predicates.ts";
+import { escaped, json, str } from "./str.ts";
 import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
-import { UnknownToKit } from "./unknownToKit.ts";
+import { UnsupportedInTemplate } from "./unsupported.ts";
 import {
   Markup,
   asIndex,
-  assertModest,
+  assertTextLength,
   charactersOf,
   generator,
   isTrue,
@@ -19,17 +20,17 @@ import {
   tuple,
   typeName,
 } from "./values.ts";
-import { escaped, json, written } from "./writing.ts";
 
-const ofText = (change: (text: string) => string) => taking([], (value) => change(written(value)));
+const ofText = (change: (text: string) => string) =>
+  withArguments([], (value) => change(str(value)));
 
-/** `select` and its kin. */
+/** `select`, `reject`, `selectattr` and `rejectattr`. */
 const selecting =
   (isWanted: boolean, hasAttribute: boolean): Filter =>
   (value, [...args]) => {
     const path = hasAttribute ? args.shift() : undefined;
     const [name, ...rest] = args;
-    const test = name === undefined ? isTrue : testOf(written(name));
+    const test = name === undefined ? isTrue : testOf(str(name));
     const isKept = (item: unknown) => test(attributeAt(item, path), ...rest) === isWanted;
     return generator(isTrue(value) ? iterate(value).filter(isKept) : []);
   };
@@ -37,18 +38,18 @@ const selecting =
 const map: Filter = (value, [name, ...args], named) => {
   const all = isTrue(value) ? iterate(value) : [];
   if (name !== undefined) {
-    return generator(all.map((item) => filterOf(written(name))(item, args, named)));
+    return generator(all.map((item) => filterOf(str(name))(item, args, named)));
   }
-  const [path, otherwise] = argumentsAs(["attribute", "default"], [], named);
+  const [path, otherwise] = bindArguments(["attribute", "default"], [], named);
   return generator(all.map((item) => attributeAt(item, path) ?? otherwise));
 };
 
-const tojson = taking(
+const tojson = withArguments(
   ["ensure_ascii", "indent", "separators", "sort_keys"],
   (value, ensureAscii, indent, separators, sortsKeys) => {
     const margin = numeric(indent) === undefined ? textIn(indent) : " ".repeat(asIndex(indent));
     const [between, afterKey] = separators
-      ? iterate(separators).map(written)
+      ? iterate(separators).map(str)
       : [margin === undefined ? ", " : ",", ": "];
     return json(value, {
       ensureAscii: isTrue(ensureAscii),
@@ -85,9 +86,9 @@ const reverse: Filter = (value) => {
 
 const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["tojson", tojson],
-  ["safe", (value) => new Markup(written(value))],
+  ["safe", (value) => new Markup(str(value))],
   ...["e", "escape"].map((name): [string, Filter] => [name, (value) => new Markup(escaped(value))]),
-  ["string", (value) => (value instanceof Markup ? value : written(value))],
+  ["string", (value) => (value instanceof Markup ? value : str(value))],
   ["list", (value) => [...iterate(value)]],
   ...["length", "count"].map((name): [string, Filter] => [name, length]),
   ["first", (value) => iterate(value)[0]],
@@ -103,13 +104,15 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["unique", unique],
   [
     "sort",
-    taking(["reverse", "case_sensitive", "attribute"], (value, isReversed, isCased, attribute) =>
-      sorted(iterate(value), getter(attribute, isCased), isReversed),
+    withArguments(
+      ["reverse", "case_sensitive", "attribute"],
+      (value, isReversed, isCased, attribute) =>
+        sorted(iterate(value), getter(attribute, isCased), isReversed),
     ),
   ],
   [
     "join",
-    taking(["d", "attribute"], (value, separator = "", attribute) =>
+    withArguments(["d", "attribute"], (value, separator = "", attribute) =>
       joined(
         iterate(value).map((item) => attributeAt(item, attribute)),
         separator,
@@ -118,32 +121,27 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ],
   ...["default", "d"].map((name): [string, Filter] => [
     name,
-    taking(["default_value", "boolean"], (value, otherwise = "", isForFalse = false) =>
+    withArguments(["default_value", "boolean"], (value, otherwise = "", isForFalse = false) =>
       value === undefined || (isTrue(isForFalse) && !isTrue(value)) ? otherwise : value,
     ),
   ]),
-  ["trim", taking(["chars"], (value, set) => stripped(written(value), "both", textIn(set)))],
+  ["trim", withArguments(["chars"], (value, set) => stripped(str(value), "both", textIn(set)))],
   ["upper", ofText((text) => text.toUpperCase())],
   ["lower", ofText((text) => text.toLowerCase())],
   ["capitalize", ofText(capitalized)],
   ["title", ofText(titledWords)],
   [
     "replace",
-    taking(["old", "new", "count"], (value, old, by, count) =>
-      replaced(
-        written(value),
-        written(old),
-        written(by),
-        numeric(count) === undefined ? -1 : asIndex(count),
-      ),
+    withArguments(["old", "new", "count"], (value, old, by, count) =>
+      replaced(str(value), str(old), str(by), numeric(count) === undefined ? -1 : asIndex(count)),
     ),
   ],
   [
     "indent",
-    taking(["width", "first", "blank"], (value, width = 4, first, blank) => {
+    withArguments(["width", "first", "blank"], (value, width = 4, first, blank) => {
       const text = textIn(value);
       if (text === undefined) throw new Error(`it indents a ${typeName(value)}`);
-      if (numeric(width) !== undefined) assertModest(asIndex(width));
+      if (numeric(width) !== undefined) assertTextLength(asIndex(width));
       const margin = textIn(width) ?? " ".repeat(asIndex(width));
       return indented(text, margin, isTrue(first), isTrue(blank));
     }),
@@ -153,9 +151,9 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["abs", (value) => (operate("<", value, 0) ? operate("*", value, -1) : operate("+", value, 0))],
 ]);
 
-/** @throws Error for a filter that Kit does not know */
+/** @throws UnsupportedInTemplate for an unknown filter */
 export function filterOf(name: string): Filter {
   const filter = FILTERS.get(name);
   if (filter) return filter;
-  throw new UnknownToKit(`it uses the filter "${name}"`);
+  throw new UnsupportedInTemplate(`it uses the filter "${name}"`);
 }

@@ -1,15 +1,15 @@
+import { str } from "./str.ts";
 import { type Callable, Attributes, Series, asIndex, iterate } from "./values.ts";
-import { written } from "./writing.ts";
 
-/** Of Jinja's sandbox, which `transformers` renders in. */
-const LONGEST_RANGE = 100_000;
+/** As in Jinja's sandbox, which `transformers` uses. */
+const MAX_RANGE = 100_000;
 
 const range: Callable = (args) => {
   const [first = 0, second, step = 1] = args.map(asIndex);
   const [start, end] = second === undefined ? [0, first] : [first, second];
   if (step === 0) throw new Error("it counts by 0");
   const length = Math.max(0, Math.ceil((end - start) / step));
-  if (length > LONGEST_RANGE) throw new Error(`it counts further than ${LONGEST_RANGE}`);
+  if (length > MAX_RANGE) throw new Error(`it counts further than ${MAX_RANGE}`);
   const numbers = Array.from({ length }, (_, i) => start + i * step);
   return new Series("range", numbers, () =>
     step === 1 ? `range(${start}, ${end})` : `range(${start}, ${end}, ${step})`,
@@ -30,10 +30,10 @@ const namespace: Callable = (args, named) => {
 };
 
 const raise: Callable = ([message]) => {
-  throw new Error(written(message));
+  throw new Error(str(message));
 };
 
-/** The names that every template knows. */
+/** Global names of every template. */
 export const GLOBALS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ...["true", "True"].map((name): [string, unknown] => [name, true]),
   ...["false", "False"].map((name): [string, unknown] => [name, false]),
@@ -44,10 +44,10 @@ export const GLOBALS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["raise_exception", raise],
 ]);
 
-/** Jinja's `loop`, within a loop through these items. `move` goes to the next. */
+/** Jinja's `loop` variable; `advance` moves to the next item. */
 export function createLoop(items: readonly unknown[]): {
   attributes: Attributes;
-  move: () => void;
+  advance: () => void;
 } {
   const { length } = items;
   let at = 0;
@@ -67,16 +67,16 @@ export function createLoop(items: readonly unknown[]): {
   const attributes = new Attributes((name) =>
     Object.hasOwn(values, name) ? values[name]?.() : undefined,
   );
-  return { attributes, move: () => void at++ };
+  return { attributes, advance: () => void at++ };
 }
 
-/** The variables of a part of a template. What is set in a part is not seen outside of it. */
+/** The variables of a block; assignments stay within it. */
 export interface Scope {
   get: (name: string) => unknown;
   set: (name: string, value: unknown) => void;
 }
 
-/** @param outer whose variables are seen, too */
+/** @param outer the enclosing scope */
 export function createScope(outer?: Scope, values: Iterable<[string, unknown]> = []): Scope {
   const own = new Map(values);
   return {

@@ -1,9 +1,10 @@
-import { argumentsAs } from "./arguments.ts";
+import { bindArguments } from "./arguments.ts";
 import { filterOf } from "./filters.ts";
 import { type Scope, createLoop, createScope } from "./globals.ts";
 import { attributeOf, sliced } from "./members.ts";
 import { operate, signed } from "./operators.ts";
 import { testOf } from "./predicates.ts";
+import { str } from "./str.ts";
 import type {
   Applied,
   Argument,
@@ -14,7 +15,7 @@ import type {
   Slice,
   Statement,
 } from "./syntax.ts";
-import { UnknownToKit, bigInteger } from "./unknownToKit.ts";
+import { UnsupportedInTemplate, bigInteger } from "./unsupported.ts";
 import {
   type Callable,
   Attributes,
@@ -25,17 +26,16 @@ import {
   tuple,
   typeName,
 } from "./values.ts";
-import { written } from "./writing.ts";
 
-/** Why a block ended before its end. */
+/** How a block ended early. */
 type Jump = "Break" | "Continue" | undefined;
 
-/** Takes the text that a template writes. */
+/** Takes the rendered text. */
 type Write = (text: string) => void;
 
 /**
  * Evaluates a parsed template as Python's Jinja does.
- * @param spend takes each step's cost, and throws above the limit
+ * @param spend takes each step's value, and throws beyond the budget
  */
 export function createInterpreter(spend: (value: unknown) => void): {
   render: (body: Statement[], scope: Scope) => string;
@@ -74,11 +74,11 @@ export function createInterpreter(spend: (value: unknown) => void): {
         const { call, callerArgs: args, body } = statement;
         const name = { type: "Identifier" as const, value: "caller" };
         const caller = macro({ type: "Macro", name, args: args ?? [], body }, scope);
-        return void write(written(called(call, scope, caller)));
+        return void write(str(called(call, scope, caller)));
       }
       case "FilterStatement":
         return void write(
-          written(filtered(render(statement.body, createScope(scope)), statement.filter, scope)),
+          str(filtered(render(statement.body, createScope(scope)), statement.filter, scope)),
         );
       case "Break":
       case "Continue":
@@ -86,7 +86,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
       case "Comment":
         return undefined;
       default:
-        return void write(written(evaluate(statement, scope)));
+        return void write(str(evaluate(statement, scope)));
     }
   }
 
@@ -106,13 +106,13 @@ export function createInterpreter(spend: (value: unknown) => void): {
       ? all.filter((item) => isTrue(evaluate(iterable.test, scopeOf(item))))
       : all;
     if (items.length === 0) return void run(defaultBlock, createScope(scope), write);
-    const { attributes, move } = createLoop(items);
+    const { attributes, advance } = createLoop(items);
     for (const item of items) {
       spend(undefined);
       const inner = scopeOf(item);
       inner.set("loop", attributes);
       if (run(body, inner, write) === "Break") return;
-      move();
+      advance();
     }
   }
 
@@ -135,8 +135,8 @@ export function createInterpreter(spend: (value: unknown) => void): {
 
   function macro({ args, body }: Macro, scope: Scope): Callable {
     const names = args.map(nameOf);
-    const takesMore = mentions(body, "varargs");
-    const takesNames = mentions(body, "kwargs");
+    const takesMore = readsVariable(body, "varargs");
+    const takesNames = readsVariable(body, "kwargs");
     return (given, named) => {
       const inner = createScope(scope);
       const caller = named.get("caller");
@@ -147,7 +147,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
       if (takesMore) inner.set("varargs", tuple(given.slice(names.length)));
       if (takesNames) inner.set("kwargs", rest);
       if (caller !== undefined) inner.set("caller", caller);
-      const values = argumentsAs(
+      const values = bindArguments(
         names,
         takesMore ? given.slice(0, names.length) : given,
         takesNames ? own : new Map([...own, ...rest]),
@@ -163,7 +163,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
 
   function evaluate(node: Expression | Slice, scope: Scope): unknown {
     const value = valueOf(node, scope);
-    // A variable's value was counted when it was made.
+    // A variable's value was counted when it was computed.
     spend(node.type === "Identifier" ? undefined : value);
     return value;
   }
@@ -250,7 +250,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
     if (typeof callable === "function") return (callable as Callable)(given.all, given.named);
     const named = callee.type === "MemberExpression" ? callee.property : callee;
     const name = named.type === "Identifier" ? ` "${named.value}"` : "";
-    if (callable === undefined) throw new UnknownToKit(`it calls${name || " a value"}`);
+    if (callable === undefined) throw new UnsupportedInTemplate(`it calls${name || " a value"}`);
     throw new Error(
       `it calls${name && `${name},`} a value that is no function but a ${typeName(callable)}`,
     );
@@ -259,7 +259,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
   function filtered(value: unknown, filter: Applied, scope: Scope): unknown {
     if (filter.type === "Identifier") return filterOf(filter.value)(value, [], new Map());
     const { all, named } = argumentsIn(filter.args, scope);
-    return filterOf(written((filter.callee as { value?: unknown }).value))(value, all, named);
+    return filterOf(str((filter.callee as { value?: unknown }).value))(value, all, named);
   }
 
   function argumentsIn(args: readonly Argument[], scope: Scope) {
@@ -273,7 +273,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
       } else if (arg.type === "KeywordSpreadExpression") {
         const more = evaluate(arg.argument, scope);
         for (const name of iterate(more))
-          named.set(written(name), (more as Map<unknown, unknown>).get(name));
+          named.set(str(name), (more as Map<unknown, unknown>).get(name));
       } else all.push(evaluate(arg, scope));
     }
     return { all, named };
@@ -285,11 +285,11 @@ export function createInterpreter(spend: (value: unknown) => void): {
 const nameOf = (parameter: Parameter) =>
   parameter.type === "Identifier" ? parameter.value : parameter.key.value;
 
-/** Whether a part of a template names a variable. */
-function mentions(node: unknown, name: string): boolean {
+/** Whether a part of a template reads a variable. */
+function readsVariable(node: unknown, name: string): boolean {
   if (typeof node !== "object" || node === null) return false;
-  if (node instanceof Map) return [...node].some((pair) => mentions(pair, name));
+  if (node instanceof Map) return [...node].some((pair) => readsVariable(pair, name));
   const { type, value } = node as { type?: unknown; value?: unknown };
   if (type === "Identifier") return value === name;
-  return Object.values(node).some((part) => mentions(part, name));
+  return Object.values(node).some((part) => readsVariable(part, name));
 }

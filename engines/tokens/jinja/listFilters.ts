@@ -1,12 +1,12 @@
-import { taking } from "./arguments.ts";
+import { withArguments } from "./arguments.ts";
 import { order } from "./comparison.ts";
 import { attributeOf } from "./members.ts";
+import { str } from "./str.ts";
 import { generator, isTrue, iterate, keyOf, textIn, tuple, typeName } from "./values.ts";
-import { written } from "./writing.ts";
 
 const withoutCase = (value: unknown) => textIn(value)?.toLowerCase() ?? value;
 
-/** What a list is sorted or compared by. @param path attributes, such as `function.name` */
+/** The key of sorting or comparing. @param path attributes, such as `function.name` */
 export const getter =
   (path: unknown, isCased: unknown): ((item: unknown) => unknown) =>
   (item) => {
@@ -16,7 +16,7 @@ export const getter =
 
 export function attributeAt(item: unknown, path: unknown): unknown {
   if (path === undefined || path === null) return item;
-  const parts = written(path).split(".");
+  const parts = str(path).split(".");
   return parts.reduce<unknown>(
     (value, part) => attributeOf(value, /^\d+$/.test(part) ? Number(part) : part, "item"),
     item,
@@ -32,7 +32,7 @@ export const sorted = (
   return [...items].sort((one, other) => sign * order(key(one), key(other)));
 };
 
-export const dictsort = taking(
+export const dictsort = withArguments(
   ["case_sensitive", "by", "reverse"],
   (value, isCased, by = "key", isReversed = false) => {
     if (!(value instanceof Map)) throw new Error(`it sorts a ${typeName(value)} as a dict`);
@@ -41,11 +41,14 @@ export const dictsort = taking(
   },
 );
 
-export const unique = taking(["case_sensitive", "attribute"], (value, isCased, attribute) => {
-  const key = getter(attribute, isCased);
-  const firsts = new Map<unknown, unknown>();
-  for (const item of iterate(value)) {
-    if (!firsts.has(keyOf(key(item)))) firsts.set(keyOf(key(item)), item);
-  }
-  return generator([...firsts.values()]);
-});
+export const unique = withArguments(
+  ["case_sensitive", "attribute"],
+  (value, isCased, attribute) => {
+    const key = getter(attribute, isCased);
+    const firsts = new Map<unknown, unknown>();
+    for (const item of iterate(value)) {
+      if (!firsts.has(keyOf(key(item)))) firsts.set(keyOf(key(item)), item);
+    }
+    return generator([...firsts.values()]);
+  },
+);

@@ -15,9 +15,9 @@ import {
 } from "./values.ts";
 
 /**
- * `value.name` or `value[name]`, which look for a method and a key in another order.
- * @returns undefined where there is none
- * @throws Error for what is itself undefined
+ * `value.name` or `value[name]`; one prefers methods, the other keys.
+ * @returns undefined if there is neither
+ * @throws Error for an undefined value
  */
 export function attributeOf(value: unknown, name: unknown, first: "attribute" | "item"): unknown {
   if (value === undefined) throw new Error(`it reads ${JSON.stringify(name)} of what is undefined`);
@@ -28,7 +28,7 @@ export function attributeOf(value: unknown, name: unknown, first: "attribute" | 
   return isThere ? value.get(name) : (itemOf(value, name) ?? method());
 }
 
-/** `value[index]`; undefined where there is none. */
+/** `value[index]`; undefined without such an item. */
 function itemOf(value: unknown, index: unknown): unknown {
   if (value instanceof Map) return value.get(keyOf(index));
   if (!isInteger(index)) return undefined;
@@ -45,13 +45,15 @@ export function sliced(value: unknown, bounds: readonly unknown[]): unknown {
     bound === undefined || bound === null ? undefined : asIndex(bound),
   );
   if (step === 0) throw new Error("it takes every 0th item");
-  const [least, most] = step > 0 ? [0, items.length] : [-1, items.length - 1];
-  const place = (bound: number | undefined, otherwise: number) =>
+  const [min, max] = step > 0 ? [0, items.length] : [-1, items.length - 1];
+  const clamped = (bound: number | undefined, otherwise: number) =>
     bound === undefined
       ? otherwise
-      : Math.min(most, Math.max(least, bound < 0 ? bound + items.length : bound));
+      : Math.min(max, Math.max(min, bound < 0 ? bound + items.length : bound));
   const [from, to] =
-    step > 0 ? [place(start, least), place(stop, most)] : [place(start, most), place(stop, least)];
+    step > 0
+      ? [clamped(start, min), clamped(stop, max)]
+      : [clamped(start, max), clamped(stop, min)];
   const found: unknown[] = [];
   for (let at = from; step > 0 ? at < to : at > to; at += step) found.push(items[at]);
   if (textIn(value) !== undefined) {

@@ -1,7 +1,8 @@
-import { argumentsAs } from "./arguments.ts";
+import { bindArguments } from "./arguments.ts";
 import { joined } from "./operators.ts";
+import { repr } from "./str.ts";
 import { capitalized, lines, replaced, split, splitFromEnd, stripped, titled } from "./texts.ts";
-import { UnknownToKit } from "./unknownToKit.ts";
+import { UnsupportedInTemplate } from "./unsupported.ts";
 import {
   type Callable,
   Series,
@@ -13,9 +14,8 @@ import {
   tuple,
   typeName,
 } from "./values.ts";
-import { representation } from "./writing.ts";
 
-/** The method of that name, which Python's value has before any key; undefined for none. */
+/** The Python method of that name; undefined for none. */
 export function methodOf(value: unknown, name: string): Callable | undefined {
   const text = textIn(value);
   if (text !== undefined) return bound(TEXT_METHODS, name, text);
@@ -49,15 +49,15 @@ const strip =
 const splits =
   (by: typeof split): Method<string> =>
   (text, args, named) => {
-    const [separator, most = -1] = argumentsAs(["sep", "maxsplit"], args, named);
-    return by(text, textOrNone(separator), asIndex(most));
+    const [separator, limit = -1] = bindArguments(["sep", "maxsplit"], args, named);
+    return by(text, textOrNone(separator), asIndex(limit));
   };
 
 const affix =
   (has: "startsWith" | "endsWith"): Method<string> =>
   (text, args) => {
     if (args.length > 1)
-      throw new UnknownToKit("it looks for the start or end of a part of a text");
+      throw new UnsupportedInTemplate("it looks for the start or end of a part of a text");
     const all = isTuple(args[0]) ? (args[0] as unknown[]) : [args[0]];
     return all.some((one) => text[has](textOf(one)));
   };
@@ -70,11 +70,11 @@ const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
   ["rsplit", splits(splitFromEnd)],
   [
     "splitlines",
-    (text, args, named) => lines(text, Boolean(argumentsAs(["keepends"], args, named)[0])),
+    (text, args, named) => lines(text, Boolean(bindArguments(["keepends"], args, named)[0])),
   ],
   [
     "replace",
-    (text, [old, by, most = -1]) => replaced(text, textOf(old), textOf(by), asIndex(most)),
+    (text, [old, by, limit = -1]) => replaced(text, textOf(old), textOf(by), asIndex(limit)),
   ],
   ["startswith", affix("startsWith")],
   ["endswith", affix("endsWith")],
@@ -91,7 +91,7 @@ const LIST_METHODS: Methods<unknown[]> = new Map<string, Method<unknown[]>>([
 
 type Dict = Map<unknown, unknown>;
 
-/** As Jinja's sandbox, in which `transformers` renders. */
+/** As in Jinja's sandbox, which `transformers` uses. */
 const unchangeable: Method<unknown> = () => {
   throw new Error("it changes an object, which chat templates may not");
 };
@@ -112,5 +112,5 @@ const DICT_METHODS: Methods<Dict> = new Map<string, Method<Dict>>([
 ]);
 
 function view(name: string, values: unknown[]): Series {
-  return new Series("view", values, () => `${name}(${representation(values)})`);
+  return new Series("view", values, () => `${name}(${repr(values)})`);
 }

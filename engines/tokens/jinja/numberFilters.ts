@@ -1,14 +1,14 @@
-import { taking } from "./arguments.ts";
+import { withArguments } from "./arguments.ts";
 import { stripped } from "./texts.ts";
 import { asFloat, numeric, textIn } from "./values.ts";
 
 const IS_FLOAT = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-/** What `int` and `float` read in a text. */
+/** The digits that `int` and `float` parse. */
 const digitsIn = (value: unknown) =>
   stripped(textIn(value) ?? "", "both").replaceAll(/(?<=\d)_(?=\d)/g, "");
 
-/** As `parseJson` gives it. */
+/** A number, or a bigint if it is too large. */
 const whole = (value: bigint) => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
 
 /** A number without its fraction. */
@@ -18,7 +18,7 @@ const assertDefined = (value: unknown) => {
   if (value === undefined) throw new Error("it takes what is undefined for a number");
 };
 
-export const integer = taking(["default"], (value, otherwise = 0) => {
+export const integer = withArguments(["default"], (value, otherwise = 0) => {
   assertDefined(value);
   const number = numeric(value);
   if (typeof number === "bigint") return number;
@@ -28,7 +28,7 @@ export const integer = taking(["default"], (value, otherwise = 0) => {
   return IS_FLOAT.test(text) && Number.isFinite(Number(text)) ? truncated(Number(text)) : otherwise;
 });
 
-export const float = taking(["default"], (value, otherwise = asFloat(0)) => {
+export const float = withArguments(["default"], (value, otherwise = asFloat(0)) => {
   assertDefined(value);
   const number = numeric(value);
   if (number !== undefined) return asFloat(Number(number));

@@ -1,10 +1,11 @@
-import { holds, isEqual, order } from "./comparison.ts";
-import { UnknownToKit, bigInteger } from "./unknownToKit.ts";
+import { contains, isEqual, order } from "./comparison.ts";
+import { escaped, str } from "./str.ts";
+import { UnsupportedInTemplate, bigInteger } from "./unsupported.ts";
 import {
   Markup,
   asFloat,
   asIndex,
-  assertModest,
+  assertTextLength,
   isFloat,
   isInteger,
   isTuple,
@@ -13,9 +14,8 @@ import {
   tuple,
   typeName,
 } from "./values.ts";
-import { escaped, written } from "./writing.ts";
 
-/** What an operator of two values makes of them, as in Python. @throws Error as Python would */
+/** Applies a binary operator as in Python. @throws Error as Python would */
 export function operate(operator: string, left: unknown, right: unknown): unknown {
   switch (operator) {
     case "==":
@@ -31,9 +31,9 @@ export function operate(operator: string, left: unknown, right: unknown): unknow
     case ">=":
       return order(left, right) >= 0;
     case "in":
-      return holds(right, left);
+      return contains(right, left);
     case "not in":
-      return !holds(right, left);
+      return !contains(right, left);
     case "~":
       return joined([left, right]);
     default:
@@ -41,10 +41,10 @@ export function operate(operator: string, left: unknown, right: unknown): unknow
   }
 }
 
-/** Texts one after another, as `~` and `join` put them, which mark nothing safe. */
+/** Concatenates as `~` and `join` do; the result isn't marked safe. */
 export function joined(values: readonly unknown[], separator: unknown = ""): string {
-  const [texts, between] = [values.map(written), written(separator)];
-  assertModest(texts.reduce((sum, text) => sum + text.length + between.length, 0));
+  const [texts, between] = [values.map(str), str(separator)];
+  assertTextLength(texts.reduce((sum, text) => sum + text.length + between.length, 0));
   return texts.join(between);
 }
 
@@ -65,7 +65,7 @@ function computed(operator: string, left: unknown, right: unknown): unknown {
     if (!isTuple(left) && !isTuple(right)) return [...(left as unknown[]), ...(right as unknown[])];
   }
   if (operator === "%" && text !== undefined) {
-    throw new UnknownToKit("it formats a text with %");
+    throw new UnsupportedInTemplate("it formats a text with %");
   }
   if (operator === "*") {
     if (isInteger(right)) return repeated(left, asIndex(right));
@@ -80,13 +80,13 @@ const refused = (operator: string, left: unknown, right: unknown) =>
 function repeated(value: unknown, times: number): unknown {
   const text = textIn(value);
   const count = Math.max(0, times);
-  assertModest(count);
+  assertTextLength(count);
   if (text !== undefined) {
-    assertModest(text.length * count);
+    assertTextLength(text.length * count);
     return text.repeat(count);
   }
   if (!Array.isArray(value)) throw refused("*", value, times);
-  assertModest(value.length * count);
+  assertTextLength(value.length * count);
   const items: unknown[] = Array.from({ length: count }, () => value as unknown[]).flat();
   return isTuple(value) ? tuple(items) : items;
 }
@@ -98,18 +98,18 @@ export function signed(sign: string, value: unknown): unknown {
   return calculated("*", value, sign === "-" ? -1 : 1);
 }
 
-/** @throws Error for a division by zero, or integers beyond JavaScript's, with which no template computes */
+/** @throws Error for a division by zero or an integer beyond 2^53 */
 function calculated(operator: string, left: unknown, right: unknown): unknown {
-  const found = ofNumbers(operator, Number(numeric(left)), Number(numeric(right)));
+  const found = arithmetic(operator, Number(numeric(left)), Number(numeric(right)));
   if (isFloat(left) || isFloat(right) || operator === "/") return asFloat(found);
   if ([left, right, found].every((one) => Number.isSafeInteger(Number(one)))) {
-    // JavaScript has a zero below zero.
+    // Avoids -0.
     return found + 0;
   }
   throw bigInteger("computes with");
 }
 
-function ofNumbers(operator: string, left: number, right: number): number {
+function arithmetic(operator: string, left: number, right: number): number {
   if (right === 0 && /[/%]/.test(operator)) throw new Error("it divides by zero");
   switch (operator) {
     case "+":
@@ -121,23 +121,23 @@ function ofNumbers(operator: string, left: number, right: number): number {
     case "/":
       return left / right;
     case "//":
-      return nearest(left, right);
+      return floorDivide(left, right);
     case "%":
-      return rest(left, right);
+      return modulo(left, right);
     default:
-      throw new UnknownToKit(`it computes with "${operator}"`);
+      throw new UnsupportedInTemplate(`it computes with "${operator}"`);
   }
 }
 
-/** With the sign of the divisor, also of a zero. */
-function rest(left: number, right: number): number {
+/** Python's `%`, with the sign of the divisor. */
+function modulo(left: number, right: number): number {
   const found = left % right;
   if (found === 0) return right < 0 ? -0 : 0;
   return found < 0 === right < 0 ? found : found + right;
 }
 
-/** As Python's `//`, whose zero has the sign of the quotient. */
-function nearest(left: number, right: number): number {
-  const quotient = Math.round((left - rest(left, right)) / right);
+/** Python's `//`, whose zero has the sign of the quotient. */
+function floorDivide(left: number, right: number): number {
+  const quotient = Math.round((left - modulo(left, right)) / right);
   return quotient === 0 && left === 0 ? left / right : quotient;
 }

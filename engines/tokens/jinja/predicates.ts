@@ -1,8 +1,8 @@
-import { holds } from "./comparison.ts";
+import { contains } from "./comparison.ts";
 import { operate } from "./operators.ts";
-import { UnknownToKit } from "./unknownToKit.ts";
+import { str } from "./str.ts";
+import { UnsupportedInTemplate } from "./unsupported.ts";
 import { Markup, Series, isFloat, isInteger, isIterable, numeric, textIn } from "./values.ts";
-import { written } from "./writing.ts";
 
 type Test = (value: unknown, ...args: unknown[]) => boolean;
 
@@ -12,9 +12,9 @@ const compare =
     operate(operator, value, other) === true;
 
 const isCased = (value: unknown, text: string, changed: string) =>
-  written(value) === text && changed !== text;
+  str(value) === text && changed !== text;
 
-/** What `is`, `select` and the like ask, by Jinja's names. */
+/** Tests of `is`, `select` and the like, by Jinja's names. */
 const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ["defined", (value) => value !== undefined],
   ["undefined", (value) => value === undefined],
@@ -37,11 +37,11 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ["odd", (value) => Number(operate("%", value, 2)) === 1],
   ["even", (value) => Number(operate("%", value, 2)) === 0],
   ["divisibleby", (value, by) => Number(operate("%", value, by)) === 0],
-  ["lower", (value) => isCased(value, written(value).toLowerCase(), written(value).toUpperCase())],
-  ["upper", (value) => isCased(value, written(value).toUpperCase(), written(value).toLowerCase())],
+  ["lower", (value) => isCased(value, str(value).toLowerCase(), str(value).toUpperCase())],
+  ["upper", (value) => isCased(value, str(value).toUpperCase(), str(value).toLowerCase())],
   ["escaped", (value) => value instanceof Markup],
   ["sameas", (value, other) => value === other],
-  ["in", (value, container) => holds(container, value)],
+  ["in", (value, container) => contains(container, value)],
   ...["==", "eq", "equalto"].map((name): [string, Test] => [name, compare("==")]),
   ...["!=", "ne"].map((name): [string, Test] => [name, compare("!=")]),
   ...[">", "gt", "greaterthan"].map((name): [string, Test] => [name, compare(">")]),
@@ -50,9 +50,9 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ...["<=", "le"].map((name): [string, Test] => [name, compare("<=")]),
 ]);
 
-/** @throws Error for a test that Jinja does not have */
+/** @throws UnsupportedInTemplate for an unknown test */
 export function testOf(name: string): Test {
   const test = TESTS.get(name);
   if (test) return test;
-  throw new UnknownToKit(`it uses the test "${name}"`);
+  throw new UnsupportedInTemplate(`it uses the test "${name}"`);
 }

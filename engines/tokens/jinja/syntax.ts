@@ -64,7 +64,7 @@ interface Operator {
 // eslint-disable-next-line no-restricted-syntax -- As the library gives it.
 type Missing = null;
 
-/** A parsed part of a template. An expression is written as a text. */
+/** A parsed statement; an expression as a statement prints its value. */
 export type Statement =
   | Expression
   | { type: "If"; test: Expression; body: Statement[]; alternate: Statement[] }

@@ -1,10 +1,8 @@
-import { assertModest, charactersOf } from "./values.ts";
+import { assertTextLength, charactersOf } from "./values.ts";
 
-/*
- * Python's methods of texts, where JavaScript's differ.
- */
+// Python's string methods, where JavaScript's differ.
 
-/** What `str.isspace` holds of, of which JavaScript's `\s` has a mark more and four characters fewer. */
+/** The characters of Python's `str.isspace`, which differ from JavaScript's `\s`. */
 const SPACE =
   "\\t-\\r\\u001c- \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const IS_SPACE = new RegExp(`^[${SPACE}]+$`);
@@ -12,7 +10,7 @@ const SPACES = new RegExp(`[${SPACE}]+`);
 
 const isSpace = (text: string) => IS_SPACE.test(text);
 
-/** @param characters any of which are taken away; undefined for white space */
+/** @param characters to strip; undefined for white space */
 export function stripped(
   text: string,
   side: "both" | "left" | "right",
@@ -21,7 +19,7 @@ export function stripped(
   const set = characters === undefined ? undefined : new Set(charactersOf(characters));
   const isStripped = (one: string | undefined) =>
     one !== undefined && (set ? set.has(one) : isSpace(one));
-  // Spaces are within 16 bits.
+  // White space is in the BMP.
   const items = set ? charactersOf(text) : text;
   let [start, end] = [0, items.length];
   if (side !== "right") while (start < end && isStripped(items[start])) start++;
@@ -30,34 +28,34 @@ export function stripped(
   return typeof rest === "string" ? rest : rest.join("");
 }
 
-/** @param separator undefined for any white space @param most splits; -1 for all */
-export function split(text: string, separator: string | undefined, most: number): string[] {
+/** @param separator undefined for any white space @param limit of splits; -1 for all */
+export function split(text: string, separator: string | undefined, limit: number): string[] {
   if (separator === "") throw new Error("it splits a text at an empty one");
-  if (separator !== undefined && most < 0) return text.split(separator);
+  if (separator !== undefined && limit < 0) return text.split(separator);
   const parts: string[] = [];
   let rest = separator === undefined ? stripped(text, "left") : text;
-  while (most < 0 || parts.length < most) {
-    const found = separator === undefined ? SPACES.exec(rest) : placeOf(rest, separator);
+  while (limit < 0 || parts.length < limit) {
+    const found = separator === undefined ? SPACES.exec(rest) : find(rest, separator);
     if (!found) break;
     parts.push(rest.slice(0, found.index));
     rest = rest.slice(found.index + found[0].length);
   }
   if (separator !== undefined) return [...parts, rest];
-  const last = most < 0 || parts.length < most ? stripped(rest, "right") : rest;
+  const last = limit < 0 || parts.length < limit ? stripped(rest, "right") : rest;
   return last === "" ? parts : [...parts, last];
 }
 
-function placeOf(text: string, part: string): { index: number; 0: string } | undefined {
+function find(text: string, part: string): { index: number; 0: string } | undefined {
   const index = text.indexOf(part);
   return index < 0 ? undefined : { index, 0: part };
 }
 
 /** As `split`, from the end. */
-export function splitFromEnd(text: string, separator: string | undefined, most: number): string[] {
-  if (most < 0) return split(text, separator, most);
-  const turn = (one: string) => charactersOf(one).reverse().join("");
-  const turned = separator === undefined ? undefined : turn(separator);
-  return split(turn(text), turned, most).map(turn).reverse();
+export function splitFromEnd(text: string, separator: string | undefined, limit: number): string[] {
+  if (limit < 0) return split(text, separator, limit);
+  const reversed = (one: string) => charactersOf(one).reverse().join("");
+  const reversedSeparator = separator === undefined ? undefined : reversed(separator);
+  return split(reversed(text), reversedSeparator, limit).map(reversed).reverse();
 }
 
 const LINE_END = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/g;
@@ -72,12 +70,12 @@ export function lines(text: string, keepsEnds = false): string[] {
   return start < text.length ? [...found, text.slice(start)] : found;
 }
 
-/** @param most replacements; -1 for all */
-export function replaced(text: string, old: string, by: string, most: number): string {
-  if (most === 0) return text;
+/** @param limit of replacements; -1 for all */
+export function replaced(text: string, old: string, by: string, limit: number): string {
+  if (limit === 0) return text;
   const parts = old === "" ? ["", ...charactersOf(text), ""] : text.split(old);
-  const count = most < 0 ? parts.length - 1 : Math.min(most, parts.length - 1);
-  assertModest(text.length + count * by.length);
+  const count = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
+  assertTextLength(text.length + count * by.length);
   const rest = parts.slice(count);
   return [...parts.slice(0, count), rest.join(old)].join(by);
 }
@@ -100,7 +98,7 @@ export function titledWords(text: string): string {
 /** As the filter `indent`. */
 export function indented(text: string, margin: string, first: boolean, blank: boolean): string {
   const all = lines(`${text}\n`);
-  assertModest(text.length + all.length * margin.length);
+  assertTextLength(text.length + all.length * margin.length);
   const rest = all.map((line, i) => (i > 0 && (blank || line !== "") ? margin + line : line));
   return (first ? margin : "") + rest.join("\n");
 }

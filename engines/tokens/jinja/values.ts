@@ -1,22 +1,20 @@
 import { WholeFloat, keysOf } from "../../../protocol/json.ts";
 
-/*
- * What a template computes with, as Python has it: undefined is Jinja's `Undefined`, null `None`, a
- * `Map` a dict, an array a list or a tuple. Numbers are those of `parseJson`.
- */
+// Python's values: undefined is Jinja's `Undefined`, null `None`, a `Map` a dict, an array a list or a
+// tuple. Numbers are those of `parseJson`.
 
-/** A text that `safe` or `escape` has made, which escapes what is added to it. */
+/** Text marked safe by `safe` or `escape`, which escapes whatever is added to it. */
 export class Markup extends String {}
 
-/** What can be called, such as a macro or a method. */
+/** A callable, such as a macro or a method. */
 export type Callable = (args: unknown[], named: Named) => unknown;
 
 export type Named = ReadonlyMap<string, unknown>;
 
-/** What has attributes alone, such as a namespace or `loop`. */
+/** An object with attributes only, such as a namespace or `loop`. */
 export class Attributes {
   readonly get: (name: string) => unknown;
-  /** Undefined where none can be set. */
+  /** Undefined if read-only. */
   readonly set: ((name: string, value: unknown) => void) | undefined;
 
   constructor(get: Attributes["get"], set?: (name: string, value: unknown) => void) {
@@ -28,7 +26,7 @@ export class Attributes {
 /** Iterables other than lists: Python's dict views, ranges and generators. */
 export class Series {
   readonly kind: "view" | "range" | "generator";
-  /** How Python prints it; undefined for a generator, which it prints as an address. */
+  /** Its `repr`; undefined for a generator, whose repr is an address. */
   readonly text: (() => string) | undefined;
   private values: readonly unknown[];
 
@@ -42,7 +40,7 @@ export class Series {
     return this.values.length;
   }
 
-  /** The values, which a generator has only once. */
+  /** The values; a generator yields them only once. */
   take(): readonly unknown[] {
     const { values } = this;
     if (this.kind === "generator") this.values = [];
@@ -61,13 +59,13 @@ export function tuple(values: unknown[]): unknown[] {
 
 export const isTuple = (value: unknown) => Array.isArray(value) && TUPLES.has(value);
 
-/** What JSON gave, as a template's own. */
+/** Converts parsed JSON to a template's values. */
 export function fromJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fromJson);
   if (typeof value !== "object" || value === null || value instanceof WholeFloat) return value;
   const object = value as Record<string, unknown>;
   const entries = keysOf(object).map((key): [string, unknown] => [key, fromJson(object[key])]);
-  // Python has none of what is undefined.
+  // Python has no undefined.
   return new Map(entries.filter(([, one]) => one !== undefined));
 }
 
@@ -77,7 +75,7 @@ export function textIn(value: unknown): string | undefined {
   return value instanceof Markup ? String(value) : undefined;
 }
 
-/** A number or a truth as JavaScript's number or bigint; undefined for others. */
+/** A number or boolean as a number or bigint; undefined for others. */
 export function numeric(value: unknown): number | bigint | undefined {
   if (typeof value === "boolean" || value instanceof WholeFloat) return Number(value);
   return typeof value === "number" || typeof value === "bigint" ? value : undefined;
@@ -86,7 +84,7 @@ export function numeric(value: unknown): number | bigint | undefined {
 export const isFloat = (value: unknown) =>
   value instanceof WholeFloat || (typeof value === "number" && !Number.isInteger(value));
 
-/** A whole number or a truth, which is one in Python. */
+/** An integer or a boolean, which is an int in Python. */
 export const isInteger = (value: unknown) => numeric(value) !== undefined && !isFloat(value);
 
 export const asFloat = (value: number) => (Number.isInteger(value) ? new WholeFloat(value) : value);
@@ -105,7 +103,7 @@ export function isTrue(value: unknown): boolean {
   return value instanceof Series && value.kind === "generator" ? true : lengthOf(value) !== 0;
 }
 
-/** As `len`; undefined for what has no length. */
+/** Python's `len`; undefined for values without a length. */
 export function lengthOf(value: unknown): number | undefined {
   const text = textIn(value);
   if (text !== undefined) return hasPairs(text) ? charactersOf(text).length : text.length;
@@ -115,7 +113,7 @@ export function lengthOf(value: unknown): number | undefined {
   return value === undefined ? 0 : undefined;
 }
 
-/** @throws Error for what Python cannot iterate */
+/** @throws Error for a value that isn't iterable */
 export function iterate(value: unknown): readonly unknown[] {
   const text = textIn(value);
   if (text !== undefined) return charactersOf(text);
@@ -129,13 +127,13 @@ export function iterate(value: unknown): readonly unknown[] {
 export const isIterable = (value: unknown) =>
   lengthOf(value) !== undefined || value instanceof Series;
 
-/** Python counts a character beyond 16 bits once. */
+/** Python counts code points, not UTF-16 units. */
 export const charactersOf = (text: string): string[] =>
   hasPairs(text) ? Array.from(text) : text.split("");
 
 export const hasPairs = (text: string) => /[\ud800-\udbff]/.test(text);
 
-/** A dict's key, where `1.0` is 1. @throws Error for what cannot be one */
+/** A dict's key; `1.0` equals 1. @throws Error for an unhashable value */
 export function keyOf(value: unknown): unknown {
   if (value instanceof WholeFloat) return Number(value);
   if (value instanceof Map || (Array.isArray(value) && !isTuple(value))) {
@@ -144,7 +142,7 @@ export function keyOf(value: unknown): unknown {
   return textIn(value) ?? value;
 }
 
-/** Python's name of a value's type, for messages. */
+/** A value's Python type, for errors. */
 export function typeName(value: unknown): string {
   if (value === undefined) return "undefined value";
   if (value === null) return "NoneType";
@@ -156,10 +154,11 @@ export function typeName(value: unknown): string {
   return value instanceof Series ? value.kind : "function";
 }
 
-/** Characters that a template may make in one go. */
-const LONGEST_TEXT = 2 ** 26;
+/** Characters that a single operation may produce. */
+const MAX_TEXT_LENGTH = 2 ** 26;
 
-/** @throws Error for a text that is not to be made */
-export function assertModest(length: number): void {
-  if (length > LONGEST_TEXT) throw new Error(`it writes more than ${LONGEST_TEXT} characters`);
+/** @throws Error for a text that would be too long */
+export function assertTextLength(length: number): void {
+  if (length > MAX_TEXT_LENGTH)
+    throw new Error(`it writes more than ${MAX_TEXT_LENGTH} characters`);
 }

@@ -1,10 +1,10 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { type Config, type PreToken, type Token, Unsupported, flagOf, textOf } from "./config.ts";
 import type { Model } from "./model.ts";
 import type { Normalize } from "./normalizer.ts";
-import { type Config, type Piece, type Token, UnknownPart, flagOf, textOf } from "./parts.ts";
 import { createTrie } from "./trie.ts";
 
-/** A token that is found in a text before the text is cut. */
+/** A token matched in the text before pre-tokenization. */
 export interface AddedToken {
   id: number;
   content: string;
@@ -15,14 +15,14 @@ export interface AddedToken {
   special: boolean;
 }
 
-/** The tokens that a text is cut at, by their ids. */
+/** A tokenizer's added tokens. */
 export interface AddedTokens {
   byId: ReadonlyMap<number, AddedToken>;
   idOf: (content: string) => number | undefined;
-  /** How a token is written where texts are normalized. */
-  writtenOf: (token: AddedToken) => string;
-  /** The added tokens of a text, and the pieces between, normalized. */
-  cut: (text: string) => (Piece | Token)[];
+  /** A token's text after normalization. */
+  normalizedText: (token: AddedToken) => string;
+  /** Splits a text into added tokens and the normalized text between them. */
+  split: (text: string) => (PreToken | Token)[];
 }
 
 /** @param file `tokenizer.json` */
@@ -33,22 +33,22 @@ export function createAddedTokens(
 ): AddedTokens {
   const byId = addedTokens(file, model);
   const ids = new Map([...byId.values()].map(({ content, id }) => [content, id]));
-  const writtenOf = ({ content, normalized }: AddedToken) =>
+  const normalizedText = ({ content, normalized }: AddedToken) =>
     normalized ? normalize(content) : content;
   const tokens = [...byId.values()];
   const findPlain = finder(
     tokens.filter(({ normalized }) => !normalized),
-    writtenOf,
+    normalizedText,
   );
   const findNormalized = finder(
     tokens.filter(({ normalized }) => normalized),
-    writtenOf,
+    normalizedText,
   );
   return {
     byId,
     idOf: (content) => ids.get(content),
-    writtenOf,
-    cut: (text) =>
+    normalizedText,
+    split: (text) =>
       findPlain({ text, isFirst: true }).flatMap((part) => {
         if ("id" in part) return [part];
         const piece = { ...part, text: normalize(part.text) };
@@ -58,8 +58,8 @@ export function createAddedTokens(
 }
 
 /**
- * The added tokens by the ids that Hugging Face's tokenizers give them, which are not always the file's:
- * the vocabulary's for a text that it has, else the next one.
+ * The added tokens by the ids that Hugging Face's tokenizers assign, which may differ from the file's:
+ * the vocabulary's id for a text that it has, otherwise the next free one.
  */
 export function addedTokens(file: Config, model: Pick<Model, "idOf" | "size">) {
   const listed: unknown = file["added_tokens"] ?? [];
@@ -75,11 +75,12 @@ export function addedTokens(file: Config, model: Pick<Model, "idOf" | "size">) {
     const id = ids.get(content) ?? model.idOf(content) ?? next++;
     ids.set(content, id);
     byId.set(id, {
-      ...{ id, content },
+      id,
+      content,
       single_word: flagOf(one, "single_word", false),
       lstrip: flagOf(one, "lstrip", false),
       rstrip: flagOf(one, "rstrip", false),
-      // Once it is special, it is left out of answers.
+      // Once special, always special.
       special: flagOf(one, "special", false) || byId.get(id)?.special === true,
       normalized: flagOf(one, "normalized", one["special"] !== true),
     });
@@ -92,25 +93,25 @@ const BEGINS_WITH_WORD = new RegExp(`^${WORD}`, "u");
 const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u");
 const SPACE = /^\p{White_Space}$/u;
 
-/** Cuts a piece at tokens: the longest of those that begin first. */
-function finder(tokens: readonly AddedToken[], writtenOf: (token: AddedToken) => string) {
-  const byText = new Map(tokens.map((token) => [writtenOf(token), token]));
+/** Splits text at added tokens: leftmost, then longest. */
+function finder(tokens: readonly AddedToken[], normalizedText: (token: AddedToken) => string) {
+  const byText = new Map(tokens.map((token) => [normalizedText(token), token]));
   if (byText.has("") || byText.size < tokens.length) {
-    throw new UnknownPart("an added token that its normalizer makes empty, or like another");
+    throw new Unsupported("an added token that its normalizer makes empty, or like another");
   }
   const endsAt = createTrie(byText.keys());
 
-  return function cut({ text, isFirst }: Piece): (Piece | Token)[] {
-    const parts: (Piece | Token)[] = [];
+  return function split({ text, isFirst }: PreToken): (PreToken | Token)[] {
+    const parts: (PreToken | Token)[] = [];
     let end = 0;
     const addPiece = (to: number) => {
       if (end < to) parts.push({ text: text.slice(end, to), isFirst: isFirst && end === 0 });
     };
-    for (let place = 0; place < text.length;) {
-      let to = endsAt(text, place).at(-1);
-      let from = place++;
+    for (let position = 0; position < text.length;) {
+      let to = endsAt(text, position).at(-1);
+      let from = position++;
       if (to === undefined) continue;
-      place = to;
+      position = to;
       const token = byText.get(text.slice(from, to))!;
       if (token.single_word && !standsAlone(text, from, to)) continue;
       if (token.lstrip) {
@@ -119,7 +120,7 @@ function finder(tokens: readonly AddedToken[], writtenOf: (token: AddedToken) =>
       }
       if (token.rstrip) while (to < text.length && SPACE.test(text[to]!)) to++;
       addPiece(from);
-      // Another token may have taken all of it along.
+      // The previous token may have consumed all of it as white space.
       if (from < to) parts.push(tokenOf(token.id, text.slice(Math.max(end, from), to)));
       end = to;
     }

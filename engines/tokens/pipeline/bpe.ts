@@ -1,36 +1,36 @@
 import { byteToken } from "../byteTokens.ts";
-import { type Measure, type Model, vocabularyOf } from "./model.ts";
-import { type Config, type Token, UnknownPart, flagOf } from "./parts.ts";
+import { type Config, type Token, Unsupported, flagOf } from "./config.ts";
+import { type ByteLength, type Model, vocabularyOf } from "./model.ts";
 
-/** Pieces whose tokens are kept, a count, and the longest of them. */
-const KEPT = 10_000;
-const LONGEST_KEPT = 256;
+/** Cached pre-tokens, and their maximum length. */
+const MAX_CACHED = 10_000;
+const MAX_CACHED_LENGTH = 256;
 /** More than any id. */
-const IDS = 2 ** 26;
-/** More than any place in a piece. */
-const PLACES = 2 ** 28;
-/** Of the models of before byte-level vocabularies. */
+const ID_LIMIT = 2 ** 26;
+/** More than any position in a pre-token. */
+const POSITION_LIMIT = 2 ** 28;
+/** Used by models older than byte-level vocabularies. */
 const AFFIXES = ["continuing_subword_prefix", "end_of_word_suffix"];
 
-/** A run of characters that has become one token. */
+/** The symbols of a pre-token while they are merged. */
 interface Symbols {
   ids: number[];
   bytes: number[];
 }
 
-/** Byte-pair encoding: merges the two neighbours of the lowest rank, again and again. */
-export function createBpe(model: Config, measure: Measure): Model {
-  // The first drops merges by chance.
+/** Byte-pair encoding: repeatedly merges the adjacent pair of the lowest rank. */
+export function createBpe(model: Config, byteLength: ByteLength): Model {
+  // Dropout skips merges at random.
   const other = ["dropout", ...AFFIXES].find((key) => model[key]);
-  if (other !== undefined) throw new UnknownPart(`a model with ${JSON.stringify(other)}`);
+  if (other !== undefined) throw new Unsupported(`a model with ${JSON.stringify(other)}`);
   const vocabulary = vocabularyOf(model);
   const { idOf, tokenOf } = vocabulary;
-  const { ranks, made } = mergesOf(model, idOf);
+  const { ranks, mergedIds } = mergesOf(model, idOf);
   const ignoresMerges = flagOf(model, "ignore_merges", false);
-  const fallsBack = flagOf(model, "byte_fallback", false);
-  const fuses = flagOf(model, "fuse_unk", false);
+  const byteFallback = flagOf(model, "byte_fallback", false);
+  const fusesUnknown = flagOf(model, "fuse_unk", false);
   const unknown = unknownOf(model, idOf);
-  const kept = new Map<string, Token[]>();
+  const cache = new Map<string, Token[]>();
 
   function symbolsOf(piece: string): Symbols {
     const symbols: Symbols = { ids: [], bytes: [] };
@@ -38,26 +38,26 @@ export function createBpe(model: Config, measure: Measure): Model {
       symbols.ids.push(id);
       symbols.bytes.push(bytes);
     };
-    let waiting = 0;
-    const addWaiting = () => {
-      if (waiting > 0 && unknown !== undefined) add(unknown, waiting);
-      waiting = 0;
+    let pendingUnknown = 0;
+    const flushUnknown = () => {
+      if (pendingUnknown > 0 && unknown !== undefined) add(unknown, pendingUnknown);
+      pendingUnknown = 0;
     };
     for (const character of piece) {
       const id = idOf(character);
-      const bytes = id === undefined && fallsBack ? byteIds(character) : undefined;
+      const bytes = id === undefined && byteFallback ? byteIds(character) : undefined;
       if (id !== undefined) {
-        addWaiting();
-        add(id, measure(character));
+        flushUnknown();
+        add(id, byteLength(character));
       } else if (bytes) {
-        // Those that wait come after, as in Hugging Face's tokenizers.
+        // Pending unknowns come later, as in Hugging Face's tokenizers.
         for (const byte of bytes) add(byte, 1);
       } else if (unknown !== undefined) {
-        if (!fuses) addWaiting();
-        waiting += measure(character);
+        if (!fusesUnknown) flushUnknown();
+        pendingUnknown += byteLength(character);
       }
     }
-    addWaiting();
+    flushUnknown();
     return symbols;
   }
 
@@ -69,58 +69,58 @@ export function createBpe(model: Config, measure: Measure): Model {
   function merged({ ids, bytes }: Symbols): Token[] {
     const next = ids.map((_, i) => i + 1);
     const before = ids.map((_, i) => i - 1);
-    const isGone = ids.map(() => false);
+    const isMerged = ids.map(() => false);
     const queue = createQueue();
-    const rankAt = (place: number): number | undefined => {
-      const right = next[place] ?? ids.length;
-      return right < ids.length ? ranks.get(ids[place]! * IDS + ids[right]!) : undefined;
+    const rankAt = (position: number): number | undefined => {
+      const right = next[position] ?? ids.length;
+      return right < ids.length ? ranks.get(ids[position]! * ID_LIMIT + ids[right]!) : undefined;
     };
-    const offer = (place: number) => {
-      const rank = place < 0 ? undefined : rankAt(place);
-      if (rank !== undefined) queue.add(rank * PLACES + place);
+    const offer = (position: number) => {
+      const rank = position < 0 ? undefined : rankAt(position);
+      if (rank !== undefined) queue.add(rank * POSITION_LIMIT + position);
     };
     for (const i of ids.keys()) offer(i);
-    for (let least = queue.take(); least !== undefined; least = queue.take()) {
-      const place = least % PLACES;
-      const id = made[Math.floor(least / PLACES)];
-      const rank = isGone[place] ? undefined : rankAt(place);
-      if (rank === undefined || made[rank] !== id) continue;
-      const right = next[place]!;
-      ids[place] = id!;
-      bytes[place]! += bytes[right]!;
-      isGone[right] = true;
+    for (let lowest = queue.take(); lowest !== undefined; lowest = queue.take()) {
+      const position = lowest % POSITION_LIMIT;
+      const id = mergedIds[Math.floor(lowest / POSITION_LIMIT)];
+      const rank = isMerged[position] ? undefined : rankAt(position);
+      if (rank === undefined || mergedIds[rank] !== id) continue;
+      const right = next[position]!;
+      ids[position] = id!;
+      bytes[position]! += bytes[right]!;
+      isMerged[right] = true;
       const after = next[right]!;
-      next[place] = after;
-      if (after < ids.length) before[after] = place;
-      offer(before[place]!);
-      offer(place);
+      next[position] = after;
+      if (after < ids.length) before[after] = position;
+      offer(before[position]!);
+      offer(position);
     }
     return ids.flatMap((id, i) =>
-      isGone[i] ? [] : [{ id, token: tokenOf(id) ?? "", bytes: bytes[i]! }],
+      isMerged[i] ? [] : [{ id, token: tokenOf(id) ?? "", bytes: bytes[i]! }],
     );
   }
 
   function tokens(piece: string): Token[] {
     const whole = ignoresMerges ? idOf(piece) : undefined;
     if (whole !== undefined) {
-      const bytes = Array.from(piece, measure).reduce((sum, one) => sum + one, 0);
+      const bytes = Array.from(piece, byteLength).reduce((sum, one) => sum + one, 0);
       return [{ id: whole, token: piece, bytes }];
     }
-    const known = kept.get(piece);
+    const known = cache.get(piece);
     if (known) return known;
     const found = merged(symbolsOf(piece));
-    if (kept.size < KEPT && piece.length < LONGEST_KEPT) kept.set(piece, found);
+    if (cache.size < MAX_CACHED && piece.length < MAX_CACHED_LENGTH) cache.set(piece, found);
     return found;
   }
 
   return { ...vocabulary, tokens };
 }
 
-/** The rank of each pair of ids, and what each rank makes. */
+/** The rank of each pair of ids, and the id that each rank merges to. */
 function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
   if (!Array.isArray(merges)) throw new Error("its model has no list of merges");
-  const pairs = merges[0] === undefined || Array.isArray(merges[0]) ? merges : written(merges);
-  const made: number[] = [];
+  const pairs = merges[0] === undefined || Array.isArray(merges[0]) ? merges : splitPairs(merges);
+  const mergedIds: number[] = [];
   const ranks = new Map<number, number>();
   for (const [rank, pair] of (pairs as unknown[]).entries()) {
     const [left, right] = Array.isArray(pair) ? (pair as unknown[]) : [];
@@ -132,14 +132,14 @@ function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
     if (first === undefined || second === undefined || both === undefined) {
       throw new Error(`its merge ${JSON.stringify(pair)} is none of the vocabulary's tokens`);
     }
-    ranks.set(first * IDS + second, rank);
-    made.push(both);
+    ranks.set(first * ID_LIMIT + second, rank);
+    mergedIds.push(both);
   }
-  return { ranks, made };
+  return { ranks, mergedIds };
 }
 
-/** Pairs as one text each. */
-function written(merges: unknown[]): unknown[] {
+/** Splits pairs written as one text. */
+function splitPairs(merges: unknown[]): unknown[] {
   const lines = merges.filter((line) => !String(line).startsWith("#version"));
   return lines.map((line) => (typeof line === "string" ? line.split(" ") : line));
 }
@@ -149,39 +149,39 @@ function unknownOf(model: Config, idOf: Model["idOf"]): number | undefined {
   if (typeof token !== "string") return undefined;
   const id = idOf(token);
   if (id !== undefined) return id;
-  throw new UnknownPart(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
+  throw new Unsupported(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
 }
 
-/** Numbers, of which the least is taken first: a heap. */
+/** A min-heap of numbers. */
 function createQueue() {
   const heap: number[] = [];
 
   function add(value: number): void {
-    let place = heap.length;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    let position = heap.length;
+    while (position > 0) {
+      const parent = (position - 1) >> 1;
       if (heap[parent]! <= value) break;
-      heap[place] = heap[parent]!;
-      place = parent;
+      heap[position] = heap[parent]!;
+      position = parent;
     }
-    heap[place] = value;
+    heap[position] = value;
   }
 
   function take(): number | undefined {
-    const least = heap[0];
+    const lowest = heap[0];
     const last = heap.pop();
-    if (last === undefined || heap.length === 0) return least;
-    let place = 0;
+    if (last === undefined || heap.length === 0) return lowest;
+    let position = 0;
     for (;;) {
-      let child = 2 * place + 1;
+      let child = 2 * position + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && heap[child + 1]! < heap[child]!) child++;
       if (heap[child]! >= last) break;
-      heap[place] = heap[child]!;
-      place = child;
+      heap[position] = heap[child]!;
+      position = child;
     }
-    heap[place] = last;
-    return least;
+    heap[position] = last;
+    return lowest;
   }
 
   return { add, take };

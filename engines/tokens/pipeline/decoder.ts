@@ -1,36 +1,36 @@
 import { tokenByte, tokenBytes } from "../byteTokens.ts";
-import { replacer } from "./normalizer.ts";
 import {
   type Config,
   characterOf,
   countOf,
   flagOf,
-  optionalPart,
-  partsOf,
+  optionalComponent,
+  components,
   textOf,
   unknownType,
-} from "./parts.ts";
+} from "./config.ts";
+import { replacer } from "./normalizer.ts";
 import { prependScheme } from "./preTokenizer.ts";
 
-/** Makes a text of tokens again. */
+/** Converts tokens back to text. */
 export interface Decoder {
   text: (tokens: readonly string[]) => string;
-  /** What a token adds to a text that has begun. */
+  /** What a token adds within a text. */
   bytesOf: (token: string) => Uint8Array;
-  /** Whether a text leaves out a space that its first token begins with. */
+  /** Whether a text drops its first token's leading space. */
   dropsSpace: boolean;
 }
 
 interface Step {
   chain: (tokens: readonly string[]) => string[];
-  /** The same for one token behind others; bytes where that is what it stands for. */
+  /** The same for one token within a text; bytes for a byte token. */
   inner: (token: string) => string | Uint8Array;
   dropsSpace?: boolean;
 }
 
 /** @param file `tokenizer.json` */
 export function createDecoder(file: Config): Decoder {
-  const part = optionalPart(file, "decoder");
+  const part = optionalComponent(file, "decoder");
   const steps = part ? stepsOf(part) : [SPACES_BETWEEN];
   return {
     text: (tokens) => steps.reduce((left, { chain }) => chain(left), [...tokens]).join(""),
@@ -43,7 +43,7 @@ export function createDecoder(file: Config): Decoder {
   };
 }
 
-/** Without a decoder. */
+/** The default decoder. */
 const SPACES_BETWEEN: Step = {
   chain: (tokens) => [tokens.join(" ")],
   inner: (token) => ` ${token}`,
@@ -51,13 +51,13 @@ const SPACES_BETWEEN: Step = {
 };
 
 function stepsOf(part: Config): Step[] {
-  if (part["type"] === "Sequence") return partsOf("decoder", part, "decoders").flatMap(stepsOf);
-  const make = Object.hasOwn(MAKERS, String(part["type"])) && MAKERS[String(part["type"])];
+  if (part["type"] === "Sequence") return components("decoder", part, "decoders").flatMap(stepsOf);
+  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
   if (!make) throw unknownType("decoder", part);
   return [make(part)];
 }
 
-const MAKERS: Record<string, (part: Config) => Step> = {
+const FACTORIES: Record<string, (part: Config) => Step> = {
   Fuse: () => ({ chain: (tokens) => [tokens.join("")], inner: (token) => token }),
   ByteLevel: () => ({
     chain: (tokens) => [textOfBytes(Buffer.concat(tokens.map(tokenBytes)))],
@@ -83,23 +83,23 @@ function innerByte(token: string): string | Uint8Array {
   return byte === undefined ? token : Uint8Array.of(byte);
 }
 
-/** Bytes in a row are a text, or none of it is. */
+/** A run of byte tokens is valid UTF-8 as a whole, or all of it becomes U+FFFD. */
 function byteRuns(tokens: readonly string[]): string[] {
-  const made: string[] = [];
+  const texts: string[] = [];
   let run: number[] = [];
   const end = () => {
-    if (run.length > 0) made.push(runText(Uint8Array.from(run)));
+    if (run.length > 0) texts.push(runText(Uint8Array.from(run)));
     run = [];
   };
   for (const token of tokens) {
     const byte = tokenByte(token);
     if (byte === undefined) {
       end();
-      made.push(token);
+      texts.push(token);
     } else run.push(byte);
   }
   end();
-  return made;
+  return texts;
 }
 
 function runText(bytes: Uint8Array): string {
@@ -126,7 +126,8 @@ function metaspace(part: Config): Step {
   const dropsSpace = prependScheme(part) !== "never";
   const inner = (token: string) => token.replaceAll(space, () => " ");
   return {
-    ...{ inner, dropsSpace },
+    inner,
+    dropsSpace,
     chain: (tokens) =>
       tokens.map((token, i) =>
         i === 0 && dropsSpace ? token.replaceAll(space, () => "") : inner(token),
@@ -140,17 +141,18 @@ function wordPiece(part: Config): Step {
   const inner = (token: string) =>
     change(token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`);
   return {
-    ...{ inner, dropsSpace: true },
+    inner,
+    dropsSpace: true,
     chain: (tokens) => tokens.map((token, i) => (i === 0 ? change(token) : inner(token))),
   };
 }
 
 function cleaned(token: string): string {
-  return withoutSpaces(token, [" do not", " don't"]);
+  return cleanUpSpaces(token, [" do not", " don't"]);
 }
 
-/** Takes spaces before marks and endings of words away. */
-export function withoutSpaces(text: string, ...others: [from: string, to: string][]): string {
+/** Removes spaces before punctuation and contractions, as `clean_up_tokenization_spaces`. */
+export function cleanUpSpaces(text: string, ...others: [from: string, to: string][]): string {
   const pairs: [string, string][] = [
     ...[".", "?", "!", ","].map((mark): [string, string] => [` ${mark}`, mark]),
     [" ' ", "'"],

@@ -2,33 +2,33 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { byteText } from "../byteTokens.ts";
 import {
   type Config,
-  UnknownPart,
+  Unsupported,
   flagOf,
-  optionalPart,
-  partsOf,
+  optionalComponent,
+  components,
   textOf,
   unknownType,
-} from "./parts.ts";
+} from "./config.ts";
 import { findPattern } from "./pattern.ts";
 
-/** Changes a text before it is cut. */
+/** Normalizes a text before pre-tokenization. */
 export type Normalize = (text: string) => string;
 
-/** @param file `tokenizer.json` @returns undefined where texts stay as they are */
+/** @param file `tokenizer.json` @returns undefined without a normalizer */
 export function createNormalizer(file: Config): Normalize | undefined {
-  const part = optionalPart(file, "normalizer");
+  const part = optionalComponent(file, "normalizer");
   return part && normalizeOf(part);
 }
 
 function normalizeOf(part: Config): Normalize {
-  const make = Object.hasOwn(MAKERS, String(part["type"])) && MAKERS[String(part["type"])];
+  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
   if (!make) throw unknownType("normalizer", part);
   return make(part);
 }
 
-const MAKERS: Record<string, (part: Config) => Normalize> = {
+const FACTORIES: Record<string, (part: Config) => Normalize> = {
   Sequence(part) {
-    const steps = partsOf("normalizer", part, "normalizers").map(normalizeOf);
+    const steps = components("normalizer", part, "normalizers").map(normalizeOf);
     return (text) => steps.reduce((normalized, step) => step(normalized), text);
   },
   NFC: () => (text) => text.normalize("NFC"),
@@ -47,32 +47,40 @@ const MAKERS: Record<string, (part: Config) => Normalize> = {
   Strip(part) {
     const [left, right] = [flagOf(part, "strip_left"), flagOf(part, "strip_right")];
     return (text) => {
-      const begun = left ? text.replace(/^\p{White_Space}+/u, "") : text;
-      return right ? begun.replace(/\p{White_Space}+$/u, "") : begun;
+      const start = left ? text.replace(/^\p{White_Space}+/u, "") : text;
+      return right ? start.replace(/\p{White_Space}+$/u, "") : start;
     };
   },
 };
 
-/** Steps that leave a text's first character where it is. */
-const KEEPERS = new Set(["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Prepend", "ByteLevel"]);
+/** Steps that never move a text's first character. */
+const START_PRESERVING = new Set([
+  "NFC",
+  "NFD",
+  "NFKC",
+  "NFKD",
+  "Lowercase",
+  "Prepend",
+  "ByteLevel",
+]);
 
-/** Whether a normalized text surely begins where the text does, by Hugging Face's count. */
-export function keepsStart(file: Config): boolean {
-  const part = optionalPart(file, "normalizer");
-  return !part || partKeepsStart(part);
+/** Whether a normalized text is sure to begin where the original does, by Hugging Face's offsets. */
+export function preservesStart(file: Config): boolean {
+  const part = optionalComponent(file, "normalizer");
+  return !part || stepPreservesStart(part);
 }
 
-function partKeepsStart(part: Config): boolean {
+function stepPreservesStart(part: Config): boolean {
   const { type, pattern, content } = part;
   if (type === "Sequence") {
-    return partsOf("normalizer", part, "normalizers").every(partKeepsStart);
+    return components("normalizer", part, "normalizers").every(stepPreservesStart);
   }
-  if (type !== "Replace") return KEEPERS.has(String(type));
+  if (type !== "Replace") return START_PRESERVING.has(String(type));
   const { String: text } = isRecord(pattern) ? pattern : {};
   return typeof text === "string" && [...text].length === 1 && content !== "";
 }
 
-/** Character by character: a sigma at a word's end is like any other. */
+/** Lowercases each character alone, without the final sigma rule. */
 function lowercase(text: string): string {
   return text
     .split("Σ")
@@ -80,7 +88,7 @@ function lowercase(text: string): string {
     .join("σ");
 }
 
-/** Replaces what a pattern finds with the same text, each time. */
+/** Replaces each match of a pattern by a text. */
 export function replacer(part: Config, takesEmpty = true): Normalize {
   const find = findPattern(part["pattern"]);
   const content = textOf(part, "content");
@@ -88,7 +96,7 @@ export function replacer(part: Config, takesEmpty = true): Normalize {
     let replaced = "";
     let end = 0;
     for (const [from, to] of find(text)) {
-      if (from === to && !takesEmpty) throw new UnknownPart("a Replace of nothing");
+      if (from === to && !takesEmpty) throw new Unsupported("a Replace of nothing");
       replaced += text.slice(end, from) + content;
       end = to;
     }
@@ -96,13 +104,13 @@ export function replacer(part: Config, takesEmpty = true): Normalize {
   };
 }
 
-/** Longer clusters are replaced character by character. */
-const LONGEST_CLUSTER_BYTES = 5;
+/** Longer grapheme clusters are replaced character by character. */
+const MAX_CLUSTER_BYTES = 5;
 
 /**
- * Sentencepiece's replacements of characters: a trie in two arrays (Darts), as 32-bit numbers after
- * its size in bytes, and the texts, each up to a zero.
- * @param encoded the map in base 64
+ * SentencePiece's precompiled character map: a double-array trie (Darts) of 32-bit units after its size
+ * in bytes, then null-terminated replacements.
+ * @param encoded the map in base64
  */
 function createCharsmap(encoded: string): Normalize {
   const bytes = Buffer.from(encoded, "base64");
@@ -114,29 +122,29 @@ function createCharsmap(encoded: string): Normalize {
   const texts = bytes.subarray(4 + size);
   const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-  /** Where the text that replaces a part lies: that of the shortest beginning which has one. */
-  function placeOf(part: Uint8Array): number | undefined {
-    let place = offsetOf(units[0] ?? 0);
+  /** The offset of a replacement, by the shortest prefix that has one. */
+  function replacementOffset(part: Uint8Array): number | undefined {
+    let position = offsetOf(units[0] ?? 0);
     for (const byte of part) {
       if (byte === 0) return undefined;
-      place ^= byte;
-      const unit = units[place] ?? 0;
+      position ^= byte;
+      const unit = units[position] ?? 0;
       if ((unit & 0x800000ff) >>> 0 !== byte) return undefined;
-      place ^= offsetOf(unit);
-      if (((unit >>> 8) & 1) === 1) return (units[place] ?? 0) & 0x7fffffff;
+      position ^= offsetOf(unit);
+      if (((unit >>> 8) & 1) === 1) return (units[position] ?? 0) & 0x7fffffff;
     }
     return undefined;
   }
 
   function replaced(part: string): string | undefined {
-    const place = placeOf(Buffer.from(part));
-    if (place === undefined) return undefined;
-    const end = texts.indexOf(0, place);
-    return texts.subarray(place, end < 0 ? undefined : end).toString();
+    const position = replacementOffset(Buffer.from(part));
+    if (position === undefined) return undefined;
+    const end = texts.indexOf(0, position);
+    return texts.subarray(position, end < 0 ? undefined : end).toString();
   }
 
   function clusterText(cluster: string): string {
-    const isShort = Buffer.byteLength(cluster) <= LONGEST_CLUSTER_BYTES;
+    const isShort = Buffer.byteLength(cluster) <= MAX_CLUSTER_BYTES;
     const whole = isShort ? replaced(cluster) : undefined;
     return whole ?? Array.from(cluster, (character) => replaced(character) ?? character).join("");
   }

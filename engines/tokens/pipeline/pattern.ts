@@ -1,21 +1,20 @@
 import * as tokenizers from "@huggingface/tokenizers";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { UnknownPart } from "./parts.ts";
+import { Unsupported } from "./config.ts";
 
-/** Where a text matches, from and to, in units of UTF-16. */
+/** Finds matches in a text, as ranges of UTF-16 units. */
 export type Find = (text: string) => [from: number, to: number][];
 
 interface Package {
   SplitPreTokenizer: new (config: object) => { pattern?: RegExp };
 }
 
-// Imported, not required: file tracers find no other form.
-// By its own name, so that the bundle holds no other.
+// An import, which file tracers recognize; a single name keeps the bundle small.
 const SplitPreTokenizer = (tokenizers as unknown as Package).SplitPreTokenizer;
 
 /**
- * Finds a `pattern` of `tokenizer.json`, whose expressions are Oniguruma's.
- * @throws UnknownPart for an expression that JavaScript has no like of
+ * Compiles a `pattern` of `tokenizer.json`, whose syntax is Oniguruma's.
+ * @throws Unsupported for an expression without a JavaScript equivalent
  */
 export function findPattern(pattern: unknown): Find {
   const { String: text, Regex: source } = isRecord(pattern) ? pattern : {};
@@ -24,7 +23,7 @@ export function findPattern(pattern: unknown): Find {
   return findMatches(expressionOf(source));
 }
 
-/** Each match from where the last one ends; an empty one only where none has just ended. */
+/** Non-overlapping matches; an empty one only where no match has just ended. */
 export function findMatches(expression: RegExp): Find {
   return (text) => {
     const found: [number, number][] = [];
@@ -32,8 +31,8 @@ export function findMatches(expression: RegExp): Find {
     let last = -1;
     for (const { 0: match, index } of text.matchAll(expression)) {
       const to = index + match.length;
-      // To look behind, JavaScript also stands between the halves of a pair.
-      if (isInPair(text, index) || isInPair(text, to)) continue;
+      // With lookbehind, JavaScript may match within a surrogate pair.
+      if (splitsPair(text, index) || splitsPair(text, to)) continue;
       if (match !== "" || index !== last) found.push([index, to]);
       last = to;
     }
@@ -45,23 +44,23 @@ function expressionOf(source: string): RegExp {
   const refusal = `the pattern ${JSON.stringify(source)}`;
   try {
     const { pattern } = new SplitPreTokenizer({ pattern: { Regex: source } });
-    if (pattern) return source.includes("(?i") ? withFolds(pattern) : pattern;
+    if (pattern) return source.includes("(?i") ? withCaseFolding(pattern) : pattern;
   } catch (cause) {
-    throw new UnknownPart(refusal, { cause });
+    throw new Unsupported(refusal, { cause });
   }
-  throw new UnknownPart(refusal);
+  throw new Unsupported(refusal);
 }
 
-/** Characters outside of ASCII that are the same letter in another case. */
-function withFolds({ source, flags }: RegExp): RegExp {
+/** Adds the non-ASCII case variants of s and k. */
+function withCaseFolding({ source, flags }: RegExp): RegExp {
   return new RegExp(
     source.replaceAll("[sS]", "[sS\u017F]").replaceAll("[kK]", "[kK\u212A]"),
     flags,
   );
 }
 
-function isInPair(text: string, place: number): boolean {
-  return (text.codePointAt(place - 1) ?? 0) > 0xffff;
+function splitsPair(text: string, position: number): boolean {
+  return (text.codePointAt(position - 1) ?? 0) > 0xffff;
 }
 
 function escaped(text: string): string {

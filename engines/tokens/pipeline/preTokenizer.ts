@@ -1,55 +1,57 @@
 import { byteText } from "../byteTokens.ts";
-import { keepsStart } from "./normalizer.ts";
 import {
   type Config,
-  type Cut,
-  UnknownPart,
+  type Split,
+  Unsupported,
   characterOf,
   flagOf,
-  optionalPart,
-  partsOf,
+  optionalComponent,
+  components,
   unknownType,
-} from "./parts.ts";
+} from "./config.ts";
+import { preservesStart } from "./normalizer.ts";
 import { findMatches, findPattern } from "./pattern.ts";
 import { type Behavior, BEHAVIORS, splitBy } from "./split.ts";
 
 /** @param file `tokenizer.json` */
-export function createPreTokenizer(file: Config): Cut {
-  const part = optionalPart(file, "pre_tokenizer");
-  if (part && marksFirst(part) && !keepsStart(file)) {
-    throw new UnknownPart(
+export function createPreTokenizer(file: Config): Split {
+  const part = optionalComponent(file, "pre_tokenizer");
+  if (part && marksFirst(part) && !preservesStart(file)) {
+    throw new Unsupported(
       'the prepend_scheme "first" beside a normalizer that may take the first character away',
     );
   }
-  if (part && marksLate(part, optionalPart(file, "normalizer") !== undefined)) {
-    throw new UnknownPart(
-      'the prepend_scheme "first" behind steps that may cut what the first character became',
+  if (part && marksLate(part, optionalComponent(file, "normalizer") !== undefined)) {
+    throw new Unsupported(
+      'the prepend_scheme "first" behind steps that may split what the first character became',
     );
   }
-  return part ? cutOf(part) : (piece) => [piece];
+  return part ? splitOf(part) : (piece) => [piece];
 }
 
-/** Each part of what the first character became is first to Hugging Face's tokenizers. */
+/** Hugging Face's tokenizers treat every piece of the expanded first character as first. */
 function marksLate(part: Config, grows: boolean): boolean {
   if (part["type"] !== "Sequence") return false;
-  const parts = partsOf("pre_tokenizer", part, "pretokenizers");
+  const parts = components("pre_tokenizer", part, "pretokenizers");
   const last = parts.findLastIndex(marksFirst);
-  return last > 0 && (grows || parts.slice(0, last).some((one) => !CUTS.has(String(one["type"]))));
+  return (
+    last > 0 && (grows || parts.slice(0, last).some((one) => !SPLITTERS.has(String(one["type"]))))
+  );
 }
 
-/** Steps that add and replace nothing. */
-const CUTS = new Set([...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]]);
+/** Steps that only split. */
+const SPLITTERS = new Set([...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]]);
 
-/** Whether it puts a space before the text alone. */
+/** Whether it prepends a space to the first pre-token only. */
 function marksFirst(part: Config): boolean {
   if (part["type"] === "Sequence") {
-    return partsOf("pre_tokenizer", part, "pretokenizers").some(marksFirst);
+    return components("pre_tokenizer", part, "pretokenizers").some(marksFirst);
   }
   return part["type"] === "Metaspace" && part["prepend_scheme"] === "first";
 }
 
-function cutOf(part: Config): Cut {
-  const make = Object.hasOwn(MAKERS, String(part["type"])) && MAKERS[String(part["type"])];
+function splitOf(part: Config): Split {
+  const make = Object.hasOwn(FACTORIES, String(part["type"])) && FACTORIES[String(part["type"])];
   if (!make) throw unknownType("pre_tokenizer", part);
   return make(part);
 }
@@ -57,16 +59,16 @@ function cutOf(part: Config): Cut {
 const SPACES = findMatches(/\p{White_Space}/gu);
 const PUNCTUATION = findMatches(/[!-/:-@[-`{-~\p{P}]/gu);
 const NUMBERS = findMatches(/\p{N}/gu);
-/** Words and the marks between them. */
+/** Words and punctuation. */
 const WORDS =
   /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
-/** How GPT-2 splits. */
+/** GPT-2's pattern. */
 const GPT2 = {
   Regex: "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
 };
 
-const MAKERS: Record<string, (part: Config) => Cut> = {
-  Sequence: (part) => inTurn(...partsOf("pre_tokenizer", part, "pretokenizers").map(cutOf)),
+const FACTORIES: Record<string, (part: Config) => Split> = {
+  Sequence: (part) => chained(...components("pre_tokenizer", part, "pretokenizers").map(splitOf)),
   ByteLevel: byteLevel,
   Metaspace: metaspace,
   Split: (part) =>
@@ -78,25 +80,25 @@ const MAKERS: Record<string, (part: Config) => Cut> = {
   WhitespaceSplit: () => splitBy(SPACES, "Removed"),
 };
 
-function inTurn(...cuts: Cut[]): Cut {
-  return (piece) => cuts.reduce((pieces, cut) => pieces.flatMap(cut), [piece]);
+function chained(...splits: Split[]): Split {
+  return (piece) => splits.reduce((pieces, split) => pieces.flatMap(split), [piece]);
 }
 
-function byteLevel(part: Config): Cut {
+function byteLevel(part: Config): Split {
   const addsSpace = flagOf(part, "add_prefix_space");
-  const cut = flagOf(part, "use_regex", true)
+  const split = flagOf(part, "use_regex", true)
     ? splitBy(findPattern(GPT2), "Isolated")
-    : (piece: Parameters<Cut>[0]) => [piece];
+    : (piece: Parameters<Split>[0]) => [piece];
   return ({ text, isFirst }) => {
     const spaced = addsSpace && !text.startsWith(" ") ? ` ${text}` : text;
-    return cut({ text: spaced, isFirst }).map((one) => ({ ...one, text: byteText(one.text) }));
+    return split({ text: spaced, isFirst }).map((one) => ({ ...one, text: byteText(one.text) }));
   };
 }
 
-function metaspace(part: Config): Cut {
+function metaspace(part: Config): Split {
   const space = characterOf(part, "replacement");
   const scheme = prependScheme(part);
-  const cut = splitBy(findPattern({ String: space }), "MergedWithNext");
+  const split = splitBy(findPattern({ String: space }), "MergedWithNext");
   const splits = flagOf(part, "split", true);
   return ({ text, isFirst }) => {
     const spaced = text.replaceAll(" ", () => space);
@@ -105,15 +107,15 @@ function metaspace(part: Config): Cut {
       text: prepends && !spaced.startsWith(space) ? space + spaced : spaced,
       isFirst,
     };
-    return splits ? cut(whole) : [whole];
+    return splits ? split(whole) : [whole];
   };
 }
 
-/** Where Metaspace puts a space before. */
+/** Where Metaspace prepends a space. */
 export function prependScheme(part: Config): string {
   const scheme = part["prepend_scheme"] ?? "always";
   if (scheme !== "always" && scheme !== "first" && scheme !== "never") {
-    throw new UnknownPart(`the prepend_scheme ${JSON.stringify(scheme)}`);
+    throw new Unsupported(`the prepend_scheme ${JSON.stringify(scheme)}`);
   }
   if (part["add_prefix_space"] === false && scheme !== "never") {
     throw new Error(`"add_prefix_space" is false beside a "prepend_scheme" that is "${scheme}"`);
@@ -124,5 +126,5 @@ export function prependScheme(part: Config): string {
 function behaviorOf(part: Config, usual?: Behavior): Behavior {
   const behavior = BEHAVIORS.find((one) => one === (part["behavior"] ?? usual));
   if (behavior) return behavior;
-  throw new UnknownPart(`the behavior ${JSON.stringify(part["behavior"])}`);
+  throw new Unsupported(`the behavior ${JSON.stringify(part["behavior"])}`);
 }

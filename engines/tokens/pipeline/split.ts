@@ -1,7 +1,7 @@
-import type { Cut, Piece } from "./parts.ts";
+import type { Split, PreToken } from "./config.ts";
 import type { Find } from "./pattern.ts";
 
-/** What becomes of what separates pieces. */
+/** What happens to delimiters. */
 export const BEHAVIORS = [
   "Removed",
   "Isolated",
@@ -17,8 +17,8 @@ interface Range {
   isMatch: boolean;
 }
 
-/** @param inverts whether what is found are the pieces, and all else separates them */
-export function splitBy(find: Find, behavior: Behavior, inverts = false): Cut {
+/** @param inverts whether matches are the pre-tokens and the rest delimiters */
+export function splitBy(find: Find, behavior: Behavior, inverts = false): Split {
   const join = JOINS[behavior];
   return (piece) => {
     const ranges = rangesOf(piece.text, find).map((range) => ({
@@ -29,14 +29,17 @@ export function splitBy(find: Find, behavior: Behavior, inverts = false): Cut {
   };
 }
 
-/** The parts of a piece that are not empty. */
-function slices({ text, isFirst }: Piece, ranges: readonly { from: number; to: number }[]) {
+/** The non-empty slices of a pre-token. */
+function slices({ text, isFirst }: PreToken, ranges: readonly { from: number; to: number }[]) {
   return ranges
     .filter(({ from, to }) => from < to)
-    .map(({ from, to }): Piece => ({ text: text.slice(from, to), isFirst: isFirst && from === 0 }));
+    .map(({ from, to }): PreToken => ({
+      text: text.slice(from, to),
+      isFirst: isFirst && from === 0,
+    }));
 }
 
-/** All of a text: what is found, and what lies between. */
+/** Partitions a text into matches and gaps. */
 function rangesOf(text: string, find: Find): Range[] {
   const ranges: Range[] = [];
   let end = 0;
@@ -58,7 +61,7 @@ const JOINS: Record<Behavior, (ranges: Range[]) => Range[]> = {
     joined([...ranges].reverse(), (range, after) => range.isMatch && !after).reverse(),
 };
 
-/** @param isJoined whether a range joins the one before it, by whether that one is a match */
+/** @param isJoined whether a range joins the previous one, given whether that is a match */
 function joined(ranges: readonly Range[], isJoined: (range: Range, before: boolean) => boolean) {
   const all: Range[] = [];
   let before = false;

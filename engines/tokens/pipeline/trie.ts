@@ -1,10 +1,10 @@
 interface Node {
-  /** By the next unit of UTF-16. */
+  /** By the next UTF-16 unit. */
   next: Map<number, Node>;
   isEnd: boolean;
 }
 
-/** Finds which of many texts lie at a place of another. Empty ones are left out. */
+/** Finds which of many texts start at a position of another; ignores empty ones. */
 export function createTrie(texts: Iterable<string>) {
   const root: Node = { next: new Map(), isEnd: false };
   for (const text of texts) {
@@ -18,7 +18,7 @@ export function createTrie(texts: Iterable<string>) {
     node.isEnd = text !== "";
   }
 
-  /** Where those that begin at a place end, the shortest first. */
+  /** Ends of the texts that start at a position, shortest first. */
   return function endsAt(text: string, from: number): number[] {
     const ends: number[] = [];
     let node: Node | undefined = root;

@@ -1,31 +1,31 @@
 import { byteToken } from "../byteTokens.ts";
-import { type Measure, type Model, sumOf } from "./model.ts";
-import type { Config, Token } from "./parts.ts";
+import type { Config, Token } from "./config.ts";
+import { type ByteLength, type Model, sumOf } from "./model.ts";
 import { createTrie } from "./trie.ts";
 
-/** How much less likely a character is that no token has than the least likely token. */
+/** How far an unknown character scores below the least likely token. */
 const UNKNOWN_PENALTY = 10;
 
-/** The best way to a place. */
+/** The best segmentation up to a position. */
 interface Step {
   from: number;
   id: number;
   score: number;
 }
 
-/** Sentencepiece's unigram model: the tokens of the best score in all. */
-export function createUnigram(model: Config, measure: Measure): Model {
+/** SentencePiece's unigram model: the segmentation with the best total score. */
+export function createUnigram(model: Config, byteLength: ByteLength): Model {
   const entries = entriesOf(model);
   const ids = new Map(entries.map(([text], id) => [text, id]));
   const unknown = model["unk_id"] ?? undefined;
   if (unknown !== undefined && !(typeof unknown === "number" && unknown in entries)) {
     throw new Error('the "unk_id" of its model is none of its ids');
   }
-  const fallsBack = model["byte_fallback"] === true;
-  const least = entries.reduce((score, [, other]) => Math.min(score, other), Infinity);
+  const byteFallback = model["byte_fallback"] === true;
+  const lowest = entries.reduce((score, [, other]) => Math.min(score, other), Infinity);
   const endsAt = createTrie(ids.keys());
 
-  /** Of each place in a piece. */
+  /** The best step to each position. */
   function stepsOf(piece: string): (Step | undefined)[] {
     const steps: (Step | undefined)[] = [];
     const offer = (from: number, to: number, id: number, own: number) => {
@@ -40,7 +40,7 @@ export function createUnigram(model: Config, measure: Measure): Model {
         const id = ids.get(piece.slice(from, to))!;
         offer(from, to, id, entries[id]?.[1] ?? 0);
       }
-      if (!ends.includes(single)) offer(from, single, unknownId(), least - UNKNOWN_PENALTY);
+      if (!ends.includes(single)) offer(from, single, unknownId(), lowest - UNKNOWN_PENALTY);
     }
     return steps;
   }
@@ -50,8 +50,8 @@ export function createUnigram(model: Config, measure: Measure): Model {
     throw new Error("a text has a character that its vocabulary lacks, and it has no unk_id");
   }
 
-  /** The parts of a piece, and those that are unknown as one. */
-  function partsOf(piece: string): string[] {
+  /** The tokens' texts; adjacent unknown ones are merged. */
+  function tokenTextsOf(piece: string): string[] {
     const steps = stepsOf(piece);
     const parts: string[] = [];
     let end = piece.length;
@@ -72,16 +72,16 @@ export function createUnigram(model: Config, measure: Measure): Model {
 
   function tokensOf(part: string): Token[] {
     const id = ids.get(part);
-    if (id !== undefined) return [{ id, token: part, bytes: sumOf(part, measure) }];
+    if (id !== undefined) return [{ id, token: part, bytes: sumOf(part, byteLength) }];
     const written = Array.from(Buffer.from(part), byteToken);
-    if (fallsBack && written.every((token) => ids.has(token))) {
+    if (byteFallback && written.every((token) => ids.has(token))) {
       return written.map((token) => ({ id: ids.get(token)!, token, bytes: 1 }));
     }
-    return [{ id: unknownId(), token: part, bytes: sumOf(part, measure) }];
+    return [{ id: unknownId(), token: part, bytes: sumOf(part, byteLength) }];
   }
 
   return {
-    tokens: (piece) => partsOf(piece).flatMap(tokensOf),
+    tokens: (piece) => tokenTextsOf(piece).flatMap(tokensOf),
     idOf: (token) => ids.get(token),
     tokenOf: (id) => entries[id]?.[0],
     size: entries.length,
@@ -98,7 +98,7 @@ function isEntry(entry: unknown): entry is [string, number] {
   return Array.isArray(entry) && typeof entry[0] === "string" && typeof entry[1] === "number";
 }
 
-/** Of the character there, in units of UTF-16. */
-function lengthAt(text: string, place: number): number {
-  return (text.codePointAt(place) ?? 0) > 0xffff ? 2 : 1;
+/** Length of the character at a position, in UTF-16 units. */
+function lengthAt(text: string, position: number): number {
+  return (text.codePointAt(position) ?? 0) > 0xffff ? 2 : 1;
 }

@@ -1,8 +1,8 @@
-import { type Measure, type Model, sumOf, vocabularyOf } from "./model.ts";
-import { type Config, type Token, UnknownPart, countOf, textOf } from "./parts.ts";
+import { type Config, type Token, Unsupported, countOf, textOf } from "./config.ts";
+import { type ByteLength, type Model, sumOf, vocabularyOf } from "./model.ts";
 
-/** The longest beginning that is a token, then that of the rest. */
-export function createWordPiece(model: Config, measure: Measure): Model {
+/** WordPiece: greedily takes the longest prefix that is a token. */
+export function createWordPiece(model: Config, byteLength: ByteLength): Model {
   const vocabulary = vocabularyOf(model);
   const unknown = unknownOf(model, vocabulary.idOf);
   const prefix = textOf(model, "continuing_subword_prefix");
@@ -16,7 +16,7 @@ export function createWordPiece(model: Config, measure: Measure): Model {
       const part = characters.slice(from, to);
       const token = (from > 0 ? prefix : "") + part.join("");
       const id = vocabulary.idOf(token);
-      if (id !== undefined) return { id, token, bytes: sumOf(part, measure), to };
+      if (id !== undefined) return { id, token, bytes: sumOf(part, byteLength), to };
     }
     return undefined;
   }
@@ -25,7 +25,7 @@ export function createWordPiece(model: Config, measure: Measure): Model {
     ...vocabulary,
     tokens(piece) {
       const characters = [...piece];
-      const whole = [{ ...unknown, bytes: sumOf(characters, measure) }];
+      const whole = [{ ...unknown, bytes: sumOf(characters, byteLength) }];
       if (characters.length > longest) return whole;
       const found: Token[] = [];
       for (let from = 0; from < characters.length;) {
@@ -44,5 +44,5 @@ function unknownOf(model: Config, idOf: Model["idOf"]): { id: number; token: str
   const token = textOf(model, "unk_token");
   const id = idOf(token);
   if (id !== undefined) return { id, token };
-  throw new UnknownPart(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
+  throw new Unsupported(`the "unk_token" ${JSON.stringify(token)}, which its vocabulary lacks`);
 }

@@ -17,7 +17,7 @@ test.each([...tokenizers, { name: "bytes", tokenizer: BYTE_TOKENIZER }])(
   "$name: a text comes token by token as all of them are decoded, and no character is split",
   ({ tokenizer }) => {
     for (const text of [...FRAGMENTS, FRAGMENTS.join(" "), "naïve 🌊👩‍👩‍👧 ﷽ \u0000"]) {
-      const tokens = tokenizer.promptTokens({ prompt: text }, "text").filter(tokenizer.isSpoken);
+      const tokens = tokenizer.promptTokens({ prompt: text }, "text").filter(tokenizer.isTextToken);
       const textOf = createAnswerText(tokenizer);
       const pieces = tokens.map(textOf);
       expect(pieces.join("")).toBe(tokenizer.decode(tokens));

@@ -19,7 +19,12 @@ it.each([
     const promptTokens = () => {
       throw new Error("It was split.");
     };
-    const tokenizer = { vocabulary: 1, promptTokens, isSpoken: () => true, isEnd: () => true };
+    const tokenizer = {
+      vocabulary: 1,
+      promptTokens,
+      isTextToken: () => true,
+      isStopToken: () => true,
+    };
     const { answer } = createAnswers({
       ...{ context: CONTEXT, promptStyle: "message", tokenizer: tokenizer as never },
       read: () => Promise.reject(new Error("It was read.")),

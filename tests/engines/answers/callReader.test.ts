@@ -3,8 +3,8 @@ import { createAnswerParts } from "../../../engines/answers/answerParts.ts";
 import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
 import { type ToolForm, findToolForm } from "../../../engines/answers/tools/toolForm.ts";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
-import { findEnds } from "../../../engines/tokens/ends.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
+import { findStopTokens } from "../../../engines/tokens/stopTokens.ts";
 import type { InferPiece } from "../../../protocol/infer.ts";
 import { STYLES } from "../tokens/styles.ts";
 import { TEMPLATES } from "./toolTemplates.ts";
@@ -19,7 +19,7 @@ function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
   const tokenizer = { ...file, added_tokens: [...file.added_tokens, { ...plain, ...MARKER }] };
   const render = createRender(TEMPLATES[name], specials, "model");
   const files = { tokenizer, config: {}, render };
-  const ends = findEnds({ ...files, eos: specials.eos_token, generation: undefined });
+  const ends = findStopTokens({ ...files, eos: specials.eos_token, generation: undefined });
   return findToolForm(
     createFileTokenizer({
       ...{ ...files, path: "tokenizer.json", vocabulary: STYLE.size + 1, specials, ends },

@@ -178,7 +178,7 @@ test.each(Object.entries(HOSTILE))(
         const all = IDS.filter((id) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1);
         if (all.length === 0) throw new Error("Nothing may follow.");
         const token = all[Math.floor(random.uniform() * all.length)]!;
-        if (BYTE_TOKENIZER.isEnd(token)) return;
+        if (BYTE_TOKENIZER.isStopToken(token)) return;
         constraint.accept(token);
       }
     } catch (error) {
@@ -441,8 +441,8 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
   const large = {
     ...BYTE_TOKENIZER,
     vocabulary: 264 + letters.length,
-    isSpoken: (id: number) => id >= 264 || BYTE_TOKENIZER.isSpoken(id),
-    isEnd: (id: number) => id < 264 && BYTE_TOKENIZER.isEnd(id),
+    isTextToken: (id: number) => id >= 264 || BYTE_TOKENIZER.isTextToken(id),
+    isStopToken: (id: number) => id < 264 && BYTE_TOKENIZER.isStopToken(id),
     bytesOf: (id: number) => letters[id - 264] ?? BYTE_TOKENIZER.bytesOf(id),
   };
   const { begin } = createConstraints(large);

@@ -47,8 +47,8 @@ describe.runIf(hasPython)("the Python engine's answers beside the embedded engin
     });
     saveModel(folder, randomWeights(shape, 3), { shape, promptStyle: "message" });
     writeTokenizer(folder, style, changes);
-    const { isEnd } = openTokenizer(folder, style.size).tokenizer;
-    const eos = Array.from({ length: style.size }, (_, id) => id).find(isEnd);
+    const { isStopToken } = openTokenizer(folder, style.size).tokenizer;
+    const eos = Array.from({ length: style.size }, (_, id) => id).find(isStopToken);
     writeFileSync(join(folder, "generation_config.json"), JSON.stringify({ eos_token_id: eos }));
     return folder;
   }

@@ -327,8 +327,8 @@ describe.runIf(hasPython)("with Python", () => {
     const stored = type === "bfloat16" ? toBfloat16(weights) : weights;
     saveModel(base, stored, { shape, promptStyle: "message" });
     writeTokenizer(base, style);
-    const { isEnd } = openTokenizer(base, style.size).tokenizer;
-    const eos = Array.from({ length: style.size }, (_, id) => id).find(isEnd);
+    const { isStopToken } = openTokenizer(base, style.size).tokenizer;
+    const eos = Array.from({ length: style.size }, (_, id) => id).find(isStopToken);
     writeFileSync(join(base, "generation_config.json"), JSON.stringify({ eos_token_id: eos }));
     if (type !== "float16") return base;
     const halved = join(home, String(count++));

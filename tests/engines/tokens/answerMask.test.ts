@@ -39,7 +39,7 @@ test("a token that an answer shares with what comes before it is not learned", (
 });
 
 test("a conversation that begins with an answer is refused, as transformers opens none without a message", () => {
-  const said = /^A conversation begins with an assistant's message, which answers nothing\. Write/;
+  const said = /^A conversation starts with an assistant message\. Add/;
   const answer: Message = { role: "assistant", content: "hello" };
   const messages: Message[] = [answer, { role: "user", content: "a" }, answer];
   expect(() => learned(messages)).toThrow(said);

@@ -119,7 +119,7 @@ const REWRITES =
 test.each<[string, string | RegExp]>([
   [
     REWRITES,
-    "The model's chat template rewrites the turn that it opens, so an answer cannot be told from its question.",
+    "The model's chat template rewrites the turn that it opens, so Kit can't separate the answer from the prompt.",
   ],
   [
     "{{ raise_exception('no system') }}",
@@ -127,12 +127,12 @@ test.each<[string, string | RegExp]>([
   ],
   [
     "{{ messages|groupby('role') }}",
-    /: The model's chat template refuses a conversation: it uses the filter "groupby", which Kit does not know\. Use engine: python\(\), /,
+    /: The model's chat template refuses a conversation: it uses the filter "groupby", which Kit doesn't support\. Use engine: python\(\), /,
   ],
   ...["raw", "with", "do"].map((name): [string, RegExp] => [
     `{% ${name} %}`,
     new RegExp(
-      `cannot be read: it uses the statement "${name}", which Kit does not know. Use engine: python\\(\\), `,
+      `cannot be read: it uses the statement "${name}", which Kit doesn't support. Use engine: python\\(\\), `,
     ),
   ]),
   ["{% endif %}", /cannot be read: .+ Save or download it again\.$/],
@@ -184,7 +184,7 @@ test.each([
   ["{}", /tokenizer\.json cannot be read: .+\. Save or download it again\.$/],
   [
     '{"model":{"type":"None"}}',
-    /tokenizer\.json has a model of the type "None", which Kit does not do as Hugging Face's tokenizers does\. Use engine: python\(\), or another model\.$/,
+    /tokenizer\.json has a model of the type "None", which Kit doesn't support\. Use engine: python\(\), or another model\.$/,
   ],
   ["{", /tokenizer\.json is not valid JSON\. Save or download it again\.$/],
 ])("a tokenizer.json that is %s fails with one clear sentence", (text, said) => {

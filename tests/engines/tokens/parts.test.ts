@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createLibrary } from "../../../engines/tokens/library.ts";
+import { createPipeline } from "../../../engines/tokens/pipeline.ts";
 import { isKitError } from "../../../protocol/error.ts";
 
 /** A tokenizer of random parts, and a digest of what `reference/parts.py` found with it. */
@@ -18,7 +18,7 @@ const CASES = JSON.parse(readFileSync(path, "utf8")) as Case[];
 const MOST_REFUSED = CASES.length / 20;
 
 function rowsOf({ tokenizer, texts }: Case) {
-  const { encode, decode } = createLibrary("tokenizer.json", tokenizer);
+  const { encode, decode } = createPipeline("tokenizer.json", tokenizer);
   const ids = (text: string, withSpecials: boolean) =>
     encode(text, withSpecials).map(({ id }) => id);
   return texts.map((text) => {

@@ -48,7 +48,7 @@ test.each(["%Q", "%e", "%-A", "%-%", "%", "%_d", "%:z"])(
   (directive) => {
     const render = createRender(`{{ strftime_now('%Y ${directive}') }}`, {}, "model");
     expect(() => render({ messages: [{ role: "user", content: "hello" }] })).toThrow(
-      /^The model's chat template refuses a conversation: it writes the date with "%.*", which Kit does not know\. Use engine: python\(\), /,
+      /^The model's chat template refuses a conversation: it writes the date with "%.*", which Kit doesn't support\. Use engine: python\(\), /,
     );
   },
 );

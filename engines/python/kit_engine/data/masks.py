@@ -114,8 +114,8 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
         # `transformers` opens no conversation without a message.
         raise KitError(
             "DATASET_INVALID",
-            "A conversation begins with an assistant's message, which answers nothing. "
-            "Write a user or system message before it.",
+            "A conversation starts with an assistant message. "
+            "Add a user or system message before it.",
         )
     answers = [i for i, message in enumerate(messages) if is_learned(message)]
     whole = mask_answers(conversation, answers, tokenizer)
@@ -126,8 +126,8 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     if any(one is None for one in tokens):
         raise KitError(
             "DATASET_INVALID",
-            "The model's chat template rewrites the turn that it opens, so an answer cannot be "
-            "told from its question. Use a model with another template.",
+            "The model's chat template rewrites the turn that it opens, so Kit can't separate the "
+            "answer from the prompt. Use a model with another template.",
         )
     return [one for one in tokens if one is not None]
 

@@ -1,4 +1,4 @@
-"""The tokens at which answers stop, as engines/tokens/ends.ts finds them."""
+"""The tokens at which answers stop, as engines/tokens/stopTokens.ts finds them."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 """Writes companions.json: what transformers makes of added tokens that only the files beside
-tokenizer.json have. companionTokens.test.ts has Kit read the same files.
+tokenizer.json have. sidecarTokens.test.ts has Kit read the same files.
 
 Usage: python companions.py > companions.json
 """

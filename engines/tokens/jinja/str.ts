@@ -2,14 +2,14 @@ import { type WholeFloat, numberText } from "../../../protocol/json.ts";
 import { order } from "./comparison.ts";
 import { Markup, Series, isInteger, isTuple, numeric, textIn, typeName } from "./values.ts";
 
-/** A value as Python's `str` writes it. */
-export function written(value: unknown): string {
+/** Python's `str`. */
+export function str(value: unknown): string {
   if (value === undefined) return "";
-  return textIn(value) ?? representation(value);
+  return textIn(value) ?? repr(value);
 }
 
-/** A value as Python's `repr` writes it, as within a list. */
-export function representation(value: unknown): string {
+/** Python's `repr`, as within a list. */
+export function repr(value: unknown): string {
   if (value === undefined) return "Undefined";
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -21,12 +21,12 @@ export function representation(value: unknown): string {
     return numberText(value).replace("Infinity", "inf").replace("NaN", "nan");
   }
   if (Array.isArray(value)) {
-    const items = value.map(representation).join(", ");
+    const items = value.map(repr).join(", ");
     if (!isTuple(value)) return `[${items}]`;
     return value.length === 1 ? `(${items},)` : `(${items})`;
   }
   if (value instanceof Map) {
-    const members = [...value].map((pair) => pair.map(representation).join(": "));
+    const members = [...value].map((pair) => pair.map(repr).join(": "));
     return `{${members.join(", ")}}`;
   }
   if (value instanceof Series && value.text) return value.text();
@@ -37,7 +37,7 @@ function isNumber(value: unknown): value is number | bigint | WholeFloat {
   return typeof value !== "boolean" && numeric(value) !== undefined;
 }
 
-/** What Python does not print: controls, halves of pairs, unassigned characters, other spaces. */
+/** Characters that Python escapes: controls, lone surrogates, unassigned ones, other spaces. */
 const UNPRINTABLE = /[\p{C}\p{Z}\\]/gu;
 const ESCAPES: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
@@ -54,17 +54,17 @@ function quotedText(text: string): string {
   return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
 }
 
-/** The options of Python's `json.dumps`, as `tojson` of `transformers` takes them. */
+/** Options of `tojson` in `transformers`, as of Python's `json.dumps`. */
 export interface JsonOptions {
   ensureAscii: boolean;
-  /** What each level adds before a line; undefined for one line. */
+  /** Indentation of each level; undefined for a single line. */
   indent: string | undefined;
   /** Between items, and after a key. */
   separators: readonly [string, string];
   sortsKeys: boolean;
 }
 
-/** A value as Python's `json.dumps` writes it. @throws Error for what JSON does not have */
+/** Python's `json.dumps`. @throws Error for values that JSON can't hold */
 export function json(value: unknown, options: JsonOptions, margin = "\n"): string {
   if (value === null) return "null";
   if (typeof value === "boolean") return String(value);
@@ -113,9 +113,9 @@ function jsonText(text: string, { ensureAscii }: JsonOptions): string {
   return `"${escaped}"`;
 }
 
-/** A text with HTML's characters escaped, as `escape` does. */
+/** Escapes HTML, as `escape` does. */
 export function escaped(value: unknown): string {
-  const text = written(value);
+  const text = str(value);
   return value instanceof Markup
     ? text
     : text.replaceAll(/[&<>'"]/g, (one) => `&${HTML_NAMES.get(one)};`);

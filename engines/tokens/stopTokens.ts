@@ -6,8 +6,8 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 type Config = Record<string, unknown>;
 
-/** What a model's files say of where its answers end. */
-export interface EndFiles {
+/** The files that define a model's stop tokens. */
+export interface StopTokenFiles {
   /** `tokenizer.json`. */
   tokenizer: Config;
   /** The text of the `eos_token`. */
@@ -19,49 +19,54 @@ export interface EndFiles {
   render: Render | undefined;
 }
 
-/** Ids of the tokens at which answers stop. */
-export interface EndTokens {
-  /** What ends a text first, then what ends a turn. */
+/** Token ids at which answers stop. */
+export interface StopTokens {
+  /** The end of a text first, then the end of a turn. */
   all: readonly number[];
-  /** What the chat template ends an answer's turn with. */
+  /** The chat template's end of turn. */
   turn: number | undefined;
 }
 
 /**
- * The tokenizer's `eos_token`, what the chat template ends an answer's turn with, and what
- * `generation_config.json` names, or else `config.json`. A base model's `eos_token` is often not what
- * its template writes.
+ * The tokenizer's `eos_token`, the chat template's end of turn, and the ids in `generation_config.json`
+ * or else `config.json`. A base model's `eos_token` often differs from what its template writes.
  */
-export function findEnds({ tokenizer, eos, config, generation, render }: EndFiles): EndTokens {
+export function findStopTokens({
+  tokenizer,
+  eos,
+  config,
+  generation,
+  render,
+}: StopTokenFiles): StopTokens {
   const added = addedTokens(tokenizer);
   const own = eos === undefined ? undefined : idOf(tokenizer, eos);
-  const named = allNamed(config, generation, added);
+  const named = configStopTokens(config, generation, added);
   const text = own ?? named[0];
   const known = text === undefined ? named : [text, ...named];
   if (own !== undefined) added.push({ id: own, content: eos!, special: true });
-  const turn = render && turnEnd(render, added, known);
+  const turn = render && turnStopToken(render, added, known);
   const size = config["vocab_size"] ?? textConfig(config)["vocab_size"];
-  // No other id is ever an answer's next token.
+  // Ids beyond the logits are never generated.
   const isScored = (id?: number): id is number =>
     id !== undefined && (typeof size !== "number" || id < size);
   return { all: [...new Set([text, turn, ...named])].filter(isScored), turn };
 }
 
-/** As `transformers`, which reads `config.json` where there is no other file. */
-function allNamed(
+/** As in `transformers`, which falls back to `config.json`. */
+function configStopTokens(
   config: Config,
   generation: Config | undefined,
   added: readonly AddedToken[],
 ): number[] {
-  if (!generation) return namedEnds(config);
-  const named = namedEnds(generation);
-  // A config that somebody wrote anew often has a number that is another token here.
+  if (!generation) return namedStopTokens(config);
+  const named = namedStopTokens(generation);
+  // A rewritten config.json often has an id that is a different token here.
   const isAdded = (id: number) => added.some((token) => token.id === id);
-  return named.length > 0 ? named : namedEnds(config).filter(isAdded);
+  return named.length > 0 ? named : namedStopTokens(config).filter(isAdded);
 }
 
-/** The `eos_token_id` of a model's config: a number, or several. */
-export function namedEnds(config: Config): number[] {
+/** The ids of a config's `eos_token_id`, a number or a list. */
+export function namedStopTokens(config: Config): number[] {
   const named = config["eos_token_id"] ?? textConfig(config)["eos_token_id"];
   const all: unknown[] = Array.isArray(named) ? named : [named];
   return all.filter((id): id is number => Number.isSafeInteger(id) && Number(id) >= 0);
@@ -77,7 +82,7 @@ interface AddedToken {
   special: boolean;
 }
 
-/** Those of a `tokenizer.json`. */
+/** The added tokens of a `tokenizer.json`. */
 function addedTokens({ added_tokens: added }: Record<string, unknown>): AddedToken[] {
   return (Array.isArray(added) ? added : []).filter(isRecord).flatMap((token) => {
     const { id, content, special } = token;
@@ -103,29 +108,29 @@ const ANSWER: Message = { role: "assistant", content: "an answer" };
 const SYSTEM: Message = { role: "system", content: "a system message" };
 
 /**
- * The first special token that the template writes after an answer, of which none is made; without
- * one, as some turns end where the next begins, the first after the answer before a question.
+ * The first special token that the template writes after an answer; without one, the first between an
+ * answer and the next question, since some templates only mark where turns begin.
  */
-function turnEnd(
+function turnStopToken(
   render: Render,
   added: readonly AddedToken[],
   known: readonly number[],
 ): number | undefined {
   const written = createTokenFinder(added);
-  const isEnd = ({ id, special }: AddedToken) => special || known.includes(id);
-  // Some templates demand one.
+  const isStopToken = ({ id, special }: AddedToken) => special || known.includes(id);
+  // Some templates require a system message.
   const begin = tailOf(render, [QUESTION, ANSWER]) === undefined ? [SYSTEM] : [];
   const tail = tailOf(render, [...begin, QUESTION, ANSWER]);
   if (tail === undefined) return undefined;
   const last = written(tail);
   const end =
-    last.find(isEnd) ??
+    last.find(isStopToken) ??
     last.find(({ content }) => content.trim() !== "") ??
-    written(tailOf(render, [...begin, QUESTION, ANSWER, QUESTION]) ?? "").find(isEnd);
+    written(tailOf(render, [...begin, QUESTION, ANSWER, QUESTION]) ?? "").find(isStopToken);
   return end?.id;
 }
 
-/** What the template writes after the answer's words; undefined for one that refuses these messages. */
+/** What the template writes after the answer's text; undefined if it refuses the messages. */
 function tailOf(render: Render, messages: Message[]): string | undefined {
   const words = ANSWER.content ?? "";
   try {
@@ -133,27 +138,27 @@ function tailOf(render: Render, messages: Message[]): string | undefined {
     const at = text.lastIndexOf(words);
     return at === -1 ? "" : text.slice(at + words.length);
   } catch (error) {
-    // Rows that it refuses, too, say so.
+    // Refused rows are reported on their own.
     if (isKitError(error)) return undefined;
     throw error;
   }
 }
 
-/** Whether tokens end with one at which answers stop, but for white space. */
-export function isEnded(
+/** Whether tokens end with a stop token, ignoring trailing white space. */
+export function endsWithStopToken(
   tokens: ArrayLike<number>,
-  { isEnd, bytesOf }: Pick<Tokenizer, "isEnd" | "bytesOf">,
+  { isStopToken, bytesOf }: Pick<Tokenizer, "isStopToken" | "bytesOf">,
 ): boolean {
   let at = tokens.length - 1;
-  while (at >= 0 && !isEnd(tokens[at]!) && isBlank(bytesOf(tokens[at]!))) at--;
-  return at >= 0 && isEnd(tokens[at]!);
+  while (at >= 0 && !isStopToken(tokens[at]!) && isBlank(bytesOf(tokens[at]!))) at--;
+  return at >= 0 && isStopToken(tokens[at]!);
 }
 
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
-/** Finds the tokens that a text spells, as tokenizers do: the first, and of these the longest. */
+/** Finds tokens in a text as tokenizers do: leftmost, then longest. */
 export function createTokenFinder<Token extends { content: string }>(
   tokens: readonly Token[],
 ): (text: string) => Token[] {

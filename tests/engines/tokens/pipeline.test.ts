@@ -112,7 +112,7 @@ test.each([
   ],
 ])("a %s that Kit does not do as Python does is refused by name: %j", (part, value, named) => {
   expect(() => open("Llama 2", { [part]: value })).toThrow(
-    `tokenizer.json has ${named}, which Kit does not do as Hugging Face's tokenizers does. Use engine: python(), or another model.`,
+    `tokenizer.json has ${named}, which Kit doesn't support. Use engine: python(), or another model.`,
   );
 });
 

@@ -2,35 +2,35 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 
 export type Config = Record<string, unknown>;
 
-/** A part of a text between its first step and its model. */
-export interface Piece {
+/** A stretch of text on its way to the model. */
+export interface PreToken {
   text: string;
-  /** Whether it begins where the whole text does. */
+  /** Whether it starts the whole text. */
   isFirst: boolean;
 }
 
-/** Makes smaller pieces of one. */
-export type Cut = (piece: Piece) => Piece[];
+/** Splits a pre-token further. */
+export type Split = (piece: PreToken) => PreToken[];
 
 /** A token of a text. */
 export interface Token {
   id: number;
-  /** As the vocabulary has it; an added token with the white space that it takes along. */
+  /** As in the vocabulary; an added token includes the white space that it consumes. */
   token: string;
-  /** Of the text that it stands for, as its model reads it. */
+  /** Bytes of the normalized text that it covers. */
   bytes: number;
 }
 
-/** What Kit does not do as Hugging Face's tokenizers does; its message follows "has". */
-export class UnknownPart extends Error {}
+/** A feature of Hugging Face's tokenizers that Kit lacks; its message follows "has". */
+export class Unsupported extends Error {}
 
-/** A part by its `type`. @throws UnknownPart */
-export function unknownType(part: string, { type }: Config): UnknownPart {
-  return new UnknownPart(`a ${part} of the type ${JSON.stringify(type)}`);
+/** The error for a component of an unknown type. */
+export function unknownType(part: string, { type }: Config): Unsupported {
+  return new Unsupported(`a ${part} of the type ${JSON.stringify(type)}`);
 }
 
-/** The parts of a `Sequence`. */
-export function partsOf(name: string, part: Config, key: string): Config[] {
+/** The components of a `Sequence`. */
+export function components(name: string, part: Config, key: string): Config[] {
   const parts = part[key];
   if (!Array.isArray(parts) || !parts.every(isRecord)) {
     throw new Error(`its ${name} has no list of ${key}`);
@@ -38,8 +38,8 @@ export function partsOf(name: string, part: Config, key: string): Config[] {
   return parts;
 }
 
-/** A part that may be null or left out. */
-export function optionalPart(file: Config, name: string): Config | undefined {
+/** A component that may be null or missing. */
+export function optionalComponent(file: Config, name: string): Config | undefined {
   const part = file[name];
   if (part === null || part === undefined) return undefined;
   if (!isRecord(part)) throw new Error(`its ${name} is not an object`);

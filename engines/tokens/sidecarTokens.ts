@@ -5,8 +5,8 @@ import { type AddedToken, addedTokens } from "./pipeline/addedTokens.ts";
 
 type Config = Record<string, unknown>;
 
-/** The files beside `tokenizer.json` that may add tokens. */
-export interface Companions {
+/** Files beside `tokenizer.json` that may add tokens. */
+export interface SidecarFiles {
   /** `tokenizer_config.json`. */
   config: Config;
   /** `special_tokens_map.json`. */
@@ -17,34 +17,34 @@ export interface Companions {
 
 type NewToken = Omit<AddedToken, "id">;
 
-/** Special tokens without a name, in files of `transformers` 5, and before. */
+/** Keys of unnamed special tokens, of `transformers` 5 and older. */
 const EXTRA = "extra_special_tokens";
 const ADDITIONAL = "additional_special_tokens";
-/** And those with names of the model's own. */
-const NAMED = "model_specific_special_tokens";
+/** Key of special tokens that the model names itself. */
+const NAMED_EXTRA = "model_specific_special_tokens";
 
-/** Names of special tokens, in the order in which `transformers` adds them. */
+/** Names of special tokens in the order `transformers` adds them. */
 const NAMES = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map((name) => `${name}_token`);
 
 /**
- * `tokenizer.json` with the added tokens of the files beside it, by the ids that `transformers` gives
- * them: those after the vocabulary's.
+ * Merges the added tokens of the sidecar files into `tokenizer.json`, with the ids that `transformers`
+ * assigns: those after the vocabulary's.
  */
-export function withCompanionTokens(tokenizer: Config, companions: Companions): Config {
+export function withSidecarTokens(tokenizer: Config, sidecars: SidecarFiles): Config {
   const own = tokenizer["added_tokens"] ?? [];
   if (!Array.isArray(own) || !own.every(isRecord)) return tokenizer;
   try {
-    return completed(tokenizer, own, companions);
+    return withAddedTokens(tokenizer, own, sidecars);
   } catch {
     // Opening the damaged file reports it.
     return tokenizer;
   }
 }
 
-function completed(tokenizer: Config, own: Config[], companions: Companions): Config {
-  const specials = mapOf(companions);
-  const settings = settingsOf(companions, specials);
-  const listed = listedTokens({ ...companions, specials }, settings, own);
+function withAddedTokens(tokenizer: Config, own: Config[], sidecars: SidecarFiles): Config {
+  const specials = specialTokensMap(sidecars);
+  const settings = settingsOf(sidecars, specials);
+  const listed = listedTokens({ ...sidecars, specials }, settings, own);
   const vocabulary = vocabularyOf(tokenizer);
   const known = [...addedTokens(tokenizer, vocabulary).values()];
   const tokens = [...listed];
@@ -67,10 +67,9 @@ function completed(tokenizer: Config, own: Config[], companions: Companions): Co
 }
 
 /**
- * As `transformers` reads them: `special_tokens_map.json` counts unless the config lists the added
- * tokens by their ids.
+ * As in `transformers`, `special_tokens_map.json` applies unless the config lists added tokens by id.
  */
-function settingsOf({ config }: Companions, specials: Config): Config {
+function settingsOf({ config }: SidecarFiles, specials: Config): Config {
   const settings: Config = { ...config };
   const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
   if (ADDITIONAL in settings && isEmpty(settings[EXTRA])) {
@@ -86,16 +85,16 @@ function settingsOf({ config }: Companions, specials: Config): Config {
   return merged;
 }
 
-/** Those of an object have names. */
+/** Moves extra tokens given as an object to the named ones. */
 function nameExtra(settings: Config): void {
-  const { [EXTRA]: extra, [NAMED]: named } = settings;
+  const { [EXTRA]: extra, [NAMED_EXTRA]: named } = settings;
   if (!isRecord(extra)) return;
-  settings[NAMED] = { ...(isRecord(named) && named), ...extra };
+  settings[NAMED_EXTRA] = { ...(isRecord(named) && named), ...extra };
   delete settings[EXTRA];
 }
 
-/** `special_tokens_map.json`, whose objects are special without saying so. */
-function mapOf({ specials = {} }: Companions): Config {
+/** `special_tokens_map.json`, whose objects are implicitly special. */
+function specialTokensMap({ specials = {} }: SidecarFiles): Config {
   const marked = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(marked);
     return isRecord(value) && "content" in value ? { ...value, special: true } : value;
@@ -103,14 +102,14 @@ function mapOf({ specials = {} }: Companions): Config {
   return mapValues(specials, marked);
 }
 
-/** The tokens without a name. */
+/** The unnamed tokens. */
 function extraTokens(settings: Config): unknown[] {
   return listOf(settings[EXTRA] === undefined ? settings[ADDITIONAL] : settings[EXTRA]);
 }
 
-/** Those that are listed with their ids, by these. */
+/** Tokens listed with ids, in order of id. */
 function listedTokens(
-  { config, specials, added }: Companions,
+  { config, specials, added }: SidecarFiles,
   settings: Config,
   own: Config[],
 ): NewToken[] {
@@ -135,7 +134,7 @@ function listedTokens(
   return [...byId].sort(([a], [b]) => a - b).map(([, token]) => token);
 }
 
-/** The tokens that have a name, then the others. */
+/** Named tokens, then the others. */
 function namedTokens(settings: Config, listed: readonly NewToken[]): NewToken[] {
   const known = new Map(listed.map((token) => [token.content, token]));
   const named = namedValues(settings).map((value) => {
@@ -150,7 +149,7 @@ function namedTexts(settings: Config): string[] {
   return namedValues(settings).flatMap((value) => tokenOf(value)?.content ?? []);
 }
 
-/** Of those alone that are texts, or objects of `special_tokens_map.json`. */
+/** Texts of special tokens given as text, or as objects of `special_tokens_map.json`. */
 function specialTexts(settings: Config, specials: Config = {}): string[] {
   const values = [...NAMES.map((name) => settings[name]), ...listOf(settings[EXTRA])];
   const ofMap = new Set([...Object.values(specials), ...listOf(specials[EXTRA])]);
@@ -161,7 +160,7 @@ function specialTexts(settings: Config, specials: Config = {}): string[] {
 
 /** The usual names first. */
 function namedValues(settings: Config): unknown[] {
-  const { [NAMED]: named } = settings;
+  const { [NAMED_EXTRA]: named } = settings;
   const others = Object.keys(settings).filter(
     (name) => name.endsWith("_token") && !NAMES.includes(name) && tokenOf(settings[name]),
   );
@@ -173,7 +172,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A text, or an object with one and how it is found. */
+/** Parses a token: a text, or an object with options. */
 function tokenOf(value: unknown): NewToken | undefined {
   const one = typeof value === "string" ? { content: value, special: true } : value;
   if (!isRecord(one) || typeof one["content"] !== "string" || one["content"] === "")
@@ -189,7 +188,7 @@ function tokenOf(value: unknown): NewToken | undefined {
   };
 }
 
-/** What the model of a tokenizer has without added tokens. */
+/** The model's vocabulary without added tokens. */
 function vocabularyOf({ model }: Config) {
   const vocab = isRecord(model) ? model["vocab"] : undefined;
   if (Array.isArray(vocab)) {

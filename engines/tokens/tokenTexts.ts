@@ -1,23 +1,23 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { TokenText } from "./answerMask.ts";
-import type { Library } from "./library.ts";
+import type { TokenizerPipeline } from "./pipeline.ts";
 
-/** White space that byte-level offsets leave out; Ġ is a space. */
+/** White space that byte-level offsets exclude; Ġ is a space. */
 const LEADING = /^[\sĠ]+/;
 const TRAILING = /[\sĠ]+$/;
 
 /**
- * A text's tokens with their lengths, and the white space that their offsets leave out.
+ * Encodes texts to tokens with their lengths and the white space that their offsets exclude.
  * @param file `tokenizer.json`
  */
-export function createPieces(library: Library, file: Record<string, unknown>) {
+export function createTokenTexts(pipeline: TokenizerPipeline, file: Record<string, unknown>) {
   const trims = processorsOf(file["post_processor"]).some(
     ({ type, trim_offsets }) =>
       (type === "ByteLevel" || type === "RobertaProcessing") && trim_offsets !== false,
   );
 
-  return function pieces(text: string): TokenText[] {
-    return library.encode(text, false).map(({ id, token, bytes }) => {
+  return function tokenTexts(text: string): TokenText[] {
+    return pipeline.encode(text, false).map(({ id, token, bytes }) => {
       if (!trims) return { id, bytes, before: 0, after: 0 };
       const before = LEADING.exec(token)?.[0].length ?? 0;
       const after = before === token.length ? 0 : (TRAILING.exec(token)?.[0].length ?? 0);
@@ -26,7 +26,7 @@ export function createPieces(library: Library, file: Record<string, unknown>) {
   };
 }
 
-/** A post-processor, and those in it. */
+/** A post-processor with its nested ones. */
 function processorsOf(value: unknown): Record<string, unknown>[] {
   if (!isRecord(value)) return [];
   const inner = value["processors"];
