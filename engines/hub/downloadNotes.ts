@@ -1,11 +1,11 @@
 import { formatCount } from "../../protocol/format.ts";
-/** Between two notes, in ms. */
+
 const NOTE_EVERY_MS = 2_000;
 
 /**
- * Notes for people on a download: how large it is, and then how much has come.
- * @param now milliseconds, of a clock that never goes back
- * @returns a function that takes how many bytes are there
+ * Notes on the progress of a download: its size first, then the bytes received.
+ * @param now a monotonic clock, in milliseconds
+ * @returns a function that takes the bytes received
  */
 export function createDownloadNotes(
   what: string,

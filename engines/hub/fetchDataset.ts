@@ -4,7 +4,7 @@ import { type FileType, type HubSplit, typeOfFile } from "../../protocol/dataset
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "./fetchModel.ts";
 import { type HubCache, openCache } from "./hubCache.ts";
-import { type HubListing, keptListing, listFiles, listingText } from "./hubListing.ts";
+import { type HubListing, cachedListing, listFiles, listingText } from "./hubListing.ts";
 import { type HubName, datasetName, isCommit, isConverted } from "./hubName.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import { hubSettings } from "./hubSettings.ts";
@@ -19,9 +19,8 @@ export interface FetchedSplit {
 }
 
 /**
- * Finds a split of a dataset of the hub on this disk, and downloads what is missing of it to the folder
- * that all tools share. A branch is asked for each time, a commit once. When the hub can't be asked,
- * files that are here are good enough.
+ * Finds a dataset's split in the shared Hugging Face cache, and downloads missing files. Looks up a branch
+ * each time, a commit once. Falls back to cached files when the hub is unreachable.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `DATASET_UNREADABLE`, `DATASET_INVALID`,
  * `CANNOT_WRITE`
  */
@@ -62,7 +61,7 @@ function nameOf({ name, revision }: HubSplit): HubName {
   );
 }
 
-/** What the dataset has: as the hub says, or as it said last. */
+/** The dataset's files, from the hub or from the cache. */
 async function findListing(
   request: HubRequest,
   cache: HubCache,
@@ -70,8 +69,8 @@ async function findListing(
 ): Promise<HubListing> {
   const { settings, name, signal } = request;
   const commit = cache.commitOf(name.revision);
-  const kept = commit && keptListing(cache.listingPath(commit), request);
-  if (kept && (settings.isOffline || isCommit(name.revision))) return kept;
+  const cached = commit && cachedListing(cache.listingPath(commit), request);
+  if (cached && (settings.isOffline || isCommit(name.revision))) return cached;
   if (settings.isOffline) throw offline(request);
   try {
     const listing = await listFiles(request);
@@ -80,9 +79,9 @@ async function findListing(
     return listing;
   } catch (error) {
     signal.throwIfAborted();
-    if (!kept || !isKitError(error)) throw error;
-    onNote(`warning: ${error.message}\n  using ${name.repo} at ${kept.commit}, which is here`);
-    return kept;
+    if (!cached || !isKitError(error)) throw error;
+    onNote(`warning: ${error.message}\n  using ${name.repo} at ${cached.commit} from the cache`);
+    return cached;
   }
 }
 
@@ -98,13 +97,13 @@ function shown([first = "", ...others]: string[]): string {
   return others.length > 0 ? `${first} and ${others.length} more` : first;
 }
 
-/** Many files of the hub that are called .json have a row on each line. */
+/** Many .json files on the hub are really JSONL. */
 function typeOf([first = ""]: string[]): FileType {
   const type = typeOfFile(first);
   return type === "json" && firstByte(first) === "{" ? "jsonl" : type;
 }
 
-/** That is not a space. */
+/** The first byte that isn't white space. */
 function firstByte(path: string): string {
   const start = Buffer.alloc(256);
   const file = openSync(path, "r");

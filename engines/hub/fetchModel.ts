@@ -9,23 +9,23 @@ import { type HubSettings, hubSettings } from "./hubSettings.ts";
 import { downloadModel } from "./modelDownload.ts";
 
 export interface FetchOptions {
-  /** Aborting ends a download at once; what has come is kept for the next. */
+  /** Aborting ends a download at once; a later one resumes it. */
   signal?: AbortSignal | undefined;
-  /** Takes a line for people on a download. */
+  /** Takes notes for people on a download. */
   onNote?: ((text: string) => void) | undefined;
-  /** Refuses a model by its configuration, before its weights are downloaded. Takes its folder. */
+  /** Refuses a model by its configuration, before downloading its weights. Takes its folder. */
   check?: (directory: string) => void | Promise<void>;
   /** Default: the environment's. */
   settings?: HubSettings;
 }
 
 /** Errors that fall back to the cached copy. */
-const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
+const RECOVERABLE: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
 
 /**
- * Finds a model of the hub on this disk, and downloads what is missing of it to the folder that all
- * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the
- * hub can't be asked, or the disk takes no more, a model that is here is good enough.
+ * Finds a model in the shared Hugging Face cache, and downloads missing files. Looks up a branch each
+ * time, a commit until it is complete. Falls back to the cached model when the hub is unreachable or the
+ * disk is full.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
  */
@@ -34,11 +34,11 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   const { settings = hubSettings(), check = () => undefined } = options;
   const cache = openCache(settings.cache, name);
   const found = cache.find(name.revision);
-  if (found && isCommit(name.revision) && isSettled(found)) return found;
+  if (found && isCommit(name.revision) && isVerified(found)) return found;
   if (found && settings.isOffline) {
     if (!cache.isComplete(found, [TOKENIZER_CONFIG])) {
       onNote(
-        `warning: ${name.repo} is here without its ${TOKENIZER_CONFIG}, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.`,
+        `warning: ${name.repo} is in the cache without its ${TOKENIZER_CONFIG}, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.`,
       );
     }
     return found;
@@ -66,18 +66,18 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
       ? error
       : cannotWrite(`download ${name.repo} to ${settings.cache}`, error);
     const here = cache.find(listing.commit);
-    if (!here || !OUTER_PROBLEMS.includes(problem.code)) throw problem;
+    if (!here || !RECOVERABLE.includes(problem.code)) throw problem;
     return useFound(here, problem);
   }
 
-  /** A file that lost its end, as with the power, is downloaded again. */
-  function isSettled(model: HubSnapshot): boolean {
+  /** Whether the model is complete; a power loss may have truncated files. */
+  function isVerified(model: HubSnapshot): boolean {
     const weights = listedWeights(model.directory).map((file) => join(model.directory, file));
     return cache.isComplete(model, COMPANION_FILES) && weights.every(isWholeSafetensors);
   }
 
   function useFound(model: HubSnapshot, problem: KitError): HubSnapshot {
-    onNote(`warning: ${problem.message}\n  using ${name.repo} at ${model.commit}, which is here`);
+    onNote(`warning: ${problem.message}\n  using ${name.repo} at ${model.commit} from the cache`);
     return model;
   }
 }

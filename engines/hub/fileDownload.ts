@@ -5,41 +5,41 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { isKitError } from "../../protocol/error.ts";
 import { remove, sizeOf } from "./hubCache.ts";
-import { type HubFile, strange } from "./hubListing.ts";
+import { type HubFile, unexpectedAnswer } from "./hubListing.ts";
 import { type HubRequest, askHub, unreachable } from "./hubRequest.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
-/** Tries in a row that bring nothing. */
-const MOST_FAILURES = 5;
+/** Consecutive attempts without progress. */
+const MAX_FAILURES = 5;
 const FIRST_PAUSE_MS = 250;
 
 export interface FileDownload extends HubRequest {
   url: string;
   file: HubFile;
-  /** Where the file grows. */
+  /** The partial file. */
   path: string;
-  /** Takes how many bytes of the file are there. */
+  /** Takes the bytes on disk. */
   onBytes: (bytes: number) => void;
 }
 
 /**
- * Downloads a file and checks its hash. Resumes from the bytes on disk, also after each cut, and keeps
- * them when it rejects.
+ * Downloads a file and checks its hash. Resumes from the bytes on disk, also after a broken connection,
+ * and keeps them on failure.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
  */
 export async function downloadFile(download: FileDownload): Promise<void> {
   const { file, path, signal } = download;
-  // Others may write in a shared cache: a link leads to what Kit must not write.
+  // In a shared cache, another user's link could point to files that Kit must not write.
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) remove(path);
   const isContinued = sizeOf(path) > 0;
   await downloadAll(download);
   signal.throwIfAborted();
   if ((await hashOf(path, file)) === file.hash) return;
   remove(path);
-  // Its first part may have been damaged.
+  // The resumed bytes may have been damaged.
   if (isContinued) return downloadFile(download);
-  throw strange(download, `sent another ${file.name} than it lists`);
+  throw unexpectedAnswer(download, `sent a different ${file.name} than it lists`);
 }
 
 async function downloadAll(download: FileDownload): Promise<void> {
@@ -52,35 +52,36 @@ async function downloadAll(download: FileDownload): Promise<void> {
     } catch (error) {
       if (!isKitError(error) || error.code !== "HUB_UNREACHABLE") throw error;
       failures = sizeOf(path) > from ? 1 : failures + 1;
-      if (failures === MOST_FAILURES) throw error;
+      if (failures === MAX_FAILURES) throw error;
       await delay(FIRST_PAUSE_MS * 2 ** (failures - 1), undefined, { signal });
     }
   }
 }
 
-/** Appends what comes after the first `from` bytes, or writes all of it. */
+/** Appends the bytes after `from`, or rewrites the file if the server ignores the range. */
 async function downloadRest(download: FileDownload, from: number): Promise<void> {
   const { url, file, path, onBytes } = download;
   const request = { ...download, from };
-  const { isRest, parts } = await askHub(url, request);
+  const { isRest, chunks } = await askHub(url, request);
   const output = await open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | (isRest ? O_APPEND : O_TRUNC));
   try {
     let bytes = isRest ? from : 0;
-    for await (const part of parts()) {
-      bytes += part.length;
-      if (bytes > file.size) throw strange(download, `sent more than the size of ${file.name}`);
-      await output.appendFile(part);
+    for await (const chunk of chunks()) {
+      bytes += chunk.length;
+      if (bytes > file.size)
+        throw unexpectedAnswer(download, `sent more than the size of ${file.name}`);
+      await output.appendFile(chunk);
       onBytes(bytes);
     }
-    if (bytes < file.size) throw unreachable(request, new Error(`${file.name} was cut`));
-    // The disk has it before it has its name.
+    if (bytes < file.size) throw unreachable(request, new Error(`${file.name} was truncated`));
+    // Flush before the rename.
     await output.sync();
   } finally {
     await output.close();
   }
 }
 
-/** As the hub names the file: git hashes a small one with its size. */
+/** The hub's hash of a file: SHA-256, or git's blob hash for a small one. */
 async function hashOf(path: string, { hash, size }: HubFile): Promise<string> {
   const isLarge = hash.length === 64;
   const digest = isLarge ? createHash("sha256") : createHash("sha1").update(`blob ${size}\0`);

@@ -22,9 +22,9 @@ export interface HubSnapshot {
 }
 
 /**
- * The files of a repository on this disk, as Python's `huggingface_hub` lays them out: each once in
- * `blobs`, by its hash, with links from `snapshots/<commit>/<path>`. `refs/<branch>` holds the commit
- * that a branch led to; an empty `.no_exist/<commit>/<path>` says that the commit has no such file.
+ * A repository in the cache layout of Python's `huggingface_hub`: files in `blobs` by hash, with links
+ * from `snapshots/<commit>/<path>`. `refs/<branch>` holds the branch's commit; an empty
+ * `.no_exist/<commit>/<path>` marks a file that the commit lacks.
  * Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
  * @param cache absolute path of the folder of all repositories
  */
@@ -36,13 +36,13 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
   const absencePath = (commit: string, file: string) => join(folder, ".no_exist", commit, file);
   const refPath = (revision: string) => join(folder, "refs", revision);
 
-  /** That a revision was when it was last asked for. */
+  /** The commit that a revision last resolved to. */
   const commitOf = (revision: string) =>
     isCommit(revision) ? revision : readRef(refPath(revision));
 
   /**
-   * Makes a folder of the repository, or finds one there. In a cache that several users share, a link in
-   * its place could lead to files of whoever downloads.
+   * Creates a folder unless it exists. Refuses symbolic links: in a shared cache, they could point to
+   * files of the downloading user.
    */
   function makeFolder(path: string): void {
     let at = cache;
@@ -54,7 +54,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
     mkdirSync(path, { recursive: true });
   }
 
-  /** Writes all of it or nothing. */
+  /** Writes atomically. */
   function write(path: string, text: string): void {
     makeFolder(dirname(path));
     const own = `${path}.${randomUUID()}.tmp`;
@@ -66,41 +66,41 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
     commitOf,
     snapshotPath,
     blobPath,
-    /** Kit's own note of what a commit has. */
+    /** Kit's own record of a commit's files. */
     listingPath: (commit: string) => join(folder, ".kit", `${commit}.json`),
-    /** @throws Error when it cannot be made, or a link is in its place */
+    /** @throws Error if it can't be created, or is a link */
     makeBlobsFolder: () => makeFolder(join(folder, "blobs")),
-    /** Path of an incomplete download. Not Python's name, because its older versions would append to it. */
+    /** Path of an incomplete download. Not Python's name, whose older versions would append to it. */
     partialPath: (hash: string) => blobPath(`${hash}.kit.incomplete`),
-    /** Beside Python's lock of the file, which Node has no call for: both rename whole files into place. */
+    /** Separate from Python's `flock`, which Node lacks; safe, since both rename complete files. */
     lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),
 
-    /** The model as a revision was when it was last asked for; undefined unless it is whole. */
+    /** The model at the commit that a revision last resolved to; undefined if incomplete. */
     find(revision: string): HubSnapshot | undefined {
       const commit = commitOf(revision);
       const directory = commit && snapshotPath(commit);
       return commit && directory && hasAllFiles(directory) ? { directory, commit } : undefined;
     },
 
-    /** Whether nothing can be missing: each file is here, or known not to be in the commit. */
+    /** Whether each file is either cached or known to be absent from the commit. */
     isComplete({ directory, commit }: HubSnapshot, files: string[]): boolean {
       return files.every(
         (file) => existsSync(join(directory, file)) || existsSync(absencePath(commit, file)),
       );
     },
 
-    /** Notes for the next time, and for Python, that a commit has no such file. */
+    /** Records, also for Python, that a commit has no such file. */
     noteAbsence(commit: string, file: string): void {
       const path = absencePath(commit, file);
       try {
         makeFolder(dirname(path));
         writeFileSync(path, "", { flag: "wx" });
       } catch {
-        // It is there already, or the folder can't be written. The hub is asked again, then.
+        // Already recorded, or not writable; then the next download asks again.
       }
     },
 
-    /** Gives a whole blob its name in a commit. */
+    /** Links a complete blob into a commit's snapshot. */
     link(commit: string, file: string, hash: string): void {
       const path = join(snapshotPath(commit), file);
       makeFolder(dirname(path));
@@ -109,7 +109,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
         symlinkSync(relative(dirname(path), blobPath(hash)), own);
       } catch (error) {
         if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-        // Windows only lets administrators and developers make links. Python moves the file, too.
+        // Windows lets only administrators and developers create links. Python also moves the file.
         renameSync(blobPath(hash), own);
       }
       renameSync(own, path);
@@ -126,12 +126,12 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
 
 export type HubCache = ReturnType<typeof openCache>;
 
-/** Bytes of a file, 0 without one or behind a link that leads nowhere. */
+/** A file's size; 0 if it is missing, or a broken link. */
 export function sizeOf(path: string): number {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   } catch {
-    // A link to itself, or another user's folder.
+    // A link loop, or another user's folder.
     return 0;
   }
 }

@@ -18,16 +18,16 @@ export interface HubFile {
 /** A revision of a repository. */
 export interface HubListing {
   commit: string;
-  /** Of a model those at the top, where it lies, and its chat template for tools. */
+  /** Of a model only the top-level files and its chat template for tools. */
   files: HubFile[];
 }
 
-/** The longest lists have some thousand files of about 300 bytes. */
-const MOST_BYTES = 16 * 2 ** 20;
+/** The longest listings have a few thousand files of about 300 bytes. */
+const MAX_BYTES = 16 * 2 ** 20;
 const HASH = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /**
- * Asks the hub what a revision is and has.
+ * Asks the hub for a revision's commit and files.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
  */
 export async function listFiles(request: HubRequest): Promise<HubListing> {
@@ -38,14 +38,14 @@ export async function listFiles(request: HubRequest): Promise<HubListing> {
   return asListing(await readJson(await askHub(url, request)), request);
 }
 
-/** What was kept of an earlier answer; undefined without it, or when it is damaged. */
-export function keptListing(path: string, request: HubRequest): HubListing | undefined {
+/** The cached listing; undefined if it is missing or damaged. */
+export function cachedListing(path: string, request: HubRequest): HubListing | undefined {
   return readRegularFile(path, undefined, (file, { size }) =>
-    size > MOST_BYTES ? undefined : asListing(JSON.parse(readFileSync(file, "utf8")), request),
+    size > MAX_BYTES ? undefined : asListing(JSON.parse(readFileSync(file, "utf8")), request),
   );
 }
 
-/** What {@link keptListing} reads. */
+/** The format of {@link cachedListing}. */
 export function listingText({ commit, files }: HubListing): string {
   const siblings = files.map(({ name, size, hash }) => ({
     rfilename: name,
@@ -58,22 +58,22 @@ export function listingText({ commit, files }: HubListing): string {
 function asListing(listed: unknown, request: HubRequest): HubListing {
   const { sha, siblings } = isRecord(listed) ? listed : {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
-    throw strange(request, "did not answer like a Hugging Face hub");
+    throw unexpectedAnswer(request, "did not answer like a Hugging Face hub");
   }
   return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
 }
 
-/** None for a file in a model's folder, but for a chat template. */
+/** Skips files in a model's subfolders, except its chat template for tools. */
 function fileOf(sibling: unknown, request: HubRequest): HubFile[] {
   const { rfilename: name, size, blobId, lfs } = isRecord(sibling) ? sibling : {};
   if (typeof name !== "string" || !isInside(name)) {
-    throw strange(request, `names a file ${JSON.stringify(name)}, which no repository can have`);
+    throw unexpectedAnswer(request, `lists a file with the invalid name ${JSON.stringify(name)}`);
   }
   const isBelow = name.includes("/") && name !== TOOLS_TEMPLATE_FILE;
   if (isBelow && request.name.repoType === "model") return [];
   const hash = isRecord(lfs) ? lfs["sha256"] : blobId;
   if (typeof hash !== "string" || !HASH.test(hash) || !isSize(size)) {
-    throw strange(request, `does not say the size and hash of ${name}`);
+    throw unexpectedAnswer(request, `lists no size or hash of ${name}`);
   }
   return [{ name, size, hash }];
 }
@@ -90,14 +90,14 @@ function isSize(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Undefined when the answer is not JSON, such as a network's login page. */
-async function readJson({ parts }: HubAnswer): Promise<unknown> {
+/** Undefined if the answer isn't JSON, such as a captive portal's login page. */
+async function readJson({ chunks }: HubAnswer): Promise<unknown> {
   const read: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of parts()) {
-    bytes += part.length;
-    if (bytes > MOST_BYTES) return undefined;
-    read.push(part);
+  for await (const chunk of chunks()) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) return undefined;
+    read.push(chunk);
   }
   try {
     return JSON.parse(Buffer.concat(read).toString());
@@ -106,8 +106,11 @@ async function readJson({ parts }: HubAnswer): Promise<unknown> {
   }
 }
 
-/** For an answer that no hub gives: a login page, say, or a wrong size. */
-export function strange({ settings }: { settings: { endpoint: string } }, what: string): KitError {
+/** The error for an answer that no hub would give, such as a login page or a wrong size. */
+export function unexpectedAnswer(
+  { settings }: { settings: { endpoint: string } },
+  what: string,
+): KitError {
   return new KitError(
     "HUB_INVALID",
     `${settings.endpoint} ${what}. Check HF_ENDPOINT and the network, and try again.`,

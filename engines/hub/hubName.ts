@@ -10,15 +10,15 @@ export interface HubName {
 
 const DEFAULT_REVISION = "main";
 
-/** The branch on which the hub keeps a dataset's rows as Parquet files, a folder for each config and split. */
+/** The branch with the hub's Parquet conversion of a dataset, a folder for each config and split. */
 const CONVERTED = "refs/convert/parquet";
 
-/** As `huggingface_hub` checks it, with an organisation or user. */
+/** `huggingface_hub`'s rules, with a required organization or user. */
 const REPO = /^\w([\w.-]*\w)?\/\w([\w.-]{0,94}\w)?$/;
 const FORBIDDEN = /--|\.\.|\.git$/;
 const REVISION = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
 
-/** Reads `org/name` or `org/name@revision`; undefined for another name. */
+/** Parses `org/name` or `org/name@revision`; undefined for other names. */
 export function parseHubName(name: string): HubName | undefined {
   if (!isPretrained(name)) return undefined;
   const [repo = "", revision = DEFAULT_REVISION, ...more] = name.split("@");
@@ -26,13 +26,13 @@ export function parseHubName(name: string): HubName | undefined {
   return { repoType: "model", repo, revision };
 }
 
-/** Of a dataset; undefined for another name. @param revision default: the hub's own Parquet files */
+/** A dataset's name; undefined if invalid. @param revision default: the hub's Parquet conversion */
 export function datasetName(repo: string, revision = CONVERTED): HubName | undefined {
   if (!isRepo(repo) || !isRevision(revision)) return undefined;
   return { repoType: "dataset", repo, revision };
 }
 
-/** Whether it names the Parquet files that the hub has made of a dataset. */
+/** Whether it is the hub's Parquet conversion. */
 export function isConverted({ revision }: HubName): boolean {
   return revision === CONVERTED;
 }

@@ -4,39 +4,39 @@ import type { HubSettings } from "./hubSettings.ts";
 
 export interface HubRequest {
   settings: HubSettings;
-  /** What the request is about, for its errors. */
+  /** The repository, for errors. */
   name: HubName;
   signal: AbortSignal;
-  /** Bytes that are here already, so that only the rest is asked for. */
+  /** Bytes to skip. */
   from?: number;
 }
 
 export interface HubAnswer {
-  /** Whether it only holds the rest. */
+  /** Whether the server skipped the bytes. */
   isRest: boolean;
-  /** Its body. @throws KitError `HUB_UNREACHABLE` when it is cut, or nothing comes for too long */
-  parts: () => AsyncGenerator<Uint8Array>;
+  /** The body. @throws KitError `HUB_UNREACHABLE` if the connection breaks or times out */
+  chunks: () => AsyncGenerator<Uint8Array>;
 }
 
-/** What errors say of a repository. */
-const KINDS: Record<HubName["repoType"], HubWords> = {
+/** Parts of error messages. */
+const MESSAGES: Record<HubName["repoType"], RepoMessages> = {
   model: {
     prefix: "",
-    otherwise: "copy the model's folder here and name its path",
+    alternative: "copy the model's folder here and name its path",
     local: (repo) => `write "./${repo}" for a folder`,
   },
   dataset: {
     prefix: "datasets/",
-    otherwise: "copy its files here and name their path",
+    alternative: "copy its files here and name their path",
     local: () => "name the path of your own files",
   },
 };
 
-interface HubWords {
-  /** Before the repository in the address of its page. */
+interface RepoMessages {
+  /** Path prefix of the repository's page. */
   prefix: string;
-  /** What to do without the hub. */
-  otherwise: string;
+  /** Advice without the hub. */
+  alternative: string;
   local: (repo: string) => string;
 }
 
@@ -44,7 +44,7 @@ interface HubWords {
 const SHOWN_LENGTH = 200;
 
 /**
- * Sends a GET request to the hub. A redirect to another origin does not get the token: `fetch` drops it.
+ * Sends a GET request to the hub. `fetch` drops the token on redirects to another origin.
  * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, `DATASET_UNREADABLE`, or
  * `CONFIG_INVALID` for a token
  */
@@ -53,14 +53,14 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
   const silence = new AbortController();
   const signal = AbortSignal.any([request.signal, silence.signal]);
   const headers = {
-    // The sizes and hashes are those of the files as they are.
+    // Sizes and hashes are those of uncompressed files.
     "accept-encoding": "identity",
     "user-agent": "kit",
     ...authorization(settings),
     ...(from > 0 && { range: `bytes=${from}-` }),
   };
 
-  async function inTime<T>(step: Promise<T>): Promise<T> {
+  async function withTimeout<T>(step: Promise<T>): Promise<T> {
     const end = () =>
       silence.abort(new Error(`it sent nothing for ${settings.timeoutMs / 1000} s`));
     const timer = setTimeout(end, settings.timeoutMs);
@@ -78,7 +78,7 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
     const reader = body?.getReader();
     try {
       while (reader) {
-        const read = await inTime(reader.read());
+        const read = await withTimeout(reader.read());
         if (read.done) return;
         yield read.value as Uint8Array;
       }
@@ -87,33 +87,33 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
     }
   }
 
-  const response = await inTime(fetch(url, { headers, signal }));
-  if (response.ok) return { isRest: response.status === 206, parts: () => partsOf(response) };
+  const response = await withTimeout(fetch(url, { headers, signal }));
+  if (response.ok) return { isRest: response.status === 206, chunks: () => partsOf(response) };
   silence.abort();
   throw refusal(response, request);
 }
 
-/** @throws KitError `CONFIG_INVALID` without the token, of which `fetch` would print all */
+/** @throws KitError `CONFIG_INVALID` that doesn't reveal the token, unlike `fetch`'s own error */
 function authorization({ token, endpoint }: HubSettings): { authorization?: string } {
   if (token === undefined) return {};
   if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
   throw new KitError(
     "CONFIG_INVALID",
-    `The token in HF_TOKEN, or in the file of hf auth login, has a space, a line break or another character that no token has. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+    `The token in HF_TOKEN, or in the file of hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
   );
 }
 
-/** The hub did not answer, or stopped in the middle. */
+/** The error for a hub that didn't answer, or stopped midway. */
 export function unreachable({ settings, name }: HubRequest, error: unknown): KitError {
   const { host } = new URL(settings.endpoint);
   return new KitError(
     "HUB_UNREACHABLE",
-    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${KINDS[name.repoType].otherwise}.`,
+    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
     { cause: error },
   );
 }
 
-/** `fetch` says only that it failed, and hides why in its cause. */
+/** `fetch` hides the reason in its error's cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error as Error;
   if (!(cause instanceof Error)) return messageOf(error);
@@ -123,7 +123,7 @@ function reasonOf(error: unknown): string {
 function refusal({ status, headers }: Response, { settings, name }: HubRequest): KitError {
   const { endpoint, token } = settings;
   const { repo, repoType, revision } = name;
-  const { prefix, local } = KINDS[repoType];
+  const { prefix, local } = MESSAGES[repoType];
   const page = `${endpoint}/${prefix}${repo}`;
   const code = headers.get("x-error-code");
   if (code === "GatedRepo") {
@@ -157,10 +157,10 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
     );
   }
   if (status === 403) {
-    const said = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
+    const message = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
     return refused(
       name,
-      `${endpoint} denied this token access to ${repo} (${said}). Set HF_TOKEN to one that may read it.`,
+      `${endpoint} denied this token access to ${repo} (${message}). Set HF_TOKEN to one that may read it.`,
     );
   }
   return new KitError(

@@ -5,22 +5,22 @@ import { KitError } from "../../protocol/error.ts";
 
 type Environment = Record<string, string | undefined>;
 
-/** What the environment says about the hub, by the variables of Python's `huggingface_hub`. */
+/** The hub's settings, from the environment variables of Python's `huggingface_hub`. */
 export interface HubSettings {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   endpoint: string;
-  /** Absolute path of the folder of all models on this machine, which other tools share. */
+  /** Absolute path of the shared Hugging Face cache. */
   cache: string;
   token: string | undefined;
   isOffline: boolean;
-  /** How long the hub may stay silent, in ms. */
+  /** Maximum silence of the hub. */
   timeoutMs: number;
 }
 
 const ENDPOINT = "https://huggingface.co";
 const TIMEOUT_S = 10;
-/** The longest that Node waits: 24 days. */
-const MOST_MS = 2 ** 31 - 1;
+/** Node's maximum timeout, 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Reads `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`, `HF_TOKEN`, `HF_TOKEN_PATH`,
@@ -50,7 +50,7 @@ export function hubSettings(env: Environment = process.env): HubSettings {
 function endpointOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isWeb = url !== undefined && /^https?:$/.test(url.protocol);
-  // Errors and notes repeat the address, so it must hold no secret.
+  // Errors and notes show the address, so it must hold no secret.
   if (isWeb ? url.username || url.password : text.includes("@")) {
     throw new KitError(
       "CONFIG_INVALID",
@@ -67,7 +67,7 @@ function endpointOf(text: string): string {
 /** In ms. */
 function timeoutOf(text: string): number {
   const seconds = Number(text);
-  if (seconds > 0) return Math.min(seconds * 1000, MOST_MS);
+  if (seconds > 0) return Math.min(seconds * 1000, MAX_TIMEOUT_MS);
   throw new KitError(
     "CONFIG_INVALID",
     `HF_HUB_DOWNLOAD_TIMEOUT must be a number of seconds above 0, but is "${text}".`,
@@ -79,12 +79,12 @@ function tokenOf(env: Environment, path: string): string | undefined {
   return (named ?? readToken(path)).trim() || undefined;
 }
 
-/** Empty without one: public models need none. */
+/** The token file's content; empty without one, as public models need none. */
 function readToken(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // Nobody has logged in here.
+    // Not logged in.
     return "";
   }
 }
@@ -93,7 +93,7 @@ function isTrue(value: string | undefined): boolean {
   return ["1", "ON", "YES", "TRUE"].includes(value?.toUpperCase() ?? "");
 }
 
-/** As Python's `expanduser` and `expandvars`. */
+/** Python's `expanduser` and `expandvars`. */
 function expand(path: string, env: Environment): string {
   return path
     .replace(/^~(?=[\\/]|$)/, homedir())

@@ -15,7 +15,7 @@ import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import { createDownloader } from "./repoDownload.ts";
 
-/** Downloads the files of a model that the cache lacks, and no others of its repository. */
+/** Downloads only the files of a model that Kit reads and the cache lacks. */
 export async function downloadModel(
   request: HubRequest,
   { commit, files }: HubListing,
@@ -36,12 +36,12 @@ export async function downloadModel(
     });
   }
 
-  function assertSizes(names: string[], most: number): void {
-    const huge = files.find(({ name, size }) => names.includes(name) && size > most * 2 ** 20);
+  function assertSizes(names: string[], maxMiB: number): void {
+    const huge = files.find(({ name, size }) => names.includes(name) && size > maxMiB * 2 ** 20);
     if (!huge) return;
     throw new KitError(
       "MODEL_INVALID",
-      `${huge.name} of ${repo} has ${megabytes(huge.size)}, which no model's has. Use another model.`,
+      `${huge.name} of ${repo} has ${megabytes(huge.size)}, too much for such a file. Use another model.`,
     );
   }
 

@@ -20,7 +20,7 @@ export function createDownloader(
   const { repo, repoType } = name;
   const directory = cache.snapshotPath(commit);
 
-  /** Links a file that is here of another commit. */
+  /** Whether a file must be downloaded; links it if another commit has it. */
   function isMissing(file: HubFile): boolean {
     if (hasSize(join(directory, file.name), file)) return false;
     if (!hasSize(cache.blobPath(file.hash), file)) return true;
@@ -42,7 +42,7 @@ export function createDownloader(
     const prefix = repoType === "dataset" ? "datasets/" : "";
     const encoded = file.name.split("/").map(encodeURIComponent).join("/");
     const url = `${settings.endpoint}/${prefix}${repo}/resolve/${commit}/${encoded}`;
-    const onWait = () => onNote(`waiting for another process that downloads ${repo}`);
+    const onWait = () => onNote(`waiting for another process to download ${repo}`);
     const lockPath = cache.lockPath(hash);
     mkdirSync(dirname(lockPath), { recursive: true });
     const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
@@ -58,7 +58,7 @@ export function createDownloader(
     }
   }
 
-  async function assertRoom(files: HubFile[]): Promise<void> {
+  async function assertDiskSpace(files: HubFile[]): Promise<void> {
     const bytes = files.reduce(
       (sum, { size, hash }) => sum + size - sizeOf(cache.partialPath(hash)),
       0,
@@ -68,21 +68,21 @@ export function createDownloader(
     if (bytes <= bavail * bsize) return;
     throw new KitError(
       "CANNOT_WRITE",
-      `${repo} takes ${megabytes(bytes)}, but ${settings.cache} has room for ${megabytes(bavail * bsize)}. Free disk space, or set HF_HUB_CACHE to a folder on a larger disk.`,
+      `${repo} takes ${megabytes(bytes)}, but ${settings.cache} has ${megabytes(bavail * bsize)} free. Free disk space, or set HF_HUB_CACHE to a folder on a larger disk.`,
     );
   }
 
   return {
-    /** Small files, in silence. */
+    /** Downloads small files, without notes. */
     async fetch(files: HubFile[]): Promise<void> {
       await fetchAll(files.filter(isMissing), () => undefined);
     },
 
-    /** Notes how large they are, and how much has come. @throws KitError `CANNOT_WRITE` if they don't fit */
+    /** Downloads large files, with notes on progress. @throws KitError `CANNOT_WRITE` if they don't fit */
     async fetchLarge(files: HubFile[]): Promise<void> {
       const missing = files.filter(isMissing);
       if (missing.length === 0) return;
-      await assertRoom(missing);
+      await assertDiskSpace(missing);
       const all = missing.reduce((sum, { size }) => sum + size, 0);
       await fetchAll(missing, createDownloadNotes(repo, all, onNote));
     },

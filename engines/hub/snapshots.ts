@@ -10,11 +10,11 @@ export interface Snapshot {
   name: string;
   /** Absolute path. */
   directory: string;
-  /** Total of all its files. */
+  /** Total size of its files. */
   bytes: number;
 }
 
-/** All in the cache, by their names in alphabetical order. */
+/** All snapshots in the cache, sorted by name. */
 export function listSnapshots(cache: string): Snapshot[] {
   const repos = namesIn(cache).filter((name) => name.startsWith("models--"));
   const all = repos.flatMap((repo) =>
@@ -38,12 +38,12 @@ function snapshotsOf(folder: string, repo: string): Snapshot[] {
   });
 }
 
-/** What a folder holds; nothing without it. */
+/** A folder's entries; none if it is missing. */
 function entriesIn(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // Nothing was downloaded yet, or it is another user's.
+    // Nothing downloaded yet, or another user's folder.
     return [];
   }
 }
@@ -52,7 +52,7 @@ function namesIn(folder: string): string[] {
   return entriesIn(folder).map(({ name }) => name);
 }
 
-/** Paths of the files and links below a folder, with forward slashes. Follows no link, which could lead back. */
+/** Paths of the files and links below a folder, with forward slashes. Follows no links, which could loop. */
 function filesIn(folder: string): string[] {
   return entriesIn(folder).flatMap((entry) => {
     const { name } = entry;
@@ -61,12 +61,12 @@ function filesIn(folder: string): string[] {
   });
 }
 
-/** A commit's id, and room for more, which would show that it is none. */
-const MOST_BYTES = 64;
+/** More than a commit hash, so longer content is recognized as invalid. */
+const MAX_REF_BYTES = 64;
 
-/** The commit that a branch led to; undefined without a file that says so. */
+/** The commit that a branch last resolved to; undefined if unknown. */
 export function readRef(path: string): string | undefined {
-  const bytes = Buffer.alloc(MOST_BYTES);
+  const bytes = Buffer.alloc(MAX_REF_BYTES);
   const read = readRegularFile(path, 0, (file) => readSync(file, bytes));
   const commit = bytes.toString("utf8", 0, read).trim();
   return isCommit(commit) ? commit : undefined;

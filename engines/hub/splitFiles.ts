@@ -2,14 +2,14 @@ import { type HubSplit, typeOfFile } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { HubFile } from "./hubListing.ts";
 
-/** Kinds of files, the first that a split has is read: the same rows often lie there in several. */
+/** File types by preference; a split often has the same rows in several. */
 const PREFERRED = ["parquet", "jsonl", "csv", "json"] as const;
-/** The hub has only converted the first 5 GB to Parquet. */
+/** Prefix of splits of which the hub converted only the first 5 GB to Parquet. */
 const PARTIAL = "partial-";
 const DEFAULT_CONFIG = "default";
 const DEFAULT_SPLIT = "train";
 
-/** As Python's `datasets` reads the names of files and folders. */
+/** How Python's `datasets` reads names of files and folders. */
 const SPLIT_WORDS: Record<string, string> = {
   train: "train",
   training: "train",
@@ -23,13 +23,13 @@ const SPLIT_WORDS: Record<string, string> = {
   evaluation: "test",
 };
 const DATA_FILE = /\.(parquet|(jsonl|csv|tsv|json)(\.gz)?)$/i;
-const NO_DATA = /(^|\/)([._]|(config|dataset_infos?|dataset_dict|state)\.json$)/;
+const METADATA_FILE = /(^|\/)([._]|(config|dataset_infos?|dataset_dict|state)\.json$)/;
 const SHARD = /^(.+)-\d+-of-\d+$/;
 
-/** The files of a split, in their order. */
+/** The files of a split, in order. */
 export interface SplitFiles {
   files: HubFile[];
-  /** Whether the hub keeps more rows than these files have. */
+  /** Whether the original dataset has more rows. */
   isPartial: boolean;
 }
 
@@ -42,15 +42,15 @@ interface Candidate {
 
 /**
  * Chooses a split's files by their names. Pure.
- * @param isConverted whether they are those that the hub has made, `<config>/<split>/0000.parquet`
- * @throws KitError `DATASET_INVALID` naming the configs or splits that there are
+ * @param isConverted whether they are the hub's Parquet conversion, `<config>/<split>/0000.parquet`
+ * @throws KitError `DATASET_INVALID` naming the available configs or splits
  */
 export function splitFiles(
   all: HubFile[],
   { name, config, split = DEFAULT_SPLIT }: HubSplit,
   isConverted: boolean,
 ): SplitFiles {
-  const data = all.filter((file) => DATA_FILE.test(file.name) && !NO_DATA.test(file.name));
+  const data = all.filter((file) => DATA_FILE.test(file.name) && !METADATA_FILE.test(file.name));
   const candidates = data.map(isConverted ? convertedOf : ownOf);
   if (candidates.length === 0) {
     throw invalid(`${name} has no Parquet, JSONL, CSV or JSON file. Use another dataset.`);
@@ -71,7 +71,7 @@ function convertedOf(file: HubFile): Candidate {
   return { file, config, split: isPartial ? folder.slice(PARTIAL.length) : folder, isPartial };
 }
 
-/** Of a file that people have named. Files that name no config are of all of them. */
+/** Parses a file's own name. A file without a config in its name belongs to all of them. */
 function ownOf(file: HubFile): Candidate {
   const parts = file.name.replace(DATA_FILE, "").split("/");
   const [first, ...others] = parts;
@@ -79,7 +79,7 @@ function ownOf(file: HubFile): Candidate {
   return { file, config: isConfig ? first : undefined, split: splitOf(parts), isPartial: false };
 }
 
-/** By the name of the file, else by those of its folders. */
+/** Detects the split from the file's name, otherwise from its folders. */
 function splitOf(parts: string[]): string | undefined {
   const [, sharded] = SHARD.exec(parts.at(-1) ?? "") ?? [];
   if (sharded !== undefined) return SPLIT_WORDS[sharded] ?? sharded;
@@ -88,28 +88,28 @@ function splitOf(parts: string[]): string | undefined {
   return word === undefined ? undefined : SPLIT_WORDS[word];
 }
 
-function chooseConfig(name: string, all: Candidate[], asked: string | undefined): Candidate[] {
-  const there = [...new Set(all.map(({ config }) => config ?? DEFAULT_CONFIG))];
-  const [only = DEFAULT_CONFIG, ...others] = there;
-  const config = asked ?? (others.length === 0 ? only : DEFAULT_CONFIG);
+function chooseConfig(name: string, all: Candidate[], requested: string | undefined): Candidate[] {
+  const available = [...new Set(all.map(({ config }) => config ?? DEFAULT_CONFIG))];
+  const [only = DEFAULT_CONFIG, ...others] = available;
+  const config = requested ?? (others.length === 0 ? only : DEFAULT_CONFIG);
   const chosen = all.filter((one) => (one.config ?? DEFAULT_CONFIG) === config);
   if (chosen.length > 0) return chosen;
   throw invalid(
-    asked === undefined
-      ? `${name} has several configs. Set config to one of ${there.join(", ")}.`
-      : `${name} has no config "${asked}". Set config to one of ${there.join(", ")}.`,
+    requested === undefined
+      ? `${name} has several configs. Set config to one of ${available.join(", ")}.`
+      : `${name} has no config "${requested}". Set config to one of ${available.join(", ")}.`,
   );
 }
 
-function chooseSplit(name: string, all: Candidate[], asked: string): Candidate[] {
-  const there = new Set(all.flatMap(({ split }) => split ?? []));
-  // Files whose names say nothing are to learn from.
-  if (there.size === 0 && asked === DEFAULT_SPLIT) return all;
-  const wanted = there.has(asked) ? asked : SPLIT_WORDS[asked];
+function chooseSplit(name: string, all: Candidate[], requested: string): Candidate[] {
+  const available = new Set(all.flatMap(({ split }) => split ?? []));
+  // Files without a split in their names are for training.
+  if (available.size === 0 && requested === DEFAULT_SPLIT) return all;
+  const wanted = available.has(requested) ? requested : SPLIT_WORDS[requested];
   const chosen = all.filter(({ split }) => split !== undefined && split === wanted);
   if (chosen.length > 0) return chosen;
-  const listed = [...there].join(", ") || DEFAULT_SPLIT;
-  throw invalid(`${name} has no split "${asked}". Set split to one of ${listed}.`);
+  const listed = [...available].join(", ") || DEFAULT_SPLIT;
+  throw invalid(`${name} has no split "${requested}". Set split to one of ${listed}.`);
 }
 
 function invalid(message: string): KitError {

@@ -8,9 +8,9 @@ import { createOpenAnswers } from "./openAnswers.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 
-/** Loads models, by their directories, in one process. */
+/** Loads models in a single process. */
 export function createAnswers(python: Python) {
-  /** Of the model that is loaded last: notes come of the process that starts for it. */
+  /** Takes the notes of the process, for the model loaded last. */
   let note: LoadOptions["onNote"];
   const onNote = (text: string) => note?.(text);
   const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener, onNote));
@@ -29,7 +29,7 @@ export function assertUnquantized(options?: LoadOptions): void {
   if (options?.quantize === undefined) return;
   throw new KitError(
     "OPTION_INVALID",
-    "Python answers with the model's own numbers. Remove quantize, or let the embedded engine answer.",
+    "The Python engine can't quantize. Remove quantize, or use the embedded engine.",
   );
 }
 
@@ -53,5 +53,5 @@ function start(
 
 function endedBy(last: PythonMessage): KitError {
   if (last.type === "failed") return new KitError(last.code, last.message);
-  return new KitError("WORKER_FAILED", "The Python process that answers has ended. Try again.");
+  return new KitError("WORKER_FAILED", "The Python engine's process exited. Try again.");
 }

@@ -7,9 +7,9 @@ import type { Interpreter } from "./interpreter.ts";
 import { createLineSplitter } from "./lines.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
 
-/** How long a process may take to end by itself, in ms. */
+/** How long a process may take to exit by itself, in ms. */
 const GRACE_MS = 5_000;
-/** How long to wait for more output after the process ended, in ms. */
+/** How long to wait for more output after the process exited, in ms. */
 const SILENCE_MS = 1_000;
 
 export type Mode = "train" | "check" | "config" | "answer";
@@ -18,11 +18,11 @@ export type Mode = "train" | "check" | "config" | "answer";
 export interface Child {
   /** Sends a line. */
   send: (message: object) => void;
-  /** Resolves with its last message when the process has ended; never rejects before. */
+  /** Settles once the process has exited; resolves with its last message. */
   ended: Promise<PythonMessage>;
-  /** Asks it to end, and ends it with its whole group if it does not. Resolves when it has ended. */
+  /** Asks the process to exit, then kills its group. Resolves once it has exited. */
   stop: () => Promise<void>;
-  /** Whether it keeps this process alive. */
+  /** Sets whether it keeps this process alive. */
   ref: (isOn: boolean) => void;
 }
 
@@ -31,20 +31,19 @@ export interface ChildOptions {
   env: NodeJS.ProcessEnv;
   /** The first line. */
   job: object;
-  /** Takes each message but the last. */
+  /** Takes all messages but the last. */
   onMessage: (message: PythonMessage) => void;
 }
 
 /**
- * Starts the engine in a process group of its own. What libraries print goes to this process's stderr
- * as it comes.
+ * Starts the engine in its own process group. Library output goes to this process's stderr.
  */
 export function startChild(mode: Mode, { interpreter, env, job, onMessage }: ChildOptions): Child {
   const program = ownFile(new URL("./run.py", import.meta.url), "kit_engine/main.py");
   // -B: the package's folder may be read-only. -u: unbuffered output.
   const child = spawn(interpreter.path, ["-B", "-u", program, mode], {
     stdio: ["pipe", "pipe", "inherit"],
-    // Kit has downloaded what there is to download.
+    // Kit has already downloaded everything.
     env: { TOKENIZERS_PARALLELISM: "false", ...env, HF_HUB_OFFLINE: "1" },
     detached: true,
   });
@@ -56,16 +55,16 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
       else if (message) onMessage(message);
     }
   });
-  // The end of the process says more than a pipe that is closed.
+  // The process's exit explains more than a closed pipe.
   child.stdin.on("error", () => {});
   const send = (message: object) => void child.stdin.write(`${stringifyJson(message)}\n`);
 
   const ended = new Promise<PythonMessage>((resolve, reject) => {
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));
-    // Its children are ended with it, or they would hold its output open.
+    // Its children would hold its output open.
     child.once("exit", () => {
       killGroup();
-      // One that has left the group still holds it.
+      // A child that left the group may still do so.
       (child.stdout as Socket).setTimeout(SILENCE_MS, () => child.stdout.destroy());
     });
     child.once("close", (code, signal) => {
@@ -73,7 +72,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
       else reject(endedEarly(signal ?? undefined, code ?? 0));
     });
   });
-  // Those that await it handle the rejection.
+  // Whoever awaits it handles the rejection.
   ended.catch(() => {});
   send(job);
 
@@ -82,7 +81,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Nobody is left.
+      // The group is gone.
     }
   }
 
@@ -103,7 +102,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   return { send, ended, stop, ref };
 }
 
-/** @throws KitError for a last message that says why nothing came of it */
+/** @throws KitError for a last message of type `failed` */
 export function throwIfFailed(message: PythonMessage): void {
   if (message.type === "failed") throw new KitError(message.code, message.message);
 }
@@ -124,7 +123,7 @@ function endedEarly(signal: string | undefined, code: number): KitError {
   if (signal !== undefined) {
     return new KitError(
       "WORKER_FAILED",
-      `The Python process was ended by ${signal}. Try again; if memory ran out, use a smaller batchSize, maxLength or model.`,
+      `The Python process was killed by ${signal}. Try again; if memory ran out, use a smaller batchSize, maxLength or model.`,
     );
   }
   return new KitError(

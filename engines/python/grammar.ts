@@ -1,6 +1,6 @@
 /**
- * Follows a form's grammar for a Python process: kit_engine/answer/grammar.py runs this file, bundled, in QuickJS, a context
- * for each grammar. So one code holds the answers of every engine.
+ * Grammars for Python: kit_engine/answer/grammar.py runs this file, bundled, in QuickJS, with a context
+ * for each grammar, so all engines share one implementation.
  */
 import { isKitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
@@ -9,7 +9,7 @@ import type { Expression } from "../answers/grammar/expression.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
 
 const of = createExpressions();
-/** By the numbers that Python knows them by; none is 0. */
+/** States by number; 0 is the dead state. */
 const expressions: Expression[] = [];
 const numbers = new Map<Expression, number>();
 numberOf(of.none);
@@ -17,11 +17,11 @@ numberOf(of.none);
 const FUNCTIONS = {
   begin: of.begin,
   hasBudget: of.isFresh,
-  /** Where an answer starts. @param count of expressions, as Node makes them; 0 if it may differ. @param dropsSpace whether it leaves out a space that it begins with */
+  /** The initial state. @param count of expressions in Node; 0 if it may differ. @param dropsSpace whether an answer drops its leading space */
   root(form: string, count: number, dropsSpace: boolean): number {
     const found = formGrammar(of, parseJson(form) as Form);
     if (count > 0 && of.count() !== count)
-      throw new Error("QuickJS and Node make different grammars of a form");
+      throw new Error("QuickJS and Node compile a form to different grammars");
     const space = dropsSpace ? of.repeat(of.text(" "), 0, 1) : of.empty;
     return numberOf(of.sequence(space, found));
   },
@@ -31,7 +31,7 @@ const FUNCTIONS = {
   /** The states after each byte. */
   transitions(state: number): number[] {
     const from = expressions[state]!;
-    // First, since it refuses a rule that begins with itself, whose cuts never end.
+    // Comes first: it refuses left recursion, for which `cuts` would never end.
     let after = numberOf(of.next(from, 0));
     const cuts = from.cuts();
     return Array.from({ length: 256 }, (_, byte) => {
@@ -47,7 +47,7 @@ function numberOf(expression: Expression): number {
   return number;
 }
 
-/** What Python calls. @param args as JSON. @returns JSON of the value or a `KitError` */
+/** Python's entry point. @param args as JSON. @returns JSON of the value or a `KitError` */
 function call(name: keyof typeof FUNCTIONS, args: string): string {
   try {
     const work = FUNCTIONS[name] as (...given: unknown[]) => unknown;

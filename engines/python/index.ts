@@ -3,11 +3,11 @@ import type { PythonOptions } from "../../protocol/engineOptions.ts";
 import { prepare } from "./prepare.ts";
 import { createPython } from "./python.ts";
 
-/** The Python engine: PyTorch, transformers' Trainer and PEFT, in processes of their own. */
+/** The Python engine: PyTorch, transformers' Trainer and PEFT in subprocesses. */
 export function createPythonEngine(options: PythonOptions = {}): Engine {
   const python = createPython(options);
   let answers: Promise<Pick<Engine, "load">> | undefined;
-  // Each part is loaded when it is needed: a project is loaded more often than it trains.
+  // Lazy imports: a project is loaded more often than it trains.
   return {
     name: "python",
     objectives: ["dpo", "kto"],

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 
-/** A Python, and what named it. */
+/** A Python interpreter, and how it was found. */
 export interface Interpreter {
   /** Absolute. */
   path: string;
@@ -10,8 +10,8 @@ export interface Interpreter {
   from: string;
 }
 
-interface Place {
-  /** `path` of the options. */
+interface Environment {
+  /** The option `path`. */
   path?: string | undefined;
   env: NodeJS.ProcessEnv;
   /** The project's directory. */
@@ -22,7 +22,7 @@ interface Place {
  * The first interpreter that exists.
  * @throws KitError `PYTHON_NOT_FOUND` if there is none, or a named one is missing
  */
-export function findInterpreter({ path, env, project }: Place): Interpreter {
+export function findInterpreter({ path, env, project }: Environment): Interpreter {
   if (path !== undefined) return named(path, "python({ path })", { env, project });
   const { KIT_PYTHON, VIRTUAL_ENV, CONDA_PREFIX } = env;
   if (KIT_PYTHON) return named(KIT_PYTHON, "KIT_PYTHON", { env, project });
@@ -40,12 +40,12 @@ export function findInterpreter({ path, env, project }: Place): Interpreter {
   if (found) return { path: found, from: "PATH" };
   throw new KitError(
     "PYTHON_NOT_FOUND",
-    "engine: python() needs Python 3.10 or newer, and none was found. Install it, or name one with python({ path }).",
+    "engine: python() needs Python 3.10 or newer, but none was found. Install it, or name one with python({ path }).",
   );
 }
 
-/** A folder stands for the environment in it. */
-function named(name: string, from: string, { env, project }: Place): Interpreter {
+/** A folder means the environment in it. */
+function named(name: string, from: string, { env, project }: Environment): Interpreter {
   const isName = !isAbsolute(name) && !/[\\/]/.test(name);
   const path = resolve(project, name);
   const found = isName ? onPath(name, env) : (inEnvironment(path) ?? executable(path));
@@ -73,12 +73,12 @@ function executable(path: string): string | undefined {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile() ? path : undefined;
   } catch {
-    // There is none, or it may not be run.
+    // Missing or not executable.
     return undefined;
   }
 }
 
-/** A folder and those above it. */
+/** A folder and its ancestors. */
 function ancestors(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...ancestors(above)];

@@ -21,10 +21,9 @@ type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNot
   Pick<FetchOptions, "signal" | "check">;
 
 /**
- * Checks all that needs no Python, and writes the start of a model with random weights, so that it is
- * the same on every engine.
- * Downloads a model of the hub.
- * @throws KitError for a model that cannot be trained on
+ * Checks everything that needs no Python, downloads a model of the hub, and writes a new model's random
+ * weights, which are the same for every engine.
+ * @throws KitError for a model that can't be trained
  */
 export async function createJob({
   config,
@@ -39,7 +38,7 @@ export async function createJob({
   const fetching = { signal, onNote, ...(check && { check }) };
   const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
-  // A cluster's may only be there.
+  // A cluster's checkpoint may exist only there.
   if (resumeFrom !== undefined && existsSync(resumeFrom)) {
     readToResume(() => assertPlainFiles(resumeFrom));
   }
@@ -61,7 +60,7 @@ export async function createJob({
   return { ...job, model: await findFolders(source.directory, fetching), hub };
 }
 
-/** An adapter's base stays; of a whole model, `removePartial` removes the start. */
+/** Writes a new model's weights. An adapter's base stays; `removePartial` removes any other. */
 function writeStart(shape: Dimensions, { lora, seed }: TrainConfig, directory: string): string {
   const folder = lora ? BASE_DIRECTORY : partialFolder("start");
   const path = join(directory, ARTIFACTS, folder);

@@ -1,25 +1,23 @@
-/** The most bytes that a line of another program may have: more than any message of Kit's. */
-const MOST_LINE_BYTES = 16 * 2 ** 20;
+/** Longer than any message of Kit. */
+const MAX_LINE_BYTES = 16 * 2 ** 20;
 
 /**
- * Splits the output of another program into lines. Drops a line without an end, which would take all
- * memory.
- * @returns a function that takes the next bytes and returns the lines that they complete, without
- * their ends
+ * Splits another program's output into lines. Drops endless lines, which would exhaust memory.
+ * @returns a function that takes the next bytes and returns the lines that they complete
  */
-export function createLineSplitter(most = MOST_LINE_BYTES): (chunk: Buffer) => string[] {
+export function createLineSplitter(maxBytes = MAX_LINE_BYTES): (chunk: Buffer) => string[] {
   let parts: Buffer[] = [];
   let bytes = 0;
 
   function keep(part: Buffer): void {
     bytes += part.length;
-    if (bytes > most) parts = [];
+    if (bytes > maxBytes) parts = [];
     else parts.push(part);
   }
 
   function complete(part: Buffer): string[] {
     keep(part);
-    const line = bytes > most ? [] : [Buffer.concat(parts).toString()];
+    const line = bytes > maxBytes ? [] : [Buffer.concat(parts).toString()];
     parts = [];
     bytes = 0;
     return line;

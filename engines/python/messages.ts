@@ -6,27 +6,27 @@ import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import constants from "../constants.json" with { type: "json" };
 import type { ModelFolders } from "./model.ts";
 
-/** The first line to a process that trains or checks. */
+/** The first line sent to a process that trains or checks. */
 export interface PythonJob {
   config: TrainConfig;
   directory: string;
-  /** The dataset's files: absolute paths of those that Kit has written, and URLs. */
+  /** The dataset's files: absolute paths of materialized files, and URLs. */
   files: string[];
   evalFiles: string[] | undefined;
   model: ModelFolders;
-  /** As events call it. */
+  /** The name in events. */
   modelName: string;
   isPretrained: boolean;
-  /** How an adapter names its base, if that is one of the hub. */
+  /** The adapter's base on the hub, if it is there. */
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
-  /** The time, by this machine's clock, that chat templates write on every worker. */
+  /** The date that chat templates write on every worker, by this machine's clock. */
   date: string;
   /** Whether a check measures losses. */
   measuresLoss?: boolean | undefined;
 }
 
-/** What the advice on left-out rows needs. */
+/** Input of the advice on skipped rows. */
 export interface SkippedRows {
   rows: number;
   leftOut: number;
@@ -37,11 +37,11 @@ export interface SkippedRows {
 export interface Failure {
   code: ErrorCode;
   message: string;
-  /** Of a question. */
+  /** The part of a request at fault. */
   fault?: RequestFault;
 }
 
-/** Before torch is imported, which takes seconds. */
+/** Sent before importing torch, which takes seconds. */
 export interface Hello {
   type: "hello";
   /** Python's version. */
@@ -53,30 +53,30 @@ export interface Hello {
 
 /** A token of an answer. */
 interface AnswerToken {
-  /** The text that it completes; no character is split. */
+  /** The text that it completes; never splits a character. */
   text: string;
   logprob?: NonNullable<InferResult["logprobs"]>[number];
 }
 
-/** Choices, the end of an answer, or what a model reports once it is loaded. */
+/** The result of choices, the end of an answer, or a loaded model's report. */
 type Answered = ChosenAnswer | AnswerEnd | LoadedModel;
 
 type ChosenAnswer = InferResult & Required<Pick<InferResult, "choices">>;
 
 export interface LoadedModel {
-  /** Each of the calls that the question shows, as the chat template writes them; empty if it does not. */
+  /** Sample calls as the chat template writes them; empty if it doesn't support calls. */
   calls: string[];
   /** As `CallsTemplate`. */
   specials: (readonly [number, string])[];
 }
 
-/** How an answer has ended whose tokens came before. */
+/** The end of a streamed answer. */
 interface AnswerEnd {
   promptTokens: number;
   finishReason: "stop" | "length";
 }
 
-/** A line from the process; `done`, `failed` and `cancelled` are its last. */
+/** A line from the process; `done`, `failed` or `cancelled` is the last. */
 export type PythonMessage =
   | Hello
   | { type: "started"; data: EventData["training.started"]; kept: SkippedRows }
@@ -88,7 +88,7 @@ export type PythonMessage =
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 
-/** A line as a message of the engine; undefined for other output. */
+/** Parses a line; undefined for other output. */
 export function parseMessage(line: string): PythonMessage | undefined {
   try {
     const message = JSON.parse(line) as { kit?: unknown };

@@ -22,7 +22,7 @@ export interface ModelFolders {
 }
 
 /**
- * The folders that hold a checkpoint. Downloads an adapter's base, if the hub has it.
+ * Finds a checkpoint's folders. Downloads an adapter's base if it is on the hub.
  * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint or with a hostile tokenizer, or as `fetchModel`
  */
 export async function findFolders(
@@ -31,7 +31,7 @@ export async function findFolders(
 ): Promise<ModelFolders> {
   const config = readConfig(join(directory, ADAPTER_CONFIG), "optional");
   if (!config) {
-    // Says what is missing.
+    // Throws an error that names the missing file.
     readConfig(join(directory, CONFIG_FILE));
     assertReadable(directory);
     return { base: directory };
@@ -43,10 +43,10 @@ export async function findFolders(
   return { base, adapter: directory };
 }
 
-/** Refuses what Python would wait for, or take all memory for and end without a word. */
+/** Refuses files on which Python would hang, or run out of memory silently. */
 function assertReadable(directory: string): void {
   assertPlainFiles(directory);
-  // An index names no file outside.
+  // Refuses an index with files outside the folder.
   if (hasWeights(readdirSync(directory))) weightFiles(directory);
   assertOwnPickles(directory);
   const path = join(directory, TOKENIZER_FILE);

@@ -13,8 +13,8 @@ import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 type Message<Type> = Extract<PythonMessage, { type: Type }>;
 
 /**
- * The questions that a Python process has not answered. What every engine does with a request and with the tokens of
- * its answer is done here; Python chooses the tokens.
+ * Requests in progress in a Python process. Python chooses the tokens; everything common to all engines
+ * happens here.
  * @param send to the process
  */
 export function createOpenAnswers(
@@ -22,7 +22,7 @@ export function createOpenAnswers(
   { onAnswer, onPiece }: Pick<Listener, "onAnswer" | "onPiece">,
 ) {
   const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
-  /** By the questions that load them. */
+  /** Models by the ids of their load requests. */
   const loading = new Map<number, number>();
   const forms = new Map<number, ToolForm | undefined>();
 
@@ -40,13 +40,13 @@ export function createOpenAnswers(
     try {
       const asked = withoutHiddenTools(question.request);
       const { form, calls, markers, fault } = askedForm(asked, () => forms.get(question.model));
-      const heldTo = form && followable(form, fault);
+      const constrainedBy = form && grammarOf(form, fault);
       const { schema: _, ...request } = asked;
       const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));
       open.set(id, { parts, fault });
-      send({ ...question, request: request as InferRequest, form: heldTo, markers });
+      send({ ...question, request: request as InferRequest, form: constrainedBy, markers });
     } catch (error) {
-      // Not before it is awaited.
+      // Reject only once the caller awaits it.
       queueMicrotask(() => onAnswer(id, error as Error));
     }
   }
@@ -87,13 +87,13 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
   return atFault(error, fault) as Error;
 }
 
-/** For kit_engine/answer/grammar.py. What no answer can be held to is refused here, faster than there. */
-function followable(form: Form, fault: RequestFault): [json: string, count: number] {
+/** Input of kit_engine/answer/grammar.py. Refuses unsupported grammars early, faster than Python. */
+function grammarOf(form: Form, fault: RequestFault): [json: string, count: number] {
   try {
     const json = keyOf(form);
     const expressions = createExpressions();
     formGrammar(expressions, form);
-    // Versions of Unicode give a property a few characters more or fewer.
+    // Unicode properties differ slightly between versions.
     return [json, /\\p/i.test(json) ? 0 : expressions.count()];
   } catch (error) {
     throw atFault(error, fault);

@@ -8,7 +8,7 @@ import { assertTargets } from "../lora/adapter.ts";
 import { withDefaults } from "../training/defaults.ts";
 
 /**
- * Checks everything but what only Python knows. Looks for no Python.
+ * Checks everything that needs no Python.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
 export function prepare(asked: TrainingOptions, options: PythonOptions): TrainConfig {
@@ -41,6 +41,6 @@ function refuseBaseType({ lora }: TrainingOptions): void {
   if (lora?.baseType === undefined) return;
   throw new KitError(
     "CONFIG_INVALID",
-    'Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+    'Only the embedded engine supports "lora.baseType". Remove it, or remove engine.',
   );
 }

@@ -6,7 +6,7 @@ export interface Python {
   /** @throws KitError `PYTHON_NOT_FOUND` */
   find: () => Interpreter;
   env: NodeJS.ProcessEnv;
-  /** As asked for; undefined is the device's default. */
+  /** The option; undefined means the device's default. */
   bf16: boolean | undefined;
 }
 

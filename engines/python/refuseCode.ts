@@ -6,8 +6,8 @@ import { startChild, throwIfFailed } from "./child.ts";
 import type { Python } from "./python.ts";
 
 /**
- * Refuses a model that needs code of its own, before its weights are downloaded. Only transformers
- * knows which of those that bring code need it, so that its Python is asked about them.
+ * Refuses a model that needs custom code, before its weights are downloaded. Only transformers knows
+ * whether the code is needed, so Python decides.
  */
 export function refuseCode(python: Python, { signal, onNote }: LoadOptions = {}) {
   return async (folder: string): Promise<void> => {

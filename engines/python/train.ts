@@ -11,7 +11,7 @@ import type { Hello, PythonJob, PythonMessage, SkippedRows } from "./messages.ts
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 
-/** Trains in a process of its own, which has ended when this settles. */
+/** Trains in a subprocess, which has exited once this settles. */
 export async function train(python: Python, options: TrainOptions): Promise<void> {
   const { directory, signal, onNote } = options;
   signal.throwIfAborted();
@@ -43,7 +43,7 @@ export async function train(python: Python, options: TrainOptions): Promise<void
     either.throwIfAborted();
     throwIfFailed(last);
   } catch (error) {
-    // However the process ended: it was stopped.
+    // An abort takes precedence over the process's own failure.
     either.throwIfAborted();
     throw error;
   } finally {
@@ -59,7 +59,7 @@ function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefine
   return { event: "training.started", data };
 }
 
-/** Adds the options that would keep the rows that are left out. */
+/** Adds the options that would keep skipped rows. */
 export function withAdvice<T extends { maxLength?: number | undefined }>(
   started: T,
   kept: SkippedRows,
@@ -73,7 +73,7 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
   return advice === undefined ? started : { ...started, keepLeftOut: advice };
 }
 
-/** Python and its packages, for people. @param origin of the interpreter: `from .venv` */
+/** Describes Python and its packages for people. @param origin of the interpreter: `from .venv` */
 export function describe({ python, executable, packages }: Hello, origin: string): string {
   const versions = Object.entries({ Python: python, ...packages });
   const named = versions.map(([name, version]) => `${name} ${version}`).join(", ");

@@ -128,10 +128,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
 
   function decoded(tokens: readonly number[], skips: boolean): string {
     if (tokens.length === 0) return "";
-    const text = limitTokenizer(path, tokens.length, () =>
-      pipeline.decode(tokens, skips),
-    );
-    return cleansUp ? cleanUpSpaces(text) : plainConversation;
+    const text = limitTokenizer(path, tokens.length, () => pipeline.decode(tokens, skips));
+    return cleansUp ? cleanUpSpaces(text) : text;
   }
 
   function promptTokens(request: InferRequest, style: PromptStyle, answerStart = ""): number[] {

@@ -413,11 +413,11 @@ describe("createTrainer's options", () => {
     ],
     [
       { engine: python(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
-      'createTrainer: Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+      'createTrainer: Only the embedded engine supports "lora.baseType". Remove it, or remove engine.',
     ],
     [
       { engine: createRayEngine(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
-      'createTrainer: Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+      'createTrainer: Only the embedded engine supports "lora.baseType". Remove it, or remove engine.',
     ],
     // A model trained whole has no frozen base.
     [{ baseType: "q8_0" }, 'unknown option "baseType".'],

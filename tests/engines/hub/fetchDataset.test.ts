@@ -88,7 +88,7 @@ test("what is here is read offline, and when the hub is gone", async () => {
   await expect(fetch({ split: "test" }, OFFLINE)).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
   await hub.close();
   expect((await fetch()).paths).toEqual(paths);
-  expect(notes.at(-2)).toMatch(/^warning: Cannot download org\/data from .*which is here$/s);
+  expect(notes.at(-2)).toMatch(/^warning: Cannot download org\/data from .*from the cache$/s);
   await expect(fetch({ split: "test" })).rejects.toThrow(
     /or copy its files here and name their path\.$/,
   );

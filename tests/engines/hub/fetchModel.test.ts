@@ -322,7 +322,7 @@ test("two at once download each file once", async () => {
     return true;
   };
   const both = [fetch(), other.fetch()];
-  const waiting = "waiting for another process that downloads org/tiny";
+  const waiting = "waiting for another process to download org/tiny";
   await expect.poll(() => [...notes, ...other.notes]).toContain(waiting);
   await expect.poll(() => hub.requests.some(isWeights)).toBe(true);
   go();
@@ -353,7 +353,7 @@ test.each(["hf_SECRET\nx", "hf_SECRET x", "hf_SECRETü"])(
     const { home, fetch } = cacheOf(hub, { HF_TOKEN: token });
     const expected = {
       code: "CONFIG_INVALID",
-      message: `The token in HF_TOKEN, or in the file of hf auth login, has a space, a line break or another character that no token has. Set HF_TOKEN to one from ${hub.endpoint}/settings/tokens.`,
+      message: `The token in HF_TOKEN, or in the file of hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${hub.endpoint}/settings/tokens.`,
     };
     await expect(fetch()).rejects.toMatchObject(expected);
     writeFileSync(join(home, "token"), token);
@@ -421,7 +421,7 @@ test.each([
   async (name, size) => {
     const hub = await hubOf({ files: { ...FILES, [name]: Buffer.alloc(size * 1e6) } });
     await expect(cacheOf(hub).fetch()).rejects.toThrow(
-      `${name} of org/tiny has ${size} MB, which no model's has. Use another model.`,
+      `${name} of org/tiny has ${size} MB, too much for such a file. Use another model.`,
     );
     expect(hub.requests).toHaveLength(1);
   },
@@ -452,7 +452,7 @@ test("takes what is here when the hub can't be asked, and says so", async () => 
   expect((await again()).commit).toBe(commit);
   expect(notes).toEqual([
     expect.stringMatching(
-      /^warning: Cannot download org\/tiny from .*\n  using org\/tiny at [0-9a-f]{40}, which is here$/,
+      /^warning: Cannot download org\/tiny from .*\n  using org\/tiny at [0-9a-f]{40} from the cache$/,
     ),
   ]);
   const offline = cacheOf(hub, { HF_HUB_OFFLINE: "1" }, home);
@@ -462,7 +462,7 @@ test("takes what is here when the hub can't be asked, and says so", async () => 
   rmSync(join(home, FOLDER, ".no_exist"), { recursive: true });
   expect((await offline.fetch()).commit).toBe(commit);
   expect(offline.notes).toEqual([
-    "warning: org/tiny is here without its tokenizer_config.json, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.",
+    "warning: org/tiny is in the cache without its tokenizer_config.json, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.",
   ]);
   rmSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)));
   await expect(offline.fetch()).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
@@ -482,7 +482,7 @@ test("takes what is here when the disk is read-only and lacks only what a model 
   expect((await fetch()).commit).toBe(commit);
   expect(notes).toEqual([
     expect.stringMatching(
-      /^warning: Cannot download org\/tiny to \S+: EROFS.*\n {2}using org\/tiny at [0-9a-f]{40}, which is here$/,
+      /^warning: Cannot download org\/tiny to \S+: EROFS.*\n {2}using org\/tiny at [0-9a-f]{40} from the cache$/,
     ),
   ]);
   hub.commit(REPO, { ...FILES, "config.json": "{}" });
@@ -501,7 +501,7 @@ test("waits no longer than HF_HUB_DOWNLOAD_TIMEOUT for a silent hub", async () =
 test("a hub that lies is detected, and leaves nothing", async () => {
   const hub = await hubOf();
   const lies = {
-    "sent another model.safetensors than it lists": Buffer.alloc(WEIGHTS.length, "lies"),
+    "sent a different model.safetensors than it lists": Buffer.alloc(WEIGHTS.length, "lies"),
     "sent more than the size of model.safetensors": Buffer.alloc(WEIGHTS.length + 1),
   };
   for (const [lie, body] of Object.entries(lies)) {
@@ -522,7 +522,7 @@ test.each(["../evil.json", "/etc/evil.json", "a/../../evil.json", "..\\evil.json
   async (name) => {
     const hub = await hubOf({ files: { ...FILES, [name]: "evil" } });
     const { home, fetch } = cacheOf(hub);
-    await expect(fetch()).rejects.toThrow("which no repository can have. Check HF_ENDPOINT");
+    await expect(fetch()).rejects.toThrow("lists a file with the invalid name");
     expect(readdirSync(home)).toEqual([]);
   },
 );
@@ -544,7 +544,7 @@ test("a full disk fails with one clear sentence, before the download and within 
   mountDisk(join(home, "hub"), 200);
   const { fetch } = cacheOf(hub, {}, home);
   await expect(fetch()).rejects.toThrow(
-    /^org\/tiny takes 0\.3 MB, but \S+ has room for 0\.2 MB\. Free disk space, or set HF_HUB_CACHE/,
+    /^org\/tiny takes 0\.3 MB, but \S+ has 0\.2 MB free\. Free disk space, or set HF_HUB_CACHE/,
   );
   fillDisk(join(home, "hub"));
   hub.commit(REPO, { ...FILES, "config.json": "{}" });

@@ -76,7 +76,7 @@ describe("an interpreter is found", () => {
     const env: NodeJS.ProcessEnv = {};
     const found = (path?: string) => findInterpreter({ path, env, project: inner });
     expect(() => found()).toThrow(
-      /^engine: python\(\) needs Python 3\.10 or newer, and none was found/,
+      /^engine: python\(\) needs Python 3\.10 or newer, but none was found/,
     );
     const expectNext = (from: string, environment: string, file = "python") =>
       expect(found()).toEqual({ path: join(environment, "bin", file), from });
@@ -110,7 +110,7 @@ describe("an interpreter is found", () => {
 
 describe("a process that ends fails with one clear sentence", () => {
   it.each([
-    ["kill -9 $$", /^The Python process was ended by SIGKILL\. Try again; if memory ran out/],
+    ["kill -9 $$", /^The Python process was killed by SIGKILL\. Try again; if memory ran out/],
     ["exit 3", /^The Python process exited unexpectedly \(code 3\)\. See its output above\.$/],
   ])("%s", async (script, message) => {
     const error = await failureOf(shellProgram(script));
@@ -216,8 +216,8 @@ describe.runIf(hasPython)("with Python", () => {
     await logged;
     const [child = NaN, other = NaN] = readFileSync(pids, "utf8").split(" ").map(Number);
     process.kill(child, "SIGKILL");
-    await expect(trainer.wait()).rejects.toThrow(/^The Python process was ended by SIGKILL\. Try/);
-    const error = expect.stringContaining("was ended by SIGKILL") as string;
+    await expect(trainer.wait()).rejects.toThrow(/^The Python process was killed by SIGKILL\. Try/);
+    const error = expect.stringContaining("was killed by SIGKILL") as string;
     expect(statusOf(project, jobId)).toMatchObject({ job: { status: "failed" }, error });
     expect([child, other].map(isAlive)).toEqual([false, false]);
 
