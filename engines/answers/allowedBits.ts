@@ -1,12 +1,12 @@
-/** Tokens of a word of bits. */
+/** Tokens per word. */
 const BITS = 32;
 
-/** Words that have a bit for each token. */
+/** Length of a token bitmap, in words. */
 export function wordsOfBits(vocabulary: number): number {
   return Math.ceil(vocabulary / BITS);
 }
 
-/** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may be chosen. */
+/** A bitmap of the allowed tokens, least significant bit first. */
 export function allowedBits(vocabulary: number, may: (token: number) => boolean): Int32Array {
   const bits = new Int32Array(wordsOfBits(vocabulary));
   for (let token = 0; token < vocabulary; token++) {

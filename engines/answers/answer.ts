@@ -9,7 +9,7 @@ import type { NextToken, Reader } from "./reader.ts";
 import { sample } from "./sampler.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
-/** What an answer is to go on from. */
+/** What an answer continues. */
 export interface Opening {
   request: InferRequest;
   /** The tokens of the prompt. */
@@ -17,9 +17,9 @@ export interface Opening {
   /** Limit of the answer, in tokens. */
   limit: number;
   tokenizer: Tokenizer;
-  /** What the answer is held to. Default: nothing. */
+  /** Default: unconstrained. */
   constraint?: Constraint | undefined;
-  /** Tells calls of tools. Default: there are none. */
+  /** Extracts tool calls. Default: no tools. */
   calls?: CallReader | undefined;
 }
 
@@ -28,11 +28,11 @@ export interface Answering extends Pick<
   Reader,
   "tokens" | "wantedFrom" | "prepare" | "allowed" | "take"
 > {
-  /** Once `take` has said that it has ended. */
+  /** Valid once `take` has returned true. */
   result: () => InferResult;
 }
 
-/** @param onPiece takes each part as soon as it is known. Default: nobody listens. */
+/** @param onPiece takes each delta of the answer */
 export function createAnswering(
   { request, prompt, limit, tokenizer, constraint, calls }: Opening,
   onPiece: (piece: InferPiece) => void = () => {},
@@ -70,16 +70,16 @@ export function createAnswering(
   };
 }
 
-/** A vocabulary that lacks a byte. */
+/** For a vocabulary that lacks a byte. */
 function withoutToken(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "The model has no token that goes on with what the schema asks for. Change the schema, or use another model.",
+    "The model has no token that continues the answer as the schema requires. Change the schema, or use another model.",
   );
 }
 
 /**
- * An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same.
+ * After an overflow, logits aren't finite, or all equal behind a norm of infinite numbers.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function assertTelling({ isTelling }: NextToken): void {
@@ -91,9 +91,9 @@ export function assertTelling({ isTelling }: NextToken): void {
 }
 
 /**
- * The text of an answer, token by token.
- * @returns takes the answer's next token, and returns the text that is now known: no character is split. Malformed
- * bytes become U+FFFD; a character that is cut off at the end never comes.
+ * Decodes an answer token by token, never splitting a character.
+ * @returns takes the next token, and returns the text that it completes. Malformed bytes become U+FFFD; an
+ * incomplete character at the end never comes.
  */
 export function createAnswerText({ bytesOf, dropsSpace }: Tokenizer): (token: number) => string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

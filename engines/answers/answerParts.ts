@@ -7,23 +7,23 @@ import type { CallReader } from "./tools/callReader.ts";
 
 type Logprobs = NonNullable<InferResult["logprobs"]>;
 
-/** Puts an answer together from its tokens, as they come. */
+/** Assembles an answer from its tokens. */
 export interface AnswerParts {
   /**
    * Takes a token.
-   * @param text that is known with it
-   * @returns whether one of the request's stops, or its one call, has ended the answer
+   * @param text that it completes
+   * @returns whether a stop sequence, or the only allowed call, ends the answer
    */
   take: (text: string, logprob?: Logprobs[number]) => boolean;
-  /** Ends an answer that no stop has ended: the model did, or its length. */
+  /** Ends an answer at a stop token or the length limit. */
   end: (reason: "stop" | "length") => void;
   /** @param promptTokens a count */
   result: (promptTokens: number) => InferResult;
 }
 
 /**
- * @param calls tells calls of tools; undefined where there are none
- * @param onPiece takes each part as soon as it is known. Default: nobody listens.
+ * @param calls extracts tool calls; undefined without tools
+ * @param onPiece takes each delta of the answer
  */
 export function createAnswerParts(
   { stop = [], schema, logprobs: asked, ...request }: InferRequest,
@@ -31,21 +31,21 @@ export function createAnswerParts(
   onPiece: (piece: InferPiece) => void = () => {},
 ): AnswerParts {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
-  const mostCalls = hasOneCall(request) ? 1 : Infinity;
-  const told = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
+  const maxCalls = hasOneCall(request) ? 1 : Infinity;
+  const sent = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
   let tokens = 0;
-  /** Whether the model has ended it. */
+  /** Whether the model ended the answer itself. */
   let isWhole = false;
   let finishReason: "stop" | "length" = "stop";
 
-  /** @param end undefined if more may come; cut off is an answer that the model itself has not ended */
-  function tell(more: string, end?: "whole" | "cut", logprobs: Logprobs = []): void {
+  /** @param end undefined if more may come; `cut` if the model didn't end the answer itself */
+  function send(more: string, end?: "whole" | "cut", logprobs: Logprobs = []): void {
     const read = calls?.push(more) ?? { text: more, toolCalls: [] };
     const text = read.text + (end && calls ? calls.rest(end === "cut").text : "");
-    const toolCalls = read.toolCalls.slice(0, mostCalls - told.toolCalls.length);
-    told.text += text;
-    told.toolCalls.push(...toolCalls);
-    told.logprobs.push(...logprobs);
+    const toolCalls = read.toolCalls.slice(0, maxCalls - sent.toolCalls.length);
+    sent.text += text;
+    sent.toolCalls.push(...toolCalls);
+    sent.logprobs.push(...logprobs);
     if (text === "" && toolCalls.length === 0 && logprobs.length === 0) return;
     onPiece({
       text,
@@ -57,18 +57,18 @@ export function createAnswerParts(
   function take(more: string, logprob?: Logprobs[number]): boolean {
     tokens++;
     const { text, isStopped } = stops.push(more);
-    tell(text, isStopped ? "cut" : undefined, logprob && [logprob]);
-    return isStopped || told.toolCalls.length === mostCalls;
+    send(text, isStopped ? "cut" : undefined, logprob && [logprob]);
+    return isStopped || sent.toolCalls.length === maxCalls;
   }
 
   function end(reason: typeof finishReason): void {
-    tell(stops.rest(), reason === "stop" ? "whole" : "cut");
+    send(stops.rest(), reason === "stop" ? "whole" : "cut");
     isWhole = reason === "stop";
     finishReason = reason;
   }
 
   function result(promptTokens: number): InferResult {
-    const { text, toolCalls, logprobs } = told;
+    const { text, toolCalls, logprobs } = sent;
     const isCalled = toolCalls.length > 0;
     const hasValue = schema !== undefined && isWhole && !isCalled;
     return {
@@ -85,7 +85,7 @@ export function createAnswerParts(
   return { take, end, result };
 }
 
-/** Cloned, so that it has no key order besides JavaScript's own. */
+/** Cloned, to have JavaScript's own key order. */
 function valueOf(text: string): unknown {
   return structuredClone(withPlainFloats(parseJson(text)));
 }

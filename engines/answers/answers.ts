@@ -10,15 +10,15 @@ import { atFault } from "./fault.ts";
 import type { Reader } from "./reader.ts";
 import { refuseUnwritten } from "./refuseUnwritten.ts";
 
-/** A model that can be asked. */
+/** A model that generates answers. */
 export interface Generator {
-  /** Longest prompt with its answer, in tokens. */
+  /** Context length: maximum tokens of prompt and answer. */
   context: number;
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
   /** Resolves once the reader has what it wants. */
   read: (reader: Reader) => Promise<void>;
-  /** The forms that requests ask for, which models with one tokenizer may share. */
+  /** Compiled forms of requests, which models with the same tokenizer may share. */
   formOf?: ReturnType<typeof createAskedForms>;
 }
 
@@ -26,16 +26,16 @@ export interface Generator {
 export interface Asker {
   /** Checked before each step; once aborted, the answer rejects. */
   isCancelled: () => boolean;
-  /** Takes the answer's parts as soon as they are known. Default: nobody does. */
+  /** Takes the answer's deltas. */
   onPiece?: ((piece: InferPiece) => void) | undefined;
 }
 
-/** Bits of the tokens that an answer may have, without ids that an undertrained model might pick. */
+/** Bitmap of the tokens that answers may contain, without special and unused ids. */
 export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer): Int32Array {
   return allowedBits(vocabulary, (token) => isTextToken(token) || isStopToken(token));
 }
 
-/** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
+/** Answers requests in batches; each gets the same text as alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer } = generator;
   const { formOf = createAskedForms(tokenizer) } = generator;
@@ -45,9 +45,9 @@ export function createAnswers(generator: Generator) {
 
   /**
    * Continues a conversation or a text.
-   * @param asked as `checkRequest` returns it; with `maxTokens: 0`, it is only checked
+   * @param asked a checked request; with `maxTokens: 0`, it is only validated
    * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
-   * that are not finite
+   * that aren't finite
    */
   async function answer(
     asked: InferRequest,
@@ -64,11 +64,11 @@ export function createAnswers(generator: Generator) {
         { fault: { option: request.messages ? "messages" : "prompt" } },
       );
     }
-    const room = context - prompt.length;
-    if (room < 1) {
+    const remaining = context - prompt.length;
+    if (remaining < 1) {
       throw new KitError(
         "REQUEST_INVALID",
-        `The prompt is too long: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
+        `The prompt is too long: its ${prompt.length} tokens leave no remaining for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
         { fault: tooLong(request) },
       );
     }
@@ -76,11 +76,11 @@ export function createAnswers(generator: Generator) {
     const read = (reader: Omit<Reader, "isCancelled">) =>
       maxTokens === 0 ? Promise.resolve() : generator.read({ ...reader, isCancelled });
     if (choices) {
-      const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
+      const tokensWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
         choices,
         prompt,
-        begunWith,
+        tokensWith,
         context,
         tokenizer,
         ends,
@@ -91,7 +91,7 @@ export function createAnswers(generator: Generator) {
       onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
       return chosen;
     }
-    const limit = Math.min(room, maxTokens ?? room);
+    const limit = Math.min(remaining, maxTokens ?? remaining);
     const { constraint, calls, markers, fault } = await formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
     const answering = createAnswering(opening, onPiece);
@@ -111,28 +111,29 @@ export function createAnswers(generator: Generator) {
   return { answer };
 }
 
-/** Characters that a token of a prompt stands for, on average, at most. Of real texts, it is about four. */
-const CHARACTERS_A_TOKEN = 16;
+/** Upper bound of a prompt's characters per token; real texts have about four. */
+const CHARACTERS_PER_TOKEN = 16;
 
-/** Of an error about a prompt that leaves no room for an answer. */
+/** The fault of a prompt that leaves no room for an answer. */
 function tooLong({ messages }: Pick<InferRequest, "messages">): RequestFault {
   return { option: messages ? "messages" : "prompt", isTooLong: true };
 }
 
 /**
- * Refuses a prompt that is too long before it is split into tokens: that may take time by the square of its length.
+ * Refuses an overlong prompt before tokenizing it, which may take quadratic time.
  * @param context of the model, in tokens
  * @throws KitError `REQUEST_INVALID`
  */
 export function refuseLongPrompt(request: InferRequest, context: number): void {
   const { prompt, messages, tools, chatTemplateKwargs: kwargs } = request;
-  const beside = kwargs && stringifyJson(kwargs);
-  const length = (prompt ?? stringifyJson([messages, tools]) ?? "").length + (beside ?? "").length;
-  const most = context * CHARACTERS_A_TOKEN;
-  if (length <= most) return;
+  const kwargsText = kwargs && stringifyJson(kwargs);
+  const length =
+    (prompt ?? stringifyJson([messages, tools]) ?? "").length + (kwargsText ?? "").length;
+  const maxLength = context * CHARACTERS_PER_TOKEN;
+  if (length <= maxLength) return;
   throw new KitError(
     "REQUEST_INVALID",
-    `The prompt is too long: it has ${length} characters, of which ${most} may fit, and this model's maximum context length is ${context} tokens. Shorten it.`,
+    `The prompt is too long: it has ${length} characters, of which ${maxLength} may fit, and this model's maximum context length is ${context} tokens. Shorten it.`,
     { fault: tooLong({ messages }) },
   );
 }

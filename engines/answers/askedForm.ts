@@ -10,21 +10,21 @@ import { hasOneCall } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
 
-/** What an answer is held to, and how it is read. */
+/** A request's constraint, and how to read its answer. */
 export interface AskedForm {
-  /** Undefined where the model may say anything. */
+  /** Undefined if unconstrained. */
   form: Form | undefined;
-  /** Undefined where nothing can be called. */
+  /** Undefined without tools. */
   calls: CallReader | undefined;
-  /** Special tokens that the answer may have. */
+  /** Special tokens that the answer may contain. */
   markers: readonly number[];
-  /** Of an error about the form. */
+  /** The fault of errors about the form. */
   fault: RequestFault;
 }
 
 /**
- * @param toolForm of the model's chat template: it takes a while, and most requests have no tools
- * @throws KitError `REQUEST_INVALID` for what no answer can be held to
+ * @param toolForm of the chat template; lazy, since it is slow and most requests have no tools
+ * @throws KitError `REQUEST_INVALID` for an unsupported constraint
  */
 export function askedForm(
   { tools, toolChoice = "auto", ...request }: InferRequest,
@@ -61,33 +61,33 @@ function withoutDescription({ type, function: { name, parameters } }: Tool): Too
   return { type, function: { name, parameters } };
 }
 
-/** Work on grammars for each step of others, at most: as long as a short one. */
+/** Grammar work per step of other requests, about as long as a short step. */
 const STEP_WORK = 10_000;
 
-/** Of a model's requests. */
+/** Compiles the forms of a model's requests. */
 export function createAskedForms(tokenizer: Tokenizer) {
   let known: { found: ToolForm | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
   const toolForm = () => (known ??= { found: findToolForm(tokenizer) }).found;
 
-  /** A grammar takes up to a tenth of a second, so others take steps between two: the more, the longer it took. */
-  function begun(form: Form) {
+  /** Compiling takes up to 0.1 s, so it yields to other requests in between, in proportion to its time. */
+  function compile(form: Form) {
     const found = (constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []));
-    const made = turn.then(() => found.begin(form));
-    turn = made
+    const compiled = queue.then(() => found.begin(form));
+    queue = compiled
       .catch(() => {})
       .then(async () => {
         for (let left = found.spent(); left >= 0; left -= STEP_WORK) await setImmediate();
       });
-    return made;
+    return compiled;
   }
 
-  /** @throws KitError `REQUEST_INVALID` for what no answer can be held to */
+  /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
   return async function formOf(request: InferRequest) {
     const { form, ...others } = askedForm(request, toolForm);
     try {
-      return { ...others, constraint: form && (await begun(form)) };
+      return { ...others, constraint: form && (await compile(form)) };
     } catch (error) {
       throw atFault(error, others.fault);
     }
@@ -104,7 +104,7 @@ export function withoutHiddenTools(request: InferRequest): InferRequest {
 function withoutForm(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    'No answer can be held to a call: the model\'s chat template writes calls in a form that Kit does not know. Let the model choose ("auto"), or use one of the Qwen, Llama 3 or Mistral families.',
+    "Kit can't enforce a call: the model's chat template writes calls in an unknown format. Let the model choose (\"auto\"), or use a model of the Qwen, Llama 3 or Mistral families.",
     { fault: { option: "toolChoice" } },
   );
 }

@@ -5,46 +5,46 @@ import { assertTelling } from "./answer.ts";
 import { type Measured, measure } from "./logprobs.ts";
 import type { NextToken, Reader } from "./reader.ts";
 
-interface Asked {
+interface ChoiceRequest {
   choices: readonly string[];
   prompt: readonly number[];
-  /** Tokens of the prompt with the beginning of an answer. */
-  begunWith: (text: string) => number[];
+  /** Tokens of the prompt with an answer. */
+  tokensWith: (text: string) => number[];
   context: number;
   tokenizer: Tokenizer;
-  /** The tokens that end an answer. */
+  /** The stop tokens. */
   ends: readonly number[];
-  /** As a request has it. */
+  /** The request's option. */
   logprobs: number | undefined;
   read: (reader: Omit<Reader, "isCancelled">) => Promise<void>;
-  /** Of a prompt that is too long. */
+  /** The fault of an overlong prompt. */
   fault: RequestFault;
 }
 
-/** Stands for the end of an answer among the tokens that may follow. */
+/** The end of an answer, as a pseudo-token. */
 const END = -1;
 
-/** By a token that follows, its log probability. */
+/** Log probabilities of the next tokens. */
 type Following = Map<number, { sum: number; measured?: Measured | undefined }>;
 
 /**
- * Chooses the likeliest of some answers: by the probability of all its tokens, as the model's tokenizer writes the
- * prompt and the answer in one, and of the end after them, which tells one from another that begins with it.
- * @throws KitError `REQUEST_INVALID` for one that does not fit the model's context
+ * Chooses the most likely answer, by the probability of its tokens, encoded together with the prompt, and
+ * of a stop token after them, which distinguishes an answer from its extensions.
+ * @throws KitError `REQUEST_INVALID` for an answer that doesn't fit the context
  */
-export async function chooseAnswer(asked: Asked): Promise<InferResult> {
-  const { choices, prompt, begunWith, context, logprobs, read } = asked;
-  const texts = choices.map(begunWith);
+export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult> {
+  const { choices, prompt, tokensWith, context, logprobs, read } = request;
+  const texts = choices.map(tokensWith);
   const tooLong = texts.findIndex((tokens) => tokens.length > context);
   if (tooLong >= 0) {
     throw new KitError(
       "REQUEST_INVALID",
       `Shorten the prompt or choices[${tooLong}]: together they have ${texts[tooLong]?.length} tokens, and this model's maximum context length is ${context} tokens.`,
-      { fault: asked.fault },
+      { fault: request.fault },
     );
   }
-  // A token may span the end of the prompt and the start of an answer: measure from before it.
-  const from = Math.max(1, Math.min(...texts.map((tokens) => commonLength(prompt, tokens))));
+  // A token may span the prompt's end and an answer's start, so scoring starts before it.
+  const from = Math.max(1, Math.min(...texts.map((tokens) => sharedPrefixLength(prompt, tokens))));
   const paths = texts.map((tokens) => pathOf(tokens, from));
   const found = new Map<string, Following>();
   for (const { key, next } of paths.flat()) {
@@ -52,30 +52,30 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
     found.set(key, following.set(next, { sum: 0 }));
   }
   const [first, ...others] = readersOf(texts, paths, from, (key, next) =>
-    measureAll(next, found.get(key)!, asked),
+    measureAll(next, found.get(key)!, request),
   );
-  // The others reuse the keys and values that the first has computed for the prompt.
+  // The others reuse the prompt's KV cache.
   if (first) await read(first);
   await Promise.all(others.map(read));
   const steps = paths.map((path) => path.map(({ key, next }) => found.get(key)!.get(next)!));
   const sums = steps.map((path) => path.reduce((all, { sum }) => all + sum, 0));
   const best = sums.indexOf(Math.max(...sums));
-  const masses = sums.map((sum) => Math.exp(sum - sums[best]!));
-  const total = masses.reduce((all, mass) => all + mass, 0);
+  const weights = sums.map((sum) => Math.exp(sum - sums[best]!));
+  const total = weights.reduce((all, weight) => all + weight, 0);
   const measured = steps[best]!.flatMap((step) => step.measured ?? []);
   return {
     text: choices[best]!,
     finishReason: "stop",
     promptTokens: prompt.length,
     tokens: texts[best]!.length - from,
-    choices: choices.map((text, i) => ({ text, probability: masses[i]! / total })),
+    choices: choices.map((text, i) => ({ text, probability: weights[i]! / total })),
     ...(logprobs !== undefined && { logprobs: measured }),
   };
 }
 
-/** What to measure of an answer: the token that follows each of its prefixes. */
+/** A prefix of an answer, and the token after it. */
 interface Step {
-  /** The prefix; answers that begin alike share it. */
+  /** The prefix, shared by answers that begin alike. */
   key: string;
   next: number;
 }
@@ -87,7 +87,7 @@ function pathOf(tokens: readonly number[], from: number): Step[] {
   }));
 }
 
-/** Readers that together visit each prefix once. @param take is called there */
+/** Readers that together visit each prefix once. @param take called for each */
 function readersOf(
   texts: readonly (readonly number[])[],
   paths: readonly (readonly Step[])[],
@@ -116,7 +116,7 @@ function readersOf(
 function measureAll(
   next: NextToken,
   following: Following,
-  { tokenizer, ends, logprobs }: Pick<Asked, "tokenizer" | "ends" | "logprobs">,
+  { tokenizer, ends, logprobs }: Pick<ChoiceRequest, "tokenizer" | "ends" | "logprobs">,
 ): void {
   assertTelling(next);
   const { logits } = next;
@@ -132,12 +132,12 @@ function measureAll(
 }
 
 /** Length of the common prefix, in tokens. */
-function commonLength(one: readonly number[], other: readonly number[]): number {
+function sharedPrefixLength(one: readonly number[], other: readonly number[]): number {
   const differs = one.findIndex((token, i) => token !== other[i]);
   return differs === -1 ? one.length : differs;
 }
 
-/** The logarithm of the sum of e^x. */
+/** log-sum-exp. */
 function logSum(values: readonly number[]): number {
   const highest = Math.max(...values);
   return highest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - highest), 0));

@@ -7,7 +7,7 @@ import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
 import type { ToolForm } from "./tools/toolForm.ts";
 
-/** What an answer is to be: words of one of these kinds, calls, or one of both. Plain JSON, so that another program can make its grammar, too. */
+/** A constraint: a schema, a pattern, tool calls, or either. Plain JSON, so Python can compile it, too. */
 export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
   calls?: {
     form: ToolForm;
@@ -17,7 +17,7 @@ export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
   };
 }
 
-/** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
+/** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
 export function formGrammar(of: Expressions, { schema, pattern, calls }: Form): Expression {
   const choices: Expression[] = [];
   if (schema !== undefined) choices.push(schemaGrammar(of, schema as JsonSchema));

@@ -6,7 +6,7 @@ export type Measured = NonNullable<InferResult["logprobs"]>[number];
 
 /**
  * How likely each token is, before the logits become masses.
- * @param count of the likeliest ones
+ * @param count of the topTokens ones
  */
 export function measure(
   { logits, logTotal }: Pick<NextToken, "logits" | "logTotal">,
@@ -23,21 +23,21 @@ export function measure(
       logprob: Math.min(0, own[token]! - total),
     };
   };
-  const top = likeliest(own, count).map(logprobOf);
+  const top = topTokens(own, count).map(logprobOf);
   return (token) => ({ ...logprobOf(token), top });
 }
 
-/** The tokens with the greatest logits, in descending order; ties keep the order of ids. */
-function likeliest(logits: Float32Array, count: number): number[] {
+/** The tokens with the highest logits, in descending order; ties by id. */
+function topTokens(logits: Float32Array, count: number): number[] {
   const found: number[] = [];
-  let least = -Infinity;
+  let lowest = -Infinity;
   for (let token = 0; token < logits.length; token++) {
     const logit = logits[token]!;
-    if (count === 0 || (found.length === count && logit <= least)) continue;
+    if (count === 0 || (found.length === count && logit <= lowest)) continue;
     if (found.length === count) found.pop();
-    const place = found.findIndex((other) => logits[other]! < logit);
-    found.splice(place === -1 ? found.length : place, 0, token);
-    least = logits[found.at(-1)!]!;
+    const position = found.findIndex((other) => logits[other]! < logit);
+    found.splice(position === -1 ? found.length : position, 0, token);
+    lowest = logits[found.at(-1)!]!;
   }
   return found;
 }

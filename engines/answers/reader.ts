@@ -1,57 +1,55 @@
-/** Reads tokens and takes the predictions that follow them. */
+/** Feeds tokens to the model and takes its predictions. */
 export interface Reader {
-  /** What is read. It grows while an answer does. */
+  /** The tokens to read; grows during generation. */
   readonly tokens: readonly number[];
-  /** From this token on, what follows is wanted. */
+  /** First token whose prediction is needed. */
   readonly wantedFrom: number;
   /**
-   * Whether it needs the logits of all tokens. Default: only of the likeliest; an engine may leave out the others
-   * where copying all is slow.
+   * Whether it needs all logits. Default: only the highest; an engine may omit others if copying is slow.
    */
   readonly asksAny?: boolean;
   /**
-   * Works until then (`performance.now()`) at what `allowed` gives.
-   * @returns whether that is known: others go on meanwhile. Default: it is
+   * Works on `allowed` until a deadline (`performance.now()`).
+   * @returns whether it is ready; other readers proceed meanwhile. Default: always ready
    */
   prepare?: (until: number) => boolean;
-  /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the engine's. */
+  /** Bitmap of the allowed next tokens, as of `allowedBits`. Default: the engine's. */
   allowed?: () => Int32Array | undefined;
   /**
-   * Takes what follows each wanted token, in their order.
-   * @returns whether it has what it wanted
-   * @throws what the reading then rejects with
+   * Takes each needed prediction, in order.
+   * @returns whether the reader is done
+   * @throws an error with which the reading then rejects
    */
   take: (next: NextToken) => boolean;
   /** Checked before each step; once aborted, the reading rejects. */
   isCancelled: () => boolean;
 }
 
-/** Groups of masses: 1 alone, then each an eighth of a power of two. What is below 2⁻³⁰ is never drawn. */
+/** Groups of masses: 1 alone, then eight per power of two. Below 2⁻³⁰, tokens are never drawn. */
 export const GROUPS = 241;
 
-/** How likely tokens are, in proportion to the likeliest, which has 1. */
+/** Unnormalized probabilities; the most likely token has 1. */
 export interface Masses {
   /** [vocabulary] */
   of: Float32Array;
   /** [GROUPS] */
   sums: Float64Array;
-  /** The tokens of a group. They are the caller's until it asks for others. */
+  /** The tokens of a group; valid until the next call. */
   tokensOf: (group: number) => Int32Array;
 }
 
-/** What follows a token. The engine owns it, and reuses it in its next step. */
+/** A prediction. The engine owns it, and reuses it in its next step. */
 export interface NextToken {
-  /** [vocabulary], also of tokens that may not be chosen; −∞ of those that the engine has left out. */
+  /** [vocabulary], including disallowed tokens; −∞ if the engine omitted them. */
   logits: Float32Array;
-  /** The allowed token with the greatest logit; the lowest id on a tie; −1 if no token is allowed. */
+  /** Argmax over the allowed tokens, the lowest id on a tie; −1 if none is allowed. */
   likeliest: number;
-  /** Whether the logits are finite, and not all the same. */
+  /** Whether the logits are finite and not all equal. */
   isTelling: boolean;
-  /** The logarithm of the sum of e^logit over all tokens. */
+  /** log-sum-exp over all logits. */
   logTotal: () => number;
   /**
-   * e^((logit − likeliest's) / temperature), which take the place of the logits: how likely each token is that may be
-   * chosen.
+   * Unnormalized probabilities of the allowed tokens, e^((logit − max) / temperature); overwrites the logits.
    */
   masses: (temperature: number) => Masses;
 }

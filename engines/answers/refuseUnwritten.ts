@@ -4,14 +4,14 @@ import type { InferRequest } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
-/** @throws KitError `REQUEST_INVALID` for what the chat template would leave out without a word: a part of a message, a variable */
+/** @throws KitError `REQUEST_INVALID` for a part of a message or a variable that the chat template would silently drop */
 export function refuseUnwritten(
   { messages = [], chatTemplateKwargs = {}, lenient }: InferRequest,
   { isUnwritten, readsVariable }: Pick<Tokenizer, "isUnwritten" | "readsVariable">,
 ): void {
   if (lenient) return;
   for (const [name, value] of Object.entries(chatTemplateKwargs)) {
-    if (asksNothing(value) || readsVariable(name)) continue;
+    if (isOff(value) || readsVariable(name)) continue;
     throw new KitError(
       "REQUEST_INVALID",
       `The model's chat template does not read ${JSON.stringify(name)}. Leave it out, or use a model whose template does.`,
@@ -30,8 +30,8 @@ export function refuseUnwritten(
   }
 }
 
-/** Whether a variable's value changes nothing where the template has none, such as `enable_thinking: false`. */
-function asksNothing(value: unknown): boolean {
+/** Whether a variable is off, such as `enable_thinking: false`, so ignoring it is harmless. */
+function isOff(value: unknown): boolean {
   if (typeof value === "object") return Object.keys(value ?? {}).length === 0;
   return !value || value === "none";
 }

@@ -2,13 +2,13 @@ import type { Random } from "../dataset/random.ts";
 import { type Masses, type NextToken, GROUPS } from "./reader.ts";
 
 export interface Sampling {
-  /** 0 takes the likeliest token. */
+  /** 0 means greedy. */
   temperature: number;
-  /** Keeps the likeliest tokens that together hold this much probability. */
+  /** Nucleus sampling: keeps the most likely tokens with this total probability. */
   topP: number;
 }
 
-/** Chooses a token by the logits that follow; of equally likely ones the first. */
+/** Samples the next token. */
 export function sample(
   { likeliest, masses }: Pick<NextToken, "likeliest" | "masses">,
   { temperature, topP }: Sampling,
@@ -19,18 +19,18 @@ export function sample(
 }
 
 /**
- * Draws a token as if all were sorted, the likeliest first, of equal ones the first one first, and the `share` of
- * those that topP keeps were taken from the start. Only a few of one group are sorted, since there are 100,000.
- * @param share from 0, below 1
+ * Inverse transform sampling over the tokens by descending probability, ties by id. Sorts only a few
+ * tokens of one group, since there may be 100,000.
+ * @param share uniform in [0, 1)
  */
 function draw({ of, sums, tokensOf }: Masses, topP: number, share: number): number | undefined {
   const total = sums.reduce((sum, mass) => sum + mass, 0);
 
-  /** The token at which the masses, largest first, reach what is wanted, and their sum with it. */
+  /** The token at which the cumulative mass satisfies the condition, and that mass. */
   function find(isReached: (sum: number) => boolean): Found | undefined {
     let sum = 0;
     for (let group = 0; group < GROUPS; group++) {
-      // In another order, a sum may differ by its rounding.
+      // Sums in another order may differ by rounding.
       const isHere = isReached((sum + sums[group]!) * (1 + 1e-12));
       const found = isHere ? reach(tokensOf(group), of, sum, isReached) : undefined;
       if (found) return found;
@@ -45,17 +45,17 @@ function draw({ of, sums, tokensOf }: Masses, topP: number, share: number): numb
 
 interface Found {
   token: number;
-  /** Of all masses up to this token's. */
+  /** Cumulative mass including the token. */
   sum: number;
 }
 
-/** Tokens that are sorted at once. */
-const FEW = 16;
+/** Fewer tokens are sorted directly. */
+const SORT_LIMIT = 16;
 
 /**
- * Finds a token as if all were sorted, by parts: those before one of them, and the others.
- * @param tokens in any order; it changes
- * @param sum of the masses before
+ * Quickselect by cumulative mass.
+ * @param tokens in any order; modified
+ * @param sum of the masses before these tokens
  */
 function reach(
   tokens: Int32Array,
@@ -65,7 +65,7 @@ function reach(
 ): Found | undefined {
   const compare = (a: number, b: number) => masses[b]! - masses[a]! || a - b;
   let part = tokens;
-  while (part.length > FEW) {
+  while (part.length > SORT_LIMIT) {
     const pivot = part[part.length >> 1]!;
     let [count, mass] = [0, 0];
     for (let i = 0; i < part.length; i++) {

@@ -1,15 +1,15 @@
-/** Finds the texts that end an answer. */
+/** Finds stop sequences in a stream of text. */
 export interface Stops {
   /**
    * Takes more of the answer.
-   * @returns what is known to belong to it, whether one of the texts has come, and what came behind that
+   * @returns text that belongs to the answer, whether a stop sequence ended it, and what came after
    */
   push: (text: string) => { text: string; isStopped: boolean; after: string };
-  /** What was held back, once nothing more comes. */
+  /** Flushes held-back text at the end. */
   rest: () => string;
 }
 
-/** Holds back text that may begin a stop. */
+/** Holds back text that may begin a stop sequence. */
 export function createStops(stops: readonly string[]): Stops {
   let held = "";
   return {
@@ -24,9 +24,9 @@ export function createStops(stops: readonly string[]): Stops {
         const { from, length } = found;
         return { text: all.slice(0, from), isStopped: true, after: all.slice(from + length) };
       }
-      const begun = Math.max(0, ...stops.map((stop) => begunLength(all, stop)));
-      held = all.slice(all.length - begun);
-      return { text: all.slice(0, all.length - begun), isStopped: false, after: "" };
+      const partial = Math.max(0, ...stops.map((stop) => partialLength(all, stop)));
+      held = all.slice(all.length - partial);
+      return { text: all.slice(0, all.length - partial), isStopped: false, after: "" };
     },
     rest() {
       const text = held;
@@ -36,8 +36,8 @@ export function createStops(stops: readonly string[]): Stops {
   };
 }
 
-/** Length of the longest start of a stop that the text ends with. */
-function begunLength(text: string, stop: string): number {
+/** Length of the longest prefix of a stop sequence at the text's end. */
+function partialLength(text: string, stop: string): number {
   let length = Math.min(text.length, stop.length - 1);
   while (length > 0 && !text.endsWith(stop.slice(0, length))) length--;
   return length;

@@ -2,7 +2,7 @@ import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 
-/** A message to an answerer, which answers each but `cancel` under its `id`. */
+/** A message to an answerer, which replies to each but `cancel` under its `id`. */
 export type Question<Source> =
   | { type: "load"; id: number; model: number; source: Source }
   | InferQuestion
@@ -14,23 +14,23 @@ interface InferQuestion {
   id: number;
   model: number;
   request: InferRequest;
-  /** Whether somebody takes the answer's parts as they come. */
+  /** Whether to stream the answer. */
   isStreamed: boolean;
 }
 
-/** A thread or a process that holds models and answers questions about them. */
+/** A thread or process that hosts models. */
 export interface Answerer<Source> {
   send: (question: Question<Source>) => void;
   /** Sets whether it keeps this process alive. */
   ref: (isOn: boolean) => void;
-  /** Ends it; `onEnd` follows. */
+  /** Stops it; `onEnd` follows. */
   stop: () => void;
 }
 
-/** Takes what an answerer reports. */
+/** Callbacks of an answerer. */
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
-  /** Takes a part of an answer that is still to come. */
+  /** Takes a delta of an answer. */
   onPiece: (id: number, piece: InferPiece) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
@@ -44,16 +44,16 @@ interface Pending {
 
 interface Warm<Source> {
   answerer: Answerer<Source>;
-  /** The questions that it has not answered, by their ids. */
+  /** Open questions by id. */
   pending: Map<number, Pending>;
 }
 
 type Ask<Source, Q = Question<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
 
 /**
- * Loads models on one answerer that all share, started when first needed and kept warm. It keeps this
- * process alive only while a question is open, and ends `idleMs` after the last model is closed.
- * @param Source what the answerer loads a model from
+ * Hosts models on one shared answerer, started on demand. It keeps this process alive only while a
+ * question is open, and stops `idleMs` after the last model is closed.
+ * @param Source identifies a model to load
  */
 export function createWarmModels<Source>(
   start: (listener: Listener) => Answerer<Source>,
@@ -168,7 +168,7 @@ export function createWarmModels<Source>(
   }
 
   function end() {
-    // A model that is loaded while this one ends gets another.
+    // A model loaded in the meantime starts another answerer.
     const ending = warm;
     warm = undefined;
     ending?.answerer.stop();
@@ -178,14 +178,14 @@ export function createWarmModels<Source>(
 }
 
 function engineEnded(): KitError {
-  return new KitError("WORKER_FAILED", "What held the model has ended. Load the model again.");
+  return new KitError("WORKER_FAILED", "The engine's process exited. Load the model again.");
 }
 
-/** What is sent to a thread or a process is written as JSON, which takes a stack as deep as it is. */
+/** Requests are serialized as JSON, recursively. */
 function unsendable(cause: unknown): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "infer cannot read this request: its lists and objects lie in each other too deep, or in themselves. Write it as flat JSON.",
+    "infer cannot read this request: it is nested too deeply, or contains itself. Write it as flat JSON.",
     { cause },
   );
 }

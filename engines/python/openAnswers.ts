@@ -6,7 +6,7 @@ import { atFault } from "../answers/fault.ts";
 import { type Form, formGrammar } from "../answers/form.ts";
 import { keyOf } from "../answers/grammar/constraint.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
-import { type ToolForm, SHOWN_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
+import { type ToolForm, SAMPLE_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
 import type { Listener, Question } from "../answers/warmModels.ts";
 import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 
@@ -32,7 +32,7 @@ export function createOpenAnswers(
     if (type === "load") loading.set(id, question.model);
     if (type === "cancel") open.delete(id);
     if (type === "unload") forms.delete(question.model);
-    send(type === "load" ? { ...question, calls: SHOWN_CALLS } : question);
+    send(type === "load" ? { ...question, calls: SAMPLE_CALLS } : question);
   }
 
   function askFor(question: Extract<Question<unknown>, { type: "infer" }>): void {

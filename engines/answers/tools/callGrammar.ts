@@ -8,14 +8,14 @@ import type { Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
 import type { ToolForm } from "./toolForm.ts";
 
-/** Limit of calls in one answer. */
-const MOST_CALLS = 16;
+/** Maximum calls in one answer. */
+const MAX_CALLS = 16;
 
 /**
- * Calls of tools, as a chat template writes them, with arguments that the tools' schemas allow.
- * @param only the name of the one that may be called. Default: any
- * @param isOne whether it is one call. Default: one or more
- * @throws KitError `REQUEST_INVALID` naming the tool, as `schemaGrammar` does, and if its parameters do not describe an object
+ * Tool calls as a chat template writes them, with arguments that the tools' schemas allow.
+ * @param only name of the only allowed tool. Default: any
+ * @param isOne whether to allow only one call. Default: one or more
+ * @throws KitError `REQUEST_INVALID` naming the tool, as `schemaGrammar`, and for parameters that don't describe an object
  */
 export function callGrammar(
   of: Expressions,
@@ -34,11 +34,11 @@ export function callGrammar(
   const more =
     separator === undefined || isOne
       ? of.empty
-      : of.repeat(of.sequence(of.text(separator), call), 0, MOST_CALLS - 1);
+      : of.repeat(of.sequence(of.text(separator), call), 0, MAX_CALLS - 1);
   return of.sequence(of.text(begin), call, more, of.text(end));
 }
 
-/** A tool without parameters takes no arguments. @param at which of the tools */
+/** A tool without parameters takes no arguments. @param at index of the tool */
 function argumentsGrammar(of: Expressions, parameters: unknown, at: number): Expression {
   if (Object.keys(parameters ?? {}).length === 0) return of.text("{}");
   const option = `tools[${at}]`;
@@ -49,7 +49,7 @@ function argumentsGrammar(of: Expressions, parameters: unknown, at: number): Exp
   }
 }
 
-/** Whether an answer to a request has one call at most. */
+/** Whether a request allows at most one call. */
 export function hasOneCall({
   toolChoice,
   parallelToolCalls = true,
@@ -57,7 +57,7 @@ export function hasOneCall({
   return !parallelToolCalls || typeof toolChoice === "object";
 }
 
-/** A call's arguments are an object, whatever else the parameters allow. */
+/** Restricts parameters to objects, whatever else they allow. */
 function objectOf(parameters: unknown): JsonSchema {
   const { type = "object" } = isRecord(parameters) ? parameters : { type: "none" };
   const isObject = Array.isArray(type) ? type.includes("object") : type === "object";

@@ -3,42 +3,45 @@ import type { ToolCall } from "../../../protocol/chat.ts";
 import { createStops } from "../stops.ts";
 import type { ToolForm } from "./toolForm.ts";
 
-/** What is known of an answer. */
+/** The text and calls read so far. */
 export interface Read {
   text: string;
   toolCalls: ToolCall[];
 }
 
-/** Tells the calls of tools in an answer from its text, as it comes. */
+/** Extracts tool calls from an answer's text stream. */
 export interface CallReader {
   push: (text: string) => Read;
   /**
-   * What was held back, once nothing more comes.
-   * @param isCut whether the model would go on, so that an unfinished call does not count as text
+   * Flushes held-back text at the end.
+   * @param isCut whether the model would have continued, so an unfinished call doesn't count as text
    */
   rest: (isCut: boolean) => Read;
 }
 
 /**
- * @param names of the tools; a call of any other name stays text
- * @param isHeld whether the answer can be nothing but calls
+ * @param names of the tools; a call of another name stays text
+ * @param isCallOnly whether the answer must consist of calls
  */
 export function createCallReader(
   { begin, separator, end, key, around }: ToolForm,
   names: readonly string[],
-  isHeld = false,
+  isCallOnly = false,
 ): CallReader {
   // White space varies between models.
   const [marker = ""] = begin.trim().split(/\s/);
-  const opening = bare(begin).slice(marker.length);
-  const [between, closing] = [separator === undefined ? "" : bare(separator), bare(end)];
+  const opening = withoutWhiteSpace(begin).slice(marker.length);
+  const [between, closing] = [
+    separator === undefined ? "" : withoutWhiteSpace(separator),
+    withoutWhiteSpace(end),
+  ];
   let stops = createStops(marker === "" ? [] : [marker]);
   let state: "text" | "opening" | "call" | "behind" = marker === "" ? "opening" : "text";
-  /** Of what may be a call. */
+  /** Text that may be a call. */
   let held = "";
-  /** What comes before the call in it, without white space. */
+  /** Its expected text before the call's JSON, without white space. */
   let lead = marker + opening;
-  let isBehindCall = false;
+  let isAfterCall = false;
 
   function push(text: string): Read {
     const read: Read = { text: "", toolCalls: [] };
@@ -47,12 +50,12 @@ export function createCallReader(
     return read;
   }
 
-  /** Takes more of the answer. @returns what is left to take; undefined if more must come */
+  /** Consumes text. @returns the remaining text; undefined if it needs more */
   function step(more: string, read: Read): string | undefined {
     switch (state) {
       case "text": {
         const { text, isStopped, after } = stops.push(more);
-        read.text += withoutSpace(text);
+        read.text += trimmedAfterCall(text);
         if (!isStopped) return undefined;
         held = marker;
         lead = marker + opening;
@@ -73,8 +76,8 @@ export function createCallReader(
 
   function openedBy(read: Read): string | undefined {
     const found = behind(held.slice(marker.length), opening);
-    if (found === BEGUN) return undefined;
-    if (found === undefined) return giveUp(read);
+    if (found === PARTIAL) return undefined;
+    if (found === undefined) return asText(read);
     state = "call";
     return "";
   }
@@ -82,13 +85,13 @@ export function createCallReader(
   function called(read: Read): string | undefined {
     const from = held.indexOf("{");
     const before = from === -1 ? held : held.slice(0, from);
-    const isOpening = bare(before) === lead;
-    if (from === -1) return isOpening ? undefined : giveUp(read);
-    if (!isOpening) return giveUp(read);
+    const isOpening = withoutWhiteSpace(before) === lead;
+    if (from === -1) return isOpening ? undefined : asText(read);
+    if (!isOpening) return asText(read);
     const to = objectEnd(held, from);
     if (to === undefined) return undefined;
     const call = callOf(held.slice(from, to));
-    if (!call) return giveUp(read);
+    if (!call) return asText(read);
     read.toolCalls.push(call);
     held = held.slice(to);
     state = "behind";
@@ -97,45 +100,45 @@ export function createCallReader(
 
   function closed(): string | undefined {
     const next = between === "" || between.startsWith(closing) ? undefined : behind(held, between);
-    if (next === BEGUN) return undefined;
+    if (next === PARTIAL) return undefined;
     if (next !== undefined) {
       lead = between;
       state = "call";
       return "";
     }
     const ended = behind(held, closing);
-    if (ended === BEGUN) return undefined;
+    if (ended === PARTIAL) return undefined;
     const rest = ended ?? held;
     held = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
-    isBehindCall = true;
+    isAfterCall = true;
     return rest;
   }
 
-  /** White space behind a call is not the answer's. */
-  function withoutSpace(text: string): string {
-    const own = isBehindCall ? text.trimStart() : text;
-    if (own !== "") isBehindCall = false;
+  /** Drops white space after a call. */
+  function trimmedAfterCall(text: string): string {
+    const own = isAfterCall ? text.trimStart() : text;
+    if (own !== "") isAfterCall = false;
     return own;
   }
 
-  /** What was held is text. */
-  function giveUp(read: Read): string | undefined {
+  /** Treats the held-back text as text. */
+  function asText(read: Read): string | undefined {
     const text = held;
     held = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
-    // Avoids matching the same place again.
+    // Avoids matching the same marker again.
     const known = text.startsWith(marker) ? marker.length : 0;
     read.text += text.slice(0, known);
     return text.slice(known);
   }
 
-  /** Whether what is held is the beginning of a call. */
-  function isBegun(): boolean {
+  /** Whether the held-back text begins a call. */
+  function isInCall(): boolean {
     if (state === "text") return false;
-    return marker !== "" || bare(held).startsWith(bare(around[0]));
+    return marker !== "" || withoutWhiteSpace(held).startsWith(withoutWhiteSpace(around[0]));
   }
 
   function callOf(text: string): ToolCall | undefined {
@@ -145,7 +148,7 @@ export function createCallReader(
     if (typeof name !== "string" || !names.includes(name) || given?.type !== "object") {
       return undefined;
     }
-    // As it is written: parsed, numbers and the order of keys may change.
+    // Verbatim: parsing could change numbers and the order of keys.
     const written = text.slice(given.offset, given.offset + given.length);
     return { type: "function", function: { name, arguments: written } };
   }
@@ -153,15 +156,15 @@ export function createCallReader(
   return {
     push,
     rest(isCut) {
-      const left = state === "text" ? withoutSpace(stops.rest()) : held;
-      const isCall = state === "behind" || (isCut && (isHeld || isBegun()));
+      const left = state === "text" ? trimmedAfterCall(stops.rest()) : held;
+      const isCall = state === "behind" || (isCut && (isCallOnly || isInCall()));
       held = "";
       return { text: isCall ? "" : left, toolCalls: [] };
     },
   };
 }
 
-/** The members of an object's JSON by their names; undefined for what is no JSON. */
+/** The members of a JSON object by name; undefined for invalid JSON. */
 function membersOf(text: string): Map<string, jsonc.Node> | undefined {
   try {
     JSON.parse(text);
@@ -176,26 +179,26 @@ function membersOf(text: string): Map<string, jsonc.Node> | undefined {
 }
 
 /** Without white space. */
-function bare(text: string): string {
+function withoutWhiteSpace(text: string): string {
   return text.replace(/\s/g, "");
 }
 
-/** More text is needed to tell. */
-const BEGUN = Symbol("begun");
+/** More text is needed. */
+const PARTIAL = Symbol("begun");
 
-/** What follows a prefix, ignoring white space. */
-function behind(text: string, beginning: string): string | typeof BEGUN | undefined {
+/** The text after a prefix, ignoring white space. */
+function behind(text: string, beginning: string): string | typeof PARTIAL | undefined {
   let at = 0;
   for (const character of beginning) {
     while (/\s/.test(text[at] ?? "")) at++;
-    if (at >= text.length) return BEGUN;
+    if (at >= text.length) return PARTIAL;
     if (text[at] !== character) return undefined;
     at++;
   }
   return text.slice(at);
 }
 
-/** Where the object that begins at a place ends; undefined while it is open. */
+/** The end of the object that starts at an offset; undefined if incomplete. */
 function objectEnd(text: string, from: number): number | undefined {
   let depth = 0;
   let isString = false;

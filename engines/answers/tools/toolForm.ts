@@ -2,39 +2,39 @@ import type { ToolCall } from "../../../protocol/chat.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 
-/** How a model's chat template writes the assistant's calls of tools: JSON with something around. */
+/** How a chat template writes tool calls: JSON with text around it. */
 export interface ToolForm {
   /** Before the first call. */
   begin: string;
-  /** Between two; undefined for a template that writes one alone. */
+  /** Between two calls; undefined if the template writes only one. */
   separator: string | undefined;
-  /** After the last. */
+  /** After the last call. */
   end: string;
-  /** Of a call, before its tool's name, between that and the arguments, and after them. */
+  /** A call's text before the tool's name, between name and arguments, and after them. */
   around: readonly [string, string, string];
-  /** What a call has its arguments under. */
+  /** The key of the arguments. */
   key: string;
-  /** Special tokens that it has, which an answer has only in calls. */
+  /** Its special tokens, which answers contain only in calls. */
   markers: readonly number[];
 }
 
 const NAMES = ["kit_first", "kit_second"] as const;
 const ARGUMENTS = { kit_key: 1 };
 const KEYS = ["arguments", "parameters"];
-/** What a template writes for an empty reasoning. */
-const EMPTY_THOUGHT = /^<think>\s*<\/think>\s*/;
+/** An empty thinking block. */
+const EMPTY_THINKING = /^<think>\s*<\/think>\s*/;
 
-/** Calls that a template writes to show its form: one, and two. */
-export const SHOWN_CALLS: readonly (readonly ToolCall[])[] = [
+/** Sample calls for the template to render: one, and two. */
+export const SAMPLE_CALLS: readonly (readonly ToolCall[])[] = [
   NAMES.slice(0, 1).map(callOf),
   NAMES.map(callOf),
 ];
 
-/** A chat template, as far as it writes calls. */
+/** A chat template's rendering of calls. */
 export interface CallsTemplate {
-  /** As a tokenizer's. It is asked for `SHOWN_CALLS` alone. */
+  /** As a tokenizer's; used only for `SAMPLE_CALLS`. */
   callsText: Tokenizer["callsText"];
-  /** Tokens that no text spells, and that end no answer, with their texts. */
+  /** Special tokens other than stop tokens, with their texts. */
   specials: () => (readonly [number, string])[];
 }
 
@@ -50,12 +50,12 @@ export function findToolForm(tokenizer: Tokenizer): ToolForm | undefined {
 }
 
 /**
- * Finds the form by letting the template write calls.
- * @returns undefined for a template that takes no tools, or writes calls otherwise than as JSON
+ * Detects the format by rendering sample calls.
+ * @returns undefined for a template without tools, or with calls other than JSON
  */
 export function toolFormOf({ callsText, specials }: CallsTemplate): ToolForm | undefined {
-  const [one, two] = SHOWN_CALLS.map((calls) => callsText(calls)?.replace(EMPTY_THOUGHT, ""));
-  const first = one === undefined ? undefined : placeOf(one, NAMES[0]);
+  const [one, two] = SAMPLE_CALLS.map((calls) => callsText(calls)?.replace(EMPTY_THINKING, ""));
+  const first = one === undefined ? undefined : callIn(one, NAMES[0]);
   if (one === undefined || !first) return undefined;
   const [begin, end] = [one.slice(0, first.from), one.slice(first.to)];
   const markers = specials().filter(([, text]) => text !== "" && (begin + end).includes(text));
@@ -73,15 +73,15 @@ function callOf(name: string): ToolCall {
   return { type: "function", id: "kit000001", function: { name, arguments: ARGUMENTS } };
 }
 
-/** @param two calls, as they are written */
+/** @param two rendered calls */
 function separatorOf(two: string | undefined, begin: string): string | undefined {
-  const [first, second] = two === undefined ? [] : NAMES.map((name) => placeOf(two, name));
+  const [first, second] = two === undefined ? [] : NAMES.map((name) => callIn(two, name));
   if (!first || !second || first.from !== begin.length) return undefined;
   return two?.slice(first.to, second.from);
 }
 
-/** Where a call's JSON lies in a text. */
-function placeOf(text: string, name: string) {
+/** Finds a call's JSON in a text. */
+function callIn(text: string, name: string) {
   const named = text.indexOf(JSON.stringify(name));
   const from = text.lastIndexOf("{", named);
   if (named === -1 || from === -1) return undefined;
@@ -107,7 +107,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
     const found: unknown = JSON.parse(text);
     return isRecord(found) ? found : undefined;
   } catch {
-    // Goes on.
+    // Incomplete.
     return undefined;
   }
 }
