@@ -17,7 +17,7 @@ import { openTransfer } from "./transfer.ts";
 interface DownloadOptions {
   remote: Remote;
   signal: AbortSignal;
-  /** Takes how many bytes of all are here. */
+  /** Takes the bytes downloaded so far. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
   /** How long the cluster keeps staged files without a heartbeat from this process. */
@@ -112,7 +112,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** Opening a pipe in the file's place could block. */
+/** Opening a named pipe could block. */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {

@@ -6,15 +6,15 @@ import { createLineSplitter } from "../python/lines.ts";
 import { type JobLog, type RayMessage, assertMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./rayJobs.ts";
 
-/** Between two looks, in ms. */
+/** Pause between polls. */
 const PAUSE_MS = 500;
 /** The driver's beat, in ms, and lines between two of them besides; more are read from the log's start. */
 const BEAT_MS = 5_000;
 const LINES_AT_ONCE = 64;
-/** How long a remote may be out of reach, in ms. */
+/** How long a cluster may be unreachable. */
 const LOST_MS = 120_000;
-/** The most that one attempt adds to that, in ms: what takes longer is a sleep of this machine. */
-const LONGEST_ATTEMPT_MS = 31_000;
+/** The most that one attempt adds to that; anything longer means that this machine slept. */
+const MAX_ATTEMPT_MS = 31_000;
 
 const EXITED = /\bfailed with exit code (-?\d+)/;
 /** How pip begins the line that says why. */
@@ -123,7 +123,7 @@ function createSilence(remote: Remote, lostMs: number, now: () => number) {
     /** @throws KitError that is the cause, or `CLUSTER_UNREACHABLE` */
     goesOn(cause: unknown): void {
       const at = now();
-      silentMs = last === undefined ? 0 : silentMs + Math.min(at - last, LONGEST_ATTEMPT_MS);
+      silentMs = last === undefined ? 0 : silentMs + Math.min(at - last, MAX_ATTEMPT_MS);
       last = at;
       if (silentMs < lostMs) return;
       throw isFailure(cause) ? cause : lostContact(remote, cause);

@@ -2,11 +2,11 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from "node:https";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** How long an answer, or the next part of one, may take, in ms. */
+/** Maximum silence before or within a response. */
 const PATIENCE_MS = 30_000;
 
 /** The most bytes of an answer that is read whole. Ray's longest list nodes and jobs. */
-const MOST_BYTES = 16 * 2 ** 20;
+const MAX_BYTES = 16 * 2 ** 20;
 
 /** What Ray itself answers to a missing or wrong token. */
 const RAYS_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
@@ -103,8 +103,8 @@ async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Leaving the loop ends the connection.
-    if (bytes > MOST_BYTES) throw new Error(`an answer of more than ${MOST_BYTES / 2 ** 20} MiB`);
+    // Leaving the loop closes the connection.
+    if (bytes > MAX_BYTES) throw new Error(`an answer of more than ${MAX_BYTES / 2 ** 20} MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -118,7 +118,7 @@ function typeOf(body: Call["body"]): string {
   return Buffer.isBuffer(body) ? "application/octet-stream" : "application/json";
 }
 
-/** An answer's JSON; undefined for something else. */
+/** A response's JSON; undefined for anything else. */
 export function jsonOf({ body }: Answer): unknown {
   try {
     return JSON.parse(body.toString()) as unknown;
@@ -137,7 +137,7 @@ export function unreachable(address: string, cause: unknown): KitError {
   );
 }
 
-/** OpenSSL's own words are long, and end with a line break. */
+/** Shortens OpenSSL's long messages. */
 function reasonOf(cause: unknown): string {
   const { code = "" } = cause as NodeJS.ErrnoException;
   if (/^EPROTO$|^ERR_SSL_/.test(code)) return "it does not speak TLS: use http://";

@@ -19,7 +19,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
   const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
   const fetch = async (asked: FetchOptions) =>
     (await import("./remoteTraining.ts")).downloadFromCluster(cluster, resumeFiles, asked);
-  // Each part is loaded when it is needed: a project is loaded more often than it trains.
+  // Lazy imports: a project is loaded more often than it trains.
   return {
     name: "ray",
     objectives: python.objectives ?? [],

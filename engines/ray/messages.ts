@@ -91,7 +91,7 @@ function areTexts(...values: unknown[]): boolean {
   return values.every((value) => typeof value === "string");
 }
 
-/** Whether it says where the files of a checkpoint are, and what they are. */
+/** Whether it locates and describes a checkpoint's files. */
 export function isStored(value: unknown): value is Stored {
   if (!isRecord(value) || typeof value["path"] !== "string" || !isRecord(value["files"]))
     return false;

@@ -13,7 +13,7 @@ import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import { isSeenBy, isUnder, readStored } from "./stored.ts";
 import { type PackedFile, zipSize } from "./zip.ts";
 
-/** Ray takes an archive below this size, in bytes. */
+/** Ray accepts archives below this size, in bytes. */
 const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
 
@@ -42,8 +42,8 @@ interface Asked {
 }
 
 /**
- * All that a job needs in the cluster. What lies under the cluster's `storage`, and what has a URL, stays
- * there, since every node sees it.
+ * Everything that a job needs on the cluster, except what lies in the cluster's `storage` or at a URL,
+ * which every node sees.
  * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
@@ -97,7 +97,7 @@ export function codeFiles(): PackedFile[] {
   return [...programs, { path: "kit_engine/process/constants.json", bytes: shared }];
 }
 
-/** Gathers files by their places in the package. */
+/** Collects files by their paths in the package. */
 export function createPackage(cluster: Cluster) {
   const { storage } = cluster;
   const names: Record<string, string> = {};

@@ -14,7 +14,7 @@ const POLL_MS = 250;
 /** How long to retry a submit that got no answer, or that the cluster was not ready for. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
-/** How long a stopped job may take to end, or a sent one to arrive. Ray kills a job after a few seconds. */
+/** How long a stopped job may take to end, or a submitted one to arrive. Ray kills a job after a few seconds. */
 const STOP_MS = 20_000;
 /** Status codes of a gateway that could not reach the dashboard or lost its answer. */
 const LOST: readonly number[] = [502, 503, 504];
@@ -28,7 +28,7 @@ const STATUSES: ReadonlySet<unknown> = new Set([
   "FAILED",
 ]);
 
-/** What every process of a job has in its environment. */
+/** Environment of every process of a job. */
 const VARIABLES = {
   RAY_TRAIN_V2_ENABLED: "1",
   // The package is the workers' folder, as the driver's.
@@ -222,7 +222,7 @@ function unlessLost(answer: Answer): Answer | undefined {
   return LOST.includes(answer.status) ? undefined : answer;
 }
 
-/** A signal that is aborted some time after another one. */
+/** A signal that aborts some time after another one. */
 function laterThan(signal: AbortSignal | undefined, ms: number): AbortSignal {
   const late = new AbortController();
   const abort = () => setTimeout(() => late.abort(signal?.reason), ms).unref();

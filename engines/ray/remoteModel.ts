@@ -101,7 +101,7 @@ export async function loadRemoteModel(
 }
 
 /**
- * All that answers from a stored checkpoint need in the cluster.
+ * Everything that answering from a stored checkpoint needs on the cluster.
  * @throws KitError `CLUSTER_UNFIT` for a base that is more than Ray takes
  */
 function packModel(

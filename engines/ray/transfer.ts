@@ -7,15 +7,15 @@ import { isPlainFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Stored } from "./messages.ts";
 
-/** How often to try a file whose connection is cut. */
-const MOST_TRIES = 3;
+/** Attempts at a file whose connection breaks. */
+const MAX_ATTEMPTS = 3;
 
 /** Reads a file by its name. */
 type Source = (name: string) => AsyncIterable<Buffer>;
 
 interface TransferOptions {
   signal: AbortSignal;
-  /** Takes how many bytes of all are there. */
+  /** Takes the bytes received so far. */
   onBytes: (bytes: number) => void;
 }
 
@@ -54,7 +54,7 @@ export async function openTransfer(
         if (found === sha256) break;
       } catch (error) {
         rmSync(to, { force: true });
-        if (!isCut(error) || tries === MOST_TRIES) throw error;
+        if (!isCut(error) || tries === MAX_ATTEMPTS) throw error;
         continue;
       }
       rmSync(to);
@@ -88,7 +88,7 @@ async function digestOf(path: string): Promise<string> {
   return digest.digest("hex");
 }
 
-/** One byte more than the size shows that the file is another. */
+/** Reads one byte beyond the size to detect a changed file. */
 async function* upTo(size: number, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = size + 1;
   for await (const chunk of source) {

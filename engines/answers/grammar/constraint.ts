@@ -28,10 +28,10 @@ interface Grammar {
 }
 
 /** Bytes of all grammars that are kept, at most, and of an expression, about. */
-const MOST_KEPT = 2 ** 27;
+const MAX_CACHE_BYTES = 2 ** 27;
 const EXPRESSION_BYTES = 1200;
 /** Places of a grammar of which is kept what may follow, at most. */
-const MOST_MASKS = 256;
+const MAX_MASKS = 256;
 /** Characters of a schema as JSON, at most. */
 const LONGEST = 262_144;
 /** Tokens' bytes that are looked at between two yields. */
@@ -70,7 +70,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     let bytes = 0;
     for (const [key, grammar] of [...kept].reverse()) {
       bytes += bytesOf(grammar);
-      if (bytes > MOST_KEPT) kept.delete(key);
+      if (bytes > MAX_CACHE_BYTES) kept.delete(key);
     }
   }
 
@@ -119,7 +119,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
       expressions.begin();
       const clamped = state.clamp(trie.longest);
       const found = masks.get(clamped.id) ?? (yield* maskOf(trie, expressions, clamped));
-      if (masks.size === MOST_MASKS) masks.clear();
+      if (masks.size === MAX_MASKS) masks.clear();
       masks.set(clamped.id, found);
       forgetOldest();
       return found;

@@ -17,7 +17,7 @@ import { ANY_TEXT, quoted, textWithin } from "./stringGrammar.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** Limit of patterns of names: each may match a name or not. */
-const MOST_PATTERNS = 6;
+const MAX_PATTERNS = 6;
 
 /** An object: its known properties in their order, then others. */
 export function objectGrammar(
@@ -46,8 +46,8 @@ export function objectGrammar(
   const patterns = [
     ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),
   ];
-  if (patterns.length > MOST_PATTERNS)
-    throw refused(`more than ${MOST_PATTERNS} "patternProperties"`);
+  if (patterns.length > MAX_PATTERNS)
+    throw refused(`more than ${MAX_PATTERNS} "patternProperties"`);
   const names = valuesOf(facts, "propertyNames").filter((one) => one !== true);
   const nameGrammar =
     names.length > 0 ? grammarOf(...names, { type: "string", ...ANY_TEXT }) : undefined;

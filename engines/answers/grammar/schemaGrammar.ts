@@ -59,7 +59,7 @@ interface Body {
 
 /** Limits: nesting of schemas, and schemas read in all. */
 const DEEPEST = 64;
-const MOST_SCHEMAS = 20_000;
+const MAX_SCHEMAS = 20_000;
 
 /**
  * The JSON that a schema allows, without white space between: properties in the order in which the schema has them,
@@ -96,7 +96,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   };
 
   function grammarOf(...schemas: unknown[]): Expression {
-    if (++count > MOST_SCHEMAS) throw refused(`more than ${MOST_SCHEMAS} schemas`);
+    if (++count > MAX_SCHEMAS) throw refused(`more than ${MAX_SCHEMAS} schemas`);
     if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
     try {
       const some = [...new Set(schemas)].filter((schema) => schema !== true);

@@ -6,7 +6,7 @@ import { refused } from "./schemaNode.ts";
 /** Elements of a list, at most. */
 const MOST = 1000;
 /** Bytes of an element within which elements are counted. */
-const MOST_BYTES = 256;
+const MAX_BYTES = 256;
 
 /** Comma-separated elements, one or more, whose texts differ. */
 interface UniqueList {
@@ -96,7 +96,7 @@ function follow(of: Expressions, list: UniqueList): Expression {
 function countOf(of: Expressions, from: Expression, least: number, most: number): number {
   let level = new Map([[from, 1]]);
   let count = 0;
-  for (let length = 0; length < MOST_BYTES && level.size > 0 && count < most; length++) {
+  for (let length = 0; length < MAX_BYTES && level.size > 0 && count < most; length++) {
     const next = new Map<Expression, number>();
     for (const [at, ways] of level) {
       if (at.isNullable) count += ways;
@@ -110,6 +110,6 @@ function countOf(of: Expressions, from: Expression, least: number, most: number)
     level = next;
   }
   if (level.size > 0 && count < least)
-    throw refused(`"uniqueItems" of items of more than ${MOST_BYTES} bytes`);
+    throw refused(`"uniqueItems" of items of more than ${MAX_BYTES} bytes`);
   return Math.min(count, most);
 }

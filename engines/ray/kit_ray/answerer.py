@@ -19,7 +19,7 @@ Message = dict[str, Any]
 FLUSH_SECONDS = 0.1
 
 
-class Asked(Questions):
+class JobQuestions(Questions):
     """Sends tracebacks to the driver's log, since this process's log is on another node."""
 
     def __init__(self, job: Job) -> None:
@@ -38,7 +38,7 @@ class Answerer:
     def __init__(self, job: Job) -> None:
         self.stored = job.job["stored"]
         self.model = job.job["model"]
-        self.questions = Asked(job)
+        self.questions = JobQuestions(job)
         self.answers: queue.Queue[Message] = queue.Queue()
         # What is downloaded from a storage with a URL stays as long as this process.
         self.stack = contextlib.ExitStack()

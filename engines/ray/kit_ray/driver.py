@@ -65,9 +65,11 @@ def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
     lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
     if not lacking:
         return
-    asked = " and ".join(f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking)
+    request = " and ".join(
+        f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking
+    )
     there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
-    channel.note(f"waiting for {asked}, of which the cluster has {there} free now")
+    channel.note(f"waiting for {request}, of which the cluster has {there} free now")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def fit(job: Job, reports: Reports) -> None:
     """
     trainer = TorchTrainer(
         train_worker,
-        train_loop_config={"job": job, "hub": reports.hub},
+        train_loop_config={"job": job, "collector": reports.collector},
         scaling_config=ScalingConfig(
             num_workers=job.workers,
             use_gpu=job.gpus > 0,

@@ -1,4 +1,4 @@
-"""What workers report, on its way to the driver's lines."""
+"""Forwards the workers' reports to the driver's log."""
 
 import asyncio
 import os
@@ -15,8 +15,8 @@ from .log import fail, print_trace
 Message = dict[str, Any]
 
 
-class Hub:
-    """An actor. Whatever worker dies, what it has reported is here."""
+class Collector:
+    """An actor that keeps the reports of workers, even of those that die."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -42,7 +42,7 @@ class Hub:
         self.arrived.set()
 
     async def take(self) -> list[Message]:
-        """Waits until there are any."""
+        """Waits for messages."""
         await self.arrived.wait()
         self.arrived.clear()
         taken, self.messages = self.messages, []
@@ -59,17 +59,19 @@ class Reports:
         self.last: dict[str, int] = {}
         # On the driver's node: if that is lost, so is the job.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self.hub = ray.remote(Hub).options(num_cpus=0, scheduling_strategy=here).remote()
+        self.collector = (
+            ray.remote(Collector).options(num_cpus=0, scheduling_strategy=here).remote()
+        )
         self.thread = threading.Thread(target=self._print, daemon=True)
         self.thread.start()
 
     def _print(self) -> None:
         try:
             while True:
-                for message in ray.get(self.hub.take.remote()):
+                for message in ray.get(self.collector.take.remote()):
                     self._take(message)
         except BaseException as error:  # noqa: BLE001
-            # Or the workers would train on, unheard.
+            # Or the workers would train on unnoticed.
             fail(self.job, self.channel, error)
 
     def _take(self, message: Message) -> None:

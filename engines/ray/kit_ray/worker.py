@@ -26,9 +26,9 @@ COLLECTIVE = re.compile("gloo|nccl", re.IGNORECASE)
 
 def train_worker(given: dict[str, Any]) -> None:
     """Reports its own errors; raising makes Ray restart every worker."""
-    job, hub = given["job"], given["hub"]
+    job, collector = given["job"], given["collector"]
     try:
-        train_here(job, hub)
+        train_here(job, collector)
     except Exception as error:
         if is_of_another(error, job.workers):
             raise
@@ -36,7 +36,7 @@ def train_worker(given: dict[str, Any]) -> None:
             time.sleep(DOUBT_SECONDS)
         code, message = job.failure(error)
         failed = {"type": "failed", "code": code, "message": message}
-        ray.get(hub.push.remote({**failed, "trace": traceback.format_exc()}))
+        ray.get(collector.push.remote({**failed, "trace": traceback.format_exc()}))
 
 
 def is_of_another(error: BaseException, workers: int) -> bool:
@@ -55,16 +55,16 @@ def is_doubtful(error: BaseException, workers: int) -> bool:
     return workers > 1 and isinstance(error, RuntimeError) and is_unknown
 
 
-def train_here(job: Job, hub: Any) -> None:
-    # The driver has asked for its own node.
+def train_here(job: Job, collector: Any) -> None:
+    # The driver has checked its own node.
     assert_fit(*installed())
     from kit_engine.train.train import train
 
     is_first = ray.train.get_context().get_world_rank() == 0
-    attempt, announced = ray.get(hub.begin.remote()) if is_first else (0, "")
+    attempt, announced = ray.get(collector.begin.remote()) if is_first else (0, "")
     # All workers resume from the same checkpoint.
     attempt, name = broadcast_from_rank_zero((attempt, newest(announced, reported())))
-    channel = WorkerChannel(job, hub if is_first else None, attempt)
+    channel = WorkerChannel(job, collector if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         here = job.here(directory)
         if name:
@@ -86,14 +86,14 @@ def train_here(job: Job, hub: Any) -> None:
 class WorkerChannel:
     """kit_engine's way to Kit; only the first worker speaks."""
 
-    def __init__(self, job: Job, hub: Any, attempt: int) -> None:
+    def __init__(self, job: Job, collector: Any, attempt: int) -> None:
         self.job = job
-        self.hub = hub
+        self.collector = collector
         self.attempt = attempt
 
     def send(self, type: str, **fields: Any) -> None:
-        if self.hub is not None:
-            ray.get(self.hub.push.remote({"type": type, **fields}))
+        if self.collector is not None:
+            ray.get(self.collector.push.remote({"type": type, **fields}))
 
     def event(self, event: str, data: dict[str, Any]) -> None:
         self.send("event", event={"event": event, "data": data})
@@ -121,7 +121,7 @@ class WorkerChannel:
         if self.attempt > 1:
             # What an earlier group has written stays.
             name = f"{name}-{self.attempt}"
-        if self.hub is None:
+        if self.collector is None:
             return ray.train.report({}, checkpoint_dir_name=name)
         path = f"{directory}/{data['path']}"
         checkpoint = ray.train.Checkpoint.from_directory(path)
@@ -135,8 +135,8 @@ class WorkerChannel:
         self.announce(name, message)
 
     def announce(self, name: str, message: dict[str, Any]) -> None:
-        if self.hub is not None:
-            ray.get(self.hub.announce.remote(name, message))
+        if self.collector is not None:
+            ray.get(self.collector.announce.remote(name, message))
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
         """What says that a checkpoint is in the storage, under a name."""

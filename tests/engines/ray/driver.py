@@ -51,11 +51,11 @@ channel.os = SimpleNamespace(**{**vars(os), "write": no_disk})
 ray.init = lambda **_: None
 ray.available_resources = lambda: {"CPU": 1}
 reports.NodeAffinitySchedulingStrategy = lambda *_, **__: None
-hub = SimpleNamespace(remote=lambda: None, take=SimpleNamespace(remote=lambda: None))
+collector = SimpleNamespace(remote=lambda: None, take=SimpleNamespace(remote=lambda: None))
 reports.ray = SimpleNamespace(
     get=take,
     get_runtime_context=lambda: SimpleNamespace(get_node_id=lambda: "node"),
-    remote=lambda _: SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: hub)),
+    remote=lambda _: SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: collector)),
 )
 driver.read_job = lambda: Job("kit-1", "train", {}, 1, 1, 0, 3, {}, "/shared")
 kit_ray.fit.fit = train

@@ -21,7 +21,7 @@ from kit_ray import answer, checkpoints, mailbox, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job, failure_in, under
-from kit_ray.reports import Hub
+from kit_ray.reports import Collector
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
 from torch import distributed
@@ -47,9 +47,9 @@ def end_of(error: Exception, workers: int) -> Any:
     worker.train_here = fail
     worker.time = SimpleNamespace(sleep=waited.append)
     worker.ray = SimpleNamespace(get=lambda done: done)
-    hub = SimpleNamespace(push=SimpleNamespace(remote=told.append))
+    collector = SimpleNamespace(push=SimpleNamespace(remote=told.append))
     try:
-        worker.train_worker({"job": job(workers), "hub": hub})
+        worker.train_worker({"job": job(workers), "collector": collector})
     except Exception as thrown:  # noqa: BLE001
         return "thrown" if thrown is error else repr(thrown)
     [message] = told
@@ -63,13 +63,15 @@ def told_after_loss(folder: str) -> list[Any]:
     own = {"stateful_callbacks": {"Kit": {"attributes": {"losses": []}}}}
     with open(f"{folder}/trainer_state.json", "w") as file:
         json.dump({"global_step": 2, **own}, file)
-    hub = Hub()
-    calls = {name: SimpleNamespace(remote=getattr(hub, name)) for name in ("announce", "push")}
+    collector = Collector()
+    calls = {
+        name: SimpleNamespace(remote=getattr(collector, name)) for name in ("announce", "push")
+    }
     worker.ray = SimpleNamespace(get=asyncio.run)
     channel = worker.WorkerChannel(job(2), SimpleNamespace(**calls), 2)
     channel.lost("step-2", folder)
     channel.lost("", None)
-    return [*asyncio.run(hub.take()), asyncio.run(hub.begin())]
+    return [*asyncio.run(collector.take()), asyncio.run(collector.begin())]
 
 
 class Failing(LocalFileSystem):

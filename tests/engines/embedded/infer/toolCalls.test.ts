@@ -131,7 +131,7 @@ test("a form that is not known is told when a call is required; otherwise calls 
   const model = await modelOf("unknown");
   await expect(model.infer({ ...ASKED, toolChoice: "required" })).rejects.toMatchObject({
     code: "REQUEST_INVALID",
-    message: expect.stringContaining("No answer can be held to a call") as string,
+    message: expect.stringContaining("Kit can't enforce a call") as string,
     fault: { option: "toolChoice" },
   });
   expect((await model.infer({ ...ASKED, maxTokens: 2 })).toolCalls).toBeUndefined();
