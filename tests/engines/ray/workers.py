@@ -18,7 +18,7 @@ from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
 from kit_engine.process.errors import KitError
 from kit_ray import answer, checkpoints, mailbox, worker
-from kit_ray.answerer import Asked
+from kit_ray.answerer import JobQuestions
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job, failure_in, under
 from kit_ray.reports import Collector
@@ -128,7 +128,7 @@ def asked() -> dict[str, str]:
     try:
         raise ValueError("odd")
     except ValueError as error:
-        failure = Asked(job(1)).failure(error)
+        failure = JobQuestions(job(1)).failure(error)
     assert failure.pop("trace").endswith("ValueError: odd\n")
     return failure
 
@@ -200,7 +200,7 @@ print(
                 failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
             ],
             "asked": asked(),
-            "memory": Asked(job(1)).failure(MemoryError())["message"],
+            "memory": JobQuestions(job(1)).failure(MemoryError())["message"],
             "again": asked_again(),
             "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),
