@@ -53,6 +53,9 @@ export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 /** Reported by the driver during an evaluation, also before `training.started`. */
 export const EVALUATING = "checkpoint.evaluating" satisfies EventName;
 
+/** Reported by the driver during a download, before `training.started`. */
+export const PREPARING = "training.preparing" satisfies EventName;
+
 /** The specified events of the event stream. */
 export const STREAMED_EVENTS = [
   ...ENGINE_EVENTS,
@@ -63,6 +66,7 @@ export const STREAMED_EVENTS = [
 /** Events on the page's stream. */
 export const PAGE_EVENTS = [
   ...STREAMED_EVENTS,
+  PREPARING,
   EVALUATING,
   EVALUATED,
 ] as const satisfies EventName[];

@@ -111,6 +111,10 @@ export const EVENT_SCHEMAS = {
       ),
     ),
   }),
+  "training.preparing": v.object({
+    /** As `downloading org/model: 40 MB of 100 MB`. */
+    doing: v.string(),
+  }),
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
   "checkpoint.evaluating": v.object({
     step: count,

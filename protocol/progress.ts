@@ -33,6 +33,8 @@ export interface Progress {
   histories?: Record<string, MetricHistory>;
   /** Progress of the current evaluation. */
   evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
+  /** What is done before the training starts, in words. */
+  preparing?: string | undefined;
   /** Step of the newest checkpoint. */
   savedStep?: number;
   /** The job that this one resumes, and the step of its checkpoint. */
@@ -90,7 +92,11 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
     return { ...after, ...numbersIn({ startedAt, steps: found.maxSteps }) };
   }
   if (event === "training.log") addLog(after, found);
+  if (event === "training.preparing" && typeof found.doing === "string") {
+    after.preparing = found.doing;
+  }
   if (event === "checkpoint.evaluating") {
+    after.preparing = undefined;
     after.startedAt ??= after.at;
     const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
     after.evaluating = { answered, rows, secondsLeft };

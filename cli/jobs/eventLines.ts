@@ -187,6 +187,7 @@ export function createEventLines(options: EventLinesOptions) {
         case "training.log":
           return logLine(event.data);
         // Notes already report it.
+        case "training.preparing":
         case "checkpoint.evaluating":
           return "";
         case "checkpoint.evaluated":

@@ -4,7 +4,7 @@ import type { FollowOptions } from "../../disk/follow.ts";
 import { openPlainIfThere } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
 import { bestOf, shownOfHistory } from "../../protocol/evaluation.ts";
-import { EVALUATING } from "../../protocol/event.ts";
+import { EVALUATING, PREPARING } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
@@ -51,6 +51,7 @@ async function findShown(
 ): Promise<Location[]> {
   const others: Location[] = [];
   let evaluating: Location[] = [];
+  let preparing: Location[] = [];
   const firstLogs: LocatedLog[] = [];
   let lastLogs: LocatedLog[] = [];
   let curve: readonly LocatedLog[] = [];
@@ -63,6 +64,7 @@ async function findShown(
       // The first tells when the job started.
       else if (located.record.event === EVALUATING)
         evaluating = [...evaluating.slice(0, 1), location];
+      else if (located.record.event === PREPARING) preparing = [location];
       else others.push(location);
     }
     // Also logs without a loss, which are not on the curve.
@@ -75,6 +77,7 @@ async function findShown(
     [
       ...others,
       ...evaluating,
+      ...preparing,
       ...firstLogs,
       ...pixelExtremes(curve),
       ...evaluated,

@@ -4,7 +4,13 @@ import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine, RemoteLocation, RemoteTraining } from "../../protocol/engine.ts";
 import { asEngineEvent } from "../../protocol/engineReport.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type PastEvent, EVALUATED, EVALUATING, isFinalEvent } from "../../protocol/event.ts";
+import {
+  type PastEvent,
+  EVALUATED,
+  EVALUATING,
+  PREPARING,
+  isFinalEvent,
+} from "../../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -82,7 +88,7 @@ export function historyOf(directory: string): JobHistory {
 /** The engine's reported events, and the evaluations. */
 function eventsOf(directory: string): PastEvent[] {
   const records = [...readLog(directory)].filter(
-    (record) => record.event !== EVALUATING && !isFinalEvent(record),
+    (record) => ![EVALUATING, PREPARING].includes(record.event) && !isFinalEvent(record),
   );
   return records.map(({ event, data, time = "" }) => {
     const at = Date.parse(time);

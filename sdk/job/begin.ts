@@ -46,7 +46,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
     });
   return run(setup, owned, config, {
     startsAt: resuming?.step,
-    async prepare({ signal, leave }) {
+    async prepare({ signal, leave, observer: { onNote } }) {
       // Remote jobs skip this machine's queue.
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(signal);
@@ -57,7 +57,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
         code: checked.code,
         directory: owned.directory,
         from: point && { ...readJobStart(point.directory), directory: point.directory },
-        onNote: observer.onNote,
+        onNote,
         signal: AbortSignal.any([signal, leave]),
       });
       return { engine, points, ...materialized };

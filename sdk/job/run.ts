@@ -3,7 +3,7 @@ import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import type { Engine, RemoteLocation } from "../../protocol/engine.ts";
 import { cannotWrite, isKitError } from "../../protocol/error.ts";
-import { type JobEvent, isFinalEvent } from "../../protocol/event.ts";
+import { type JobEvent, PREPARING, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -22,7 +22,7 @@ export interface RunJobOptions {
   /** The project's own metrics, if any. */
   metrics?: Metrics | undefined;
   /** Resolves once the job may train. */
-  prepare: (signals: Pick<Run, "signal" | "leave">) => Promise<Training>;
+  prepare: (signals: Pick<Run, "signal" | "leave" | "observer">) => Promise<Training>;
   recorded?: JobHistory;
   /** The job's step until its first event. Default 0. */
   startsAt?: () => number;
@@ -70,14 +70,30 @@ export interface Run extends Omit<RunJobOptions, "leave"> {
 }
 
 export function createRun(options: RunJobOptions): Run {
-  const { owned, engine, callbacks, cancel, failure, observer, recorded } = options;
+  const { owned, engine, callbacks, cancel, failure, recorded } = options;
   const { directory } = owned;
+  let hasStarted = recorded !== undefined;
+  const observer = {
+    ...options.observer,
+    onNote(text: string) {
+      if (!hasStarted && text.startsWith("downloading ")) report(text);
+      options.observer.onNote(text);
+    },
+  };
+  function report(doing: string): void {
+    try {
+      owned.append({ event: PREPARING, data: { doing } });
+    } catch {
+      // The next event of more weight fails the job.
+    }
+  }
   const { onNote } = observer;
   const stuck = new AbortController();
   const signal = AbortSignal.any([cancel, failure.signal]);
   const leaving = options.leave ? [options.leave] : [];
   const run: Run = {
     ...options,
+    observer,
     signal,
     stuck,
     over: new AbortController(),
@@ -99,6 +115,7 @@ export function createRun(options: RunJobOptions): Run {
         if (isKitError(error)) throw error;
         throw cannotWrite(`write the job's log in ${directory}`, error);
       }
+      hasStarted ||= event.event === "training.started";
       run.hasEnded ||= isFinalEvent(event);
       observer.onEvent(event);
     },

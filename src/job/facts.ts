@@ -10,6 +10,9 @@ import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
 import { type Progress, type MetricHistory, secondsLeft } from "../../protocol/progress.ts";
 
+/** A download reports more often. */
+const DOWNLOAD_MS = 10_000;
+
 /** A fact about a job in words. */
 export interface Fact {
   name: string;
@@ -74,11 +77,13 @@ function share(count: number, all: number | undefined): string {
  * What a job that isn't over does now, as `asking 31 of 100 held-out rows, 1m 20s left`; empty for any
  * other. Pure.
  * @param createdMs how long ago the job was created
+ * @param sinceMs how long ago the last event came
  */
 export function activityOf(
-  { evaluating, first, last, steps, savedStep, startedAt }: Progress,
+  { preparing, evaluating, first, last, steps, savedStep, startedAt }: Progress,
   status: JobStatus | undefined,
   createdMs: number,
+  sinceMs = 0,
 ): string {
   if (status === "queued") return "waiting for its turn";
   if (status !== "running") return "";
@@ -89,7 +94,8 @@ export function activityOf(
   if (steps === undefined) {
     // From its first event on, a fact says how long ago the job began.
     const isTimed = startedAt === undefined && createdMs >= 0;
-    return isTimed ? `preparing, ${formatDuration(createdMs / 1000)}` : "preparing";
+    const doing = (sinceMs < DOWNLOAD_MS && preparing) || "preparing";
+    return isTimed ? `${doing}, ${formatDuration(createdMs / 1000)}` : doing;
   }
   if (last?.step === steps)
     return savedStep === steps ? "finishing" : `saving step ${share(steps, undefined)}`;

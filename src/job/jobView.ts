@@ -93,6 +93,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       if (step !== undefined && loss !== undefined) points.push({ step, loss });
       break;
     }
+    case "training.preparing":
     case "checkpoint.evaluating":
     case "checkpoint.evaluated":
       break;

@@ -185,7 +185,9 @@ function setup(id: string) {
     logged: computed(() => view.value.logged),
     artifacts: computed(() => view.value.progress.artifacts),
     facts: computed(() => factsOf(view.value.progress, status.value, now.value - heardAt.value)),
-    activity: computed(() => activityOf(view.value.progress, status.value, ageMs())),
+    activity: computed(() =>
+      activityOf(view.value.progress, status.value, ageMs(), now.value - heardAt.value),
+    ),
     resumed: computed(() => view.value.progress.resumed),
     advice: computed(() =>
       status.value === "completed" ? adviceOn(view.value.progress.lossEnds) : "",

@@ -50,6 +50,29 @@ it("an editor offers the adapter targets that the default engine has", () => {
 });
 
 describe("a trainer with an engine of its own", () => {
+  it("logs its downloads until the training starts, and no other notes", async () => {
+    const separate = createSeparateEngine();
+    const engine: Engine = {
+      ...separate,
+      train({ onNote, onEvent, ...options }) {
+        onNote?.("warning: slow");
+        onNote?.("downloading a/b: 4 MB of 9 MB");
+        return separate.train({
+          ...options,
+          onNote,
+          onEvent(event) {
+            onEvent(event);
+            onNote?.("downloading too late");
+          },
+        });
+      },
+    };
+    const { log } = await trainWith(engine);
+    expect(log.filter(({ event }) => event === "training.preparing")).toMatchObject([
+      { data: { doing: "downloading a/b: 4 MB of 9 MB" } },
+    ]);
+  });
+
   it("fails a job whose engine ends and has saved nothing", async () => {
     const engine: Engine = { ...createSeparateEngine(), train: () => Promise.resolve() };
     expect(await trainWith(engine)).toMatchObject({

@@ -117,6 +117,11 @@ const asking = (answered: number, seconds: number, more: object = {}): Event => 
   at(seconds),
   { step: 0, answered, rows: 100, ...more },
 ];
+const downloading: Event = [
+  "training.preparing",
+  at(0),
+  { doing: "downloading a/b: 4 MB of 9 MB" },
+];
 const SAVED: Event = ["checkpoint.saved", at(71), { step: 1_200 }];
 const toEnd = [STARTED, log(1, 5), log(601, 65), log(1_200, 70)];
 
@@ -125,7 +130,8 @@ test.each<[string, Status, Event[]]>([
   ["preparing, 12s", "running", []],
   ["asking 0 of 100 held-out rows", "running", [asking(0, 0)]],
   ["asking 31 of 100 held-out rows, 1m 20s left", "running", [asking(31, 36, { secondsLeft: 80 })]],
-  ["preparing", "running", [asking(100, 120)]],
+  ["downloading a/b: 4 MB of 9 MB, 12s", "running", [downloading]],
+  ["preparing", "running", [downloading, asking(100, 120)]],
   ["waiting for the first step", "running", [STARTED]],
   ["training", "running", [STARTED, log(1, 5)]],
   ["training, 1m 00s left", "running", [STARTED, log(1, 5), log(601, 65)]],
