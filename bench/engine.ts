@@ -48,7 +48,7 @@ async function built<T>(path: string): Promise<T> {
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
-const { squareOf } = await built<typeof attention>("ops/attention.js");
+const { scoreCount } = await built<typeof attention>("ops/attention.js");
 export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 
@@ -84,8 +84,8 @@ export function createTeam(
   const initial = { trained: trainable, frozen, moments: undefined };
   return createLearner(plan, initial, {
     module: compileKernels(simd),
-    invite(seat) {
-      for (let i = 1; i < plan.sizes.threads; i++) startHelper().postMessage(seat);
+    initWorkers(init) {
+      for (let i = 1; i < plan.sizes.threads; i++) startHelper().postMessage(init);
     },
   });
 }
@@ -98,7 +98,7 @@ export function backpropagate(learner: learner.Learner, batch: readonly Example[
   return loss;
 }
 
-/** Returns the port through which it is invited. */
+/** Returns the port that takes its initial data. */
 function startHelper() {
   const { port1, port2 } = new MessageChannel();
   const file = join(ROOT, "dist", "engines", "embedded", "step", "helperWorker.js");
@@ -116,7 +116,7 @@ export function limitsOf(rows: number, length: number): BatchLimits {
     selected: tokens,
     sequences: rows,
     longest: length,
-    squares: rows * squareOf(length),
+    scores: rows * scoreCount(length),
   };
 }
 

@@ -3,7 +3,7 @@ import { asTrainingCheck } from "../protocol/engineReport.ts";
 import { messageOf } from "../protocol/error.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 import type { RepeatedRows, TrainingCheck } from "../protocol/trainingCheck.ts";
-import { freezeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
+import { materializeDatasets, makeCheckFolder, removeCheckFolder } from "./engine.ts";
 import { withRestoredLocations, resolveConfig } from "./job/config.ts";
 import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
@@ -34,7 +34,7 @@ export async function checkTraining(
   // The project's code may end the process.
   process.once("exit", remove);
   try {
-    const materialized = await freezeDatasets(config, { code, directory, onNote, ...options });
+    const materialized = await materializeDatasets(config, { code, directory, onNote, ...options });
     onRows();
     const { restoreLocations } = materialized;
     const checkOptions = {

@@ -56,12 +56,12 @@ export async function exportModel(
 }
 
 /** Writes the rows of datasets into a job's folder, where every engine reads them. */
-export async function freezeDatasets<Config extends TrainConfig>(
+export async function materializeDatasets<Config extends TrainConfig>(
   config: Config,
   options: MaterializeOptions,
 ): Promise<MaterializedDatasets<Config>> {
-  const { freezeDatasets } = await import("../engines/training/freezeDatasets.ts");
-  return freezeDatasets(config, options);
+  const { materializeDatasets } = await import("../engines/training/materializeDatasets.ts");
+  return materializeDatasets(config, options);
 }
 
 /** Chooses the held-out rows to evaluate on. */
@@ -80,7 +80,7 @@ export async function learnedTokens(
   model: string,
 ): Promise<number | undefined> {
   const { learnedTokens } = await import("../engines/training/learnedAnswers.ts");
-  return learnedTokens({ ...(await frozenConfig(config, directory)), model }, {});
+  return learnedTokens({ ...(await materializedConfig(config, directory)), model }, {});
 }
 
 /** The system message that all rows of a job share, if the rows are on this machine. */
@@ -89,7 +89,7 @@ export async function sharedSystem(
   directory: string,
 ): Promise<string | undefined> {
   const { sharedSystem } = await import("../engines/training/learnedAnswers.ts");
-  return sharedSystem(await frozenConfig(config, directory));
+  return sharedSystem(await materializedConfig(config, directory));
 }
 
 /** Calls `use` with the folder of a training's starting model. */
@@ -103,9 +103,9 @@ export async function withStartingModel<T>(
 }
 
 /** The config with the datasets that a job has in its folder. */
-export async function frozenConfig(config: JobConfig, directory: string): Promise<JobConfig> {
-  const { frozenConfig } = await import("../engines/training/freezeDatasets.ts");
-  return frozenConfig(config, directory);
+export async function materializedConfig(config: JobConfig, directory: string): Promise<JobConfig> {
+  const { materializedConfig } = await import("../engines/training/materializeDatasets.ts");
+  return materializedConfig(config, directory);
 }
 
 /** The engine of a trainer or saved model that names none. */

@@ -66,7 +66,5 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   expect(await runKit(project, ["infer", "./ticket-triage", ...ask], offline)).toEqual(answer);
   const again = await runKit(project, ["export", "latest"], env);
   expect(again.code).toBe(1);
-  expect(again.stderr).toMatch(
-    /^kit: There is something at \S+ticket-triage already\. Name a folder/,
-  );
+  expect(again.stderr).toMatch(/^kit: \S+ticket-triage already exists\. Choose a new/);
 });

@@ -7,7 +7,7 @@ import { formatCounted } from "../../protocol/format.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
+import { materializeDatasets, materializedConfig, heldOutQuestions } from "../../sdk/engine.ts";
 import { hasQuestion } from "../../sdk/metrics/ask.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { COMMAND_FOLDER } from "../project/folder.ts";
@@ -44,10 +44,10 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
         // Required by the type, but not read.
         const dataset = { type: "jsonl", path: evalDataset.path } as const;
         const options = { ...config, dataset, evalDataset };
-        return (await freezeDatasets(options, { code: {}, directory, onNote })).config;
+        return (await materializeDatasets(options, { code: {}, directory, onNote })).config;
       }
       if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {
-        return frozenConfig(config, job.directory);
+        return materializedConfig(config, job.directory);
       }
       throw new KitError(
         "USAGE_INVALID",

@@ -13,7 +13,6 @@ import type { TensorSource } from "../modelFiles/tensors.ts";
 import { type StoredWeights, type Weights, isBfloat16 } from "../modelFiles/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { adapterTokenizer } from "./adapterTokenizer.ts";
-import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
 import { isModelFile, openGguf } from "./ggufModel.ts";
 import { openModel, weightFiles } from "./savedModel.ts";
@@ -23,68 +22,73 @@ import {
   promptStyleOf,
   templateDateOf,
 } from "./savedTokenizer.ts";
+import { type CheckpointMetadata, sidecarFiles, configs, json } from "./sidecarFiles.ts";
 import { directoryTexts } from "./textFiles.ts";
 
-/** The weights of a model that was saved. */
+/** A saved model's weights. */
 export interface SavedWeights {
   shape: Dimensions;
   /** An adapter is merged into its base. */
   weights: TensorSource;
-  /** The model itself, or the base of an adapter, which adds its `updates`. */
+  /** The model itself, or an adapter's base. */
   base: SavedBase;
   updates?: Updates;
-  /** The one that the checkpoint names, whatever its base's is. */
+  /** As the checkpoint names it, not its base. */
   promptStyle?: PromptStyle | undefined;
-  /** The one that the checkpoint names, likewise. */
+  /** As the checkpoint names it, not its base. */
   templateDate?: Date | undefined;
 }
 
 /** A whole model on disk. */
 export interface SavedBase {
   weights: TensorSource;
-  /** Paths of its weights, and of an adapter's own tokenizer. */
+  /** Paths of its weights and, with an adapter, of the adapter's tokenizer. */
   files: readonly string[];
-  /** Undefined for one in a single file. */
+  /** Undefined for a GGUF file. */
   directory?: string;
-  /** Directory of the tokenizer, where that is an adapter's. */
+  /** Directory of the adapter, if the tokenizer is its own. */
   tokenizer?: string;
   openTokenizer: () => SavedTokenizer;
 }
 
-/** A model that was saved. */
+/** A saved model. */
 export interface Checkpoint extends SavedWeights {
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  /** Directory of the model that it began as; none for Kit's own. */
+  /** Directory of the pretrained model; undefined for Kit's own. */
   origin: string | undefined;
-  /** Directory of its tokenizer, where that is another. */
+  /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin: string | undefined;
 }
 
 /** Saves a whole model. */
-export function saveModel(path: string, weights: StoredWeights, notes: CheckpointNotes): void {
-  writeDirectory(path, modelFiles(weights, notes));
+export function saveModel(
+  path: string,
+  weights: StoredWeights,
+  metadata: CheckpointMetadata,
+): void {
+  writeDirectory(path, modelFiles(weights, metadata));
 }
 
-/** The files of a whole model in Hugging Face's layout, by their names. */
-export function modelFiles(weights: StoredWeights, notes: CheckpointNotes) {
+/** The files of a whole model in Hugging Face's layout, by name. */
+export function modelFiles(weights: StoredWeights, metadata: CheckpointMetadata) {
   const dtype = Object.values(weights).every(isBfloat16) ? "bfloat16" : "float32";
   return {
-    ...configs(notes, dtype),
+    ...configs(metadata, dtype),
     [WEIGHTS_FILE]: writeSafetensors(weights),
-    ...companions(notes),
+    ...sidecarFiles(metadata),
   };
 }
 
 /** An adapter in PEFT's layout. @param base of `adapterConfig` */
 export function adapterFiles(
   adapter: Weights,
-  { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
+  { lora, base, ...metadata }: CheckpointMetadata & { lora: LoraConfig; base: string },
 ) {
   return {
     [ADAPTER_CONFIG]: json(adapterConfig(lora, base)),
     [ADAPTER_FILE]: writeSafetensors(toPeftNames(adapter)),
-    ...companions(notes),
+    ...sidecarFiles(metadata),
   };
 }
 
@@ -101,14 +105,14 @@ export function openCheckpoint(path: string): Checkpoint {
   return { ...found, tokenizer, promptStyle, origin, tokenizerOrigin };
 }
 
-/** A tokenizer that is of this time, if there is one and its chat template writes the date. */
+/** The tokenizer with a date fixed, if its chat template writes the date. */
 export function tokenizerAt(tokenizer: Tokenizer, date: Date | undefined): Tokenizer {
   return date ? (tokenizer.at?.(date) ?? tokenizer) : tokenizer;
 }
 
 const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
 
-/** @throws KitError `MODEL_UNKNOWN` when a model's path leads to no checkpoint */
+/** @throws KitError `MODEL_UNKNOWN` for a path without a checkpoint */
 export function assertCheckpoint(path: string): void {
   if (CHECKPOINT_MARKS.some((file) => existsSync(join(path, file)))) return;
   throw new KitError(

@@ -16,30 +16,30 @@ import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
 import { writeWhole } from "../modelFiles/plainFile.ts";
 
-/** A file's content, whole or in parts that follow one another. */
+/** A file's content, whole or in consecutive chunks. */
 type Content = string | Uint8Array | Uint8Array[];
 
-/** The files of a directory, by their names. */
+/** A directory's files, by name. */
 type Files = Record<string, Content>;
 
-/** A directory under another name, until all of it is there. */
+/** A directory under a temporary name until it is whole. */
 export interface PartialDirectory {
-  /** Where it is, until then. */
+  /** Its temporary path. */
   path: string;
   write: (name: string, content: Content) => void;
-  /** Gives it its name. @param clear removes what has that name */
+  /** Renames it to its final path. @param clear removes what is there */
   commit: (clear?: () => void) => void;
   discard: () => void;
 }
 
 /**
- * Begins to write a directory under another name, so that it is never seen half-written, nor found
- * so after a loss of power: all of it is on the disk before it has its name.
- * @param path its name to be
- * @param partial its path until then, beside it
+ * Stages a directory under a temporary name, so that nobody sees it half-written, even after a power loss: all files
+ * are flushed before the rename.
+ * @param path its final path
+ * @param partial its temporary path, beside the final one
  */
-export function beginDirectory(path: string, partial: string): PartialDirectory {
-  return begin(partial, (clear) => {
+export function stageDirectory(path: string, partial: string): PartialDirectory {
+  return stage(partial, (clear) => {
     clear();
     renameSync(partial, path);
     syncFolder(dirname(path));
@@ -47,13 +47,12 @@ export function beginDirectory(path: string, partial: string): PartialDirectory 
 }
 
 /**
- * As `beginDirectory`, in a folder that is there and stays, such as a mount point. Its files come to
- * their places one by one, each whole.
- * @param partial their path until then, in it
- * @param last the file that marks a whole directory
+ * As `stageDirectory`, for an existing folder that must stay, such as a mount point. Files are moved one by one.
+ * @param partial their temporary path, inside the folder
+ * @param last the file that completes the directory
  */
-export function beginWithin(folder: string, partial: string, last: string): PartialDirectory {
-  return begin(partial, (clear) => {
+export function stageWithin(folder: string, partial: string, last: string): PartialDirectory {
+  return stage(partial, (clear) => {
     clear();
     const move = (file: string) => renameSync(join(partial, file), join(folder, file));
     readdirSync(partial)
@@ -66,7 +65,7 @@ export function beginWithin(folder: string, partial: string, last: string): Part
   });
 }
 
-function begin(partial: string, place: (clear: () => void) => void): PartialDirectory {
+function stage(partial: string, publish: (clear: () => void) => void): PartialDirectory {
   const discard = () => rmSync(partial, { recursive: true, force: true });
   discard();
   mkdirSync(partial, OTHERS_READ_FOLDER);
@@ -74,21 +73,21 @@ function begin(partial: string, place: (clear: () => void) => void): PartialDire
     path: partial,
     write(name, content) {
       const to = join(partial, name);
-      if (Array.isArray(content)) writeParts(to, content);
+      if (Array.isArray(content)) writeChunks(to, content);
       else writeFileSync(to, content, { mode: OTHERS_READ, flush: true });
     },
     commit(clear = () => undefined) {
       syncFolder(partial);
-      place(clear);
+      publish(clear);
     },
     discard,
   };
 }
 
-function writeParts(path: string, parts: Uint8Array[]): void {
+function writeChunks(path: string, chunks: Uint8Array[]): void {
   const file = openSync(path, "w", OTHERS_READ);
   try {
-    for (const part of parts) writeWhole(file, part);
+    for (const chunk of chunks) writeWhole(file, chunk);
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -96,15 +95,15 @@ function writeParts(path: string, parts: Uint8Array[]): void {
 }
 
 /**
- * Writes a whole directory at once, in place of what has its name. `removePartial` removes the rest of
- * an interrupted one. Other users may load a model, if the umask permits, but not change it.
+ * Replaces a directory atomically. `removePartial` cleans up after an interrupted write. Other users may load a model,
+ * if the umask permits, but not change it.
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
 export function writeDirectory(path: string, files: Files): void {
   try {
     const parent = dirname(path);
     makeDirectory(parent);
-    const directory = beginDirectory(path, join(parent, partialFolder(basename(path))));
+    const directory = stageDirectory(path, join(parent, partialFolder(basename(path))));
     for (const [name, content] of Object.entries(files)) directory.write(name, content);
     directory.commit(() => rmSync(path, { recursive: true, force: true }));
   } catch (cause) {
@@ -112,7 +111,7 @@ export function writeDirectory(path: string, files: Files): void {
   }
 }
 
-/** Files, and how each of them is, for a resume to know that it still is so. */
+/** Adds the files' checksums, for a resume to verify. */
 export function withChecksums(files: Files): Files {
   const checksums = Object.entries(files).map(([name, content]) => [
     name,
@@ -125,13 +124,13 @@ export function cannotSave(path: string, cause: unknown): KitError {
   return new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
 }
 
-/** Removes what an interrupted `writeDirectory` left in `parent`. Best effort. */
+/** Removes what interrupted calls of `writeDirectory` left in `parent`. Best effort. */
 export function removePartial(parent: string): void {
   let names: string[];
   try {
     names = readdirSync(parent);
   } catch {
-    // Nothing was written yet.
+    // Nothing has been written yet.
     return;
   }
   for (const name of names) {

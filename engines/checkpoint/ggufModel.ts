@@ -13,16 +13,16 @@ import { assertLittleEndian } from "../modelFiles/numberTypes.ts";
 import { useFile } from "../modelFiles/plainFile.ts";
 import { biasesOf } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
-import { type TextFiles, heldTexts, parsed } from "./textFiles.ts";
+import { type TextFiles, inMemoryTexts, parsed } from "./textFiles.ts";
 
-/** Whether a path leads to a file, and not to a model's directory. */
+/** Whether a path is a file, not a model's directory. */
 export function isModelFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /**
  * Opens a GGUF file that Kit wrote.
- * @throws KitError `CHECKPOINT_INVALID` for one that is damaged or hostile, or that another program wrote
+ * @throws KitError `CHECKPOINT_INVALID` for a damaged or hostile file, or another program's
  */
 export function openGguf(path: string) {
   const header = readHeader(path);
@@ -51,7 +51,7 @@ function readHeader(path: string): ParsedHeader {
   return useFile(path, (file) => parseHeader(path, file));
 }
 
-/** The files that Kit wrote into the metadata. */
+/** The model's files, as Kit stored them in the metadata. */
 function textsOf(path: string, { values }: ParsedHeader): TextFiles {
   const textOf = (key: string) => {
     const value = values.get(key);
@@ -68,10 +68,10 @@ function textsOf(path: string, { values }: ParsedHeader): TextFiles {
   if (files[TOKENIZER_FILE] === undefined || files[CONFIG_FILE] === undefined) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} was not written by Kit, and lacks the model's own tokenizer. Use the folder that it was made of, with config.json and safetensors${originOf(textOf)}.`,
+      `${path} was not written by Kit, and lacks the model's own tokenizer. Use the folder it was converted from, with config.json and safetensors${originOf(textOf)}.`,
     );
   }
-  return heldTexts(path, {
+  return inMemoryTexts(path, {
     ...files,
     [TOKENIZER_CONFIG]: withTemplates(files[TOKENIZER_CONFIG], textOf),
   });
@@ -82,7 +82,7 @@ function originOf(textOf: (key: string) => string | undefined): string {
   return origin === undefined || !/^[\w./:-]+$/.test(origin) ? "" : `: ${origin}`;
 }
 
-/** llama.cpp's keys have the chat templates. */
+/** Adds the chat templates, which are under llama.cpp's keys. */
 function withTemplates(config = "{}", textOf: (key: string) => string | undefined): string {
   const settings: unknown = parsed(config);
   const [usual, withTools] = [textOf(KEYS.chatTemplate), textOf(KEYS.toolTemplate)];

@@ -13,8 +13,7 @@ import { startedFrom } from "./trainerState.ts";
 type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;
 
 /**
- * Finds a model on this machine, downloading it first if it is one of the hub. A training that is
- * resumed finds the commit again that it began with.
+ * Finds a model on this machine, downloading a hub model first. A resumed training uses the commit that it began with.
  * @throws KitError as `resolveModel` and `fetchModel`
  */
 export async function locateModel(
@@ -32,8 +31,8 @@ export async function locateModel(
 }
 
 /**
- * Lends the folder of the model that a training starts from: a temporary one for random weights.
- * @throws KitError as of a model that cannot be downloaded
+ * Calls `use` with the folder of a training's starting model, which is temporary for random weights.
+ * @throws KitError as `locateModel`
  */
 export async function withStartingModel<T>(
   { model, seed }: TrainConfig,

@@ -5,7 +5,7 @@ import { ATTENTION, FEED_FORWARD } from "../families/projections.ts";
 import { SPECIALS } from "../tokens/byteTokens.ts";
 
 /**
- * `config.json` of a model that Kit made, as `transformers` reads it.
+ * `config.json` of one of Kit's own models, as `transformers` reads it.
  * @param dtype of the weights, by PyTorch's name
  */
 export function modelConfig(d: Dimensions, dtype = "float32") {
@@ -51,7 +51,7 @@ function ropeScaling(rope: Rope): Record<string, string | number> | undefined {
   };
 }
 
-/** `generation_config.json`: greedy, to the end of the answer. */
+/** `generation_config.json`: greedy, until an end token. */
 export function generationConfig() {
   return {
     bos_token_id: SPECIALS.bos,

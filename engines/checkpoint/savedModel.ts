@@ -6,17 +6,17 @@ import { TIED, configShape } from "../families/config.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, EMBEDDING, HEAD } from "../families/projections.ts";
 import { modelNames } from "../families/storedNames.ts";
-import { modelMaps, weightShapes, weightCounts } from "../families/tensorShapes.ts";
+import { modelLinears, weightShapes, weightCounts } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
 import { isNumberType } from "../modelFiles/numberTypes.ts";
 import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.ts";
-import { type FileTensor, type TensorSource, fileTensors, parts } from "../modelFiles/tensors.ts";
+import { type FileTensor, type TensorSource, fileTensors, chunks } from "../modelFiles/tensors.ts";
 import { type Numbers, widened } from "../modelFiles/weights.ts";
 
 /**
  * Opens a whole model in Hugging Face's layout.
- * @throws KitError `CHECKPOINT_INVALID` for one that is damaged, or of a kind that Kit does not read
+ * @throws KitError `CHECKPOINT_INVALID` for a damaged or unsupported model
  */
 export function openModel(directory: string): { shape: Dimensions; weights: TensorSource } {
   const path = join(directory, CONFIG_FILE);
@@ -40,24 +40,24 @@ export function openModel(directory: string): { shape: Dimensions; weights: Tens
 
 /**
  * The projections that have a bias in the files.
- * @throws KitError `CHECKPOINT_INVALID` where its config has none, by which other tools would leave it out
+ * @throws KitError `CHECKPOINT_INVALID` for a bias that the config denies, because other tools would ignore it
  */
 export function biasesOf(
   d: Dimensions,
   has: (name: string) => boolean,
   label: string,
 ): readonly Projection[] {
-  const there = modelMaps(d).filter(({ name }) => has(`${name}.bias`));
+  const there = modelLinears(d).filter(({ name }) => has(`${name}.bias`));
   const other = there.find(({ target }) => !d.biases.some((bias) => bias === target));
   if (!other) return d.biases.filter((bias) => there.some(({ target }) => target === bias));
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has ${other.name}.bias, which its ${CONFIG_FILE} says that the model does not have. Set attention_bias or mlp_bias there as the model was trained.`,
+    `${label} has ${other.name}.bias, but its ${CONFIG_FILE} says that the model has none. Set attention_bias or mlp_bias there as the model was trained.`,
   );
 }
 
 /**
- * Whether a model that its config ties has a head of its own nevertheless, as `transformers` 5 decides: the files
+ * Whether a model with tied embeddings in its config has its own head nevertheless. As in `transformers` 5, the files
  * have both, and they differ.
  */
 export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
@@ -66,29 +66,29 @@ export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   if (!isNumberType(head.type) || !isNumberType(embedding.type)) return true;
   if (head.shape.join() !== embedding.shape.join()) return true;
   const source = fileTensors(tensors);
-  const others = parts(source, HEAD);
-  for (const part of parts(source, EMBEDDING)) {
+  const others = chunks(source, HEAD);
+  for (const part of chunks(source, EMBEDDING)) {
     const [ours, theirs] = [widened(part), widened(others.next().value as Numbers)];
     for (let i = 0; i < ours.length; i++) if (ours[i] !== theirs[i]) return true;
   }
   return false;
 }
 
-/** A download that broke off may leave a file as long as it should be, with zeros for what never came. */
+/** An interrupted download may leave a file of full length, with zeros for the missing rest. */
 function assertNotZeroed(tensors: ReadonlyMap<string, FileTensor>, label: string): void {
-  for (const part of parts(fileTensors(tensors), EMBEDDING)) {
+  for (const part of chunks(fileTensors(tensors), EMBEDDING)) {
     if (widened(part).some((number) => number !== 0)) return;
   }
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has nothing but zeros in ${EMBEDDING}, as after a download that broke off. Save or download it again.`,
+    `${label} has only zeros in ${EMBEDDING}, as after an interrupted download. Save or download it again.`,
   );
 }
 
 const PICKLED_INDEX = "pytorch_model.bin.index.json";
 const PICKLED = ["pytorch_model.bin", PICKLED_INDEX];
 
-/** The files of a model's weights, and the one that names them. */
+/** A model's weight files, and the file that lists them. */
 export function weightFiles(directory: string): { label: string; files: string[] } {
   const [whole, index] = [join(directory, WEIGHTS_FILE), join(directory, WEIGHTS_INDEX)];
   if (!existsSync(whole) && existsSync(index)) {
@@ -103,15 +103,15 @@ export function weightFiles(directory: string): { label: string; files: string[]
 }
 
 /**
- * Checks what an index of pickled weights names, which other engines read as plain tensors.
- * @throws KitError `CHECKPOINT_INVALID` for a file of another directory
+ * Checks the files that an index of pickled weights names; other engines read them as plain tensors.
+ * @throws KitError `CHECKPOINT_INVALID` for a file outside the directory
  */
 export function assertOwnPickles(directory: string): void {
   const index = join(directory, PICKLED_INDEX);
   if (existsSync(index)) shardsOf(index, PICKLED_SHARD);
 }
 
-/** A name in the same directory, and in no other. */
+/** A file of the same directory. */
 const SHARD = /^[^/\\]+\.safetensors$/;
 const PICKLED_SHARD = /^[^/\\]+\.bin$/;
 

@@ -21,18 +21,18 @@ import { type TextFiles, directoryTexts } from "./textFiles.ts";
 
 const SPECIALS_MAP = "special_tokens_map.json";
 
-/** A model's tokens, and how it reads a bare prompt unless a training said otherwise. */
+/** A model's tokenizer and default prompt style. */
 export interface SavedTokenizer {
   tokenizer: Tokenizer;
   promptStyle: PromptStyle;
-  /** Whether it is Kit's own, of bytes. */
+  /** Whether it is Kit's own byte tokenizer. */
   isOwn: boolean;
 }
 
 /**
- * Opens a model's tokenizer: Kit's own, or the one that `tokenizer.json` describes.
+ * Opens a model's tokenizer: Kit's own, or the one in `tokenizer.json`.
  * @param model its directory, or its files
- * @param vocabulary of the model, a count of numbers that it scores
+ * @param vocabulary number of logits
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing or damaged
  */
 export function openTokenizer(model: string | TextFiles, vocabulary: number): SavedTokenizer {
@@ -48,7 +48,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
       `There is no ${path}. Name the directory of a model or a checkpoint.`,
     );
   }
-  const completed = withCompanions(files, tokenizer);
+  const completed = withSidecarFiles(files, tokenizer);
   const settings = tokenizerSettings(files, completed);
   const { config, specials, ends } = settings;
   const render = savedRender(files, settings);
@@ -58,12 +58,12 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
   return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
 }
 
-/** `tokenizer.json` with the added tokens that only the files beside it have. */
+/** `tokenizer.json` with the added tokens that only its sidecar files have. */
 export function completeTokenizer(files: TextFiles): Config {
-  return withCompanions(files, files.json(TOKENIZER_FILE) ?? {});
+  return withSidecarFiles(files, files.json(TOKENIZER_FILE) ?? {});
 }
 
-function withCompanions(files: TextFiles, tokenizer: Config): Config {
+function withSidecarFiles(files: TextFiles, tokenizer: Config): Config {
   return withSidecarTokens(tokenizer, {
     config: files.json(TOKENIZER_CONFIG) ?? {},
     specials: files.json(SPECIALS_MAP),
@@ -72,17 +72,17 @@ function withCompanions(files: TextFiles, tokenizer: Config): Config {
 }
 
 /**
- * What a model's files say of its tokenizer besides `tokenizer.json`.
+ * A tokenizer's settings outside `tokenizer.json`.
  * @param tokenizer the completed `tokenizer.json`
  */
 export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenizer(files)) {
   const config = files.json(TOKENIZER_CONFIG) ?? {};
-  // As in `transformers`, a config that lists the added tokens says all.
+  // As in `transformers`, a config that lists the added tokens is complete.
   const isWhole = isRecord(config["added_tokens_decoder"]);
   const specials = specialTexts({ ...config, ...(!isWhole && files.json(SPECIALS_MAP)) });
   return {
     config,
-    /** The texts of the special tokens, by their names. */
+    /** Texts of the special tokens, by name. */
     specials,
     ends: findStopTokens({
       tokenizer,
@@ -94,7 +94,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
   };
 }
 
-/** Undefined also for a template that is not Jinja; opening it for rows or prompts reports that. */
+/** Undefined also for an invalid template, which is reported when rows or prompts need it. */
 function readableRender(files: TextFiles, specials: Record<string, string>): Render | undefined {
   try {
     return renderOf(files, specials);
@@ -104,12 +104,12 @@ function readableRender(files: TextFiles, specials: Record<string, string>): Ren
   }
 }
 
-/** When a saved model's training began, whose date its chat template writes; undefined for none. */
+/** Start of a saved model's training, if its chat template writes the date. */
 export function templateDateOf(files: TextFiles): Date | undefined {
   return templateDateIn(files.json(TOKENIZER_CONFIG) ?? {});
 }
 
-/** A model's chat template, which writes the date that the model has learned, or today's. */
+/** A model's chat template; it writes the date of the training, or today's. */
 export function savedRender(
   files: TextFiles,
   { config, specials }: Pick<ReturnType<typeof tokenizerSettings>, "config" | "specials">,
@@ -119,20 +119,20 @@ export function savedRender(
   return date ? (render?.at?.(date) ?? render) : render;
 }
 
-/** The prompt style that a saved model names: Kit's own entry in `tokenizer_config.json`. */
+/** A saved model's prompt style, Kit's own entry in `tokenizer_config.json`. */
 export function promptStyleOf(files: TextFiles): PromptStyle | undefined {
   const style = files.json(TOKENIZER_CONFIG)?.["prompt_style"];
   return style === "text" || style === "message" ? style : undefined;
 }
 
-/** Whether a `tokenizer.json` is the one that Kit writes: bytes, without a merge. */
+/** Whether a `tokenizer.json` is the one that Kit writes: bytes without merges. */
 function isByteLevel({ model }: Config): boolean {
   if (!isRecord(model) || !isRecord(model["vocab"])) return false;
   const merges = model["merges"];
   return Array.isArray(merges) && merges.length === 0 && Object.keys(model["vocab"]).length === 256;
 }
 
-/** Each `…_token` of a config, a text or an object with one. */
+/** The text of each `…_token` in a config. */
 function specialTexts(config: Config): Record<string, string> {
   const texts = Object.entries(config).map(([name, value]): [string, unknown] => [
     name,
@@ -144,8 +144,8 @@ function specialTexts(config: Config): Record<string, string> {
 }
 
 /**
- * A model's chat templates: a file of their own, or in the config a text, or several with names. As in
- * `transformers`, the config's count where there is no file.
+ * A model's chat templates: from a file, or from the config, as one text or by name. As in `transformers`, a file
+ * takes precedence.
  */
 export function chatTemplates(files: TextFiles): { usual?: string; withTools?: string } {
   const [file, toolsFile] = [files.text(TEMPLATE_FILE), files.text(TOOLS_TEMPLATE_FILE)];
@@ -160,13 +160,15 @@ export function chatTemplates(files: TextFiles): { usual?: string; withTools?: s
   };
 }
 
-/** The template of each conversation. */
-function oneOf(usual: Render, withTools: Render): Render {
-  const write = (...asked: Parameters<Render>) => (asked[0].tools ? withTools : usual)(...asked);
+/** Picks the template by whether a conversation has tools. */
+function combinedRender(usual: Render, withTools: Render): Render {
+  const write = (...parameters: Parameters<Render>) =>
+    (parameters[0].tools ? withTools : usual)(...parameters);
   const reads = (variable: string) => usual.reads(variable) || withTools.reads(variable);
   const render: Render = Object.assign(write, { reads });
   if (!usual.at && !withTools.at) return render;
-  const at = (date: Date) => oneOf(usual.at?.(date) ?? usual, withTools.at?.(date) ?? withTools);
+  const at = (date: Date) =>
+    combinedRender(usual.at?.(date) ?? usual, withTools.at?.(date) ?? withTools);
   return Object.assign(render, { at });
 }
 
@@ -176,5 +178,5 @@ function renderOf(files: TextFiles, specials: Record<string, string>): Render | 
   const render = createRender(usual, specials, files.label());
   if (withTools === undefined) return render;
   const renderTools = createRender(withTools, specials, files.label());
-  return oneOf(render, renderTools);
+  return combinedRender(render, renderTools);
 }

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config, readConfig, readText } from "../modelFiles/configFile.ts";
-import { MOST_TOKENIZER_MIB, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { MAX_TOKENIZER_MIB, TOKENIZER_FILE } from "../modelFiles/names.ts";
 
-/** A model's files of text: those of a directory, or those that one file holds. */
+/** A model's text files, in a directory or inside a GGUF file. */
 export interface TextFiles {
-  /** Where one is, or the model, for errors. */
+  /** Path of a file, or of the model, for errors. */
   label: (name?: string) => string;
-  /** @throws KitError `CHECKPOINT_INVALID` for one that is damaged */
+  /** @throws KitError `CHECKPOINT_INVALID` for a damaged file */
   json: (name: string) => Config | undefined;
   text: (name: string) => string | undefined;
 }
@@ -18,13 +18,13 @@ export function directoryTexts(directory: string): TextFiles {
   return {
     label,
     json: (name) =>
-      readConfig(label(name), "optional", name === TOKENIZER_FILE ? MOST_TOKENIZER_MIB : undefined),
+      readConfig(label(name), "optional", name === TOKENIZER_FILE ? MAX_TOKENIZER_MIB : undefined),
     text: (name) => readText(label(name)),
   };
 }
 
-/** Files that were read before. @param model its path */
-export function heldTexts(
+/** Files already in memory. @param model its path */
+export function inMemoryTexts(
   model: string,
   files: Readonly<Record<string, string | Uint8Array | undefined>>,
 ): TextFiles {
@@ -53,12 +53,12 @@ export function heldTexts(
   };
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined for invalid JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The caller says so.
+    // The caller reports it.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { CHAT_TEMPLATE } from "../tokens/byteChat.ts";
 import { SPECIALS, byteCharacters, specialText } from "../tokens/byteTokens.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 
-/** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */
+/** `tokenizer.json` for Hugging Face: byte-level BPE without merges, and the special tokens. */
 export function tokenizerJson() {
   const bos = { SpecialToken: { id: specialText("bos"), type_id: 0 } };
   const sequence = (id: string, type: number) => ({ Sequence: { id, type_id: type } });
@@ -54,7 +54,7 @@ export function tokenizerJson() {
   };
 }
 
-/** `tokenizer_config.json`. Its `prompt_style` is Kit's own: how this model reads a bare prompt. */
+/** `tokenizer_config.json`. `prompt_style` is Kit's own entry: how the model reads a bare prompt. */
 export function tokenizerConfig({ context }: ModelShape, promptStyle: PromptStyle) {
   return {
     tokenizer_class: "PreTrainedTokenizerFast",

@@ -31,19 +31,19 @@ import { openModel } from "./savedModel.ts";
 
 type Log = EventData["training.log"];
 
-/** Where a training is. */
-export interface TrainerPlace {
+/** A training's progress. */
+export interface TrainerProgress {
   step: number;
   maxSteps: number;
   epoch: number;
   epochs: number;
-  /** Tokens learned from so far. */
+  /** Tokens trained on so far. */
   tokens: number;
-  /** The steps since the last log. */
+  /** Steps since the last log. */
   pending: PendingSteps;
-  /** Commit of the model on the hub, if it came from there. */
+  /** The starting model's commit, if it came from the hub. */
   commit?: string | undefined;
-  /** The type that the frozen base was converted to, if any. */
+  /** The frozen base's type, if it was converted. */
   baseType?: BaseType | undefined;
 }
 
@@ -53,21 +53,21 @@ export interface PendingSteps {
   metrics: Record<string, Mean>;
 }
 
-/** Every engine writes it, with the names of `transformers`' TrainerState. */
+/** Written by every engine, with the names of `transformers`' TrainerState. */
 export const STATE_FILE = "trainer_state.json";
 
-/** Where the Trainer's callbacks keep their own. */
+/** Kit's key among the Trainer's `stateful_callbacks`. */
 export const KIT = "Kit";
 
-/** Of a training of many million steps. */
-const MOST_STATE_MIB = 256;
+/** Enough for many million steps. */
+const MAX_STATE_MIB = 256;
 
 /** Empty for a file that is missing or damaged. @param path of a checkpoint */
 export function readState(path: string): Record<string, unknown> {
   try {
-    return readConfig(join(path, STATE_FILE), "optional", MOST_STATE_MIB) ?? {};
+    return readConfig(join(path, STATE_FILE), "optional", MAX_STATE_MIB) ?? {};
   } catch {
-    // It says nothing.
+    // A damaged file has no state.
     return {};
   }
 }
@@ -79,7 +79,7 @@ export function attributesOf(state: Record<string, unknown>): Record<string, unk
   return own?.attributes ?? {};
 }
 
-/** The model of the hub that a training began with, as its config names it, and its commit. */
+/** The hub model that a training started from, as its config names it, and its commit. */
 export function startedFrom(
   path: string | undefined,
 ): { model: string; commit: string } | undefined {
@@ -87,14 +87,14 @@ export function startedFrom(
   return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
 }
 
-/** The type that an adapter's base was converted to for training, if any. @param path of a checkpoint */
+/** The type of an adapter's base, if it was converted for training. @param path of a checkpoint */
 export function trainedBaseType(path: string): BaseType | undefined {
   const { baseType } = attributesOf(readState(path));
   return BASE_TYPES.find((type) => type === baseType);
 }
 
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
-export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
+export function trainerState(config: TrainConfig, logs: Log[], at: TrainerProgress) {
   const best = bestOf(logs);
   const { pending, commit, baseType } = at;
   const attributes = {
@@ -127,7 +127,7 @@ export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace)
   };
 }
 
-/** As the Trainer keeps them: an evaluation is an entry of its own. */
+/** Log entries in the Trainer's form, in which an evaluation is a separate entry. */
 function historyOf(log: Log): object[] {
   const { step, epoch, evalLoss } = log;
   const trained = {
@@ -145,10 +145,10 @@ function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
   return evalDataset !== undefined || evalSplit !== undefined;
 }
 
-/** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */
-export function placeOf(
+/** Progress recorded in a `trainer_state.json`; undefined if it isn't Kit's. */
+export function progressOf(
   state: Record<string, unknown>,
-): (Pick<TrainerPlace, "step" | "tokens" | "pending"> & { logs: Log[] }) | undefined {
+): (Pick<TrainerProgress, "step" | "tokens" | "pending"> & { logs: Log[] }) | undefined {
   const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
   const { losses, metrics = {} } = attributesOf(state);
   if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
@@ -177,21 +177,21 @@ function logsOf(history: Record<string, number>[]): Log[] {
   });
 }
 
-/** AdamW's running means, by the names of the trained tensors. */
+/** AdamW's moments, by tensor name. */
 export interface Moments {
   first: Weights;
   second: Weights;
 }
 
-/** The state to resume a training from; with LoRA, only the adapter's weights. */
+/** The state that a training resumes from; with LoRA, only the adapter's weights. */
 export interface TrainedState {
   weights: Weights;
-  /** Absent without the optimizer's file, which only a job's newest checkpoint has. */
+  /** Undefined without the optimizer's file, which only a job's newest checkpoint has. */
   moments?: Moments;
 }
 
 export const OPTIMIZER_FILE = "optimizer.safetensors";
-/** PyTorch's names of the two. */
+/** PyTorch's names of the moments. */
 const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
 
 /** The optimizer's file in a checkpoint. */
@@ -201,8 +201,8 @@ export function optimizerFiles({ first, second }: Moments): Record<string, Uint8
 }
 
 /**
- * @param path a checkpoint of the model that is trained, or with LoRA of its adapter
- * @throws KitError `CHECKPOINT_INVALID` when it is damaged, `CANNOT_RESUME` when it belongs to a different model
+ * @param path a checkpoint of the trained model or adapter
+ * @throws KitError `CHECKPOINT_INVALID` for a damaged one, `CANNOT_RESUME` for another model's
  */
 export function readTrainedState(
   path: string,
@@ -215,7 +215,7 @@ export function readTrainedState(
   if (!isDeepStrictEqual(saved, lora ? withoutType(lora) : sizesOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
-      `${path} belongs to a different model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
+      `${path} belongs to a different model or adapter than the trainer's, so the training cannot resume from it. Undo the change, or start without resume.`,
     );
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
@@ -228,12 +228,12 @@ export function readTrainedState(
   };
 }
 
-/** The options that an adapter's own files record. */
+/** The options that an adapter's files record. */
 function withoutType({ baseType: _, ...adapter }: LoraConfig): Omit<LoraConfig, "baseType"> {
   return adapter;
 }
 
-/** All but the family's name: a Kit of before saved one of Mistral's as one of Llama's. */
+/** Without the family's name: earlier versions of Kit saved Mistral's as Llama's. */
 function sizesOf({ family: _, ...sizes }: Dimensions): Omit<Dimensions, "family"> {
   return sizes;
 }
@@ -252,13 +252,13 @@ function without(prefix: string, read: Weights, shapes: Record<string, number[]>
   return Object.fromEntries(Object.keys(shapes).map((name) => [name, read[prefix + name]!]));
 }
 
-/** The state of a training that is resumed; at step 0 when it starts anew. */
-export interface Resumed extends NonNullable<ReturnType<typeof placeOf>> {
+/** A resumed training's state; step 0 for a new one. */
+export interface Resumed extends NonNullable<ReturnType<typeof progressOf>> {
   state?: TrainedState;
 }
 
 /**
- * @param path a checkpoint's directory, or undefined to start anew
+ * @param path a checkpoint's directory, or undefined for a new training
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function readResumed(
@@ -269,8 +269,8 @@ export function readResumed(
   if (path === undefined)
     return { step: 0, tokens: 0, pending: { losses: [], metrics: {} }, logs: [] };
   const state = readTrainedState(path, shape, lora);
-  const place = placeOf(readState(path));
-  if (place) return { ...place, state };
+  const progress = progressOf(readState(path));
+  if (progress) return { ...progress, state };
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${join(path, STATE_FILE)} does not record the training's progress. Use a checkpoint that Kit saved.`,

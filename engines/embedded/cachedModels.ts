@@ -11,12 +11,12 @@ import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { bfloat16Of } from "../modelFiles/tensors.ts";
-import { assertConfigFits, assertFits } from "./train/leastTraining.ts";
+import { assertConfigFits, assertFits } from "./train/smallestTraining.ts";
 
-/** The least that is trained of a model. */
+/** The smallest usual training, to check that a model fits. */
 const ADAPTER = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
-/** The models in the cache, by their names in alphabetical order. Reads no weights. */
+/** The cached models in alphabetical order. Reads no weights. */
 export function cachedModels(): { cache: string; models: CachedModel[] } {
   const { cache } = hubSettings();
   return { cache, models: listSnapshots(cache).map(describe) };
@@ -48,7 +48,7 @@ function architectureOf(directory: string): string | undefined {
     const { architectures } = readConfig(join(directory, CONFIG_FILE));
     return Array.isArray(architectures) ? String(architectures[0]) : undefined;
   } catch {
-    // Its problem says so.
+    // `describe` reports the problem.
     return undefined;
   }
 }

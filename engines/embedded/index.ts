@@ -5,12 +5,10 @@ import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";
 import { trainOnThread } from "./train/trainThread.ts";
 
-/**
- * The embedded engine: gradient descent in WebAssembly, on threads of its own.
- */
+/** The embedded engine: training and inference in WebAssembly, on its own threads. */
 export function createEmbeddedEngine(): Engine {
   const thread = createInferThread();
-  // Loaded when it is needed: a project that only trains does so on another thread.
+  // Loaded lazily, because training runs on another thread.
   const check: Engine["check"] = async (options) =>
     (await import("./train/check.ts")).check(options);
   const load: Engine["load"] = async (directory, options) => {

@@ -20,42 +20,42 @@ export interface TrainJob {
   /** The config's model. */
   source: LocatedModel;
   resumeFrom: string | undefined;
-  /** Whether it is only checked, with the losses before it. */
+  /** Whether to only check the training and measure losses. */
   isCheck?: boolean;
-  /** One for each helper thread, to invite it. */
+  /** Ports that deliver the helpers' initial data. */
   helpers: MessagePort[];
 }
 
-/** A message of the training thread; its last is `done` or `failed`. */
+/** A message from the training thread; the last is `done` or `failed`. */
 export type TrainMessage =
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
   | { type: "done"; check?: TrainingCheck | undefined }
   | { type: "failed"; failure: Failure };
 
-/** A message of the answering thread: the answer to a question, parts of some, or what its helpers are to do. */
-export type Told =
+/** A message from the inference thread: an answer, deltas of answers, or a command for its helpers. */
+export type InferMessage =
   | Answer
-  | { pieces: { id: number; piece: InferPiece }[] }
-  /** Starts a helper for each seat, through which it is invited. */
-  | { team: number; seats: MessagePort[] }
-  /** Ends a team, and then closes the port. */
+  | { deltas: { id: number; piece: InferPiece }[] }
+  /** Starts a helper for each port, which delivers its initial data. */
+  | { team: number; ports: MessagePort[] }
+  /** Ends a team, then closes the port. */
   | { team: number; ended: MessagePort };
 
 export type Answer =
   | { id: number; ok: true; result: InferResult | undefined }
   | { id: number; ok: false; failure: Failure };
 
-/** An error that crosses threads. */
+/** An error sent between threads. */
 export interface Failure {
   code: ErrorCode;
   message: string;
   fault?: RequestFault | undefined;
-  /** Stack of an error that the engine did not foresee. */
+  /** Stack of an unexpected error. */
   stack?: string | undefined;
 }
 
-/** What a thread does; an error's advice depends on it. */
+/** A thread's purpose, for an error's advice. */
 type Purpose = "training" | "answers";
 
 const OUT_OF_MEMORY: Record<Purpose, string> = {
@@ -82,7 +82,7 @@ export function toFailure(error: unknown, purpose: Purpose): Failure {
 }
 
 /**
- * @param advice what to do, besides raising its limit, when the system has no thread left
+ * @param advice what to do, besides raising the limit, if the system has no threads left
  * @throws KitError `KIT_BUNDLED`, `WORKER_FAILED`
  */
 export function startThread(
@@ -114,7 +114,7 @@ export function threadEnded(code: number): KitError {
   );
 }
 
-/** The error of those that a helper thread has left alone. @param why what it threw, or how it ended in words */
+/** The error for a helper that exited. @param why what it threw, or its exit code as text */
 export function helperFailed(why: unknown, purpose: Purpose): KitError {
   const failure = toFailure(why, purpose);
   if (failure.code !== "WORKER_FAILED") return fromFailure(failure);
@@ -125,14 +125,14 @@ export function helperFailed(why: unknown, purpose: Purpose): KitError {
   );
 }
 
-/** What is missing: a thread's file, or a package that it imports. Neither loads code of a user. */
+/** The missing module, if a thread's file or one of its packages wasn't found. */
 function missingModule(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code = "", input } = error as NodeJS.ErrnoException & { input?: string };
-  // Bundled as CommonJS, the code that starts a thread has no URL.
+  // Code bundled as CommonJS has no URL.
   if (code === "ERR_INVALID_URL" && input?.endsWith("Worker.js")) return input;
   const isMissing = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code);
-  // The lines below the first have the stack.
+  // The first line, without the require stack.
   return isMissing ? error.message.split("\n", 1)[0] : undefined;
 }
 

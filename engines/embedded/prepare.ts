@@ -9,7 +9,7 @@ import { withDefaults } from "../training/defaults.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**
- * Checks everything but a checkpoint on disk, which is checked when training starts.
+ * Checks everything except a checkpoint on disk, which is checked when training starts.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`, `MACHINE_UNFIT`
  */
 export function prepare(asked: TrainingOptions): TrainConfig {

@@ -1,90 +1,93 @@
 import { createHash } from "node:crypto";
 import type { Span } from "../tokens/tokenizer.ts";
 
-/** Tokens, and which of them are learned. */
+/** Tokens and their loss mask. */
 export interface Sequence {
   tokens: Uint16Array | Uint32Array;
-  /** As long as `tokens`: 1 where a token is learned from those before it. */
+  /** 1 for each token that counts for the loss. */
   learned: Uint8Array;
 }
 
-/** What a row becomes: the sequences that are learned together, mostly a single one. */
+/** The sequences of a row that are learned together, mostly one. */
 export interface Example {
   sequences: readonly Sequence[];
-  /** Set if its answer was judged to be bad. */
-  isBad?: true;
+  /** Set if its answer is labelled undesirable. */
+  isUndesirable?: true;
 }
 
-/** Examples to learn from, or to measure a loss on. */
+/** Examples to train or evaluate on. */
 export interface ExampleSet {
-  /** A count. */
   readonly length: number;
-  /** Tokens of the longest sequence. */
+  /** Tokens in the longest sequence. */
   readonly longest: number;
-  /** Tokens that are read of the largest example: of each sequence all but the last. */
+  /** Input tokens of the largest example: all but the last of each sequence. */
   readonly largest: number;
-  /** Number of all tokens without each sequence's first, which is never predicted. */
+  /** Predicted tokens: all but each sequence's first. */
   readonly predicted: number;
-  /** A copy of the one at an index, from 0. */
+  /** A copy of an example. */
   at: (index: number) => Example;
-  /** The tokens of each of its sequences, counts. */
+  /** Lengths of an example's sequences, in tokens. */
   lengthsAt: (index: number) => Uint32Array;
-  /** The row that one was made of, counted from 0 as they were added. */
+  /** Index of an example's row, in the order of adding. */
   rowAt: (index: number) => number;
 }
 
-/** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
+/** A dataset's rows in flat arrays, because a hundred million objects would not fit in memory. */
 export interface Examples extends ExampleSet {
-  /** 16 hexadecimal digits, which change with any token, its order, and what is learned. */
+  /** 16 hexadecimal digits that identify all tokens, their order and their loss masks. */
   fingerprint: () => string;
-  /** Those of some rows, which are counted from 0 as they were added. */
+  /** Examples of the chosen rows. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
-  /** Adds a row's example: the first tokens of each of its sequences. @param isBad default: false */
-  addStart: (sequences: readonly (readonly Span[])[], most: number, isBad?: boolean) => void;
+  /** Adds a row as one example, truncating its sequences. */
+  addTruncated: (
+    sequences: readonly (readonly Span[])[],
+    maxLength: number,
+    isUndesirable?: boolean,
+  ) => void;
   /**
-   * Adds a row's only sequence in pieces, an example each. Each begins with the last token of the one
-   * before, so that no token goes unlearned.
+   * Adds a row's only sequence in chunks, an example each. A chunk begins with the last token of the one before, so
+   * that every token is predicted once.
    */
-  addPieces: (sequence: readonly Span[], most: number) => void;
+  addChunks: (sequence: readonly Span[], maxLength: number) => void;
 }
 
-/** Marks a token that is learned; above every token of a small vocabulary, or of any. */
-const [LEARNED_OF_FEW, LEARNED_OF_MANY] = [2 ** 15, 2 ** 30];
+/** Bit that marks a learned token, above every token of a small vocabulary, or of any. */
+const [SMALL_MARK, LARGE_MARK] = [2 ** 15, 2 ** 30];
 
 /**
- * @param vocabulary every token is below it
- * @param beforeGrowing called before each growth
+ * @param vocabulary upper bound of the tokens
+ * @param beforeGrowing called before each allocation
  */
 export function createExamples(vocabulary: number, beforeGrowing: () => void = () => {}): Examples {
-  const isFew = vocabulary <= LEARNED_OF_FEW;
-  const mark = isFew ? LEARNED_OF_FEW : LEARNED_OF_MANY;
+  const isSmall = vocabulary <= SMALL_MARK;
+  const mark = isSmall ? SMALL_MARK : LARGE_MARK;
   const tokens = createColumn(
-    (length) => (isFew ? new Uint16Array(length) : new Uint32Array(length)),
+    (length) => (isSmall ? new Uint16Array(length) : new Uint32Array(length)),
     beforeGrowing,
   );
-  /** Of each sequence. */
+  /** For each sequence. */
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);
   const lengths = createColumn((length) => new Uint32Array(length), beforeGrowing);
-  /** Of each example: its first sequence, and its row. */
+  /** For each example: its first sequence and its row. */
   const firsts = createColumn((length) => new Uint32Array(length), beforeGrowing);
   const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
-  /** Indices of the examples whose answer is bad. */
-  const bad = new Set<number>();
+  /** Indices of undesirable examples. */
+  const undesirable = new Set<number>();
   let row = 0;
   let longest = 0;
   let largest = 0;
   let predicted = 0;
 
-  /** @returns where they start */
-  function append(spans: readonly Span[], most: number): number {
+  /** @returns their start */
+  function append(spans: readonly Span[], maxLength: number): number {
     const start = tokens.length();
-    let left = most;
+    let remaining = maxLength;
     for (const { tokens: added, isLearned } of spans) {
-      const count = Math.min(left, added.length);
+      const count = Math.min(remaining, added.length);
       for (let i = 0; i < count; i++) {
         tokens.push(isLearned ? added[i]! | mark : added[i]!);
       }
-      left -= count;
+      remaining -= count;
     }
     return start;
   }
@@ -98,12 +101,12 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       lengths.push(length);
       longest = Math.max(longest, length);
     }
-    const size = readIn(sequences.map(([, length]) => length));
+    const size = readCount(sequences.map(([, length]) => length));
     largest = Math.max(largest, size);
     predicted += size;
   }
 
-  /** Its first sequence, and the one after its last. */
+  /** Its sequences' range, end excluded. */
   function rangeAt(index: number): readonly [number, number] {
     const [first = 0, end = lengths.length()] = firsts.slice(
       index,
@@ -126,7 +129,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       );
       return { tokens: marked.map((token) => token & ~mark), learned };
     });
-    return { sequences, ...(bad.has(index) && { isBad: true }) };
+    return { sequences, ...(undesirable.has(index) && { isUndesirable: true }) };
   }
 
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {
@@ -135,7 +138,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     let [longest, largest, predicted] = [0, 0, 0];
     for (const index of chosen) {
       const sizes = lengthsAt(index);
-      const size = readIn(sizes);
+      const size = readCount(sizes);
       longest = Math.max(longest, ...sizes);
       largest = Math.max(largest, size);
       predicted += size;
@@ -149,7 +152,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
   }
 
   function fingerprint(): string {
-    return digestOf([...tokens.parts(), ...lengths.parts(), Uint32Array.from(bad)]);
+    return digestOf([...tokens.chunks(), ...lengths.chunks(), Uint32Array.from(undesirable)]);
   }
 
   return {
@@ -169,29 +172,29 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     rowAt: (index) => rows.slice(index, index + 1)[0] ?? 0,
     fingerprint,
     ofRows,
-    addStart(sequences, most, isBad = false) {
-      if (isBad) bad.add(rows.length());
+    addTruncated(sequences, maxLength, isUndesirable = false) {
+      if (isUndesirable) undesirable.add(rows.length());
       addExample(
         sequences.map((spans) => {
-          const start = append(spans, most);
+          const start = append(spans, maxLength);
           return [start, tokens.length() - start];
         }),
       );
       row++;
     },
-    addPieces(sequence, most) {
+    addChunks(sequence, maxLength) {
       const first = append(sequence, Infinity);
       const end = tokens.length();
-      for (let start = first; start + 1 < end; start += most - 1) {
-        addExample([[start, Math.min(most, end - start)]]);
+      for (let start = first; start + 1 < end; start += maxLength - 1) {
+        addExample([[start, Math.min(maxLength, end - start)]]);
       }
       row++;
     },
   };
 }
 
-/** The tokens that are read of sequences: the last of each is only predicted. */
-function readIn(lengths: Iterable<number>): number {
+/** Input tokens of sequences: the last of each is only predicted. */
+function readCount(lengths: Iterable<number>): number {
   let sum = 0;
   for (const length of lengths) sum += length - 1;
   return sum;
@@ -207,7 +210,7 @@ export function digestOf(parts: Iterable<NodeJS.ArrayBufferView | string>): stri
 
 type Numbers = Uint16Array | Uint32Array | Float64Array;
 
-/** Numbers per chunk. Growing copies nothing and wastes less than one chunk. */
+/** Elements per chunk. Growing copies nothing and wastes less than one chunk. */
 const CHUNK = 2 ** 18;
 
 /** A growing array of numbers. */
@@ -227,8 +230,8 @@ function createColumn<N extends Numbers>(create: (length: number) => N, beforeGr
       last[at] = value;
       length++;
     },
-    /** All numbers, in the order of their chunks. */
-    *parts(): Generator<Numbers> {
+    /** All elements, chunk by chunk. */
+    *chunks(): Generator<Numbers> {
       for (const [i, chunk] of chunks.entries()) yield chunk.subarray(0, length - i * CHUNK);
     },
     slice(from: number, to: number): N {

@@ -10,31 +10,37 @@ import { fetchBase } from "../lora/base.ts";
 import type { ExportFormat, FormatOptions } from "./format.ts";
 import { gguf } from "./gguf.ts";
 import { safetensors } from "./safetensors.ts";
-import { type Place, assertEmpty, lockTarget, placeOf, removeLeft } from "./target.ts";
+import {
+  type StagingArea,
+  assertEmpty,
+  lockTarget,
+  stagingArea,
+  removeLeftovers,
+} from "./target.ts";
 
 const FORMATS: Record<ExportFormatName, ExportFormat> = { safetensors, gguf };
 
 interface Options extends Pick<FetchOptions, "signal" | "onNote">, Partial<FormatOptions> {
-  /** Default: `safetensors`, in the types and files that the model has. */
+  /** Default: `safetensors`, in the model's own types and files. */
   format?: ExportFormatName;
 }
 
 /** The outcome of an export. */
 export interface Exported {
-  /** What `loadModel` takes: the folder, or a file in it. */
+  /** Path for `loadModel`: the folder, or a file in it. */
   path: string;
-  /** Of the weights, a count. */
+  /** Size of the weights. */
   bytes: number;
 }
 
 /**
- * Writes a checkpoint as a whole model that stands by itself: an adapter is merged into its base. In
- * safetensors, works for any architecture.
+ * Exports a checkpoint as a self-contained model, merging an adapter into its base. As safetensors, it may have any
+ * architecture.
  * @param checkpoint directory of a model, or of an adapter whose base is on this disk or the hub
- * @param target absolute path of a directory that is empty, or not there yet
- * @param options aborting leaves nothing of it. `name`: by default the target's
- * @throws KitError `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CONFIG_INVALID` for a type that does not
- * fit, or as `fetchModel`
+ * @param target absolute path of an empty or new directory
+ * @param options aborting leaves nothing behind. `name`: default the target's
+ * @throws KitError `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CONFIG_INVALID` for an unsuitable type, or as
+ * `fetchModel`
  */
 export async function exportModel(
   checkpoint: string,
@@ -45,14 +51,14 @@ export async function exportModel(
   await fetchBase(checkpoint, options);
   const { format: formatName = "safetensors" } = options;
   const format = FORMATS[formatName];
-  const asked = { ...options, name: options.name ?? basename(target) };
-  const file = format.mainFile(asked);
-  const place = placeOf(target, file);
-  const lock = await lockTarget(target, place, options);
+  const formatOptions = { ...options, name: options.name ?? basename(target) };
+  const file = format.mainFile(formatOptions);
+  const staging = stagingArea(target, file);
+  const lock = await lockTarget(target, staging, options);
   try {
     const bytes = await writeModel(checkpoint, target, {
-      ...asked,
-      ...{ write: format.write, place, lock },
+      ...formatOptions,
+      ...{ write: format.write, staging, lock },
     });
     return { path: formatName === "gguf" ? join(target, file) : target, bytes };
   } finally {
@@ -61,20 +67,20 @@ export async function exportModel(
 }
 
 type WriteOptions = Pick<Options, "signal" | "onNote"> &
-  FormatOptions & { write: ExportFormat["write"]; place: Place; lock: Lock };
+  FormatOptions & { write: ExportFormat["write"]; staging: StagingArea; lock: Lock };
 
 async function writeModel(
   checkpoint: string,
   target: string,
-  { signal, onNote = () => {}, write, place, lock, ...asked }: WriteOptions,
+  { signal, onNote = () => {}, write, staging, lock, ...formatOptions }: WriteOptions,
 ): Promise<number> {
-  // Another export may have written it since.
+  // Another export may have written it meanwhile.
   assertEmpty(target);
   let partial: PartialDirectory | undefined;
   try {
-    removeLeft(place.work);
-    partial = place.begin(`${place.work}.${randomBytes(6).toString("hex")}.partial`);
-    const bytes = await write(checkpoint, partial, { ...asked, pause, onNote });
+    removeLeftovers(staging.work);
+    partial = staging.begin(`${staging.work}.${randomBytes(6).toString("hex")}.partial`);
+    const bytes = await write(checkpoint, partial, { ...formatOptions, pause, onNote });
     assertHeld();
     partial.commit();
     return bytes;
@@ -93,7 +99,7 @@ async function writeModel(
     if (lock.isHeld()) return;
     throw new KitError(
       "CANNOT_WRITE",
-      `Another export took over ${target}, because this one was unresponsive. Wait until it ends, or name another folder.`,
+      `Another export took over ${target}, because this one was unresponsive. Wait for it to finish, or choose another folder.`,
     );
   }
 }

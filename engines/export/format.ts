@@ -1,28 +1,28 @@
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import type { PartialDirectory } from "../checkpoint/directory.ts";
 
-/** What is asked of a format, besides the model. */
+/** A format's options. */
 export interface FormatOptions {
-  /** What to name the model. */
+  /** The model's name. */
   name: string;
   /** Type of the matrices. Default: the model's own. */
   type?: GgufType;
-  /** The system message of its training. */
+  /** The training's system message. */
   system?: string | undefined;
-  /** Whether the adapter alone is wanted. */
+  /** Whether to write the adapter without its base. */
   adapterOnly?: boolean;
 }
 
-/** How an exported model is written. */
+/** Writes models in one format. */
 export interface ExportFormat {
-  /** The file that makes the folder a model. In an existing folder, it is written last. */
+  /** The file that completes the folder; in an existing folder, it is written last. */
   mainFile: (options: FormatOptions) => string;
   /**
-   * Writes all files of a model, whole and flushed to the disk.
+   * Writes all files of a model and flushes them.
    * @param checkpoint directory of a model, or of an adapter whose base is on this disk
-   * @param to a folder that takes the target's place once it is whole
-   * @param options `pause` is awaited between blocks; it throws once nobody wants the export any more.
-   * `onNote` takes a line on what the files cannot do
+   * @param to a folder that replaces the target once it is whole
+   * @param options `pause` is awaited between blocks; it throws once the export is aborted. `onNote` takes a line on
+   * what the files lack
    * @returns the bytes of the weights
    */
   write: (

@@ -7,7 +7,7 @@ import {
   savedRender,
   tokenizerSettings,
 } from "../checkpoint/savedTokenizer.ts";
-import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
+import { type TextFiles, inMemoryTexts } from "../checkpoint/textFiles.ts";
 import { FILE_TYPES } from "../families/matrixTypes.ts";
 import { architectureOf } from "../gguf/architecture.ts";
 import { ggufBlocks } from "../gguf/header.ts";
@@ -30,20 +30,20 @@ import { modelfile } from "./modelfile.ts";
 import { openSource } from "./source.ts";
 import { writeBlocks } from "./writeBlocks.ts";
 
-/** One file for llama.cpp and what is built on it; a Modelfile beside it, for Ollama. */
+/** A file for llama.cpp and programs built on it, with a Modelfile for Ollama. */
 export const gguf: ExportFormat = {
   mainFile: ({ name }) => `${name}.gguf`,
   async write(checkpoint, to, { pause, onNote, ...options }) {
     const file = gguf.mainFile(options);
     const path = join(to.path, file);
     if (options.adapterOnly) return writeAdapter(checkpoint, path, options, pause);
-    const { model, companions, files } = openSource(checkpoint);
+    const { model, sidecarFiles, files } = openSource(checkpoint);
     const d = openModel(model).shape;
     const architecture = architectureOf(d, model);
     const tensors = ggufTensors(files, architecture, d, options.type);
     const own = tensors.find(({ name }) => name === EMBEDDING)?.type;
     const type = options.type ?? GGUF_TYPES.find((type) => type === own);
-    const texts = heldTexts(model, companions);
+    const texts = inMemoryTexts(model, sidecarFiles);
     const vocabulary = vocabularyOf(texts, d.vocabulary);
     const metadata: Metadata = {
       [KEYS.architecture]: string(architecture.name),
@@ -67,7 +67,7 @@ export const gguf: ExportFormat = {
   },
 };
 
-/** A file is named by its type. */
+/** A file without a chosen type is labelled with this tensor's. */
 const EMBEDDING = "token_embd.weight";
 
 function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
@@ -79,7 +79,7 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   });
 }
 
-/** The model's own files, from which Kit reads it again; the chat templates where llama.cpp has them. */
+/** The model's own files, for Kit to read again, and the chat templates under llama.cpp's keys. */
 function fileMetadata(texts: TextFiles): Metadata {
   const { config, specials } = tokenizerSettings(texts);
   const { usual, withTools } = chatTemplates(texts);
@@ -88,7 +88,7 @@ function fileMetadata(texts: TextFiles): Metadata {
   const isChanged = tokenizer !== texts.json(TOKENIZER_FILE);
   const written: Record<string, string> = {
     [TOKENIZER_CONFIG]: JSON.stringify(settings),
-    // The GGUF file has no room for those beside it that add tokens.
+    // Includes the added tokens of its sidecar files, which GGUF lacks.
     ...(isChanged && { [TOKENIZER_FILE]: JSON.stringify(tokenizer) }),
   };
   const held = Object.entries(FILE_KEYS).flatMap(([name, key]) => {

@@ -2,10 +2,10 @@ import { KitError } from "../../protocol/error.ts";
 import { isQuantizedType } from "../../protocol/exportFormat.ts";
 import { openModel } from "../checkpoint/savedModel.ts";
 import { FILE_TYPES } from "../families/matrixTypes.ts";
-import { architectureOf, reorderedRows } from "../gguf/architecture.ts";
+import { architectureOf, permutedRows } from "../gguf/architecture.ts";
 import { type WrittenTensor, ggufBlocks } from "../gguf/header.ts";
 import { KEYS, QUANTIZATION_VERSION, float32, string, uint32 } from "../gguf/metadata.ts";
-import { interleaved } from "../gguf/rowOrder.ts";
+import { permuted } from "../gguf/ropePermutation.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findAdapter } from "../lora/base.ts";
@@ -17,9 +17,9 @@ import type { FormatOptions } from "./format.ts";
 import { writeBlocks } from "./writeBlocks.ts";
 
 /**
- * Writes an adapter without its base, as `--lora` of llama.cpp takes it.
- * @returns its bytes
- * @throws KitError `CHECKPOINT_INVALID`, `CONFIG_INVALID` for a model without an adapter or a quantized type
+ * Writes an adapter without its base, for llama.cpp's `--lora`.
+ * @returns its size in bytes
+ * @throws KitError `CHECKPOINT_INVALID`, `CONFIG_INVALID` for a whole model or a quantized type
  */
 export async function writeAdapter(
   checkpoint: string,
@@ -37,26 +37,26 @@ export async function writeAdapter(
   if (isQuantizedType(type)) {
     throw new KitError(
       "CONFIG_INVALID",
-      "An adapter is not quantized. Use --type f32, f16 or bf16.",
+      "An adapter cannot be quantized. Use --type f32, f16 or bf16.",
     );
   }
   const { encode } = NUMBER_TYPES[type];
   const d = openModel(adapter.base).shape;
   const architecture = architectureOf(d, adapter.base);
   const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, adapter, d))));
-  // It takes 0 for no α at all.
+  // llama.cpp reads 0 as no α.
   const alpha = adapter.alpha === 0 ? 1 : adapter.alpha;
   const { scaleOf, rankOf } = adapter;
 
   const tensors = Object.entries(weights).map(([from, { shape, data }]): WrittenTensor => {
     const module = moduleOf(from);
-    // llama.cpp has one α, which it divides by each module's rank: where one has another, its B makes up for it.
+    // llama.cpp divides one α by each module's rank; B is rescaled for modules with another scale.
     const factor = from.endsWith(".lora_B.weight") ? (scaleOf(module) * rankOf(module)) / alpha : 1;
 
     function blocks() {
-      const unit = reorderedRows(architecture, from, d);
+      const unit = permutedRows(architecture, from, d);
       const scaled = data.map((value) => value * factor);
-      const ordered = unit === 1 ? scaled : interleaved(scaled, unit, columnsOf(shape));
+      const ordered = unit === 1 ? scaled : permuted(scaled, unit, columnsOf(shape));
       const bytes = encode(ordered);
       if (bytes) return [bytes];
       throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);

@@ -4,19 +4,19 @@ import type { Dimensions } from "../families/dimensions.ts";
 import { matrixType } from "../families/matrixTypes.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
-import { type Architecture, normOffset, reorderedRows } from "../gguf/architecture.ts";
+import { type Architecture, normOffset, permutedRows } from "../gguf/architecture.ts";
 import type { WrittenTensor } from "../gguf/header.ts";
-import { interleaved } from "../gguf/rowOrder.ts";
+import { permuted } from "../gguf/ropePermutation.ts";
 import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
 import { notFinite } from "../lora/merged.ts";
 import { type NumberTypeName, NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
-import { type FileTensor, columnsOf, otherType, parts } from "../modelFiles/tensors.ts";
+import { type FileTensor, columnsOf, unsupportedType, chunks } from "../modelFiles/tensors.ts";
 import { widened } from "../modelFiles/weights.ts";
 import type { SourceFile } from "./source.ts";
 
 /**
- * A model's tensors as llama.cpp has them: their names, types and the order of rows. Vectors are float32.
- * @param type of the matrices; by default, each keeps its own
+ * A model's tensors with llama.cpp's names, types and row order. Vectors are float32.
+ * @param type of the matrices. Default: each keeps its own
  */
 export function ggufTensors(
   files: readonly SourceFile[],
@@ -30,15 +30,15 @@ export function ggufTensors(
   function written({ weights }: SourceFile, [stored, tensor]: [string, FileTensor]): WrittenTensor {
     const { path, shape } = tensor;
     const name = nameOf(stored);
-    if (!isNumberType(tensor.type)) throw otherType(path, name, tensor.type);
+    if (!isNumberType(tensor.type)) throw unsupportedType(path, name, tensor.type);
     const to = typeOf(name, shape, tensor.type);
-    const [unit, offset] = [reorderedRows(architecture, name, d), normOffset(architecture, name)];
+    const [unit, offset] = [permutedRows(architecture, name, d), normOffset(architecture, name)];
     const columns = shape.length > 1 ? columnsOf(shape) : 1;
 
     function* blocks(): Generator<Uint8Array> {
-      for (const rows of parts(weights, stored, { unit })) {
-        const moved = offset === 0 ? rows : widened(rows).map((value) => value + offset);
-        const ordered = unit === 1 ? moved : interleaved(moved, unit, columns);
+      for (const rows of chunks(weights, stored, { unit })) {
+        const shifted = offset === 0 ? rows : widened(rows).map((value) => value + offset);
+        const ordered = unit === 1 ? shifted : permuted(shifted, unit, columns);
         const bytes = NUMBER_TYPES[to].encode(ordered);
         if (!bytes) throw to === tensor.type ? notFinite(stored, path) : tooLarge(name, to);
         yield bytes;
@@ -52,7 +52,7 @@ export function ggufTensors(
     return type === undefined ? own : matrixType(type, name, columns, d);
   }
 
-  // Other tensors of a model, such as masks, are not needed.
+  // A model may have other tensors, such as masks.
   const wanted = files.flatMap((file) =>
     [...file.tensors]
       .filter(([name]) => Object.hasOwn(shapes, nameOf(name)))
@@ -64,19 +64,19 @@ export function ggufTensors(
 function tooLarge(name: string, type: NumberTypeName): KitError {
   return new KitError(
     "CONFIG_INVALID",
-    `${name} has numbers that are too large for ${type}. Use --type bf16 or f32.`,
+    `${name} has numbers too large for ${type}. Use --type bf16 or f32.`,
   );
 }
 
-/** llama.cpp's divisors of the rotation's frequencies, [headDim / 2], where it has any. */
+/** llama.cpp's divisors of RoPE's frequencies, [headDim / 2], for Llama 3 alone. */
 function ropeFactors({ rope, headDim }: Dimensions): WrittenTensor[] {
   if (rope.type !== "llama3") return [];
   const { theta, factor, lowFreqFactor: low, highFreqFactor: high, originalContext } = rope;
   const factors = Float32Array.from({ length: headDim / 2 }, (_, i) => {
-    const turns = originalContext / (2 * Math.PI * theta ** ((2 * i) / headDim));
-    if (turns < low) return factor;
-    if (turns > high) return 1;
-    const share = (turns - low) / (high - low);
+    const rotations = originalContext / (2 * Math.PI * theta ** ((2 * i) / headDim));
+    if (rotations < low) return factor;
+    if (rotations > high) return 1;
+    const share = (rotations - low) / (high - low);
     return 1 / ((1 - share) / factor + share);
   });
   const blocks = () => [new Uint8Array(factors.buffer)];

@@ -2,10 +2,10 @@ import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import type { Render } from "../tokens/chatTemplate.ts";
 
-/** What surrounds the words of each role, and what comes before an answer. */
+/** The text around each role's messages, and before an answer. */
 interface Turns {
-  /** In place of a system message. */
-  unasked: string;
+  /** What replaces a missing system message. */
+  noSystem: string;
   system: [string, string];
   user: [string, string];
   assistant: [string, string];
@@ -15,27 +15,27 @@ interface Turns {
 const [SYSTEM, FIRST, ANSWER, SECOND] = ["a system", "first words", "an answer", "second words"];
 
 /**
- * A chat template in the language of Ollama's, that of Go, for conversations without tools.
- * @param bos what Ollama writes before any text by itself
- * @returns undefined for a template that does more than surround each message
+ * A chat template as Ollama's Go template, for conversations without tools.
+ * @param bos prefix that Ollama adds itself
+ * @returns undefined for a template that does more than wrap each message
  */
 function goTemplate(render: Render, bos: string): string | undefined {
   const turns = turnsOf(render);
   if (!turns || !CHECKS.every((roles) => isSame(turns, render, roles))) return undefined;
-  const { unasked, system, user, assistant, opening } = turns;
-  const texts = [unasked, ...system, ...user, ...assistant, opening];
+  const { noSystem, system, user, assistant, opening } = turns;
+  const texts = [noSystem, ...system, ...user, ...assistant, opening];
   if (texts.some((text) => /\{\{|"""/.test(text))) return undefined;
   const start = (text: string) => (text.startsWith(bos) ? text.slice(bos.length) : text);
   const turn = ([before, after]: [string, string]) => `${before}{{ .Content }}${after}`;
   return [
-    unasked === bos || unasked === "" ? "" : `{{ if not .System }}${start(unasked)}{{ end }}`,
+    noSystem === bos || noSystem === "" ? "" : `{{ if not .System }}${start(noSystem)}{{ end }}`,
     `{{ range .Messages }}{{ if eq .Role "system" }}${start(turn(system))}`,
     `{{ else if eq .Role "user" }}${turn(user)}`,
     `{{ else if eq .Role "assistant" }}${turn(assistant)}{{ end }}{{ end }}${opening}`,
   ].join("");
 }
 
-/** Conversations that both templates must render alike. */
+/** Conversations that both templates must render identically. */
 const CHECKS: Message["role"][][] = [
   ["user"],
   ["system", "user"],
@@ -49,21 +49,21 @@ function isSame(turns: Turns, render: Render, roles: Message["role"][]): boolean
     const [before, after] = turns[role as "system" | "user" | "assistant"];
     return before + content + after;
   });
-  const start = roles[0] === "system" ? "" : turns.unasked;
-  return tried(render, messages, true) === start + written.join("") + turns.opening;
+  const start = roles[0] === "system" ? "" : turns.noSystem;
+  return tryRender(render, messages, true) === start + written.join("") + turns.opening;
 }
 
-/** Finds the text between marker words that no template contains. */
+/** Renders marker words and finds the text between them. */
 function turnsOf(render: Render): Turns | undefined {
   const say = (role: Message["role"], content: string): Message => ({ role, content });
-  const asked = [say("system", SYSTEM), say("user", FIRST)];
-  const answered = [...asked, say("assistant", ANSWER)];
+  const questioned = [say("system", SYSTEM), say("user", FIRST)];
+  const answered = [...questioned, say("assistant", ANSWER)];
   const [alone, before, open, after, again] = [
-    tried(render, [say("user", FIRST)]),
-    tried(render, asked),
-    tried(render, asked, true),
-    tried(render, answered),
-    tried(render, [...answered, say("user", SECOND)]),
+    tryRender(render, [say("user", FIRST)]),
+    tryRender(render, questioned),
+    tryRender(render, questioned, true),
+    tryRender(render, answered),
+    tryRender(render, [...answered, say("user", SECOND)]),
   ];
   if (alone === undefined || !before || !open || !after || !again) return undefined;
   const opening = without(before, open);
@@ -78,9 +78,9 @@ function turnsOf(render: Render): Turns | undefined {
   const userStart = without(assistantEnd, toSecond);
   const assistantStart = without(userEnd, toAnswer);
   const systemEnd = withoutEnd(toFirst, userStart);
-  const unasked = withoutEnd(split(alone, FIRST)?.[0], userStart);
+  const noSystem = withoutEnd(split(alone, FIRST)?.[0], userStart);
   const all = [
-    unasked,
+    noSystem,
     systemStart,
     systemEnd,
     userStart,
@@ -91,7 +91,7 @@ function turnsOf(render: Render): Turns | undefined {
   ];
   if (all.includes(undefined)) return undefined;
   return {
-    unasked: unasked!,
+    noSystem: noSystem!,
     system: [systemStart!, systemEnd!],
     user: [userStart!, userEnd!],
     assistant: [assistantStart!, assistantEnd!],
@@ -99,7 +99,7 @@ function turnsOf(render: Render): Turns | undefined {
   };
 }
 
-function tried(render: Render, messages: Message[], opens = false): string | undefined {
+function tryRender(render: Render, messages: Message[], opens = false): string | undefined {
   try {
     return render({ messages }, opens);
   } catch (error) {
@@ -109,7 +109,7 @@ function tried(render: Render, messages: Message[], opens = false): string | und
   }
 }
 
-/** The text before and after a message's words. */
+/** The text before and after the given words. */
 function split(text: string | undefined, words: string): [string, string] | undefined {
   const at = text?.indexOf(words) ?? -1;
   return text === undefined || at < 0
@@ -127,23 +127,23 @@ function withoutEnd(text: string | undefined, end: string | undefined): string |
     : text.slice(0, text.length - end.length);
 }
 
-/** What Ollama does not read from a GGUF file. */
+/** What Ollama doesn't read from a GGUF file. */
 interface ModelfileOptions {
-  /** The chat template; undefined for a model that only continues text. */
+  /** The chat template; undefined for a model that only completes text. */
   render: Render | undefined;
-  /** For requests without a system message of their own. */
+  /** Default system message. */
   system?: string | undefined;
-  /** Whether a date that it writes is that of each rendering, and not one that the model has learned. */
+  /** Whether the template writes today's date, not the training's. */
   isOfToday: boolean;
-  /** What Ollama writes before any text by itself, from the file. */
+  /** Prefix that Ollama adds itself, from the file. */
   bos: string;
-  /** Texts of the tokens that end an answer. */
+  /** Texts of the end tokens. */
   ends: readonly string[];
 }
 
 /**
- * A Modelfile, with which Ollama answers as Kit does. @param file the GGUF file beside it
- * @returns `problem`: why it has no template
+ * A Modelfile that makes Ollama answer as Kit does. @param file the GGUF file beside it
+ * @returns `problem`: why it lacks a template
  */
 export function modelfile(
   file: string,
@@ -151,11 +151,11 @@ export function modelfile(
 ): { text: string; problem?: string } {
   const template = render ? templateOf(render, isOfToday, bos) : "{{ .Prompt }}";
   const problem =
-    "Ollama's templates cannot say what this model's chat template does. Write a TEMPLATE into the Modelfile.";
+    "Ollama's template language cannot express this model's chat template. Write a TEMPLATE into the Modelfile.";
   const lines = [
     `FROM ./${file}`,
     template === undefined ? `# ${problem}` : `TEMPLATE """${template}"""`,
-    // Ollama's language cannot say three quotes in a row.
+    // A Modelfile cannot have three quotes in a row.
     ...(system === "" || system.includes('"""') ? [] : [`SYSTEM """${system}"""`]),
     ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
     // Kit's own defaults.
@@ -165,7 +165,7 @@ export function modelfile(
   return { text: `${lines.join("\n")}\n`, ...(template === undefined && { problem }) };
 }
 
-/** Undefined also where the date would be that of the export for ever. */
+/** Undefined also if the template would freeze today's date. */
 function templateOf(render: Render, isOfToday: boolean, bos: string): string | undefined {
   const template = goTemplate(render, bos);
   const atAnother = isOfToday ? render.at?.(new Date(0)) : undefined;

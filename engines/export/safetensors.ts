@@ -4,17 +4,17 @@ import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
 import { readWhole, useFile } from "../modelFiles/plainFile.ts";
-import { parts } from "../modelFiles/tensors.ts";
+import { chunks } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
 import { type SourceFile, openSource } from "./source.ts";
 import { writeBlocks } from "./writeBlocks.ts";
 
-/** Hugging Face's layout: the model's own files, each tensor in the type and the place that it has there. */
+/** Hugging Face's layout: the model's own files, each tensor with its type and offset unchanged. */
 export const safetensors: ExportFormat = {
   mainFile: () => CONFIG_FILE,
   async write(checkpoint, to, { pause }) {
-    const { companions, files } = openSource(checkpoint);
-    for (const [name, content] of Object.entries(companions)) to.write(name, content);
+    const { sidecarFiles, files } = openSource(checkpoint);
+    for (const [name, content] of Object.entries(sidecarFiles)) to.write(name, content);
     let bytes = 0;
     for (const file of files) {
       bytes += await writeBlocks(join(to.path, basename(file.path)), blocksOf(file), pause);
@@ -30,7 +30,7 @@ function* blocksOf({ path, start, tensors, weights }: SourceFile): Iterable<Uint
       yield* copied(path, offset, bytes);
       continue;
     }
-    for (const rows of parts(weights, name)) {
+    for (const rows of chunks(weights, name)) {
       const block = isNumberType(type) && NUMBER_TYPES[type].encode(rows);
       if (!block) throw notFinite(name, path);
       yield block;
@@ -38,10 +38,10 @@ function* blocksOf({ path, start, tensors, weights }: SourceFile): Iterable<Uint
   }
 }
 
-/** Bytes that are copied at a time. */
+/** Bytes copied at a time. */
 const COPIED_BYTES = 2 ** 20;
 
-/** Bytes of a file as they are. */
+/** Copies bytes of a file. */
 function* copied(path: string, from: number, bytes: number): Iterable<Uint8Array> {
   for (let at = from; at < from + bytes; at += COPIED_BYTES) {
     const block = new Uint8Array(Math.min(COPIED_BYTES, from + bytes - at));

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { configCopies, tokenizerCopies } from "../checkpoint/companions.ts";
 import { hasOwnHead, weightFiles } from "../checkpoint/savedModel.ts";
 import { promptStyleOf, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
-import { directoryTexts, heldTexts } from "../checkpoint/textFiles.ts";
+import { configCopies, tokenizerCopies } from "../checkpoint/sidecarFiles.ts";
+import { directoryTexts, inMemoryTexts } from "../checkpoint/textFiles.ts";
 import { TIED } from "../families/config.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { findAdapter } from "../lora/base.ts";
@@ -14,19 +14,19 @@ import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors
 import { renamed } from "../modelFiles/tensorFiles.ts";
 import { type TensorSource, fileTensors } from "../modelFiles/tensors.ts";
 
-/** A whole model to export. An adapter's updates are added to its tensors as they are read. */
+/** A whole model to export. An adapter is merged as its tensors are read. */
 export interface ExportSource {
   /** Directory of the whole model. */
   model: string;
-  /** All but the weights, by their names: the model's config, and the tokenizer that it was trained with. */
-  companions: Record<string, string | Uint8Array>;
-  /** In the order in which the model names them. */
+  /** All files but the weights: the model's config, and the training's tokenizer. */
+  sidecarFiles: Record<string, string | Uint8Array>;
+  /** In the index's order. */
   files: SourceFile[];
 }
 
 /** A file of weights. */
 export interface SourceFile extends SafetensorsFile {
-  /** Its tensors with the adapter's updates, not rounded to the file's types. */
+  /** Its tensors with the adapter merged, not rounded to the file's types. */
   weights: TensorSource;
 }
 
@@ -45,12 +45,12 @@ export function openSource(checkpoint: string): ExportSource {
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
   const trainedWith = hasTokenizer ? checkpoint : model;
   const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(directoryTexts(checkpoint)));
-  const asBefore = heldTexts(model, { ...configCopies(model, { ends: [] }), ...tokenizer });
-  const { ends } = tokenizerSettings(asBefore);
+  const unchanged = inMemoryTexts(model, { ...configCopies(model, { ends: [] }), ...tokenizer });
+  const { ends } = tokenizerSettings(unchanged);
   const index = join(model, WEIGHTS_INDEX);
   return {
     model,
-    companions: {
+    sidecarFiles: {
       ...configCopies(model, {
         ends: ends.all,
         ...(isUntied(model, files) && { changes: { [TIED]: false } }),
@@ -65,7 +65,7 @@ export function openSource(checkpoint: string): ExportSource {
   };
 }
 
-/** Whether a model has a head of its own without saying so, which not every program finds out. */
+/** Whether a model has its own head although its config ties it, which not every program detects. */
 function isUntied(model: string, files: readonly SafetensorsFile[]): boolean {
   const stored = new Map(files.flatMap(({ tensors }) => [...tensors]));
   const { [TIED]: tied } = readConfig(join(model, CONFIG_FILE));

@@ -4,15 +4,15 @@ import { type Lock, LOCK_SILENCE_MS, takeLock } from "../../disk/lock.ts";
 import { KitError } from "../../protocol/error.ts";
 import {
   type PartialDirectory,
-  beginDirectory,
-  beginWithin,
+  stageDirectory,
+  stageWithin,
   cannotSave,
 } from "../checkpoint/directory.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 
-/** Where an export writes until it is whole. */
-export interface Place {
-  /** What the paths of all that it writes for itself begin with. */
+/** Where an export stages its files. */
+export interface StagingArea {
+  /** Prefix of its temporary paths. */
   work: string;
   begin: (partial: string) => PartialDirectory;
 }
@@ -20,31 +20,31 @@ export interface Place {
 const WORK = ".kit-export";
 
 /**
- * Stages the files beside a new folder, or inside an existing one, whose parent may not be writable.
- * @param mainFile is moved last into an existing folder
+ * Stages files beside a new folder, or inside an existing one, whose parent may not be writable.
+ * @param mainFile moved last into an existing folder
  */
-export function placeOf(target: string, mainFile: string): Place {
-  if (!isThere(target)) {
+export function stagingArea(target: string, mainFile: string): StagingArea {
+  if (!exists(target)) {
     const work = join(dirname(target), `.${basename(target)}${WORK}`);
-    return { work, begin: (partial) => beginDirectory(target, partial) };
+    return { work, begin: (partial) => stageDirectory(target, partial) };
   }
-  // Of a link.
+  // The target may be a link.
   const folder = realpathSync(target);
-  const begin = (partial: string) => beginWithin(folder, partial, mainFile);
+  const begin = (partial: string) => stageWithin(folder, partial, mainFile);
   return { work: join(folder, WORK), begin };
 }
 
-/** Removes what killed exports left. Needs the lock. */
-export function removeLeft(work: string): void {
+/** Removes leftovers of killed exports. Needs the lock. */
+export function removeLeftovers(work: string): void {
   const [parent, begin] = [dirname(work), `${basename(work)}.`];
   for (const name of readdirSync(parent)) {
-    const isLeft =
+    const isLeftover =
       name.startsWith(begin) && /^[0-9a-f]{12}\.partial$/.test(name.slice(begin.length));
-    if (isLeft) rmSync(join(parent, name), { recursive: true, force: true });
+    if (isLeftover) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }
 
-function isThere(target: string): boolean {
+function exists(target: string): boolean {
   try {
     return Boolean(lstatSync(target));
   } catch {
@@ -52,30 +52,25 @@ function isThere(target: string): boolean {
   }
 }
 
-/** @throws KitError `CANNOT_WRITE` where something is already */
+/** @throws KitError `CANNOT_WRITE` if the target exists and isn't empty */
 export function assertEmpty(target: string): void {
-  if (!isThere(target)) return;
-  // A link that leads nowhere is something, too.
+  if (!exists(target)) return;
+  // A dangling link exists, too.
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory();
-  // What a killed export has left is removed.
+  // Leftovers of a killed export are removed later.
   if (isFolder && readdirSync(target).every((name) => name.startsWith(`${WORK}.`))) return;
-  throw new KitError(
-    "CANNOT_WRITE",
-    `There is something at ${target} already. Name a folder that is empty or not there yet.`,
-  );
+  throw new KitError("CANNOT_WRITE", `${target} already exists. Choose a new or empty folder.`);
 }
 
 /** @throws KitError `CANNOT_WRITE` while another export writes there */
 export async function lockTarget(
   target: string,
-  { work }: Place,
+  { work }: StagingArea,
   options: Pick<FetchOptions, "signal" | "onNote">,
 ): Promise<Lock> {
   const { signal, onNote = () => {} } = options;
   const onWait = () =>
-    onNote(
-      `waiting up to ${LOCK_SILENCE_MS / 1000} s for another export to ${target}, which is not on this machine`,
-    );
+    onNote(`waiting up to ${LOCK_SILENCE_MS / 1000} s for another machine's export to ${target}`);
   let lock: Lock | undefined;
   try {
     mkdirSync(dirname(target), { recursive: true });
@@ -87,6 +82,6 @@ export async function lockTarget(
   if (lock) return lock;
   throw new KitError(
     "CANNOT_WRITE",
-    `Another export is writing ${target}. Wait until it ends, or name another folder.`,
+    `Another export is writing ${target}. Wait for it to finish, or choose another folder.`,
   );
 }

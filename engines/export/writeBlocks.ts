@@ -4,10 +4,10 @@ import { OTHERS_READ } from "../../disk/file.ts";
 import { writeWhole } from "../modelFiles/plainFile.ts";
 
 /**
- * Writes a new file, flushed to the disk.
- * @param blocks one is made after the other is written
- * @param pause is awaited between blocks
- * @returns the bytes of the file
+ * Writes and flushes a new file.
+ * @param blocks each is created once the one before is written
+ * @param pause awaited between blocks
+ * @returns its size in bytes
  */
 export async function writeBlocks(
   path: string,
@@ -22,7 +22,7 @@ export async function writeBlocks(
       bytes += block.length;
       await pause();
     }
-    // In the background: a large file takes longer than others take this process for alive.
+    // In the background: flushing a large file would outlast the lock's heartbeat.
     await promisify(fsync)(output);
   } finally {
     closeSync(output);

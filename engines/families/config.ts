@@ -2,21 +2,20 @@ import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config } from "../modelFiles/configFile.ts";
-import { type Dimensions, MOST_LAYERS } from "./dimensions.ts";
+import { type Dimensions, MAX_LAYERS } from "./dimensions.ts";
 import { FAMILIES, familyNamed } from "./families.ts";
 import { type Family, ACTIVATION } from "./family.ts";
 import { llamaBiases } from "./llama.ts";
 import { readRope } from "./rope.ts";
 import { LLAMA_SLIDING, slidingLayers } from "./slidingLayers.ts";
 
-/** What `transformers` 4 leaves out of a config. */
+/** Default of `transformers` 4, which it omits from a config. */
 const DEFAULT_EPSILON = 1e-6;
 
 /**
- * The model that a `config.json` of `transformers` 4 or 5 describes. Its tensors may show that its head is
- * not tied, or that it has fewer biases.
+ * The model in a `config.json` of `transformers` 4 or 5. Its tensors may still reveal an untied head or fewer biases.
  * @param path of the file, for errors
- * @throws KitError `CHECKPOINT_INVALID` for another kind of model, or sizes that none can have
+ * @throws KitError `CHECKPOINT_INVALID` for an unsupported model or impossible sizes
  */
 export function configShape(path: string, config: Config): Dimensions {
   const refuse = (problem: string) => new KitError("CHECKPOINT_INVALID", `${path} ${problem}`);
@@ -49,9 +48,9 @@ export function configShape(path: string, config: Config): Dimensions {
     );
   }
   const layers = whole("num_hidden_layers");
-  if (layers > MOST_LAYERS) {
+  if (layers > MAX_LAYERS) {
     throw refuse(
-      `needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(layers)}. Use a smaller model.`,
+      `needs at most ${formatCount(MAX_LAYERS)} as num_hidden_layers, not ${formatCount(layers)}. Use a smaller model.`,
     );
   }
   const context = whole("max_position_embeddings");
@@ -71,21 +70,21 @@ export function configShape(path: string, config: Config): Dimensions {
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
     rope: own.rope ?? readRope(config, refuse, defaults?.theta),
     biases: (family.biases ?? llamaBiases)(config),
-    ...{ family: name, unrotated: [], sliding: undefined, ...own },
+    ...{ family: name, noRopeLayers: [], sliding: undefined, ...own },
   };
 }
 
-/** The key that says whether the head is the embedding. */
+/** Config key: whether the head shares the embedding's weights. */
 export const TIED = "tie_word_embeddings";
 
-/** Why a kind of model is refused, and what would work; undefined if it can be read. */
+/** Why a model is unsupported, and what to use instead; undefined if it is supported. */
 function unsupportedKind(config: Config, path: string): string | undefined {
   const { model_type: type, architectures } = config;
   if (isRecord(config["vision_config"]))
     return "reads images, too. Use a model of text alone, such as google/gemma-3-1b-it.";
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
   const family = familyNamed(type);
-  if (!family || !isOf(named, family)) {
+  if (!family || !matchesArchitecture(named, family)) {
     const readable = Object.values(FAMILIES).map(({ architecture }) => architecture);
     const isReadable = readable.some((name) => name === named);
     const found = textOf(isReadable ? undefined : named) ?? textOf(type);
@@ -96,7 +95,7 @@ function unsupportedKind(config: Config, path: string): string | undefined {
   if (quantized !== undefined) {
     const { quant_method: method } = config[quantized] as Config;
     const kind = textOf(method) ?? (quantized === MLX ? "by MLX" : "in some way");
-    // A merge into weights of 16 bits often leaves it behind.
+    // Merging into 16-bit weights often leaves the key behind.
     const merged =
       method === "bitsandbytes"
         ? `; if these are, as after a merge, remove ${quantized} there`
@@ -118,7 +117,7 @@ function unsupportedKind(config: Config, path: string): string | undefined {
   return `has the activation ${JSON.stringify(activation)}. Use a model with ${names[0]}.`;
 }
 
-/** What unsloth and others have quantised, by the name that they give it on the hub. */
+/** The original of a model that Unsloth or others quantized, from its name on the hub. */
 function originalOf(path: string, { _name_or_path: name }: Config): string | undefined {
   const [, cached] = /models--([^/\\]+)-bnb-4bit[/\\]/.exec(path) ?? [];
   const [, named] = /^([\w-]+\/[\w.-]+)-bnb-4bit$/.exec(String(name)) ?? [];
@@ -128,15 +127,15 @@ function originalOf(path: string, { _name_or_path: name }: Config): string | und
 const MLX = "quantization";
 const QUANTIZATIONS = ["quantization_config", "compression_config", MLX];
 
-/** A checkpoint without a head of its own may be named after the model alone. */
-function isOf(named: unknown, { architecture }: Family): boolean {
+/** Whether an architecture is the family's, or the same without a head. */
+function matchesArchitecture(named: unknown, { architecture }: Family): boolean {
   const model = architecture.replace(/ForCausalLM$/, "Model");
   return [undefined, architecture, model, model.replace(/Model$/, "TextModel")].includes(
     named as string | undefined,
   );
 }
 
-/** A name as it is, any other text quoted: it may have been made to deceive a terminal. */
+/** A name as it is, other text quoted, because it may contain terminal escapes. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   return /^[\w.-]+$/.test(value) ? value : JSON.stringify(value);

@@ -3,7 +3,7 @@ import constants from "../constants.json" with { type: "json" };
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import type { Projection } from "./projections.ts";
 
-/** How fast each pair of a head's dimensions turns from one position to the next. */
+/** Rotary position embedding: its base frequency and scaling. */
 export type Rope =
   | { type: "default"; theta: number }
   | { type: "linear"; theta: number; factor: number }
@@ -13,61 +13,61 @@ export type Rope =
       factor: number;
       lowFreqFactor: number;
       highFreqFactor: number;
-      /** Context that the model was first trained with, in tokens. */
+      /** Context of the original training, in tokens. */
       originalContext: number;
     };
 
-/** Layers that see only the last positions. */
+/** Layers with sliding-window attention. */
 export interface SlidingLayers {
-  /** From 0. */
+  /** Indices from 0. */
   layers: readonly number[];
-  /** Positions that a token sees, its own among them. */
+  /** Positions a token attends to, including its own. */
   window: number;
-  /** Of their rope, in place of the model's. */
+  /** Base frequency of their RoPE. */
   theta: number;
 }
 
-/** Sizes of a model, and what else gives its weights their meaning. */
+/** A model's hyperparameters. */
 export interface Dimensions extends ModelShape {
-  /** Heads of keys and values; divides `heads`. */
+  /** Key and value heads; divides `heads`. */
   kvHeads: number;
   /** Size of a head, an even number. */
   headDim: number;
   /** Hidden size of the feed-forward. */
   intermediateSize: number;
   vocabulary: number;
-  /** Whether the head is the embedding; if not, it is a matrix of its own, `lm_head.weight`. */
+  /** Whether the head shares the embedding's weights; otherwise it is `lm_head.weight`. */
   tied: boolean;
   /** RMSNorm's epsilon. */
   epsilon: number;
   rope: Rope;
-  /** Projections that add a bias, as Qwen2's q, k and v do. */
+  /** Projections with a bias, such as Qwen2's q, k and v. */
   biases: readonly Projection[];
-  /** Attention divides its scores by the root of this: by default, the size of a head. */
+  /** Attention divides its scores by this number's square root; usually `headDim`. */
   queryScalar: number;
-  /** Undefined where all layers see all positions before. */
+  /** Undefined if all layers have full attention. */
   sliding: SlidingLayers | undefined;
   /** The `model_type` of its `config.json`. */
   family: string;
-  /** Layers, from 0, whose queries and keys do not turn. */
-  unrotated: readonly number[];
+  /** Layers, from 0, without RoPE. */
+  noRopeLayers: readonly number[];
 }
 
-/** Added to the mean square before its root, so that RMSNorm never divides by zero. */
+/** Keeps RMSNorm from dividing by zero. */
 const NORM_EPSILON = 1e-5;
 
 /**
- * Base of the rotary angles: the slowest turns about once in the context. Llama's 10,000 leaves
- * most dimensions of a small head all but still in a context this short, and learns slower.
+ * RoPE's base: the slowest pair rotates about once in the context. Llama's 10,000 hardly rotates most dimensions of a
+ * small head in a short context, and learns more slowly.
  */
 function ropeTheta(context: number): number {
   return Math.max(100, context / 2);
 }
 
-/** More than any model has: each layer's tensors are listed. */
-export const MOST_LAYERS = constants.maxLayers;
+/** More than any model has; guards against listing the tensors of a hostile config. */
+export const MAX_LAYERS = constants.maxLayers;
 
-/** Kit's own model of these sizes, but for what the shape says besides. */
+/** The hyperparameters of Kit's own model of a shape, which may override them. */
 export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimensions {
   const { heads, width, context } = shape;
   const { headDim = width / heads } = shape;
@@ -83,12 +83,12 @@ export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimension
     queryScalar: headDim,
     sliding: undefined,
     family: "llama",
-    unrotated: [],
+    noRopeLayers: [],
     ...shape,
   };
 }
 
-/** Size of the feed-forward's hidden state: Llama's 8/3 of the width, up to a multiple of 16. */
+/** Size of the feed-forward's hidden state: Llama's 8/3 of the width, rounded up to a multiple of 16. */
 export function feedForwardWidth(width: number): number {
   return Math.ceil((width * 8) / 3 / 16) * 16;
 }

@@ -7,7 +7,7 @@ import { qwen2 } from "./qwen2.ts";
 import { qwen3 } from "./qwen3.ts";
 import { smollm3 } from "./smollm3.ts";
 
-/** Every family that Kit reads and trains, by its `model_type`. */
+/** All supported families, by `model_type`. */
 export const FAMILIES = {
   ...{ llama, qwen2, qwen3, mistral, smollm3 },
   gemma3_text: gemma3,

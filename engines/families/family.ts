@@ -4,10 +4,10 @@ import type { Layers } from "./layers.ts";
 import type { Projection } from "./projections.ts";
 import type { SlidingConfig } from "./slidingLayers.ts";
 
-/** Makes the error for a problem of a config, which follows the file's path. */
+/** Creates the error for a problem with a config; the text follows the file's path. */
 export type Refuse = (problem: string) => Error;
 
-/** What a config calls the activation, and all names of the one that the family has. */
+/** A config's key for the activation, and all names of the family's activation. */
 interface Activation {
   key: string;
   names: readonly [string, ...string[]];
@@ -16,25 +16,25 @@ interface Activation {
 /** Llama's. */
 export const ACTIVATION: Activation = { key: "hidden_act", names: ["silu", "swish"] };
 
-/** Models that are alike: how a `config.json` describes one, and the operations that it is made of. */
+/** An architecture: how to read its `config.json`, and its operations. */
 export interface Family {
   /** `architectures` of its `config.json`; its `model_type` is the family's name. */
   architecture: string;
-  /** What a config means by a key that it leaves out, where that differs from Llama's. */
+  /** Defaults of missing keys, if they differ from Llama's. */
   defaults?: { tied?: boolean; theta?: number; headDim?: number; kvHeads?: number };
   /** Default: Llama's. */
   activation?: Activation;
-  /** Projections that have a bias, by its config. Default: Llama's. */
+  /** Projections with a bias, by its config. Default: Llama's. */
   biases?: (config: Config) => readonly Projection[];
-  /** Whether its norms multiply by 1 + the weight, and not by the weight. */
+  /** Whether norms multiply by 1 + weight. */
   hasCenteredNorms?: boolean;
   /** Default: Llama's. */
   sliding?: SlidingConfig;
-  /** Whether Kit computes layers that see the last tokens alone. */
+  /** Whether Kit supports its sliding-window layers. */
   hasSlidingLayers?: boolean;
-  /** What its config has besides Llama's. */
+  /** Reads what its config has beyond Llama's. */
   read?: (config: Config, refuse: Refuse) => Partial<Dimensions>;
-  /** The same for a config that Kit writes, by its keys. */
+  /** The inverse, for a config that Kit writes. */
   write?: (d: Dimensions) => Config;
-  list: <X>(layers: Layers<X>, d: Dimensions) => void;
+  build: <X>(layers: Layers<X>, d: Dimensions) => void;
 }

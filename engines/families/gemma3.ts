@@ -3,23 +3,29 @@ import { type Config } from "../modelFiles/configFile.ts";
 import type { Dimensions, Rope } from "./dimensions.ts";
 import type { Family, Refuse } from "./family.ts";
 import type { AttentionHeads, Layers } from "./layers.ts";
-import { attentionBiases, blockMaps, headNorms, listHead } from "./llama.ts";
+import { attentionBiases, blockLinears, headNorms, buildHead } from "./llama.ts";
 import { EMBEDDING } from "./projections.ts";
 import { readRope } from "./rope.ts";
-import { type SlidingConfig, FULL, SLIDING, USUAL_WINDOW, slidingLayers } from "./slidingLayers.ts";
+import {
+  type SlidingConfig,
+  FULL,
+  SLIDING,
+  DEFAULT_WINDOW,
+  slidingLayers,
+} from "./slidingLayers.ts";
 
-/** Without `layer_types`, each sixth layer is a full one. */
+/** Without `layer_types`, every sixth layer has full attention. */
 const INTERVAL = 6;
 const THETA = 1_000_000;
 const SLIDING_THETA = 10_000;
 const QUERY_SCALAR = 256;
-/** Each of them is the same function. */
+/** Names of the same function. */
 const GELU_BY_TANH = [
   "gelu_pytorch_tanh",
   ...["gelu_python_tanh", "gelu_new", "gelu_fast", "gelu_accurate"],
 ] as const;
 
-/** Gemma 3 without images: most layers see a window, and each norm before a part has one behind it. */
+/** Gemma 3 for text: most layers have a sliding window, and each submodule a norm before and after it. */
 export const gemma3: Family = {
   architecture: "Gemma3ForCausalLM",
   defaults: { tied: true, headDim: 256, kvHeads: 4 },
@@ -52,16 +58,16 @@ export const gemma3: Family = {
   },
   write: ({ layers, queryScalar, sliding }) => ({
     query_pre_attn_scalar: queryScalar,
-    sliding_window: sliding?.window ?? USUAL_WINDOW,
+    sliding_window: sliding?.window ?? DEFAULT_WINDOW,
     rope_local_base_freq: sliding?.theta ?? SLIDING_THETA,
     layer_types: Array.from({ length: layers }, (_, layer) =>
       sliding?.layers.includes(layer) ? SLIDING : FULL,
     ),
   }),
-  list: listGemma,
+  build: buildGemma,
 };
 
-function listGemma<X>(layers: Layers<X>, d: Dimensions): void {
+function buildGemma<X>(layers: Layers<X>, d: Dimensions): void {
   const heads: AttentionHeads = { heads: d.heads, kvHeads: d.kvHeads, headDim: d.headDim };
   const { queryScalar } = d;
   let x = layers.embedding(EMBEDDING, d.vocabulary, d.width, Math.sqrt(d.width));
@@ -71,27 +77,30 @@ function listGemma<X>(layers: Layers<X>, d: Dimensions): void {
     const rope = sliding ? ({ type: "default", theta: sliding.theta } as const) : d.rope;
 
     const h1 = layers.norm(x, norm("input"));
-    let qkv = layers.linear(h1, blockMaps(d, layer, "self_attn", ["q_proj", "k_proj", "v_proj"]));
-    qkv = layers.rotation(layers.headNorm(qkv, heads, headNorms(layer)), heads, rope);
+    let qkv = layers.linear(
+      h1,
+      blockLinears(d, layer, "self_attn", ["q_proj", "k_proj", "v_proj"]),
+    );
+    qkv = layers.rope(layers.headNorm(qkv, heads, headNorms(layer)), heads, rope);
     const seen = layers.attention(qkv, heads, { queryScalar, window: sliding?.window });
-    const attentionOut = layers.linear(seen, blockMaps(d, layer, "self_attn", ["o_proj"]));
+    const attentionOut = layers.linear(seen, blockLinears(d, layer, "self_attn", ["o_proj"]));
     x = layers.norm(attentionOut, norm("post_attention"), x);
 
     const h2 = layers.norm(x, norm("pre_feedforward"));
-    const gateUp = layers.linear(h2, blockMaps(d, layer, "mlp", ["gate_proj", "up_proj"]));
-    const down = layers.linear(layers.geglu(gateUp), blockMaps(d, layer, "mlp", ["down_proj"]));
+    const gateUp = layers.linear(h2, blockLinears(d, layer, "mlp", ["gate_proj", "up_proj"]));
+    const down = layers.linear(layers.geglu(gateUp), blockLinears(d, layer, "mlp", ["down_proj"]));
     x = layers.norm(down, norm("post_feedforward"), x);
   }
-  listHead(layers, d, x);
+  buildHead(layers, d, x);
 }
 
 const LAYERS: SlidingConfig = {
-  window: ({ sliding_window: window = USUAL_WINDOW }) => window,
-  slides: ({ sliding_window_pattern: interval = INTERVAL }, layer) =>
+  window: ({ sliding_window: window = DEFAULT_WINDOW }) => window,
+  isSliding: ({ sliding_window_pattern: interval = INTERVAL }, layer) =>
     (layer + 1) % Number(interval) !== 0,
 };
 
-/** By the keys of transformers 5, or of 4: a `rope_scaling` changes the full layers alone. */
+/** Reads the keys of transformers 5 or 4; `rope_scaling` applies to the full-attention layers alone. */
 function ropesOf(config: Config, refuse: Refuse): { full: Rope; theta: number } {
   const { rope_parameters: parameters, rope_scaling: scaling, ...rest } = config;
   const {

@@ -1,7 +1,7 @@
 import { type Config } from "../modelFiles/configFile.ts";
 import type { Dimensions } from "./dimensions.ts";
 import type { Family } from "./family.ts";
-import type { AttentionHeads, Layers, LinearMap } from "./layers.ts";
+import type { AttentionHeads, Layers, LinearLayer } from "./layers.ts";
 import {
   type Projection,
   ATTENTION,
@@ -14,76 +14,76 @@ import {
 
 export const llama: Family = {
   architecture: "LlamaForCausalLM",
-  list: (layers, d) => listBlocks(layers, d),
+  build: (layers, d) => buildBlocks(layers, d),
 };
 
-/** Of each map of attention, and of the feed-forward, as its config says. */
+/** Attention's and the feed-forward's projections, each if the config says so. */
 export const llamaBiases = (config: Config): Projection[] => [
   ...(config["attention_bias"] === true ? ATTENTION : []),
   ...(config["mlp_bias"] === true ? FEED_FORWARD : []),
 ];
 
-/** Of attention's maps alone. */
+/** Attention's projections alone. */
 export const attentionBiases = ({ attention_bias }: Config) => llamaBiases({ attention_bias });
 
-/** What families do with the queries and keys of a layer before they are rotated, and whether they are. */
+/** What families do differently with a layer's queries and keys. */
 interface Options {
   hasHeadNorms?: boolean;
-  rotates?: (layer: number) => boolean;
+  usesRope?: (layer: number) => boolean;
 }
 
-/** Blocks of attention, then of a feed-forward; each is added to the residual. */
-export function listBlocks<X>(
+/** Builds blocks of attention and a feed-forward, each added to the residual. */
+export function buildBlocks<X>(
   layers: Layers<X>,
   d: Dimensions,
-  { hasHeadNorms = false, rotates = () => true }: Options = {},
+  { hasHeadNorms = false, usesRope = () => true }: Options = {},
 ): void {
   const heads: AttentionHeads = { heads: d.heads, kvHeads: d.kvHeads, headDim: d.headDim };
   let x = layers.embedding(EMBEDDING, d.vocabulary, d.width);
   for (let layer = 0; layer < d.layers; layer++) {
     const block = `model.layers.${layer}`;
-    const maps = (part: Part, projections: readonly Projection[]) =>
-      blockMaps(d, layer, part, projections);
+    const linears = (submodule: Submodule, projections: readonly Projection[]) =>
+      blockLinears(d, layer, submodule, projections);
 
     const h1 = layers.norm(x, `${block}.input_layernorm.weight`);
-    let qkv = layers.linear(h1, maps("self_attn", ["q_proj", "k_proj", "v_proj"]));
+    let qkv = layers.linear(h1, linears("self_attn", ["q_proj", "k_proj", "v_proj"]));
     if (hasHeadNorms) qkv = layers.headNorm(qkv, heads, headNorms(layer));
-    if (rotates(layer)) qkv = layers.rotation(qkv, heads, d.rope);
+    if (usesRope(layer)) qkv = layers.rope(qkv, heads, d.rope);
     const attentionOut = layers.attention(qkv, heads, d);
-    x = layers.linear(attentionOut, maps("self_attn", ["o_proj"]), x);
+    x = layers.linear(attentionOut, linears("self_attn", ["o_proj"]), x);
 
     const h2 = layers.norm(x, `${block}.post_attention_layernorm.weight`);
-    const gateUp = layers.linear(h2, maps("mlp", ["gate_proj", "up_proj"]));
-    x = layers.linear(layers.swiglu(gateUp), maps("mlp", ["down_proj"]), x);
+    const gateUp = layers.linear(h2, linears("mlp", ["gate_proj", "up_proj"]));
+    x = layers.linear(layers.swiglu(gateUp), linears("mlp", ["down_proj"]), x);
   }
-  listHead(layers, d, x);
+  buildHead(layers, d, x);
 }
 
-type Part = "self_attn" | "mlp";
+type Submodule = "self_attn" | "mlp";
 
-/** Linear maps of a block. */
-export function blockMaps(
+/** Linear layers of a block. */
+export function blockLinears(
   d: Dimensions,
   layer: number,
-  part: Part,
+  submodule: Submodule,
   projections: readonly Projection[],
-): LinearMap[] {
+): LinearLayer[] {
   return projections.map((target) => ({
-    name: `model.layers.${layer}.${part}.${target}`,
+    name: `model.layers.${layer}.${submodule}.${target}`,
     out: projectionSizes(target, d)[0],
     hasBias: d.biases.includes(target),
     target,
   }));
 }
 
-/** The weights of a block's norms of heads. */
+/** Names of a block's head norms. */
 export function headNorms(layer: number): { q: string; k: string } {
   const norm = (part: string) => `model.layers.${layer}.self_attn.${part}_norm.weight`;
   return { q: norm("q"), k: norm("k") };
 }
 
-/** What follows the last block. */
-export function listHead<X>(layers: Layers<X>, d: Dimensions, x: X): void {
+/** Builds what follows the last block. */
+export function buildHead<X>(layers: Layers<X>, d: Dimensions, x: X): void {
   const h = layers.norm(layers.select(x), FINAL_NORM);
   layers.head(h, d.tied ? EMBEDDING : HEAD, d.vocabulary);
 }

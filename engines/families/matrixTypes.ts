@@ -3,15 +3,15 @@ import { type NumberTypeName, NUMBER_TYPES } from "../modelFiles/numberTypes.ts"
 import type { Dimensions } from "./dimensions.ts";
 import { EMBEDDING, HEAD } from "./projections.ts";
 
-/** llama.cpp's number of a file that is mostly of a type: `general.file_type`. */
+/** llama.cpp's `general.file_type` of a file that is mostly of a type. */
 export const FILE_TYPES: Record<GgufType, number> = {
   ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, q4_k_m: 15, bf16: 32 },
 };
 
-/** What llama.cpp takes for rows that are not whole blocks. */
+/** llama.cpp's types for rows that aren't whole blocks. */
 const FALLBACKS: Partial<Record<NumberTypeName, NumberTypeName>> = { q4_k: "q5_0", q6_k: "q8_0" };
 
-/** What a matrix becomes in a file of a type, which is llama.cpp's own choice. */
+/** A matrix's type in a file of a type, as llama.cpp chooses it. */
 export function matrixType(
   wanted: GgufType,
   name: string,
@@ -24,7 +24,7 @@ export function matrixType(
   return isWhole(found) ? found : "f16";
 }
 
-/** Finer types for what errors spread from: the head, and in a mix the values and `down_proj` of some layers. */
+/** Finer types where errors hurt most: the head and, in a mix, `v_proj` and `down_proj` of some layers. */
 function chosenType(
   wanted: GgufType,
   name: string,
@@ -38,7 +38,7 @@ function chosenType(
   return isHead || (module && needsMoreBits(Number(layer), layers)) ? "q6_k" : "q4_k";
 }
 
-/** The first and the last eighth of the layers, and every third between. */
+/** The first and last eighth of the layers, and every third between. */
 function needsMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
   const isEnd = layer < eighth || layer >= Math.floor((7 * layers) / 8);

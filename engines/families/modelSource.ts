@@ -2,26 +2,26 @@ import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { type ModelShape, type PresetName, isModelPath } from "../../protocol/trainConfig.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
-import { type Dimensions, MOST_LAYERS, dimensionsOf } from "./dimensions.ts";
+import { type Dimensions, MAX_LAYERS, dimensionsOf } from "./dimensions.ts";
 
-/** Named shapes that start from random weights. */
+/** Shapes that start from random weights, by name. */
 export const PRESETS = {
   "kit/nano": { width: 64, layers: 2, heads: 4, context: 256 },
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
 } as const satisfies Record<PresetName, ModelShape>;
 
-/** Where a model's weights come from, on this machine. */
+/** A local source of a model's weights. */
 export type LocatedModel =
   | { kind: "shape"; name: string; shape: Dimensions }
-  /** `commit`: on the hub, if it came from there. */
+  /** `commit`: set if it came from the hub. */
   | { kind: "checkpoint"; name: string; directory: string; commit?: string };
 
-/** Where a model's weights come from. */
+/** A source of a model's weights. */
 export type ModelSource = LocatedModel | ({ kind: "hub"; name: string } & HubName);
 
 /**
- * Resolves a preset's name, a shape, a name on the hub, or the path of a checkpoint directory. Reads nothing.
- * @throws KitError `MODEL_UNKNOWN` for a name that does not exist, `MODEL_INVALID` for a wrong shape
+ * Resolves a preset, a shape, a name on the hub, or a checkpoint's path. Reads nothing.
+ * @throws KitError `MODEL_UNKNOWN` for an unknown name, `MODEL_INVALID` for a wrong shape
  */
 export function resolveModel(model: string | ModelShape): ModelSource {
   if (typeof model !== "string") {
@@ -43,7 +43,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
   );
 }
 
-/** @throws KitError `MODEL_INVALID` naming the wrong size */
+/** @throws KitError `MODEL_INVALID` */
 export function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
     if (!Number.isSafeInteger(shape[key]) || shape[key] < 1) {
@@ -54,10 +54,10 @@ export function assertShape(shape: ModelShape): void {
     }
   }
   const { layers, heads, width, context } = shape;
-  if (layers > MOST_LAYERS) {
+  if (layers > MAX_LAYERS) {
     throw new KitError(
       "MODEL_INVALID",
-      `model.layers must be at most ${formatCount(MOST_LAYERS)}, not ${formatCount(layers)}.`,
+      `model.layers must be at most ${formatCount(MAX_LAYERS)}, not ${formatCount(layers)}.`,
     );
   }
   if (width % (2 * heads) !== 0) {
@@ -66,13 +66,13 @@ export function assertShape(shape: ModelShape): void {
       `model.width (${width}) must be a multiple of twice model.heads (2 × ${heads}), because each head needs an even size.`,
     );
   }
-  if (context < SHORTEST_CONTEXT) {
+  if (context < MIN_CONTEXT) {
     throw new KitError(
       "MODEL_INVALID",
-      `model.context must be at least ${SHORTEST_CONTEXT} tokens, not ${context}.`,
+      `model.context must be at least ${MIN_CONTEXT} tokens, not ${context}.`,
     );
   }
 }
 
-/** A row needs its start, a token to read and a token to learn. */
-const SHORTEST_CONTEXT = 8;
+/** Enough for a row's start, a token to read and a token to learn. */
+const MIN_CONTEXT = 8;

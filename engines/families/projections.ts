@@ -7,7 +7,7 @@ export const HEAD = "lm_head.weight";
 export const ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"] as const;
 export const FEED_FORWARD = ["gate_proj", "up_proj", "down_proj"] as const;
 
-/** The linear maps of a block, by the names that LoRA's `targetModules` uses. */
+/** A block's linear layers, by their names in LoRA's `targetModules`. */
 export const PROJECTIONS = [...ATTENTION, ...FEED_FORWARD] as const;
 
 export type Projection = (typeof PROJECTIONS)[number];

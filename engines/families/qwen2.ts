@@ -1,12 +1,12 @@
 import type { Family } from "./family.ts";
-import { listBlocks } from "./llama.ts";
+import { buildBlocks } from "./llama.ts";
 import { QWEN_SLIDING } from "./slidingLayers.ts";
 
-/** Its queries, keys and values have biases. */
+/** Qwen2: Llama with biases in q, k and v. */
 export const qwen2: Family = {
   architecture: "Qwen2ForCausalLM",
   defaults: { kvHeads: 32 },
   sliding: QWEN_SLIDING,
   biases: () => ["q_proj", "k_proj", "v_proj"],
-  list: (layers, d) => listBlocks(layers, d),
+  build: (layers, d) => buildBlocks(layers, d),
 };

@@ -5,48 +5,47 @@ import type { Refuse } from "./family.ts";
 export const SLIDING = "sliding_attention";
 export const FULL = "full_attention";
 
-/** How a family's config says which layers see the last tokens alone. */
+/** How a family's config describes sliding-window layers. */
 export interface SlidingConfig {
-  /** Tokens that such a layer sees. */
+  /** The window in tokens. */
   window: (config: Config) => unknown;
-  /** Whether a layer is one, where `layer_types` names none. @param read what the family has read */
-  slides: (config: Config, layer: number, read: Partial<Dimensions>) => boolean;
+  /** Whether a layer slides, if there is no `layer_types`. @param read what the family has read */
+  isSliding: (config: Config, layer: number, read: Partial<Dimensions>) => boolean;
 }
 
-/** The window that `transformers` gives a config without a `sliding_window`. */
-export const USUAL_WINDOW = 4_096;
+/** Default of `transformers` without a `sliding_window`. */
+export const DEFAULT_WINDOW = 4_096;
 
-/** Llama's, which `transformers` computes in full; where its cache would cut, Kit refuses it. */
+/** Llama's. `transformers` trains with full attention but truncates the cache, so Kit refuses an active window. */
 export const LLAMA_SLIDING: SlidingConfig = {
   window: (config) => config["sliding_window"],
-  slides: (config) =>
+  isSliding: (config) =>
     typeof config["sliding_window"] === "number" && config["use_sliding_window"] !== false,
 };
 
-/** Qwen's: from a layer on, and only where `use_sliding_window` turns it on. */
+/** Qwen's: from a layer on, if `use_sliding_window` turns it on. */
 export const QWEN_SLIDING: SlidingConfig = {
-  window: ({ use_sliding_window: used, sliding_window: window = USUAL_WINDOW }) =>
+  window: ({ use_sliding_window: used, sliding_window: window = DEFAULT_WINDOW }) =>
     used === true ? window : null,
-  slides(config, layer) {
+  isSliding(config, layer) {
     const { max_window_layers: full = 28 } = config;
     return typeof QWEN_SLIDING.window(config) === "number" && layer >= Number(full);
   },
 };
 
 /**
- * The layers that see the last tokens alone, from 0, and how many these see; undefined where all see all.
- * @param refuse makes the error for a problem, which follows the file's path
+ * A model's sliding-window layers, from 0, and their window; undefined if all have full attention.
  */
 export function slidingLayers(
   config: Config,
-  { window, slides }: SlidingConfig,
+  { window, isSliding }: SlidingConfig,
   refuse: Refuse,
   read: Partial<Dimensions> = {},
 ) {
   const types = layerTypes(config, refuse);
   const all = Array.from({ length: Number(config["num_hidden_layers"]) }, (_, layer) => layer);
   const layers = all.filter((layer) =>
-    types ? types[layer] === SLIDING : slides(config, layer, read),
+    types ? types[layer] === SLIDING : isSliding(config, layer, read),
   );
   if (layers.length === 0) return undefined;
   const tokens = window(config);

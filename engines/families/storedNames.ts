@@ -3,9 +3,8 @@ import { EMBEDDING, HEAD } from "./projections.ts";
 const PREFIX = "model.";
 
 /**
- * What a model calls the tensors that are stored under these names, as `transformers` takes them: those of the
- * model alone lack its prefix, those of a wrapper have it twice, and the head of a tied model may be stored in
- * place of its embedding.
+ * Maps stored tensor names to the model's, as `transformers` does: a model without a head lacks the prefix, a wrapper
+ * has it twice, and a tied model may store its head instead of its embedding.
  */
 export function modelNames(stored: ReadonlySet<string>, tied: boolean): (name: string) => string {
   const names = new Set([...stored].map(prefixed));

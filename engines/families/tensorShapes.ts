@@ -3,20 +3,20 @@ import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import type { Layers } from "./layers.ts";
 
-/** The dimensions of tensors, by their names. */
+/** Shapes of tensors, by name. */
 export type TensorShapes = Record<string, number[]>;
 
-/** A linear map of a model, which LoRA may adapt. */
-export interface ModelMap {
+/** A model's linear layer, which LoRA may adapt. */
+export interface ModelLinear {
   /** The tensor's name without `.weight`. */
   name: string;
-  /** The name that `targetModules` has for it. */
+  /** Its name in `targetModules`. */
   target: string;
   out: number;
   in: number;
 }
 
-/** Every tensor that a model of this shape has, and its dimensions. */
+/** Shapes of all tensors of a model. */
 export function weightShapes(shape: Dimensions): TensorShapes {
   return listTensors(shape).shapes;
 }
@@ -25,15 +25,15 @@ export function weightCounts(shape: Dimensions): WeightCounts {
   return countOf(weightShapes(shape));
 }
 
-/** Every linear map of its blocks. */
-export function modelMaps(shape: Dimensions): ModelMap[] {
-  return listTensors(shape).maps;
+/** All linear layers of its blocks. */
+export function modelLinears(shape: Dimensions): ModelLinear[] {
+  return listTensors(shape).linears;
 }
 
-/** Lists the tensors of a model's operations, between which the widths flow. */
-function listTensors(d: Dimensions): { shapes: TensorShapes; maps: ModelMap[] } {
+/** Lists the tensors of a model's operations, with widths as activations. */
+function listTensors(d: Dimensions): { shapes: TensorShapes; linears: ModelLinear[] } {
   const shapes: TensorShapes = {};
-  const maps: ModelMap[] = [];
+  const linears: ModelLinear[] = [];
   const layers: Layers<number> = {
     embedding(table, vocabulary, width) {
       shapes[table] = [vocabulary, width];
@@ -43,20 +43,20 @@ function listTensors(d: Dimensions): { shapes: TensorShapes; maps: ModelMap[] } 
       shapes[weight] = [width];
       return width;
     },
-    linear(width, linears, residual) {
-      for (const { name, target, out, hasBias } of linears) {
+    linear(width, added, residual) {
+      for (const { name, target, out, hasBias } of added) {
         shapes[`${name}.weight`] = [out, width];
         if (hasBias) shapes[`${name}.bias`] = [out];
-        maps.push({ name, target, out, in: width });
+        linears.push({ name, target, out, in: width });
       }
-      return residual ?? linears.reduce((sum, { out }) => sum + out, 0);
+      return residual ?? added.reduce((sum, { out }) => sum + out, 0);
     },
     headNorm(width, { headDim }, { q, k }) {
       shapes[q] = [headDim];
       shapes[k] = [headDim];
       return width;
     },
-    rotation: (width) => width,
+    rope: (width) => width,
     attention: (_, { heads, headDim }) => heads * headDim,
     swiglu: (width) => width / 2,
     geglu: (width) => width / 2,
@@ -65,6 +65,6 @@ function listTensors(d: Dimensions): { shapes: TensorShapes; maps: ModelMap[] } 
       shapes[weight] = [vocabulary, width];
     },
   };
-  familyOf(d).list(layers, d);
-  return { shapes, maps };
+  familyOf(d).build(layers, d);
+  return { shapes, linears };
 }

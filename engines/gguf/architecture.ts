@@ -3,7 +3,7 @@ import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../families/projections.ts";
 import type { Modules } from "./tensorNames.ts";
 
-/** A family as llama.cpp computes it. */
+/** llama.cpp's architecture of a family. */
 export interface Architecture {
   /** `general.architecture`. */
   name: string;
@@ -11,17 +11,17 @@ export interface Architecture {
   turnsNeighbours: boolean;
   /** Projections that may have a bias. */
   biases: readonly Projection[];
-  /** Whether long contexts may stretch the rotation as Llama 3 does. */
+  /** Whether it supports Llama 3's RoPE scaling. */
   hasRopeFactors: boolean;
-  /** Whether a head may have a size of its own. */
+  /** Whether `headDim` may differ from width / heads. */
   hasHeadSize: boolean;
-  /** Whether a layer's queries and keys do not turn. */
-  isUnrotated: (layer: number) => boolean;
-  /** What its norms add to their weights, which llama.cpp wants added. Default 0. */
+  /** Whether a layer has no RoPE. */
+  isNoRope: (layer: number) => boolean;
+  /** Offset of norms' weights in the file. Default 0. */
   normOffset?: number;
-  /** Names of modules that others do not have, or have otherwise. */
+  /** Names of modules that differ from the usual. */
   modules?: Modules;
-  /** Layers that see all positions, where others see a window, and of which theta those turn. */
+  /** Full-attention layers among sliding ones, whose RoPE has this theta. */
   sliding?: { isFull: (layer: number) => boolean; theta: number };
 }
 
@@ -31,7 +31,7 @@ const LLAMA: Architecture = {
   biases: PROJECTIONS,
   hasRopeFactors: true,
   hasHeadSize: true,
-  isUnrotated: () => false,
+  isNoRope: () => false,
 };
 
 const QWEN2: Architecture = {
@@ -40,10 +40,10 @@ const QWEN2: Architecture = {
   biases: ["q_proj", "k_proj", "v_proj"],
   hasRopeFactors: false,
   hasHeadSize: false,
-  isUnrotated: () => false,
+  isNoRope: () => false,
 };
 
-/** By the family's name. */
+/** By family. */
 const ARCHITECTURES: Record<string, Architecture> = {
   llama: LLAMA,
   mistral: LLAMA,
@@ -54,7 +54,7 @@ const ARCHITECTURES: Record<string, Architecture> = {
     name: "smollm3",
     biases: [],
     hasRopeFactors: false,
-    isUnrotated: (layer) => (layer + 1) % 4 === 0,
+    isNoRope: (layer) => (layer + 1) % 4 === 0,
   },
   gemma3_text: {
     ...{ ...QWEN2, name: "gemma3", biases: [], hasHeadSize: true, normOffset: 1 },
@@ -68,27 +68,27 @@ const ARCHITECTURES: Record<string, Architecture> = {
 };
 
 /**
- * The architecture that computes a model of these dimensions.
+ * llama.cpp's architecture for a model.
  * @param label the model, for errors
- * @throws KitError `CHECKPOINT_INVALID` when llama.cpp has none
+ * @throws KitError `CHECKPOINT_INVALID` if llama.cpp doesn't support it
  */
 export function architectureOf(d: Dimensions, label: string): Architecture {
   const found = ARCHITECTURES[d.family];
-  const problem = found ? lackOf(found, d) : `the family ${d.family}`;
+  const problem = found ? unsupportedIn(found, d) : `the family ${d.family}`;
   if (found && problem === undefined) return found;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has ${problem}, which llama.cpp does not compute. Use --format safetensors.`,
+    `${label} has ${problem}, which llama.cpp does not support. Use --format safetensors.`,
   );
 }
 
-/** What llama.cpp wants added to a tensor. */
+/** The offset of a tensor in the file. */
 export function normOffset({ normOffset: offset = 0 }: Architecture, name: string): number {
   return name.endsWith("norm.weight") ? offset : 0;
 }
 
-/** Rows of a tensor that llama.cpp has in an order of its own: those of a head; 1 where the order is the same. */
-export function reorderedRows(
+/** Rows of a head if llama.cpp permutes a tensor's rows within each head, else 1. */
+export function permutedRows(
   { turnsNeighbours }: Architecture,
   name: string,
   { headDim }: Dimensions,
@@ -97,8 +97,8 @@ export function reorderedRows(
   return isTurned ? headDim : 1;
 }
 
-function lackOf(known: Architecture, d: Dimensions): string | undefined {
-  const { name, biases, hasRopeFactors, hasHeadSize, isUnrotated, sliding } = known;
+function unsupportedIn(known: Architecture, d: Dimensions): string | undefined {
+  const { name, biases, hasRopeFactors, hasHeadSize, isNoRope, sliding } = known;
   const bias = d.biases.find((projection) => !biases.includes(projection));
   if (bias !== undefined) return `a bias of ${bias} in a ${name}`;
   if (d.rope.type === "llama3" && !hasRopeFactors) return `llama3's rope in a ${name}`;
@@ -109,7 +109,7 @@ function lackOf(known: Architecture, d: Dimensions): string | undefined {
   const layers = Array.from({ length: d.layers }, (_, layer) => layer);
   const isOther = (all: readonly number[], isOne: (layer: number) => boolean) =>
     layers.some((layer) => all.includes(layer) !== isOne(layer));
-  if (isOther(d.unrotated, isUnrotated)) return `other layers without rotation than every fourth`;
+  if (isOther(d.noRopeLayers, isNoRope)) return `other layers without rotation than every fourth`;
   if (!d.sliding || !sliding) return undefined;
   if (d.sliding.theta !== sliding.theta)
     return `a rope_theta of its sliding layers that is not ${sliding.theta}`;

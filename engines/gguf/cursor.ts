@@ -1,24 +1,22 @@
 import { readWhole } from "../modelFiles/plainFile.ts";
 
-/** Bytes that are read at once. */
+/** Bytes read at once. */
 const WINDOW = 2 ** 16;
 
-/** Reads a file sequentially, and checks each length against the file's before use. */
+/** Reads a file sequentially and checks each length against the file's size. */
 export interface Cursor {
-  /** Bytes before it, a count. */
+  /** Bytes read. */
   position: () => number;
-  /** Bytes after it, a count. */
-  left: () => number;
+  /** Bytes not yet read. */
+  remaining: () => number;
   uint32: () => number;
   /** A count or an offset. @param most that the file has room for */
-  uint64: (most: number) => number;
+  uint64: (max: number) => number;
   bytes: (count: number) => Buffer;
   skip: (count: number) => void;
 }
 
-/**
- * @param refuse makes the error for a file that ends too soon
- */
+/** @param refuse creates the error for a file that ends too soon */
 export function createCursor(file: number, size: number, refuse: () => Error): Cursor {
   let at = 0;
   let window = Buffer.alloc(0);
@@ -42,11 +40,11 @@ export function createCursor(file: number, size: number, refuse: () => Error): C
 
   return {
     position: () => at,
-    left: () => size - at,
+    remaining: () => size - at,
     uint32: () => take(4).readUInt32LE(),
-    uint64(most) {
+    uint64(max) {
       const value = take(8).readBigUInt64LE();
-      if (value > BigInt(most)) throw refuse();
+      if (value > BigInt(max)) throw refuse();
       return Number(value);
     },
     bytes: take,

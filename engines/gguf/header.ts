@@ -11,26 +11,26 @@ import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
 export const MAGIC = 0x46554747;
 export const VERSION = 3;
 
-/** Tensors begin at multiples of this, and so many bytes are a whole file's. */
+/** Alignment of tensors, and of the file's size. */
 export const ALIGNMENT = 32;
 
-/** Bytes up to the next multiple. */
+/** Bytes to the next multiple. */
 export function padding(bytes: number, alignment: number = ALIGNMENT): number {
   return (alignment - (bytes % alignment)) % alignment;
 }
 
-/** Of a text's length. */
+/** Bytes of a string's length. */
 const LENGTH_BYTES = 8;
 
-/** A tensor to be written. */
+/** A tensor's entry in the header. */
 export interface NamedTensor {
   name: string;
   type: NumberTypeName;
-  /** As a checkpoint has it, [out, in]. */
+  /** [out, in], as in a checkpoint. */
   shape: readonly number[];
 }
 
-/** One with its bytes, which are made once they are asked for. */
+/** A tensor to write; its bytes are created on demand. */
 export interface WrittenTensor extends NamedTensor {
   blocks: () => Iterable<Uint8Array>;
 }
@@ -54,8 +54,8 @@ export function* ggufBlocks(
 }
 
 /**
- * All of a GGUF file before its tensors, whose bytes follow in this order, each padded to a multiple of the
- * alignment. Little-endian, as github.com/ggml-org/ggml/blob/master/docs/gguf.md describes it.
+ * The header of a GGUF file, before the tensors, which follow in this order, each padded to the alignment.
+ * Little-endian. Source: github.com/ggml-org/ggml/blob/master/docs/gguf.md.
  */
 export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]): Uint8Array {
   const parts: Uint8Array[] = [];
@@ -109,7 +109,7 @@ function text(value: string): Uint8Array[] {
   return [uint64(bytes.length), bytes];
 }
 
-/** Encodes a list in one buffer: a vocabulary has 100,000 entries. */
+/** Encodes a list into one buffer, because a vocabulary has 100,000 entries. */
 function texts(values: readonly string[]): Uint8Array {
   const bytes = Buffer.alloc(
     values.reduce((sum, value) => sum + LENGTH_BYTES + Buffer.byteLength(value), 0),
@@ -131,7 +131,7 @@ function uint64(value: number): Uint8Array {
   return bytesOf(BigUint64Array.of(BigInt(value)));
 }
 
-/** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
+/** Bytes in machine order, which `assertLittleEndian` has checked. */
 function bytesOf({ buffer }: { buffer: ArrayBuffer }): Uint8Array {
   return new Uint8Array(buffer);
 }

@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { printable } from "../../protocol/printable.ts";
-import { MOST_TOKENIZER_MIB } from "../modelFiles/names.ts";
+import { MAX_TOKENIZER_MIB } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, typeOfId } from "../modelFiles/numberTypes.ts";
 import type { OpenFile } from "../modelFiles/plainFile.ts";
 import type { FileTensor } from "../modelFiles/tensors.ts";
@@ -8,34 +8,34 @@ import { type Cursor, createCursor } from "./cursor.ts";
 import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";
 import { FILE_KEYS, KEYS, VALUE_IDS } from "./metadata.ts";
 
-/** A tensor's entry; its shape as a checkpoint has it, [out, in]. */
+/** A tensor's entry. */
 interface Entry extends NamedTensor {
   shape: number[];
-  /** From the first tensor's first byte. */
+  /** From the first tensor's start. */
   offset: number;
 }
 
-/** What a GGUF file says before its tensors. */
+/** The header of a GGUF file. */
 export interface ParsedHeader {
-  /** Of the keys that Kit reads. */
+  /** Values of the keys that Kit reads. */
   values: ReadonlyMap<string, string | number>;
   tensors: ReadonlyMap<string, FileTensor>;
 }
 
 /** More than any model has. */
-const MOST_KEYS = 10_000;
-const MOST_TENSORS = 100_000;
+const MAX_KEYS = 10_000;
+const MAX_TENSORS = 100_000;
 /** ggml's own limits. */
-const MOST_NAME_BYTES = 64;
-const MOST_KEY_BYTES = 65_535;
-const MOST_DIMENSIONS = 4;
-const MOST_ALIGNMENT = 65_536;
-/** Least bytes of a key with its value, and of a tensor's entry. */
-const LEAST_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
+const MAX_NAME_BYTES = 64;
+const MAX_KEY_BYTES = 65_535;
+const MAX_DIMENSIONS = 4;
+const MAX_ALIGNMENT = 65_536;
+/** Minimum bytes of a key with its value, and of a tensor's entry. */
+const MIN_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
 
 const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
 
-/** Size of a value in bytes, by GGUF's type number; texts and arrays vary. */
+/** Bytes of a value, by GGUF's type id; strings and arrays vary. */
 const VALUE_BYTES: Record<number, number> = {
   ...{ [VALUE_IDS.uint8]: 1, [VALUE_IDS.int8]: 1, [VALUE_IDS.uint16]: 2, [VALUE_IDS.int16]: 2 },
   ...{ [VALUE_IDS.uint32]: 4, [VALUE_IDS.int32]: 4, [VALUE_IDS.float32]: 4, [VALUE_IDS.bool]: 1 },
@@ -43,29 +43,29 @@ const VALUE_BYTES: Record<number, number> = {
 };
 
 /**
- * Reads what stands before the tensors of a GGUF file, and checks all of it against the file's length.
+ * Reads a GGUF file's header and checks it against the file's size.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeader {
   const invalid = (problem: string) =>
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Export or download it again.`);
-  const cut = () => invalid("is cut off in its header, or damaged");
-  const cursor = createCursor(file, size, cut);
-  if (cursor.left() < 8 || cursor.uint32() !== MAGIC) throw invalid("is not a GGUF file");
+  const truncated = () => invalid("is cut off in its header, or damaged");
+  const cursor = createCursor(file, size, truncated);
+  if (cursor.remaining() < 8 || cursor.uint32() !== MAGIC) throw invalid("is not a GGUF file");
   const version = cursor.uint32();
   if (version !== VERSION && version !== 2) {
     throw invalid(`is GGUF of version ${version}, not ${VERSION}`);
   }
-  const tensorCount = cursor.uint64(Math.floor(cursor.left() / LEAST_ENTRY_BYTES.tensor));
-  const keyCount = cursor.uint64(Math.floor(cursor.left() / LEAST_ENTRY_BYTES.key));
-  if (tensorCount > MOST_TENSORS || keyCount > MOST_KEYS) {
+  const tensorCount = cursor.uint64(Math.floor(cursor.remaining() / MIN_ENTRY_BYTES.tensor));
+  const keyCount = cursor.uint64(Math.floor(cursor.remaining() / MIN_ENTRY_BYTES.key));
+  if (tensorCount > MAX_TENSORS || keyCount > MAX_KEYS) {
     throw invalid(`claims ${tensorCount} tensors and ${keyCount} keys, more than any model has`);
   }
 
   const values = new Map<string, string | number>();
   const keys = new Set<string>();
   for (let i = 0; i < keyCount; i++) {
-    const key = text(cursor, MOST_KEY_BYTES);
+    const key = text(cursor, MAX_KEY_BYTES);
     if (keys.has(key)) throw invalid(`has the key ${printable(key)} twice`);
     keys.add(key);
     const value = valueOf(cursor, WANTED.has(key));
@@ -73,7 +73,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   }
   const alignment = values.get(KEYS.alignment) ?? ALIGNMENT;
   if (typeof alignment !== "number" || !isAlignment(alignment)) {
-    throw invalid(`has an alignment that is no power of two up to ${MOST_ALIGNMENT}`);
+    throw invalid(`has an alignment that is not a power of two up to ${MAX_ALIGNMENT}`);
   }
 
   const listed = Array.from({ length: tensorCount }, () => tensorOf(cursor));
@@ -83,27 +83,27 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   for (const { name, offset, ...tensor } of listed) {
     const bytes = tensorBytes(tensor);
     if (tensors.has(name)) throw invalid(`has the tensor ${printable(name)} twice`);
-    // Tensors must be contiguous.
+    // The format requires contiguous tensors.
     if (offset !== end) throw invalid(`has a gap or an overlap at ${printable(name)}`);
     if (data + offset + bytes > size) throw invalid(`is cut off at ${printable(name)}`);
     tensors.set(name, { ...tensor, path, offset: data + offset, bytes });
     end = offset + bytes + padding(bytes, alignment);
   }
-  if (size > data + end) throw invalid("goes on after its last tensor");
+  if (size > data + end) throw invalid("has data after its last tensor");
   return { values, tensors };
 
-  function text(from: Cursor, most: number): string {
-    const length = from.uint64(from.left());
-    if (length > most) throw invalid(`has a text of ${length} bytes, longer than any there`);
+  function text(from: Cursor, maxBytes: number): string {
+    const length = from.uint64(from.remaining());
+    if (length > maxBytes) throw invalid(`has a text of ${length} bytes, too long for its purpose`);
     return from.bytes(length).toString();
   }
 
-  /** Undefined for an unwanted key, and for arrays. */
+  /** Undefined for unwanted keys and for arrays. */
   function valueOf(from: Cursor, isWanted: boolean): string | number | undefined {
     const type = from.uint32();
     if (type === VALUE_IDS.string) {
-      if (isWanted) return text(from, MOST_TOKENIZER_MIB * 2 ** 20);
-      from.skip(from.uint64(from.left()));
+      if (isWanted) return text(from, MAX_TOKENIZER_MIB * 2 ** 20);
+      from.skip(from.uint64(from.remaining()));
       return undefined;
     }
     if (type === VALUE_IDS.array) {
@@ -119,19 +119,19 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   function skipArray(from: Cursor): void {
     const type = from.uint32();
     if (type === VALUE_IDS.string) {
-      const count = from.uint64(Math.floor(from.left() / 8));
-      for (let i = 0; i < count; i++) from.skip(from.uint64(from.left()));
+      const count = from.uint64(Math.floor(from.remaining() / 8));
+      for (let i = 0; i < count; i++) from.skip(from.uint64(from.remaining()));
       return;
     }
     const bytes = VALUE_BYTES[type];
     if (bytes === undefined) throw invalid(`has an array of the unknown type ${type}`);
-    from.skip(from.uint64(Math.floor(from.left() / bytes)) * bytes);
+    from.skip(from.uint64(Math.floor(from.remaining() / bytes)) * bytes);
   }
 
   function tensorOf(from: Cursor): Entry {
-    const name = text(from, MOST_NAME_BYTES);
+    const name = text(from, MAX_NAME_BYTES);
     const dimensions = from.uint32();
-    if (dimensions < 1 || dimensions > MOST_DIMENSIONS) {
+    if (dimensions < 1 || dimensions > MAX_DIMENSIONS) {
       throw invalid(`gives ${printable(name)} ${dimensions} dimensions`);
     }
     let count = 1;
@@ -152,12 +152,12 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
       );
     }
     if (shape.at(-1)! % NUMBER_TYPES[type].block !== 0) {
-      throw invalid(`has rows of ${printable(name)} that are no whole blocks of ${type}`);
+      throw invalid(`has rows of ${printable(name)} that are not whole blocks of ${type}`);
     }
     return { name, type, shape, offset: from.uint64(size) };
   }
 }
 
 function isAlignment(value: number): boolean {
-  return value >= 1 && value <= MOST_ALIGNMENT && (value & (value - 1)) === 0;
+  return value >= 1 && value <= MAX_ALIGNMENT && (value & (value - 1)) === 0;
 }

@@ -7,11 +7,11 @@ const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]";
 const NO_LETTER = "[^\\r\\n\\p{L}\\p{N}]?";
 const SPACES = "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** What GPT-4's tokenizer splits by, with so many digits at once, and with letters of this kind. */
+/** GPT-4's pattern, with variations in digits, letters and marks. */
 const gpt4 = (digits: string, letters = "\\p{L}", marks = "") =>
   `${CONTRACTIONS}|${NO_LETTER}${letters}+|${digits}| ?[^\\s\\p{L}${marks}\\p{N}]+[\\r\\n]*|${SPACES}`;
 
-/** The same that begins a piece at capitals, with an ending such as 's. */
+/** The same, also splitting before capitals; words may have an ending such as 's. */
 const camel = (digits: string, ending = "") =>
   `${NO_LETTER}${UPPER}*${LOWER}+${ending}|${NO_LETTER}${UPPER}+${LOWER}*${ending}|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${SPACES}`;
 
@@ -19,7 +19,7 @@ interface Split {
   /** Its name in llama.cpp, `tokenizer.ggml.pre`. */
   name: string;
   pattern: string;
-  /** Whether a piece that is a token stays whole, whatever the merges say. */
+  /** Whether a word that is a token stays whole, whatever the merges. */
   ignoresMerges: boolean;
 }
 
@@ -36,9 +36,9 @@ const SPLITS: Split[] = [
 ];
 
 /**
- * llama.cpp's name of what splits a text as a `tokenizer.json` of byte-level BPE does, by its structure.
- * @param cleans whether decoding takes spaces before punctuation away
- * @returns undefined when llama.cpp has none
+ * llama.cpp's name of a byte-level BPE's pre-tokenizer, from the structure of `tokenizer.json`.
+ * @param cleans whether decoding removes spaces before punctuation
+ * @returns undefined if llama.cpp has none
  */
 export function preTokenizerOf(tokenizer: Config, cleans: boolean): string | undefined {
   const { pre_tokenizer: pre, model } = tokenizer;
@@ -46,7 +46,7 @@ export function preTokenizerOf(tokenizer: Config, cleans: boolean): string | und
   const steps = stepsOf(pre);
   const last = steps.at(-1);
   if (last?.["type"] !== "ByteLevel" || last["add_prefix_space"] === true) return undefined;
-  // Every byte is a token, however a text is split.
+  // Without merges, splitting changes nothing.
   if (Array.isArray(merges) && merges.length === 0) return "smollm";
   const [first, ...others] = steps.slice(0, -1);
   if (others.length > 0) return undefined;

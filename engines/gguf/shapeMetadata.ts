@@ -2,7 +2,7 @@ import type { Dimensions, Rope } from "../families/dimensions.ts";
 import type { Architecture } from "./architecture.ts";
 import { type Metadata, float32, string, uint32 } from "./metadata.ts";
 
-/** What llama.cpp reads of a model's shape. */
+/** llama.cpp's metadata for a model's hyperparameters. */
 export function shapeMetadata({ name }: Architecture, d: Dimensions): Metadata {
   const entries: Metadata = {
     block_count: uint32(d.layers),

@@ -1,4 +1,4 @@
-/** llama.cpp's names of a model's modules, by Hugging Face's. */
+/** Patterns of Hugging Face's module names, and llama.cpp's names. */
 export type Modules = readonly (readonly [from: RegExp, to: string])[];
 
 const MODULES: Modules = [
@@ -14,8 +14,8 @@ const MODULES: Modules = [
 ];
 
 /**
- * @param name `….weight`, `….bias`, or with PEFT's `….lora_A.weight`
- * @param own of the model's architecture
+ * @param name `….weight`, `….bias`, or PEFT's `….lora_A.weight`
+ * @param own the architecture's own names
  */
 export function ggufName(name: string, own: Modules = []): string {
   const [, module = "", suffix = ""] = /^(.*?)\.(weight|bias|lora_[AB]\.weight)$/.exec(name) ?? [];
@@ -25,5 +25,5 @@ export function ggufName(name: string, own: Modules = []): string {
   return `${module.replace(...found)}.${end}`;
 }
 
-/** The divisors of the rotation's frequencies. */
+/** Divisors of RoPE's frequencies. */
 export const ROPE_FACTORS = "rope_freqs.weight";

@@ -4,52 +4,52 @@ import { type Config } from "../modelFiles/configFile.ts";
 import { type TokenizerPipeline, hasSpaceCleanup, createPipeline } from "../tokens/pipeline.ts";
 import { tokensAround } from "../tokens/textEncoder.ts";
 import { type Metadata, bool, int32s, string, strings, uint32 } from "./metadata.ts";
-import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
 import { preTokenizerOf } from "./preTokenizer.ts";
+import { BYTE_TOKEN, isSentencePiece, sentencePieceMetadata } from "./sentencePiece.ts";
 
-/** A model's tokenizer, as its files describe it. */
+/** A model's tokenizer in its own files. */
 interface VocabularyFiles {
   /** Path of `tokenizer.json`, for errors. */
   path: string;
   tokenizer: Config;
   /** `tokenizer_config.json`. */
   config: Config;
-  /** The texts of the special tokens, by their names. */
+  /** Texts of the special tokens, by name. */
   specials: Record<string, string>;
-  /** Ids of the tokens at which answers stop: the `eos_token` first, then what ends a turn. */
+  /** Ids of end tokens: the `eos_token` first, then what ends a turn. */
   ends: readonly number[];
-  /** Logit count. */
+  /** Number of logits. */
   size: number;
 }
 
-/** A tokenizer as llama.cpp has it. */
+/** A tokenizer for llama.cpp. */
 export interface Vocabulary {
   metadata: Metadata;
-  /** Tokens that begin every text. */
+  /** Text of the token that begins every text, or "". */
   bos: string;
-  /** Texts of the tokens that end an answer. */
+  /** Texts of end tokens. */
   ends: string[];
 }
 
-/** llama.cpp's kinds of tokens. */
+/** llama.cpp's token types. */
 const KINDS = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
-/** Keys of the tokens that end an answer, of which llama.cpp reads one each. */
+/** llama.cpp's keys of end tokens, one token each. */
 const END_KEYS = ["eos", "eot", "eom"] as const;
 const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token" } as const;
 
 /**
- * What llama.cpp reads of a tokenizer, so that it makes the same tokens of a text and ends an answer where Kit does.
- * @throws KitError `CHECKPOINT_INVALID` for a tokenizer that llama.cpp does not know
+ * Converts a tokenizer for llama.cpp, which then tokenizes and stops as Kit does.
+ * @throws KitError `CHECKPOINT_INVALID` for a tokenizer that llama.cpp doesn't support
  */
 export function openVocabulary(files: VocabularyFiles): Vocabulary {
   const { path, tokenizer, specials } = files;
   const { tokens, kinds } = tokensOf(files);
   const model = modelOf(files, tokens);
-  // llama.cpp ends the process at two of one text.
+  // llama.cpp aborts on two tokens of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
   const library = createPipeline(path, tokenizer);
   const ends = files.ends.filter((id) => id < files.size);
-  // Without one, llama.cpp takes the end to be token 11.
+  // Without one, llama.cpp assumes token 11.
   if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
   const { hasBos, hasEos } = addedTo(files, library, tokens);
   const ids = [
@@ -64,7 +64,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
       "tokenizer.ggml.tokens": strings(tokens),
       "tokenizer.ggml.token_type": int32s(kinds),
       ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
-      // Ollama's own engine reads all of them here.
+      // For Ollama's own engine.
       ...(ends.length > 1 && { "tokenizer.ggml.eos_token_ids": int32s(ends) }),
       "tokenizer.ggml.add_bos_token": bool(hasBos),
       "tokenizer.ggml.add_eos_token": bool(hasEos),
@@ -74,11 +74,11 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   };
 }
 
-/** How texts become tokens. @throws KitError unless llama.cpp can do it */
+/** @throws KitError unless llama.cpp can tokenize the same way */
 function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
   const { tokenizer, config } = files;
-  if (hasPieces(tokenizer)) {
-    const found = piecesMetadata(tokenizer, tokens);
+  if (isSentencePiece(tokenizer)) {
+    const found = sentencePieceMetadata(tokenizer, tokens);
     if (!found) throw refused(files, "makes tokens");
     return found;
   }
@@ -101,7 +101,7 @@ function mergesOf(files: VocabularyFiles): string[] {
   if (!Array.isArray(merges) || !isRecord(vocab) || prefix || suffix) {
     throw refused(files, "makes tokens");
   }
-  // llama.cpp takes texts as they are; nearly all are composed.
+  // llama.cpp doesn't normalize; nearly all texts are in NFC anyway.
   if (isRecord(normalizer) && normalizer["type"] !== "NFC" && !isEmpty(normalizer)) {
     throw refused(files, "normalizes texts");
   }
@@ -112,13 +112,13 @@ function isEmpty({ type, normalizers }: Config): boolean {
   return type === "Sequence" && Array.isArray(normalizers) && normalizers.length === 0;
 }
 
-/** Two pieces joined by a space; their own spaces are byte-level encoded. */
+/** Two tokens joined by a space; their own spaces are encoded. */
 function mergeText(merge: unknown): string {
   if (!Array.isArray(merge)) return String(merge);
   return merge.map((piece) => String(piece).replaceAll(" ", "Ġ")).join(" ");
 }
 
-/** Every id's text and kind; an id that the tokenizer lacks has a text of its own. */
+/** Every id's text and type; missing ids get a placeholder. */
 function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kinds: number[] } {
   const { model, added_tokens: added } = tokenizer;
   const tokens = Array.from({ length: size }, (_, id) => `[PAD${id}]`);
@@ -135,7 +135,7 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
   if (unknown >= 0) kinds[unknown] = KINDS.unknown;
   return { tokens, kinds };
 
-  /** The model never produces ids beyond its logits. */
+  /** Ignores ids beyond the logits. */
   function put(text: string, id: unknown, kind: number): void {
     if (typeof id !== "number" || !(id in tokens)) return;
     tokens[id] = text;
@@ -143,7 +143,7 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
   }
 }
 
-/** Which special tokens the tokenizer adds to a text. */
+/** Whether the tokenizer adds BOS and EOS to a text. */
 function addedTo(files: VocabularyFiles, library: TokenizerPipeline, tokens: string[]) {
   const around = tokensAround((text, isWhole) => library.encode(text, isWhole).map(({ id }) => id));
   const isAtMost = (ids: number[], name: string) =>

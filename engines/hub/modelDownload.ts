@@ -1,8 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
 import {
-  COMPANION_FILES,
-  MOST_CONFIG_MIB,
-  MOST_TOKENIZER_MIB,
+  SIDECAR_FILES,
+  MAX_CONFIG_MIB,
+  MAX_TOKENIZER_MIB,
   TOKENIZER_FILE,
   firstFiles,
   hasWeights,
@@ -51,9 +51,9 @@ export async function downloadModel(
       `${repo} has no model.safetensors with a config.json. Use a model published in that format. If this is an adapter, use its base model.`,
     );
   }
-  const companions = COMPANION_FILES.filter((file) => listed.includes(file));
-  assertSizes(firstFiles(listed), MOST_CONFIG_MIB);
-  assertSizes(companions, MOST_TOKENIZER_MIB);
+  const companions = SIDECAR_FILES.filter((file) => listed.includes(file));
+  assertSizes(firstFiles(listed), MAX_CONFIG_MIB);
+  assertSizes(companions, MAX_TOKENIZER_MIB);
   await download.fetch(named(firstFiles(listed)));
   await check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
@@ -65,7 +65,7 @@ export async function downloadModel(
   const weights = listedWeights(directory);
   if (weights.length === 0) throw indexDamaged(repo);
   await download.fetchLarge(named([...companions, ...weights]));
-  for (const file of COMPANION_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
+  for (const file of SIDECAR_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
   cache.remember(name.revision, commit);
   return { directory, commit };
 }

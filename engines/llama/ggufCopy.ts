@@ -7,24 +7,23 @@ import { KitError } from "../../protocol/error.ts";
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import { exportModel } from "../export/exportModel.ts";
 
-/** Beside the files of a model: its GGUF files, each in a folder of its own. */
+/** Folder of the GGUF files, beside the model's. */
 const FOLDER = ".kit-llama";
 
-interface Wanted {
-  /** Directory of a whole model or, for `adapterOnly`, of an adapter. */
+interface GgufRequest {
+  /** Directory of a model, or of an adapter for `adapterOnly`. */
   directory: string;
   type?: GgufType | undefined;
   adapterOnly?: boolean;
 }
 
 /**
- * Makes a model's GGUF file once, beside the model, and again after the model's files have changed. Of several
- * processes, one makes it.
+ * Caches a model's GGUF file beside the model until its files change. Only one of several processes writes it.
  * @returns its path
- * @throws KitError as `exportModel`; `CHECKPOINT_UNWRITABLE` where nothing can be written beside the model
+ * @throws KitError as `exportModel`; `CHECKPOINT_UNWRITABLE` if the model's folder isn't writable
  */
-export async function ggufOf(wanted: Wanted, options: LoadOptions = {}): Promise<string> {
-  const { directory, type, adapterOnly = false } = wanted;
+export async function cachedGguf(request: GgufRequest, options: LoadOptions = {}): Promise<string> {
+  const { directory, type, adapterOnly = false } = request;
   const { signal, onNote = () => {} } = options;
   const parent = join(directory, FOLDER);
   const kind = adapterOnly ? "adapter" : (type ?? "own");
@@ -37,7 +36,7 @@ export async function ggufOf(wanted: Wanted, options: LoadOptions = {}): Promise
     for (const old of readdirSync(parent)) {
       if (old.startsWith(`${kind}-`)) rmSync(join(parent, old), { recursive: true, force: true });
     }
-    onNote(`making ${file} for llama.cpp, once`);
+    onNote(`converting the model to ${file} for llama.cpp, once`);
     await exportModel(directory, folder, {
       ...{ format: "gguf", name: "model", adapterOnly, onNote: () => {} },
       ...(type && !adapterOnly && { type }),
@@ -49,8 +48,8 @@ export async function ggufOf(wanted: Wanted, options: LoadOptions = {}): Promise
   }
 }
 
-/** Whether a file is one that `ggufOf` has made. */
-export function isMade(file: string): boolean {
+/** Whether `cachedGguf` wrote a file. */
+export function isCachedGguf(file: string): boolean {
   return basename(dirname(dirname(file))) === FOLDER;
 }
 
@@ -70,7 +69,7 @@ async function lockOf(parent: string, signal: AbortSignal | undefined) {
   throw new Error("the lock was not taken");
 }
 
-/** Changes with the files of a model. */
+/** A digest of a model's file names, sizes and times. */
 function stampOf(directory: string): string {
   const files = readdirSync(directory).toSorted();
   const stamps = files.flatMap((name) => {

@@ -3,8 +3,8 @@ import type { LlamaOptions } from "../../protocol/engineOptions.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /**
- * The llama.cpp engine, which only answers, through the project's node-llama-cpp.
- * @param project folder from which to look for it
+ * The llama.cpp engine, for inference only, through the project's node-llama-cpp.
+ * @param project folder to resolve it from
  */
 export function createLlamaEngine(options: LlamaOptions = {}, project = process.cwd()): Engine {
   let models: Promise<Pick<Engine, "load">> | undefined;
@@ -13,9 +13,9 @@ export function createLlamaEngine(options: LlamaOptions = {}, project = process.
     prepare: refuse,
     check: () => Promise.reject(onlyAnswers()),
     train: () => Promise.reject(onlyAnswers()),
-    async load(directory, asked) {
+    async load(directory, loadOptions) {
       models ??= import("./models.ts").then((all) => all.createLlamaModels(options, project));
-      return (await models).load(directory, asked);
+      return (await models).load(directory, loadOptions);
     },
   };
 }

@@ -10,22 +10,22 @@ import { isModelFile } from "../checkpoint/ggufModel.ts";
 import { trainedBaseType } from "../checkpoint/trainerState.ts";
 import { threadCount } from "../embedded/kernels/threadCount.ts";
 import { fetchBase, isAdapter } from "../lora/base.ts";
-import { ggufOf, isMade } from "./ggufCopy.ts";
+import { cachedGguf, isCachedGguf } from "./ggufCopy.ts";
 import { type Llama, type LlamaModel, startLlama } from "./nodeLlama.ts";
 import { createReading } from "./sequences.ts";
 
-/** Weights in memory, for the models that have them. */
+/** Weights in memory, shared by models. */
 interface Base {
   model: Promise<LlamaModel>;
   users: number;
 }
 
-/** Answers of one model at once, at most. */
-const MOST_SEQUENCES = 8;
-/** Of keys and values of all sequences of a model. */
+/** Maximum concurrent answers of a model. */
+const MAX_SEQUENCES = 8;
+/** Maximum KV cache of a model. */
 const CACHE_BYTES = 2 ** 30;
 
-/** Loads models through llama.cpp; those that are adapters of one base share its weights. */
+/** Loads models through llama.cpp; adapters of the same base share its weights. */
 export function createLlamaModels({ type }: LlamaOptions, project: string) {
   let llama: Promise<Llama> | undefined;
   const bases = new Map<string, Base>();
@@ -33,27 +33,27 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
   async function load(directory: string, options: LoadOptions = {}): Promise<EngineModel> {
     await fetchBase(directory, options);
     const { base, shape, tokenizer, promptStyle } = openCheckpoint(directory);
-    // Before a file is made for it.
+    // Fails before a file is converted.
     llama ??= startLlama(project, threadCount());
     await llama.catch((error: unknown) => {
       llama = undefined;
       throw error;
     });
     const files = await filesOf(directory, base.directory, options);
-    const { context: most, vocabulary } = shape;
+    const { context: maxContext, vocabulary } = shape;
     const tokenBytes = 4 * shape.layers * shape.kvHeads * shape.headDim;
-    const fitting = Math.floor(CACHE_BYTES / (most * tokenBytes));
-    const count = Math.max(1, Math.min(MOST_SEQUENCES, fitting));
-    const weights = await use(files.base);
+    const fitting = Math.floor(CACHE_BYTES / (maxContext * tokenBytes));
+    const count = Math.max(1, Math.min(MAX_SEQUENCES, fitting));
+    const weights = await acquire(files.base);
     try {
       const llamaContext = await weights.model.createContext({
-        ...{ sequences: count, contextSize: { min: Math.min(most, 256), max: most } },
+        ...{ sequences: count, contextSize: { min: Math.min(maxContext, 256), max: maxContext } },
         ...(files.lora && { lora: { adapters: [{ filePath: files.lora }] } }),
       });
       const sequences = Array.from({ length: count }, () => llamaContext.getSequence());
-      const context = Math.min(most, ...sequences.map(({ contextSize }) => contextSize));
-      const spoken = answerTokens(tokenizer);
-      const { read } = createReading({ sequences, vocabulary, spoken });
+      const context = Math.min(maxContext, ...sequences.map(({ contextSize }) => contextSize));
+      const answerBits = answerTokens(tokenizer);
+      const { read } = createReading({ sequences, vocabulary, answerBits });
       const { answer } = createAnswers({ context, promptStyle, tokenizer, read });
       return openModel(answer, async () => {
         await llamaContext.dispose();
@@ -65,22 +65,22 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
     }
   }
 
-  /** @throws KitError `OPTION_INVALID` for another type of a GGUF file */
+  /** @throws KitError `OPTION_INVALID` for a type with a GGUF file */
   async function filesOf(directory: string, model: string | undefined, options: LoadOptions) {
-    const wanted = options.quantize ?? type ?? trainedBaseType(directory);
+    const requested = options.quantize ?? type ?? trainedBaseType(directory);
     if (isModelFile(directory)) {
-      if (wanted === undefined) return { base: directory };
+      if (requested === undefined) return { base: directory };
       throw new KitError(
         "OPTION_INVALID",
-        `${directory} is a GGUF file, which llama() takes as it is. Remove the type, or name the model's folder.`,
+        `${directory} is a GGUF file, which llama() loads as it is. Remove the type, or name the model's folder.`,
       );
     }
-    const base = await ggufOf({ directory: model ?? directory, type: wanted }, options);
+    const base = await cachedGguf({ directory: model ?? directory, type: requested }, options);
     if (!isAdapter(directory)) return { base };
-    return { base, lora: await ggufOf({ directory, adapterOnly: true }, options) };
+    return { base, lora: await cachedGguf({ directory, adapterOnly: true }, options) };
   }
 
-  async function use(file: string) {
+  async function acquire(file: string) {
     const started = await (llama ??= startLlama(project, threadCount()));
     const key = join(file);
     const base = bases.get(key) ?? { model: started.loadModel({ modelPath: file }), users: 0 };
@@ -114,7 +114,7 @@ function cannotLoad(file: string, cause: unknown): KitError {
       { cause },
     );
   }
-  const advice = isMade(file)
+  const advice = isCachedGguf(file)
     ? `Delete ${dirname(file)}, and load the model again`
     : "Export the model again, or use the embedded engine";
   return new KitError(
@@ -126,7 +126,7 @@ function cannotLoad(file: string, cause: unknown): KitError {
 
 type Answer = ReturnType<typeof createAnswers>["answer"];
 
-/** @param free is called once its answers have ended */
+/** @param free called once all answers have ended */
 function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
   const open = new Set<Promise<InferResult>>();
   let closing: Promise<void> | undefined;
@@ -161,7 +161,7 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
   return { infer, check, close };
 }
 
-/** Rejects at once when it is aborted; what llama.cpp computes ends with its step. */
+/** Rejects at once when aborted; llama.cpp still finishes its step. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   let onAbort = () => {};

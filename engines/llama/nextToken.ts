@@ -4,9 +4,9 @@ import type { Following } from "./nodeLlama.ts";
 const BITS = 32;
 
 /**
- * What follows a token.
- * @param following of all tokens, or of the likeliest
- * @param allowed a bit for each token that may be chosen
+ * The next token's distribution.
+ * @param following logits of all tokens, or of the most likely
+ * @param allowed bit mask of allowed tokens
  */
 export function nextTokenOf(
   { logits: found = new Map(), totalLogitWeight = NaN }: Following,
@@ -24,32 +24,33 @@ export function nextTokenOf(
     highest = Math.max(highest, logit);
     lowest = Math.min(lowest, logit);
   }
-  const choosable = tokens.filter(
+  const allowedTokens = tokens.filter(
     (token) => ((allowed[token >>> 5]! >>> (token & (BITS - 1))) & 1) === 1,
   );
   let likeliest = -1;
-  for (const token of choosable) {
+  for (const token of allowedTokens) {
     if (likeliest === -1 || logits[token]! > logits[likeliest]!) likeliest = token;
   }
   const isFinite = [totalLogitWeight, highest, lowest].every(Number.isFinite);
   return {
     ...{ logits, likeliest, isTelling: isFinite && highest > lowest },
     logTotal: () => highest + Math.log(totalLogitWeight),
-    masses: (temperature) => massesOf(logits, choosable, logits[likeliest] ?? 0, temperature),
+    masses: (temperature) =>
+      probabilitiesOf(logits, allowedTokens, logits[likeliest] ?? 0, temperature),
   };
 }
 
-/** As the embedded engine's kernel has them, for the same draws. */
-function massesOf(
+/** Grouped as by the embedded engine's kernel, to sample the same tokens. */
+function probabilitiesOf(
   logits: Float32Array,
-  choosable: Int32Array,
+  allowedTokens: Int32Array,
   greatest: number,
   temperature: number,
 ): Masses {
   const of = new Float32Array(logits.length);
   const sums = new Float64Array(GROUPS);
   const groups: number[][] = Array.from({ length: GROUPS }, () => []);
-  for (const token of choosable) {
+  for (const token of allowedTokens) {
     const mass = Math.fround(Math.exp((logits[token]! - greatest) / temperature));
     const group = mass >= 1 ? 0 : Math.floor(-Math.log2(mass) * 8) + 1;
     if (group >= GROUPS) continue;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** What Kit uses of `node-llama-cpp`, an optional peer. */
+/** The part of `node-llama-cpp`, an optional peer, that Kit uses. */
 export interface NodeLlama {
   getLlama: (options: object) => Promise<Llama>;
   getModuleVersion: () => Promise<string>;
@@ -24,7 +24,7 @@ export interface LlamaContext {
   dispose: () => Promise<void>;
 }
 
-/** A place for one answer at a time, which keeps the keys and values of its tokens. */
+/** A slot for one answer at a time, with its KV cache. */
 export interface LlamaSequence {
   readonly contextSize: number;
   readonly contextTokens: number[];
@@ -35,21 +35,21 @@ export interface LlamaSequence {
   ) => Promise<({ next: Following } | undefined)[]>;
 }
 
-/** llama.cpp's report on the tokens that may follow. */
+/** llama.cpp's logits of the next token. */
 export interface Following {
   logits?: Map<number, number>;
-  /** The sum of e^(logit − the greatest) over all tokens. */
+  /** Σ e^(logit − max) over all tokens. */
   totalLogitWeight?: number;
 }
 
 const NAME = "node-llama-cpp";
-/** The major version that Kit knows, and the least of its minor ones. */
+/** The supported major version, and its minimum minor version. */
 const [MAJOR, MINOR] = [3, 22];
 
 /**
  * Imports the project's node-llama-cpp.
- * @param project folder from which to look for it
- * @throws KitError `CONFIG_INVALID` where it is missing or of another version
+ * @param project folder to resolve it from
+ * @throws KitError `CONFIG_INVALID` if it is missing or of another version
  */
 export async function importNodeLlama(project: string): Promise<NodeLlama> {
   const found = (await importFrom(project)) as NodeLlama;
@@ -75,7 +75,7 @@ async function importFrom(project: string): Promise<unknown> {
   }
 }
 
-/** @throws KitError `CONFIG_INVALID` where it has no llama.cpp for this machine */
+/** @throws KitError `CONFIG_INVALID` if it has no llama.cpp for this machine */
 export async function startLlama(project: string, threads: number): Promise<Llama> {
   const { getLlama } = await importNodeLlama(project);
   try {

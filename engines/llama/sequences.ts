@@ -5,15 +5,15 @@ import type { LlamaSequence } from "./nodeLlama.ts";
 interface Sequences {
   sequences: readonly LlamaSequence[];
   vocabulary: number;
-  /** Bits of the tokens that an answer may have. */
-  spoken: Int32Array;
+  /** Bit mask of the tokens that an answer may have. */
+  answerBits: Int32Array;
 }
 
-/** Prompt tokens that are read between two checks for cancellation. */
+/** Prompt tokens read between two checks for cancellation. */
 const BLOCK = 256;
-/** Positions whose logits one call asks for: each may have a hundred thousand. */
-const FEW = 8;
-/** How many of the likeliest tokens llama.cpp reports: copying all logits is slow. */
+/** Positions per call that returns logits, up to a hundred thousand each. */
+const CHUNK_POSITIONS = 8;
+/** Top logits that llama.cpp returns, because copying all is slow. */
 const LIKELIEST = 1024;
 const TOTAL = { totalLogitWeight: true };
 const ALL = { generateNext: { ...TOTAL, logits: true } };
@@ -21,25 +21,25 @@ const TOP = {
   generateNext: { ...TOTAL, logits: { filter: { tokens: [], includeTop: LIKELIEST } } },
 };
 
-/** Serves as many readers at once as there are sequences. Each continues from the longest prefix that one holds. */
-export function createReading({ sequences, vocabulary, spoken }: Sequences) {
+/** Serves as many readers at once as there are sequences; each reuses the sequence with the longest common prefix. */
+export function createReading({ sequences, vocabulary, answerBits }: Sequences) {
   const free = [...sequences];
   const waiting: (() => void)[] = [];
 
-  /** Resolves once the reader has what it wants. */
+  /** Resolves once the reader is done. */
   async function read(reader: Reader): Promise<void> {
     while (free.length === 0) await new Promise<void>((resolve) => waiting.push(resolve));
     const lengths = free.map((one) => commonLength(one.contextTokens, reader.tokens));
     const [sequence] = free.splice(lengths.indexOf(Math.max(...lengths)), 1) as [LlamaSequence];
     try {
-      await readOn(sequence, reader);
+      await readWith(sequence, reader);
     } finally {
       free.push(sequence);
       waiting.shift()?.();
     }
   }
 
-  async function readOn(sequence: LlamaSequence, reader: Reader): Promise<void> {
+  async function readWith(sequence: LlamaSequence, reader: Reader): Promise<void> {
     const { tokens, wantedFrom, asksAny = false, take, allowed, isCancelled } = reader;
     let at = Math.min(commonLength(sequence.contextTokens, tokens), wantedFrom, tokens.length - 1);
     await keep(sequence, at);
@@ -52,16 +52,16 @@ export function createReading({ sequences, vocabulary, spoken }: Sequences) {
         at = to;
         continue;
       }
-      const part = tokens.slice(at, at + FEW);
+      const chunk = tokens.slice(at, at + CHUNK_POSITIONS);
       const found = await sequence.controlledEvaluate(
-        part.map((token) => [token, isAll ? ALL : TOP]),
+        chunk.map((token) => [token, isAll ? ALL : TOP]),
       );
       if (isCancelled()) throw new Error("cancelled");
       for (const one of found) {
-        const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? spoken);
+        const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? answerBits);
         const isBeyond = next.likeliest < 0 && !isAll;
         isAll = asksAny || isBeyond;
-        // None of the likeliest is allowed: ask again, for all.
+        // No top token is allowed: repeat with all logits.
         if (isBeyond) {
           await keep(sequence, at);
           break;

@@ -3,12 +3,10 @@ import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { createRandom } from "../dataset/random.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
-import { modelMaps } from "../families/tensorShapes.ts";
+import { modelLinears } from "../families/tensorShapes.ts";
 import type { Weights } from "../modelFiles/weights.ts";
 
-/**
- * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do
- */
+/** @throws KitError `CONFIG_INVALID` for an unknown target */
 export function assertTargets(targets: string[]): asserts targets is Projection[] {
   const unknown = targets.find((target) => !isProjection(target));
   if (targets.length > 0 && unknown === undefined) return;
@@ -19,14 +17,14 @@ export function assertTargets(targets: string[]): asserts targets is Projection[
   );
 }
 
-/** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */
+/** Shapes of an adapter's tensors, [r, in] and [out, r], by projection and PEFT's suffix. */
 export function adapterShapes(
   { r, targetModules }: LoraConfig,
   shape: Dimensions,
 ): Record<string, number[]> {
   assertTargets([...targetModules]);
   const shapes: Record<string, number[]> = {};
-  for (const { name, target, ...map } of modelMaps(shape)) {
+  for (const { name, target, ...map } of modelLinears(shape)) {
     if (!targetModules.includes(target)) continue;
     shapes[`${name}.lora_A.weight`] = [r, map.in];
     shapes[`${name}.lora_B.weight`] = [map.out, r];
@@ -34,7 +32,7 @@ export function adapterShapes(
   return shapes;
 }
 
-/** A new adapter changes nothing: A is uniform within ±1/√in, B is 0. */
+/** A new adapter, which changes nothing yet: A is uniform within ±1/√in, B is 0. */
 export function randomAdapter(lora: LoraConfig, shape: Dimensions, seed: number): Weights {
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(adapterShapes(lora, shape))) {

@@ -20,12 +20,12 @@ import {
 } from "./peftConfig.ts";
 
 /**
- * Opens the tensors of an adapter to Llama's projections, whichever `target_modules` of PEFT chose
- * them: names, full paths, `"all-linear"` or a regular expression.
+ * Opens the tensors of an adapter to Llama's projections, for any form of PEFT's `target_modules`: names, full paths,
+ * `"all-linear"` or a regular expression.
  * @param path of the adapter
  * @param shape of its base
- * @returns them by PEFT's names
- * @throws KitError `CHECKPOINT_INVALID` when it has others, or a tensor is missing or of another shape
+ * @returns tensors with PEFT's names
+ * @throws KitError `CHECKPOINT_INVALID` if it has others, or a tensor is missing or of another shape
  */
 export function openAdapterTensors(
   path: string,
@@ -59,7 +59,7 @@ export function openAdapterTensors(
 
 /**
  * The file of an adapter's tensors.
- * @throws KitError `CHECKPOINT_INVALID` for one that is pickled
+ * @throws KitError `CHECKPOINT_INVALID` for a pickled one
  */
 export function adapterFile(path: string): string {
   const file = join(path, ADAPTER_FILE);
@@ -72,7 +72,7 @@ export function adapterFile(path: string): string {
 
 const PICKLED = "adapter_model.bin";
 
-/** Follows PEFT's rule: a module's path, or the end of it; undefined for rules of other kinds. */
+/** PEFT's rule for a list of targets: a module's path, or its end; undefined for other rules. */
 function isTarget(config: Record<string, unknown>): ((module: string) => boolean) | undefined {
   const { target_modules: targets, exclude_modules: excluded } = config;
   if (!Array.isArray(targets) || isSet(excluded)) return undefined;
@@ -83,7 +83,7 @@ function isTarget(config: Record<string, unknown>): ((module: string) => boolean
       targets.some((target) => typeof target === "string" && module.endsWith(`.${target}`)));
 }
 
-/** Of which layers alone, by `layers_to_transform`. */
+/** The filter of `layers_to_transform`. */
 function layersOf({
   layers_to_transform: given,
   layers_pattern: pattern,

@@ -9,16 +9,16 @@ import { type Config, readConfig } from "../modelFiles/configFile.ts";
 import { TOKENIZER_CONFIG } from "../modelFiles/names.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf, recordedBase } from "./peftConfig.ts";
 
-/** A base beside its adapter is found there even after the project has moved. */
+/** A folder beside the adapter, for a base to be found even after the project has moved. */
 export const BASE_DIRECTORY = constants.baseFolder;
 
-/** Whether a directory holds an adapter, which no other adapter can have as its base. */
+/** Whether a directory has an adapter. */
 export function isAdapter(path: string): boolean {
   return readConfig(join(path, ADAPTER_CONFIG), "optional") !== undefined;
 }
 
 /**
- * Downloads the base of an adapter, if the hub has it and this disk lacks it or its chat template.
+ * Downloads an adapter's base from the hub, if the cache lacks it or its chat template.
  * @param path of any checkpoint
  * @throws KitError as `fetchModel`
  */
@@ -33,7 +33,7 @@ export async function fetchBase(path: string, options?: FetchOptions): Promise<v
   await fetchModel(name, options);
 }
 
-/** An adapter on this disk, with its base. */
+/** An adapter on this disk and its base. */
 export interface FoundAdapter extends SavedAdapter {
   /** `adapter_config.json`. */
   config: Config;
@@ -43,7 +43,7 @@ export interface FoundAdapter extends SavedAdapter {
 
 /**
  * @returns undefined for a path without an adapter
- * @throws KitError `CHECKPOINT_INVALID` for one that Kit cannot apply, or whose base is not there
+ * @throws KitError `CHECKPOINT_INVALID` for an unsupported adapter, or a missing base
  */
 export function findAdapter(path: string): FoundAdapter | undefined {
   const file = join(path, ADAPTER_CONFIG);
@@ -57,7 +57,7 @@ export function findAdapter(path: string): FoundAdapter | undefined {
  * Finds the directory of an adapter's base, a whole model on this disk.
  * @param path of the adapter
  * @param recorded the base's name on the hub, or its path
- * @throws KitError `CHECKPOINT_INVALID` when there is none
+ * @throws KitError `CHECKPOINT_INVALID` if there is none
  */
 export function findBase(path: string, recorded: string): string {
   const beside = join(path, "..", BASE_DIRECTORY);
@@ -77,7 +77,7 @@ export function findBase(path: string, recorded: string): string {
   );
 }
 
-/** Where a base lies that is recorded by its name on the hub; any other stays as it is. */
+/** The cached directory of a name on the hub; a path stays as it is. */
 function baseDirectory(recorded: string): string {
   const name = parseHubName(recorded);
   if (!name) return recorded;

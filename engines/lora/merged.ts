@@ -7,7 +7,7 @@ import { areFinite, widened } from "../modelFiles/weights.ts";
 import { adapterFile } from "./adapterTensors.ts";
 import { type SavedAdapter, moduleOf, peftName, savedName } from "./peftConfig.ts";
 
-/** A low-rank change of a matrix [rows, columns]. */
+/** A low-rank update of a matrix [rows, columns]. */
 export interface Update {
   /** [r, columns] */
   a: Float32Array;
@@ -17,10 +17,10 @@ export interface Update {
   scale: number;
 }
 
-/** What an adapter adds to its base's tensors, by their names; each is read when it is wanted. */
+/** An adapter's updates, by the base's tensor names; each is read on demand. */
 export type Updates = ReadonlyMap<string, () => Update>;
 
-/** Reads an update. @param a the names of its two matrices among an adapter's tensors */
+/** Reads an update. @param a and b: its tensors' names in the adapter */
 function readUpdate(
   { tensors, rows }: TensorSource,
   [a, b]: readonly [a: string, b: string],
@@ -30,17 +30,17 @@ function readUpdate(
   return { a: read(a), b: read(b), r: tensors.get(a)?.shape[0] ?? 1, scale };
 }
 
-/** All of them, in memory. */
+/** Reads all updates into memory. */
 export function readUpdates(updates: Updates): Record<string, Update> {
   return Object.fromEntries([...updates].map(([name, read]) => [name, read()]));
 }
 
-/** How updates are scaled: by α/r, or each by its own. */
+/** Scales of updates: α/r, or each module's own. */
 interface Scaling extends Omit<LoraConfig, "targetModules"> {
   scaleOf?: (module: string) => number;
 }
 
-/** The updates of an adapter whose tensors are named after the model's, with PEFT's prefix or without. */
+/** Updates of an adapter whose tensors are named after the model's, with or without PEFT's prefix. */
 export function updatesOf(
   adapter: TensorSource,
   { r, alpha, scaleOf = () => alpha / r }: Scaling,
@@ -55,7 +55,7 @@ export function updatesOf(
 }
 
 /**
- * A base with an adapter's updates, in float32 where it has any: added while rows are read.
+ * A base with an adapter merged while rows are read; updated tensors are float32.
  * @param label the base, for errors
  */
 export function merged(base: TensorSource, updates: Updates, label: string): TensorSource {
@@ -67,8 +67,8 @@ export function merged(base: TensorSource, updates: Updates, label: string): Ten
   );
   let last: { name: string; update: Update } | undefined;
 
-  function rows(...[name, from, to, room]: Parameters<TensorSource["rows"]>) {
-    const own = base.rows(name, from, to, room);
+  function rows(...[name, from, to, buffer]: Parameters<TensorSource["rows"]>) {
+    const own = base.rows(name, from, to, buffer);
     const read = updates.get(name);
     if (!read) return own;
     if (last?.name !== name) last = { name, update: read() };
@@ -80,7 +80,7 @@ export function merged(base: TensorSource, updates: Updates, label: string): Ten
   return { tensors, rows };
 }
 
-/** The error for a tensor that an adapter makes too large. @param label the base */
+/** The error for a tensor that overflows with its adapter. @param label the base */
 export function notFinite(name: string, label: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
@@ -88,7 +88,7 @@ export function notFinite(name: string, label: string): KitError {
   );
 }
 
-/** Adds scale · B·A to rows from one on, in place. */
+/** Adds scale · B·A to rows, in place. @param first index of the first row */
 function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first = 0): void {
   const columns = a.length / r;
   const rows = data.length / columns;
@@ -103,11 +103,11 @@ function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first = 0): v
 }
 
 /**
- * Opens the updates of an adapter to any kind of model.
+ * Opens the updates of an adapter to any architecture.
  * @param path of the adapter
- * @param base directory of its base, and the files of weights there
- * @returns them by the names under which the base's tensors are stored
- * @throws KitError `CHECKPOINT_INVALID` when a tensor of the adapter fits none of the base
+ * @param base its directory and weight files
+ * @returns updates by the base's stored tensor names
+ * @throws KitError `CHECKPOINT_INVALID` if an adapter's tensor fits none of the base's
  */
 export function openUpdates(
   path: string,
@@ -146,7 +146,7 @@ export function openUpdates(
   }
 }
 
-/** A model's files may have its tensors' names with or without its own prefix, such as `model.` */
+/** A tensor's possible modules: files may lack the model's prefix, such as `model.` */
 function modulesOf(tensor: string): string[] {
   const module = tensor.replace(/\.weight$/, "");
   return [module, `model.${module}`, `transformer.${module}`];

@@ -12,7 +12,7 @@ export const ADAPTER_FILE = "adapter_model.safetensors";
 
 /**
  * `adapter_config.json`, as PEFT reads it.
- * @param base path of the model that the adapter belongs to, or its name on the hub: `org/name@commit`
+ * @param base path of the base model, or its name on the hub: `org/name@commit`
  */
 export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: string) {
   const { repo, revision } = parseHubName(base) ?? { repo: base };
@@ -33,30 +33,30 @@ export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: str
   };
 }
 
-/** The base that an `adapter_config.json` names: a path, or a name on the hub with its commit. */
+/** The base in an `adapter_config.json`: a path, or a name on the hub with its commit. */
 export function recordedBase({ base_model_name_or_path: base, revision }: Config) {
   if (typeof base !== "string") return undefined;
-  // As PEFT does: a folder that is there comes before a name on the hub.
+  // As in PEFT, an existing folder takes precedence over a name on the hub.
   if (base !== "" && existsSync(resolve(base))) return resolve(base);
   return typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
 }
 
-/** An adapter of any kind of model. */
+/** An adapter to any architecture. */
 export interface SavedAdapter extends Omit<LoraConfig, "targetModules"> {
   base: string;
-  /** Of a module's own update, by its path in the model. */
+  /** Rank of a module's update, by its path in the model. */
   rankOf: (module: string) => number;
-  /** What its update B·A is multiplied by. */
+  /** Factor of a module's update B·A. */
   scaleOf: (module: string) => number;
 }
 
 /**
- * The adapter that an `adapter_config.json` describes.
+ * The adapter in an `adapter_config.json`.
  * @param path of the file, for errors
- * @throws KitError `CHECKPOINT_INVALID` unless its updates are α/r · B·A, as LoRA defines it
+ * @throws KitError `CHECKPOINT_INVALID` unless it is plain LoRA
  */
 export function adapterOf(path: string, config: Config): SavedAdapter {
-  const kind = otherKind(config);
+  const kind = unsupportedKind(config);
   if (kind !== undefined) throw invalid(path, kind);
   const base = recordedBase(config);
   if (base === undefined || base === "") {
@@ -73,7 +73,7 @@ export function adapterOf(path: string, config: Config): SavedAdapter {
     throw invalid(path, `needs a number as lora_alpha, not ${JSON.stringify(alpha)}. ${SAVE}`);
   }
   const other =
-    Object.keys(config).find((key) => changesNumbers(key, config[key])) ?? otherText(config);
+    Object.keys(config).find((key) => changesNumbers(key, config[key])) ?? unsupportedText(config);
   if (other !== undefined) throw invalid(path, `sets ${other}, which Kit cannot apply. ${MERGE}`);
   const ranks = patternsOf(path, config, "rank_pattern", isRank);
   const alphas = patternsOf(path, config, "alpha_pattern", isNumber);
@@ -94,17 +94,17 @@ const isNumber = (value: unknown): value is number => Number.isFinite(value);
 const isRank = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) > 0;
 
-/** Why it is no LoRA of PEFT's, and what to do; undefined for one. */
-function otherKind(config: Config): string | undefined {
+/** Why an adapter isn't PEFT's LoRA, and what to do; undefined if it is. */
+function unsupportedKind(config: Config): string | undefined {
   const { peft_type: kind } = config;
   if (kind === "LORA") return undefined;
   if (kind === undefined && ["lora_parameters", "fine_tune_type"].some((key) => key in config))
-    return "is of MLX, whose adapters have a format of their own. Merge it into its model with mlx_lm's fuse, and use that";
+    return "is in MLX's own adapter format. Merge it into its model with mlx_lm's fuse, and use that";
   if (typeof kind !== "string")
     return 'names no peft_type. Write "peft_type": "LORA" into it if it is a LoRA';
   const name = /^\w+$/.test(kind) ? kind : JSON.stringify(kind);
   const isMergeable = !/PROMPT|TUNING|CARTRIDGE|CPT|XLORA/.test(kind);
-  return `is an adapter of the kind ${name}, and Kit applies LORA. ${isMergeable ? MERGE : "Train a LoRA in its place"}`;
+  return `is an adapter of type ${name}, and Kit supports only LORA. ${isMergeable ? MERGE : "Train a LoRA in its place"}`;
 }
 
 function patternsOf(
@@ -115,7 +115,7 @@ function patternsOf(
 ): Patterns {
   const patterns = config[key];
   if (!isSet(patterns)) return {};
-  const fits = ([pattern, value]: [string, unknown]) => isValue(value) && isModest(pattern);
+  const fits = ([pattern, value]: [string, unknown]) => isValue(value) && isSafePattern(pattern);
   if (isRecord(patterns) && Object.entries(patterns).every(fits)) return patterns as Patterns;
   throw invalid(path, `has ${key} that Kit cannot read. ${MERGE}`);
 }
@@ -124,7 +124,7 @@ function invalid(path: string, problem: string): KitError {
   return new KitError("CHECKPOINT_INVALID", `${path} ${problem}.`);
 }
 
-/** As `adapterOf`, of an adapter to Llama's projections. */
+/** As `adapterOf`, for an adapter to Llama's projections. */
 export function llamaAdapterOf(path: string, config: Config): { base: string; lora: LoraConfig } {
   const { base, r, alpha } = adapterOf(path, config);
   const { target_modules: targets } = config;
@@ -133,41 +133,41 @@ export function llamaAdapterOf(path: string, config: Config): { base: string; lo
   return { base, lora: { r, alpha, targetModules: targets } };
 }
 
-/** The settings of PEFT 0.21 that Kit applies, and those that change nothing of what an adapter computes. */
-const KNOWN = [
+/** PEFT 0.21's settings that Kit applies, or that don't change an adapter's result. */
+const SUPPORTED = [
   ...["peft_type", "task_type", "base_model_name_or_path", "revision", "inference_mode"],
   ...["r", "lora_alpha", "use_rslora", "target_modules", "exclude_modules", "bias"],
   ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern"],
-  // How it was made and trained.
+  // Initialization and training.
   ...["init_lora_weights", "lora_dropout", "loftq_config", "eva_config", "corda_config"],
   ...["lora_ga_config", "velora_config", "ensure_weight_tying", "qalora_group_size"],
-  // Module paths, and the machine that it ran on.
+  // Module paths and the runtime.
   ...["auto_mapping", "megatron_config", "megatron_core", "runtime_config", "merge_weights"],
   "peft_version",
 ];
 
-/** Settings of PEFT 0.21 that do: more tensors, other places for them, or another formula. */
-const OTHER = [
+/** PEFT 0.21's settings that do: more tensors, other modules, or another formula. */
+const UNSUPPORTED = [
   ...["use_dora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out", "modules_to_save"],
   ...["layer_replication", "target_parameters", "trainable_token_indices"],
   ...["alora_invocation_tokens", "arrow_config", "kasa_config", "monteclora_config"],
 ];
 
 /**
- * What other tools add, such as their version, changes nothing; a switch or a group of settings may be of a PEFT to
- * come, and PEFT's own would ignore it.
+ * Whether a setting may change an adapter's result. Other tools add harmless ones, such as their version; an unknown
+ * switch or group may belong to a later PEFT.
  */
 function changesNumbers(key: string, value: unknown): boolean {
-  if (KNOWN.includes(key) || /unsloth/i.test(key) || !isSet(value)) return false;
-  return OTHER.includes(key) || value === true || typeof value === "object";
+  if (SUPPORTED.includes(key) || /unsloth/i.test(key) || !isSet(value)) return false;
+  return UNSUPPORTED.includes(key) || value === true || typeof value === "object";
 }
 
-/** Other starts, such as PiSSA's, change the base as well. */
-const PLAIN_STARTS = ["gaussian", "eva", "orthogonal"];
+/** Initializations that leave the base alone, unlike PiSSA's. */
+const PLAIN_INITS = ["gaussian", "eva", "orthogonal"];
 
-function otherText({ bias = "none", init_lora_weights: start }: Config): string | undefined {
+function unsupportedText({ bias = "none", init_lora_weights: start }: Config): string | undefined {
   if (bias !== "none") return "bias";
-  return typeof start === "string" && !PLAIN_STARTS.includes(start)
+  return typeof start === "string" && !PLAIN_INITS.includes(start)
     ? "init_lora_weights"
     : undefined;
 }
@@ -179,23 +179,23 @@ export function isSet(value: unknown): boolean {
 }
 
 export function untargeted(path: string): KitError {
-  return invalid(path, `has target_modules that are no linear maps of its base. ${MERGE}`);
+  return invalid(path, `has target_modules that are not linear layers of its base. ${MERGE}`);
 }
 
 const PREFIX = "base_model.model.";
 
-/** The name that PEFT gives an adapter's tensor. */
+/** PEFT's name of an adapter's tensor. */
 export function peftName(name: string): string {
   return PREFIX + name;
 }
 
-/** The name as PEFT saves it of one that a tool stored as PEFT has it in memory, or without its prefix. */
+/** PEFT's saved name of a tensor stored under PEFT's in-memory name, or without the prefix. */
 export function savedName(name: string): string {
   const saved = name.replace(/\.(lora_[AB])\.[^.]+\.weight$/, ".$1.weight");
   return saved.startsWith(PREFIX) ? saved : PREFIX + saved;
 }
 
-/** The path of an adapter's module in the model. */
+/** Path in the model of a tensor's module. */
 export function moduleOf(name: string): string {
   return savedName(name)
     .slice(PREFIX.length)
@@ -214,27 +214,31 @@ function renamed<T>(byName: Record<string, T>, rename: (name: string) => string)
   return Object.fromEntries(Object.entries(byName).map(([name, value]) => [rename(name), value]));
 }
 
-/** What PEFT calls a pattern's value by the end of a module's path, such as a rank. */
+/** PEFT's values by pattern of a module's path, such as ranks. */
 export type Patterns = Readonly<Record<string, number>>;
 
-/** As PEFT matches: the first pattern that the path, or the end of it after a dot, is. */
+/** As in PEFT, the first pattern that matches the path, or its end after a dot. */
 function patternValue(patterns: Patterns, module: string): number | undefined {
   const found = Object.keys(patterns).find((key) => new RegExp(`^(.*\\.)?(${key})$`).test(module));
   return found === undefined ? undefined : patterns[found];
 }
 
-const LONGEST = 200;
-const MOST_REPEATS = 3;
+const MAX_PATTERN_LENGTH = 200;
+const MAX_REPEATS = 3;
 
-/** Whether a pattern is a regular expression that takes little time on any path. */
-function isModest(pattern: string): boolean {
+/** Whether a pattern is a regular expression that can't backtrack excessively. */
+function isSafePattern(pattern: string): boolean {
   const repeats = pattern.match(/[*+?{]/g)?.length ?? 0;
-  if (pattern.length > LONGEST || repeats > MOST_REPEATS || /\)[*+{]|\(\?|\\\d/.test(pattern))
+  if (
+    pattern.length > MAX_PATTERN_LENGTH ||
+    repeats > MAX_REPEATS ||
+    /\)[*+{]|\(\?|\\\d/.test(pattern)
+  )
     return false;
   try {
     return new RegExp(pattern) instanceof RegExp;
   } catch {
-    // Another language's, or damaged.
+    // Python's syntax, or damaged.
     return false;
   }
 }

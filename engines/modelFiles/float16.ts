@@ -1,33 +1,33 @@
 const EXPONENT = 0x7c00;
 const FRACTION = 0x03ff;
-/** From the exponent's bias of float16, 15, to that of float32, 127. */
+/** Converts float16's exponent bias, 15, to float32's, 127. */
 const REBIAS = (127 - 15) << 23;
-const LEAST_SUBNORMAL = 2 ** -24;
+const MIN_SUBNORMAL = 2 ** -24;
 /** Numbers from here on round to infinity. */
 const OVERFLOW = 65_520;
-const LEAST_NORMAL = 2 ** -14;
+const MIN_NORMAL = 2 ** -14;
 
-/** A number of float32 and its bits. */
+/** A float32 and its bits. */
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 
-/** The number of IEEE 754 half precision that has these bits; all fit float32. */
+/** The number with these float16 bits. */
 export function fromHalf(half: number): number {
   const sign = half & 0x8000;
   const exponent = half & EXPONENT;
-  if (exponent === 0) return (sign ? -1 : 1) * (half & FRACTION) * LEAST_SUBNORMAL;
+  if (exponent === 0) return (sign ? -1 : 1) * (half & FRACTION) * MIN_SUBNORMAL;
   if (exponent === EXPONENT) return half & FRACTION ? NaN : sign ? -Infinity : Infinity;
   bits[0] = (sign << 16) | (((half & 0x7fff) << 13) + REBIAS);
   return float[0]!;
 }
 
-/** The bits of half precision of a float32, rounded to the nearest, and between two to the even one. */
+/** The bits of the nearest float16, ties to even. */
 export function toHalf(number: number): number {
   float[0] = number;
   const size = Math.abs(number);
   const sign = (bits[0]! >>> 16) & 0x8000;
   if (size >= OVERFLOW) return sign | EXPONENT;
-  if (size < LEAST_NORMAL) return sign | toEven(size / LEAST_SUBNORMAL);
+  if (size < MIN_NORMAL) return sign | toEven(size / MIN_SUBNORMAL);
   const shifted = (bits[0]! & 0x7fff_ffff) - REBIAS;
   return sign | ((shifted + 0xfff + ((shifted >>> 13) & 1)) >>> 13);
 }

@@ -9,26 +9,26 @@ import { q8_0 } from "./blocks/q8_0.ts";
 import { fromFloat16, toFloat16 } from "./float16.ts";
 import { type Numbers, toBfloat16, widened } from "./weights.ts";
 
-/** How numbers of a type lie in a file. */
+/** A data type in model files. */
 interface NumberType {
-  /** ggml's number of the type. */
+  /** ggml's id. */
   id: number;
-  /** Numbers of a block; rows are whole blocks. */
+  /** Numbers per block; rows are whole blocks. */
   block: number;
-  /** Of a block. */
+  /** Bytes per block. */
   bytes: number;
-  /** The bytes of finite numbers; undefined when the type has no room for one of them. */
+  /** The bytes of finite numbers; undefined if one overflows. */
   encode: (numbers: Numbers) => Uint8Array | undefined;
-  /** The inverse, in float32; those of bfloat16 stay as they are. */
+  /** The inverse, in float32, or in bfloat16 for bf16. */
   decode: (bytes: Uint8Array) => Numbers;
 }
 
-/** Types whose numbers share scales in blocks. */
+/** Types with blocks of numbers that share scales. */
 export const BLOCK_TYPES = { q8_0, q4_0, q5_0, q4_k, q6_k };
 
 export type BlockTypeName = keyof typeof BLOCK_TYPES;
 
-/** The types that Kit writes and reads; safetensors has those whose blocks are single numbers. */
+/** Supported types; safetensors has those without blocks. */
 export const NUMBER_TYPES = {
   f32: {
     ...{ id: 0, block: 1, bytes: 4 },
@@ -65,14 +65,14 @@ export function isBlockType(type: string): type is BlockTypeName {
   return Object.hasOwn(BLOCK_TYPES, type);
 }
 
-/** @param id ggml's number */
+/** @param id ggml's */
 export function typeOfId(id: number): NumberTypeName | undefined {
   return Object.keys(NUMBER_TYPES)
     .filter(isNumberType)
     .find((type) => NUMBER_TYPES[type].id === id);
 }
 
-/** Bytes of so many numbers: whole blocks. */
+/** Bytes of `count` numbers, in whole blocks. */
 export function typeBytes(type: NumberTypeName, count: number): number {
   const { block, bytes } = NUMBER_TYPES[type];
   return (count / block) * bytes;
@@ -93,26 +93,25 @@ function halvesIn({ buffer, byteOffset, length }: Uint8Array): Uint16Array {
   return new Uint16Array(buffer, byteOffset, length / 2);
 }
 
-/** @param infinite the bits of infinity */
+/** @param infinite bits of infinity */
 function finiteHalves(bits: Uint16Array, infinite: number): Uint8Array | undefined {
   for (let i = 0; i < bits.length; i++) if ((bits[i]! & infinite) === infinite) return undefined;
   return bytesOf(bits);
 }
 
-/** In the machine's order, which is the files'. */
+/** Bytes in machine order, which is little-endian like the files. */
 export function bytesOf({ buffer, byteOffset, byteLength }: Numbers): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /**
- * Model files are little-endian, and so is WebAssembly's memory; what is read and written as typed arrays has the
- * machine's order.
- * @throws KitError `MACHINE_UNFIT` on a machine of the other order, such as linux-s390x
+ * Model files and WebAssembly's memory are little-endian; typed arrays have the machine's byte order.
+ * @throws KitError `MACHINE_UNFIT` on a big-endian machine, such as linux-s390x
  */
 export function assertLittleEndian(): void {
   if (os.endianness() === "LE") return;
   throw new KitError(
     "MACHINE_UNFIT",
-    `This machine (${process.platform}-${process.arch}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
+    `This machine (${process.platform}-${process.arch}) is big-endian, but Kit needs a little-endian one. Use another machine, such as one with an x64 or arm64 processor.`,
   );
 }

@@ -11,15 +11,15 @@ import {
 import { join } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** A file that is open for as long as it is used. */
+/** An open file. */
 export interface OpenFile {
   file: number;
   size: number;
 }
 
 /**
- * Opens a file, calls `use` with it and closes it. Follows links, which model hubs use for their files.
- * @throws KitError `CHECKPOINT_INVALID` when it is missing, unreadable or not a plain file
+ * Opens a file, calls `use` with it and closes it. Follows links, which hub caches use.
+ * @throws KitError `CHECKPOINT_INVALID` if it is missing, unreadable or not a plain file
  */
 export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
   const found = useFileIfThere(path, use);
@@ -30,7 +30,7 @@ export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
   );
 }
 
-/** As {@link useFile}, or undefined without a file. */
+/** As {@link useFile}; undefined if the file is missing. */
 export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T | undefined {
   const file = openIfThere(path);
   if (file === undefined) return undefined;
@@ -44,7 +44,7 @@ export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T |
 }
 
 /**
- * Refuses pipes and devices in a directory: reading them might never end.
+ * Refuses pipes and devices in a directory, because reading them might never end.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function assertPlainFiles(directory: string): void {
@@ -62,18 +62,18 @@ function notPlain(path: string): KitError {
   );
 }
 
-/** Fills a buffer from a position on. Returns false if the file ends before. */
+/** Fills a buffer from a position on. @returns false if the file is too short */
 export function readWhole(file: number, into: Uint8Array, position: number): boolean {
   for (let done = 0; done < into.length;) {
-    const most = Math.min(into.length - done, CHUNK_BYTES);
-    const count = readSync(file, into, done, most, position + done);
+    const length = Math.min(into.length - done, CHUNK_BYTES);
+    const count = readSync(file, into, done, length, position + done);
     if (count === 0) return false;
     done += count;
   }
   return true;
 }
 
-/** Writes all bytes where the file is. */
+/** Writes all bytes at the file's position. */
 export function writeWhole(file: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
 }
@@ -83,7 +83,7 @@ const CHUNK_BYTES = 2 ** 30;
 
 function openIfThere(path: string): number | undefined {
   try {
-    // Does not wait for the other end of a pipe.
+    // O_NONBLOCK doesn't wait for the other end of a pipe.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

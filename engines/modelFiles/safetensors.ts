@@ -5,22 +5,22 @@ import { readWhole, useFile } from "./plainFile.ts";
 import { type FileTensor, sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";
 
-/** A header has about 130 bytes for each tensor, and notes of its writer. */
-const MOST_ENTRY_BYTES = 1024;
-const MOST_NOTE_BYTES = 64 * 1024;
-/** Far more than a model has; their header takes 100 MiB. */
-const MOST_TENSORS = 100_000;
+/** A header has about 130 bytes for each tensor, and its writer's metadata. */
+const MAX_ENTRY_BYTES = 1024;
+const MAX_METADATA_BYTES = 64 * 1024;
+/** Far more than any model has; their header takes 100 MiB. */
+const MAX_TENSORS = 100_000;
 const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
 
-/** What the format calls the types that are read. */
+/** The supported types, by the format's names. */
 const TYPES = { F32: "f32", BF16: "bf16", F16: "f16" } as const;
-export const LEAST_NUMBER_BYTES = 2;
+export const MIN_NUMBER_BYTES = 2;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
  * the data (little-endian). Source: github.com/huggingface/safetensors.
- * @returns the file's parts, one after another; the tensors are not copied
+ * @returns the file in consecutive chunks; tensors are not copied
  */
 export function writeSafetensors(weights: StoredWeights): Uint8Array[] {
   assertLittleEndian();
@@ -40,17 +40,17 @@ export function writeSafetensors(weights: StoredWeights): Uint8Array[] {
   return [length, json, Buffer.alloc(padding, " "), ...data];
 }
 
-/** What a file says before its tensors. */
+/** A file's header. */
 export interface SafetensorsFile {
   path: string;
   size: number;
-  /** Of the first tensor's first byte. */
+  /** Offset of the first tensor. */
   start: number;
-  /** By their names, in the order of their bytes. */
+  /** By name, in offset order. */
   tensors: ReadonlyMap<string, FileTensor>;
 }
 
-/** Whether a file is as long as its header says. */
+/** Whether a file is complete, by its header. */
 export function isWholeSafetensors(path: string): boolean {
   try {
     openSafetensors(path);
@@ -62,10 +62,10 @@ export function isWholeSafetensors(path: string): boolean {
 
 /**
  * @param most tensors that are expected
- * @throws KitError `CHECKPOINT_INVALID` when the file has another format, is cut off or damaged, or when its header
- * is far longer than these need
+ * @throws KitError `CHECKPOINT_INVALID` if the file has another format, is truncated or damaged, or has a header far
+ * too long
  */
-export function openSafetensors(path: string, most = MOST_TENSORS): SafetensorsFile {
+export function openSafetensors(path: string, maxTensors = MAX_TENSORS): SafetensorsFile {
   assertLittleEndian();
   const invalid = (problem: string, cause?: unknown) =>
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Save or download it again.`, {
@@ -77,8 +77,8 @@ export function openSafetensors(path: string, most = MOST_TENSORS): SafetensorsF
     const headerBytes = Number(length.readBigUInt64LE());
     const start = LENGTH_BYTES + headerBytes;
     if (start > size) throw invalid("is not a safetensors file, or is cut off");
-    if (headerBytes > MOST_NOTE_BYTES + most * MOST_ENTRY_BYTES) {
-      throw invalid(`has a header of ${headerBytes} bytes, too long for ${most} tensors`);
+    if (headerBytes > MAX_METADATA_BYTES + maxTensors * MAX_ENTRY_BYTES) {
+      throw invalid(`has a header of ${headerBytes} bytes, too long for ${maxTensors} tensors`);
     }
     const bytes = Buffer.alloc(headerBytes);
     if (!readWhole(file, bytes, LENGTH_BYTES)) throw invalid("is cut off in its header");
@@ -107,13 +107,13 @@ export function openSafetensors(path: string, most = MOST_TENSORS): SafetensorsF
       const [from, to] = entry.data_offsets;
       const type = Object.hasOwn(TYPES, dtype) ? TYPES[dtype as keyof typeof TYPES] : dtype;
       const bytes = to - from;
-      const isCut = isNumberType(type) ? bytes !== typeBytes(type, sizeOf(shape)) : bytes < 0;
-      if (isCut || start + to > size) throw invalid(`is cut off at ${name}`);
+      const isTruncated = isNumberType(type) ? bytes !== typeBytes(type, sizeOf(shape)) : bytes < 0;
+      if (isTruncated || start + to > size) throw invalid(`is cut off at ${name}`);
       return [name, { path, type, shape, offset: start + from, bytes }];
     });
     found.sort(([, a], [, b]) => a.offset - b.offset || a.bytes - b.bytes);
     let end = start;
-    // The format requires the tensors to follow one another to the end of the file.
+    // The format requires contiguous tensors up to the file's end.
     for (const [name, { offset, bytes }] of found) {
       if (offset !== end) throw invalid(`has a gap or an overlap at ${name}`);
       end += bytes;
@@ -132,7 +132,7 @@ interface Entry {
 function isEntry(value: unknown): value is Entry {
   if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;
-  // The format's names are in capitals, others than GGUF's.
+  // The format's type names are in capitals, unlike GGUF's.
   const isType = typeof dtype === "string" && dtype === dtype.toUpperCase();
   return isType && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
 }

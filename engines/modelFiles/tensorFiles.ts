@@ -1,17 +1,17 @@
 import { KitError } from "../../protocol/error.ts";
 import { isNumberType } from "./numberTypes.ts";
-import { LEAST_NUMBER_BYTES, openSafetensors } from "./safetensors.ts";
-import { type FileTensor, type TensorSource, fileTensors, otherType } from "./tensors.ts";
+import { MIN_NUMBER_BYTES, openSafetensors } from "./safetensors.ts";
+import { type FileTensor, type TensorSource, fileTensors, unsupportedType } from "./tensors.ts";
 import { type WeightCounts, countOf } from "./weights.ts";
 
-/** A tensor's name, type, dimensions and place, as short as they can be written. */
-const LEAST_ENTRY_BYTES = 50;
+/** The shortest header entry of a tensor. */
+const MIN_ENTRY_BYTES = 50;
 
 /**
- * Lists the tensors of safetensors files, by their names.
- * @param counts how many there are at least
- * @param label the file that names them all, for errors
- * @throws KitError `CHECKPOINT_INVALID` when a file is missing or damaged, or they cannot hold so many
+ * Lists the tensors of safetensors files, by name.
+ * @param counts minimum that the config implies
+ * @param label the file that lists them, for errors
+ * @throws KitError `CHECKPOINT_INVALID` if a file is missing, damaged or too small
  */
 export function listTensors(
   paths: readonly string[],
@@ -22,18 +22,18 @@ export function listTensors(
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const bytes = sum(files.map(({ size }) => size));
   const found = new Map(files.flatMap((file) => [...file.tensors]));
-  const isShort = tensors * LEAST_ENTRY_BYTES > sum(files.map(({ start }) => start));
-  if (!isShort && numbers * LEAST_NUMBER_BYTES <= bytes) return found;
-  // One that is small because its numbers are.
+  const isShort = tensors * MIN_ENTRY_BYTES > sum(files.map(({ start }) => start));
+  if (!isShort && numbers * MIN_NUMBER_BYTES <= bytes) return found;
+  // Too small because of a narrower type.
   const other = [...found].find(([, { shape, type }]) => shape.length > 1 && !isNumberType(type));
-  if (!isShort && other) throw otherType(`${label}`, other[0], other[1].type);
+  if (!isShort && other) throw unsupportedType(`${label}`, other[0], other[1].type);
   throw invalid(
     label,
     `: its config claims ${tensors} tensors of ${numbers} numbers, and it has ${bytes} bytes`,
   );
 }
 
-/** Under the names that a model has for those that are stored so. */
+/** Tensors by the model's names instead of the stored ones. */
 export function renamed<T>(
   tensors: ReadonlyMap<string, T>,
   nameOf: (stored: string) => string,
@@ -42,8 +42,8 @@ export function renamed<T>(
 }
 
 /**
- * Those of these names and dimensions.
- * @throws KitError `CHECKPOINT_INVALID` when one is missing, has others or is of a type that is not read
+ * The tensors with these names and shapes.
+ * @throws KitError `CHECKPOINT_INVALID` if one is missing, or has another shape or an unsupported type
  */
 export function chooseTensors(
   found: ReadonlyMap<string, FileTensor>,
@@ -57,13 +57,13 @@ export function chooseTensors(
     const dimensions = tensor.shape.join(" × ");
     if (dimensions !== expected)
       throw invalid(label, `: ${name} is ${dimensions}, not ${expected}`);
-    if (!isNumberType(tensor.type)) throw otherType(label, name, tensor.type);
+    if (!isNumberType(tensor.type)) throw unsupportedType(label, name, tensor.type);
     return [name, tensor];
   });
   return fileTensors(new Map(chosen));
 }
 
-/** Opens the tensors of these dimensions in a file. @throws KitError `CHECKPOINT_INVALID` */
+/** Opens the tensors with these shapes in a file. @throws KitError `CHECKPOINT_INVALID` */
 export function openTensors(path: string, shapes: Record<string, number[]>): TensorSource {
   return chooseTensors(listTensors([path], countOf(shapes)), shapes, path);
 }

@@ -4,80 +4,83 @@ import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isNumberType } from "./numberTy
 import { readWhole, useFile } from "./plainFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
-/** A tensor that is not yet read. */
+/** A tensor that isn't read yet. */
 export interface TensorInfo {
   shape: number[];
-  /** Of its numbers; a safetensors file may have others, such as masks, that nobody needs. */
+  /** A `NumberTypeName`, or an unsupported type, such as a mask's. */
   type: string;
 }
 
 /** A tensor in a file. */
 export interface FileTensor extends TensorInfo {
   path: string;
-  /** Of its first byte, in the file. */
+  /** Offset in the file. */
   offset: number;
   bytes: number;
 }
 
-/** Tensors by their names, whose rows are read when they are wanted. A vector is one row. */
+/** Tensors by name, whose rows are read on demand. A vector is one row. */
 export interface TensorSource {
   tensors: ReadonlyMap<string, TensorInfo>;
   /**
-   * Rows from one on, up to another, in float32; those of bfloat16 are its bits. They are the caller's.
-   * @param room where they may lie
-   * @throws KitError `CHECKPOINT_INVALID` when they are cut off, not finite or of a type that is not read
+   * Rows from one to another, end excluded, in float32 or bfloat16. The caller owns them.
+   * @param buffer memory to reuse
+   * @throws KitError `CHECKPOINT_INVALID` if they are truncated, not finite or of an unsupported type
    */
-  rows: TakenRows<Numbers>;
-  /** The same as they lie in the file, of a type whose rows are blocks, where the source has them. */
-  blocks?: TakenRows<Uint8Array>;
+  rows: ReadRows<Numbers>;
+  /** The same as undecoded blocks, if the source has a block type. */
+  blocks?: ReadRows<Uint8Array>;
 }
 
-type TakenRows<T> = (name: string, from: number, to: number, room?: Room) => T;
+type ReadRows<T> = (name: string, from: number, to: number, buffer?: ReadBuffer) => T;
 
-/** Memory for rows that take the place of others: many arrays would lie about until they are collected. */
-export interface Room {
-  buffer: ArrayBuffer;
+/** Memory that is reused for rows, because many arrays would wait for garbage collection. */
+export interface ReadBuffer {
+  memory: ArrayBuffer;
 }
 
-/** Numbers that are read at a time, unless a row has more. */
-const PART_NUMBERS = 2 ** 20;
+/** Numbers read at a time, unless a row has more. */
+const CHUNK_NUMBERS = 2 ** 20;
 
 /**
- * Reads a tensor by parts, each in the place of the one before.
- * @param unit rows that stay together
+ * Reads a tensor in chunks, each overwriting the one before.
+ * @param unit rows to keep together
  */
-export function* parts<T = Numbers>(
-  { tensors, rows }: { tensors: TensorSource["tensors"]; rows: TakenRows<T> },
+export function* chunks<T = Numbers>(
+  { tensors, rows }: { tensors: TensorSource["tensors"]; rows: ReadRows<T> },
   name: string,
-  { unit = 1, room = { buffer: new ArrayBuffer(0) } }: { unit?: number; room?: Room } = {},
+  {
+    unit = 1,
+    buffer = { memory: new ArrayBuffer(0) },
+  }: { unit?: number; buffer?: ReadBuffer } = {},
 ): Generator<T> {
   const shape = tensors.get(name)?.shape ?? [];
   const count = rowsOf(shape);
-  const most = unit * Math.max(1, Math.floor(PART_NUMBERS / (columnsOf(shape) * unit)));
-  for (let from = 0; from < count; from += most) {
-    yield rows(name, from, Math.min(from + most, count), room);
+  const chunkRows = unit * Math.max(1, Math.floor(CHUNK_NUMBERS / (columnsOf(shape) * unit)));
+  for (let from = 0; from < count; from += chunkRows) {
+    yield rows(name, from, Math.min(from + chunkRows, count), buffer);
   }
 }
 
-/** All of them, in memory. */
+/** Reads all tensors into memory. */
 export function readAll({ tensors, rows }: TensorSource): StoredWeights {
   return Object.fromEntries(
     [...tensors].map(([name, { shape }]) => [name, { shape, data: rows(name, 0, rowsOf(shape)) }]),
   );
 }
 
-/** Reads all and keeps nothing. @throws KitError as `rows` */
+/** Reads and discards all tensors. @throws KitError as `rows` */
 export function assertReadable(source: TensorSource): void {
-  const room = { buffer: new ArrayBuffer(0) };
-  for (const name of source.tensors.keys()) Array.from(parts(source, name, { room }), () => 0);
+  const buffer = { memory: new ArrayBuffer(0) };
+  for (const name of source.tensors.keys()) Array.from(chunks(source, name, { buffer }), () => 0);
 }
 
-/** The names of those that are bfloat16. */
+/** Names of the bfloat16 tensors. */
 export function bfloat16Of({ tensors }: TensorSource): Set<string> {
   return new Set([...tensors].flatMap(([name, { type }]) => (type === "bf16" ? [name] : [])));
 }
 
-/** Tensors in files. @param advice what to do about one that is damaged */
+/** Tensors in files. @param advice for a damaged one */
 export function fileTensors(
   tensors: ReadonlyMap<string, FileTensor>,
   advice = "Save or download it again",
@@ -87,26 +90,31 @@ export function fileTensors(
     return new KitError("CHECKPOINT_INVALID", `${path} ${problem} ${name}. ${advice}.`);
   };
 
-  function bytesOf(name: string, from: number, to: number, room?: Room): Uint8Array<ArrayBuffer> {
+  function bytesOf(
+    name: string,
+    from: number,
+    to: number,
+    buffer?: ReadBuffer,
+  ): Uint8Array<ArrayBuffer> {
     const { path, shape, offset, bytes } = entryOf(tensors, name);
     const rowBytes = bytes / rowsOf(shape);
-    const read = bytesIn(room, (to - from) * rowBytes);
+    const read = bytesIn(buffer, (to - from) * rowBytes);
     const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
     if (!isWhole) throw invalid(name, "is cut off at");
     return read;
   }
 
-  function rows(name: string, from: number, to: number, room?: Room): Numbers {
+  function rows(name: string, from: number, to: number, buffer?: ReadBuffer): Numbers {
     const { path, type } = entryOf(tensors, name);
-    if (!isNumberType(type)) throw otherType(path, name, type);
-    const numbers = NUMBER_TYPES[type].decode(bytesOf(name, from, to, room));
+    if (!isNumberType(type)) throw unsupportedType(path, name, type);
+    const numbers = NUMBER_TYPES[type].decode(bytesOf(name, from, to, buffer));
     if (!areFinite(numbers)) throw invalid(name, "has non-finite numbers in");
     return numbers;
   }
 
-  function blocks(name: string, from: number, to: number, room?: Room): Uint8Array {
+  function blocks(name: string, from: number, to: number, buffer?: ReadBuffer): Uint8Array {
     const { type } = entryOf(tensors, name);
-    const read = bytesOf(name, from, to, room);
+    const read = bytesOf(name, from, to, buffer);
     if (isBlockType(type) && hasFiniteScales(BLOCK_TYPES[type], read)) return read;
     throw invalid(name, "has non-finite numbers in");
   }
@@ -114,26 +122,26 @@ export function fileTensors(
 }
 
 /** Tensors in memory. */
-export function heldTensors(weights: StoredWeights): TensorSource {
+export function inMemoryTensors(weights: StoredWeights): TensorSource {
   const tensors = new Map(
     Object.entries(weights).map(([name, tensor]) => [
       name,
       { shape: tensor.shape, type: isBfloat16(tensor) ? "bf16" : "f32" },
     ]),
   );
-  function rows(name: string, from: number, to: number, room?: Room): Numbers {
+  function rows(name: string, from: number, to: number, buffer?: ReadBuffer): Numbers {
     const { shape, type } = entryOf(tensors, name);
     const columns = columnsOf(shape);
     const held = weights[name]!.data.subarray(from * columns, to * columns);
-    const bytes = bytesIn(room, held.byteLength);
+    const bytes = bytesIn(buffer, held.byteLength);
     bytes.set(new Uint8Array(held.buffer, held.byteOffset, held.byteLength));
     return NUMBER_TYPES[type === "bf16" ? "bf16" : "f32"].decode(bytes);
   }
   return { tensors, rows };
 }
 
-/** The error for a tensor of a type that is not read. */
-export function otherType(label: string, name: string, type: string): KitError {
+/** The error for a tensor of an unsupported type. */
+export function unsupportedType(label: string, name: string, type: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
     `${label} stores ${name} as ${type}, and Kit reads F32, BF16 and F16. Use the model in one of these types.`,
@@ -148,7 +156,7 @@ export function rowsOf(shape: readonly number[]): number {
   return sizeOf(shape.slice(0, -1));
 }
 
-/** Numbers of a tensor. */
+/** Number of elements. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
@@ -159,8 +167,8 @@ function entryOf<T>(tensors: ReadonlyMap<string, T>, name: string): T {
   throw new Error(`there is no tensor ${name}`);
 }
 
-function bytesIn(room: Room | undefined, count: number): Uint8Array<ArrayBuffer> {
-  if (!room) return new Uint8Array(count);
-  if (room.buffer.byteLength < count) room.buffer = new ArrayBuffer(count);
-  return new Uint8Array(room.buffer, 0, count);
+function bytesIn(buffer: ReadBuffer | undefined, count: number): Uint8Array<ArrayBuffer> {
+  if (!buffer) return new Uint8Array(count);
+  if (buffer.memory.byteLength < count) buffer.memory = new ArrayBuffer(count);
+  return new Uint8Array(buffer.memory, 0, count);
 }

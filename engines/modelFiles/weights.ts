@@ -1,4 +1,4 @@
-/** Float32 numbers, or the bits of bfloat16: the upper half of float32's. */
+/** float32 numbers, or the bits of bfloat16. */
 export type Numbers = Float32Array | Uint16Array;
 
 /** A dense tensor in memory, row-major. */
@@ -7,15 +7,15 @@ export interface Tensor<N extends Numbers = Float32Array> {
   data: N;
 }
 
-/** A model's tensors by their names; matrices are [out, in]. */
+/** A model's tensors by name; matrices are [out, in]. */
 export type Weights = Record<string, Tensor>;
 
-/** The same as a checkpoint has them. */
+/** The same in a checkpoint's types. */
 export type StoredWeights = Record<string, Tensor<Numbers>>;
 
 export interface WeightCounts {
   tensors: number;
-  /** In all tensors together. */
+  /** Total of all tensors. */
   numbers: number;
 }
 
@@ -25,7 +25,7 @@ export function isBfloat16({ data }: Tensor<Numbers>): boolean {
 
 const EXPONENT = 0x7f80;
 
-/** Whether every number is finite. Loops, because `every` takes ten times as long for millions. */
+/** Whether every number is finite. A loop, because `every` takes ten times as long. */
 export function areFinite(data: Numbers): boolean {
   if (data instanceof Float32Array) {
     for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
@@ -35,7 +35,7 @@ export function areFinite(data: Numbers): boolean {
   return true;
 }
 
-/** The weights in float32, without copying those that already are. */
+/** Weights in float32; those that already are aren't copied. */
 export function widen(weights: StoredWeights): Weights {
   return Object.fromEntries(
     Object.entries(weights).map(([name, { shape, data }]) => [
@@ -45,7 +45,7 @@ export function widen(weights: StoredWeights): Weights {
   );
 }
 
-/** Numbers in float32, without rounding. */
+/** Numbers in float32. */
 export function widened(numbers: Numbers): Float32Array {
   if (numbers instanceof Float32Array) return numbers;
   const bits = new Uint32Array(numbers.length);
@@ -53,7 +53,7 @@ export function widened(numbers: Numbers): Float32Array {
   return new Float32Array(bits.buffer);
 }
 
-/** The bits of bfloat16, each rounded to the nearest, and between two to the even one. */
+/** The bits of the nearest bfloat16, ties to even. */
 export function toBfloat16(data: Float32Array): Uint16Array<ArrayBuffer> {
   const bits = new Uint32Array(data.buffer, data.byteOffset, data.length);
   const halves = new Uint16Array(data.length);
@@ -63,7 +63,7 @@ export function toBfloat16(data: Float32Array): Uint16Array<ArrayBuffer> {
   return halves;
 }
 
-/** Counts tensors of these dimensions. */
+/** Counts tensors and their elements. */
 export function countOf(shapes: Record<string, number[]>): WeightCounts {
   const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
   return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };

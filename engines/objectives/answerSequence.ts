@@ -8,8 +8,8 @@ interface Answered extends TemplateInput {
 }
 
 /**
- * A question with one of its answers as the model sees it.
- * @throws KitError `DATASET_INVALID` for an answer of several turns of which the template shows the last
+ * A prompt with one of its answers, as the model sees it.
+ * @throws KitError `DATASET_INVALID` for an answer of several turns if the template renders only the last
  */
 export function answerSequence(
   { prompt, answer, ...beside }: Answered,

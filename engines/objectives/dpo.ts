@@ -8,11 +8,11 @@ import { logRatio, meanOf, sigmoid, softplusOfNegative, sum } from "./reward.ts"
 const [CHOSEN, REJECTED] = [0, 1];
 
 /**
- * The better of two answers: Rafailov et al. 2023, equation 7; with label smoothing Chowdhury et al.
- * 2024, equation 12. The mean over pairs.
+ * Direct preference optimization: Rafailov et al. 2023, equation 7; with label smoothing, Chowdhury et al. 2024,
+ * equation 12. The mean over pairs.
  */
 export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objective<Pair> {
-  /** How much the loss falls with the margin. */
+  /** −d(loss)/d(margin). */
   const slopeAt = (margin: number) =>
     ((1 - labelSmoothing) * sigmoid(-margin) + labelSmoothing * sigmoid(margin)) /
     (1 - 2 * labelSmoothing);
@@ -23,8 +23,8 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
 
   return {
     form: PAIR_FORMAT,
-    sequencesOf: ({ chosen, rejected, ...asked }, tokenizer) =>
-      [chosen, rejected].map((answer) => answerSequence({ ...asked, answer }, tokenizer)),
+    sequencesOf: ({ chosen, rejected, ...prompt }, tokenizer) =>
+      [chosen, rejected].map((answer) => answerSequence({ ...prompt, answer }, tokenizer)),
     needsAll: true,
     isAvoided: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,
@@ -33,7 +33,7 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
       const chosen = pairs.map((pair) => beta * logRatio(pair, CHOSEN));
       const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));
       const margins = chosen.map((reward, i) => reward - (rejected[i] ?? NaN));
-      // Per pair, so that the mean over pairs is the mean over the chosen answers' tokens.
+      // Scaled so that the mean over pairs becomes the mean over the chosen answers' tokens.
       const likelihood = (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenCount));
       const unlikelihood = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
       return {

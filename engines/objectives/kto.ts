@@ -6,8 +6,8 @@ import type { Batch, Mean, Mismatches, Objective } from "./objective.ts";
 import { logRatio, sigmoid, sum } from "./reward.ts";
 
 /**
- * Single answers that were judged: Ethayarajh et al. 2024, equation 8. The mean over answers, each
- * compared with how far the batch's mismatches have moved from the reference.
+ * KTO, for single labelled answers: Ethayarajh et al. 2024, equation 8. The mean over answers, each compared with the
+ * KL divergence that the batch's mismatches estimate.
  */
 export function kto({
   beta,
@@ -16,33 +16,35 @@ export function kto({
 }: KtoObjective): Objective<LabelledAnswer> {
   return {
     form: LABELLED_FORMAT,
-    sequencesOf: ({ completion, label: _, ...asked }, tokenizer) => [
-      answerSequence({ ...asked, answer: completion }, tokenizer),
+    sequencesOf: ({ completion, label: _, ...prompt }, tokenizer) => [
+      answerSequence({ ...prompt, answer: completion }, tokenizer),
     ],
-    isBad: ({ label }) => !label,
-    isAvoided: ({ isBad }) => isBad === true,
+    isUndesirable: ({ label }) => !label,
+    isAvoided: ({ isUndesirable }) => isUndesirable === true,
     unitsOf: () => 1,
     needsReference: true,
     mismatches,
     score(answers, batch) {
       const kl = divergenceOf(batch);
-      const judged = answers.map((answer) => {
+      const scored = answers.map((answer) => {
         const ratio = logRatio(answer, 0);
-        const [sign, weight] = answer.isBad ? [-1, undesirableWeight] : [1, desirableWeight];
+        const [sign, weight] = answer.isUndesirable
+          ? [-1, undesirableWeight]
+          : [1, desirableWeight];
         const value = sigmoid(beta * sign * (ratio - kl));
         return {
           loss: weight * (1 - value),
           slope: sign * beta * weight * value * (1 - value),
-          rated: { isBad: answer.isBad === true, reward: beta * ratio },
+          rated: { isUndesirable: answer.isUndesirable === true, reward: beta * ratio },
         };
       });
       return {
-        loss: sum(judged.map(({ loss }) => loss)),
+        loss: sum(scored.map(({ loss }) => loss)),
         weights: answers.map(({ logProbs }, i) =>
-          logProbs.map((of) => new Float32Array(of.length).fill(judged[i]?.slope ?? NaN)),
+          logProbs.map((of) => new Float32Array(of.length).fill(scored[i]?.slope ?? NaN)),
         ),
         metrics: metricsOf(
-          judged.map(({ rated }) => rated),
+          scored.map(({ rated }) => rated),
           batch,
           kl,
         ),
@@ -52,51 +54,51 @@ export function kto({
 }
 
 interface Rated {
-  isBad: boolean;
+  isUndesirable: boolean;
   reward: number;
 }
 
-/** An estimate of the KL divergence from the reference, in nats. */
+/** Estimated KL divergence from the reference, in nats. */
 function divergenceOf({ mismatches: mismatched }: Batch): number {
   return Math.max(0, sum(mismatched.map((one) => logRatio(one, 0))) / mismatched.length);
 }
 
-/** As TRL: a mean over the batches that have such answers, in each over these answers. */
+/** As in TRL, a mean over batches with such answers of the mean over these answers. */
 function metricsOf(
   answers: readonly Rated[],
   { examples }: Batch,
   kl: number,
 ): Record<string, Mean> {
   const share = answers.length / examples.length;
-  const bad = examples.filter(({ isBad }) => isBad).length;
+  const undesirable = examples.filter(({ isUndesirable }) => isUndesirable).length;
   const meanOf = (count: number, some: readonly Rated[]): Mean =>
     count === 0
       ? NOTHING
       : { sum: sum(some.map(({ reward }) => reward)) / count, count: some.length / count };
-  const good = examples.length - bad;
+  const desirable = examples.length - undesirable;
   const chosen = meanOf(
-    good,
-    answers.filter(({ isBad }) => !isBad),
+    desirable,
+    answers.filter(({ isUndesirable }) => !isUndesirable),
   );
   const rejected = meanOf(
-    bad,
-    answers.filter(({ isBad }) => isBad),
+    undesirable,
+    answers.filter(({ isUndesirable }) => isUndesirable),
   );
   return {
     rewardsChosen: chosen,
     rewardsRejected: rejected,
     rewardsMargins:
-      good > 0 && bad > 0 ? { sum: chosen.sum - rejected.sum, count: share } : NOTHING,
+      desirable > 0 && undesirable > 0 ? { sum: chosen.sum - rejected.sum, count: share } : NOTHING,
     kl: { sum: kl * share, count: share },
   };
 }
 
 const NOTHING: Mean = { sum: 0, count: 0 };
 
-/** Each question of a batch with the answer to the one before it. */
+/** Each prompt of a batch with the answer to the previous one. */
 export const mismatches: Mismatches = {
-  of: (batch, most) =>
-    batch.map((example, i) => mismatch(example, batch.at(i - 1) ?? example, most)),
+  of: (batch, maxLength) =>
+    batch.map((example, i) => mismatch(example, batch.at(i - 1) ?? example, maxLength)),
   longestOf(examples) {
     let [question, answer] = [0, 0];
     for (let index = 0; index < examples.length; index++) {
@@ -110,17 +112,17 @@ export const mismatches: Mismatches = {
   },
 };
 
-function mismatch(asked: Example, answered: Example, most: number): Example {
-  const [question, answer] = [asked.sequences[0], answered.sequences[0]];
-  if (!question || !answer) return { ...asked, sequences: [] };
+function mismatch(example: Example, other: Example, maxLength: number): Example {
+  const [question, answer] = [example.sequences[0], other.sequences[0]];
+  if (!question || !answer) return { ...example, sequences: [] };
   const [end, start] = [answerStart(question), answerStart(answer)];
-  const length = Math.min(most, end + answer.tokens.length - start);
+  const length = Math.min(maxLength, end + answer.tokens.length - start);
   const tokens = new Uint32Array(length);
   const learned = new Uint8Array(length);
   tokens.set(question.tokens.subarray(0, end));
   tokens.set(answer.tokens.subarray(start, start + length - end), end);
   learned.set(answer.learned.subarray(start, start + length - end), end);
-  return { ...asked, sequences: [{ tokens, learned }] };
+  return { ...example, sequences: [{ tokens, learned }] };
 }
 
 function answerStart({ learned }: Sequence): number {

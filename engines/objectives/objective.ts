@@ -3,65 +3,65 @@ import type { Example, ExampleSet } from "../examples/examples.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 
 /**
- * What a training learns from its rows, in a file: the forms of the rows, the sequences that a row
- * becomes, how much each learned token counts, and what is logged besides the loss.
+ * What a training learns from its rows: their format, the sequences of a row, the weight of each learned token, and
+ * the metrics besides the loss.
  */
 export interface Objective<Row extends object = object> {
   form: RowFormat<Row>;
-  /** The sequences that a row becomes, however long; they are never split between parts of a batch. */
+  /** A row's sequences, of any length; they are never split between micro-batches. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
   /**
-   * Whether a row needs each of its sequences, and a difference between them, as a pair does. Others go
-   * without those that do not fit.
+   * Whether a row needs all of its sequences, and they must differ, as with pairs. Otherwise those that are too long are
+   * dropped.
    */
   needsAll?: boolean;
-  /** Whether a row's answer was judged to be bad. Default: none was. */
-  isBad?(row: Row): boolean;
-  /** Whether training makes this sequence less likely; only for display. Default: it does not. */
+  /** Whether a row's answer is labelled undesirable. Default: no. */
+  isUndesirable?(row: Row): boolean;
+  /** Whether training makes this sequence less likely; only for display. Default: no. */
   isAvoided?(example: Example, sequence: number): boolean;
-  /** What a step's loss is the mean of, in an example: its learned tokens, or 1; a count. */
+  /** Number of units in an example over which the loss is averaged: its learned tokens, or 1. */
   unitsOf: (example: Example) => number;
   /**
-   * Set if each learned token counts the same, whatever its probability: then the gradients need no
-   * pass before them.
+   * Weight of every learned token, if it doesn't depend on probabilities; then the backward pass needs no separate
+   * forward pass.
    */
   weight?: number;
-  /** Whether it compares with the reference: the model before the training, its adapter turned off. */
+  /** Whether it needs the reference model: the model before training, without the adapter. */
   needsReference?: boolean;
-  /** Makes more sequences of a batch, which are measured and not learned. Default: none. */
+  /** Creates more sequences from a batch, which are measured but not learned. Default: none. */
   mismatches?: Mismatches;
   /**
-   * Of some of a batch's examples, whose log probabilities are known before any gradient is. The
-   * examples of a batch may come in several parts.
+   * Scores some of a batch's examples by their log probabilities, before any gradient. A batch may come in several
+   * micro-batches.
    */
   score: (examples: readonly ScoredExample[], batch: Batch) => Score;
 }
 
-/** Questions of a batch with answers to others, from which nothing is learned. */
+/** Prompts of a batch with answers to other prompts; nothing is learned from them. */
 export interface Mismatches {
   /** @param most tokens of each */
-  of: (batch: readonly Example[], most: number) => Example[];
-  /** Tokens of the longest that the examples can make. */
+  of: (batch: readonly Example[], maxLength: number) => Example[];
+  /** Tokens of the longest possible one. */
   longestOf: (examples: ExampleSet) => number;
 }
 
-/** What each of its examples may be measured by. */
+/** The batch that examples are scored in. */
 export interface Batch {
   examples: readonly Example[];
   mismatches: readonly ScoredExample[];
 }
 
-/** An example and, for each of its sequences, the log probabilities of its learned tokens in nats. */
+/** An example with the log probabilities of each sequence's learned tokens, in nats. */
 export interface ScoredExample extends Example {
   logProbs: readonly Float32Array[];
-  /** The sums of the reference's, for an objective that needs them. */
+  /** The reference's sum for each sequence, if the objective needs it. */
   reference: readonly number[];
 }
 
 export interface Score {
   /** The sum over all units, in nats. */
   loss: number;
-  /** For each example's sequences what each learned token counts: −∂loss/∂(log probability). */
+  /** Weight of each learned token: −∂loss/∂(log probability). */
   weights: TokenWeights;
   metrics: Record<string, Mean>;
 }
@@ -69,10 +69,10 @@ export interface Score {
 /** [example][sequence][learned token] */
 export type TokenWeights = readonly (readonly Float32Array[])[];
 
-/** A mean that others are added to. */
+/** A mean that can be added to others. */
 export interface Mean {
   sum: number;
-  /** Of a part of something counted, a fraction. */
+  /** May be a fraction. */
   count: number;
 }
 

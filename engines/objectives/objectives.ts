@@ -4,7 +4,6 @@ import { kto } from "./kto.ts";
 import type { Objective } from "./objective.ts";
 import { sft } from "./sft.ts";
 
-/** What a training learns. */
 export function objectiveOf({ objective }: Pick<TrainConfig, "objective">): Objective {
   switch (objective?.type) {
     case "dpo":

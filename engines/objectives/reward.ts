@@ -1,6 +1,6 @@
 import type { Mean, ScoredExample } from "./objective.ts";
 
-/** How much likelier a sequence's answer has become than it was for the reference, in nats. */
+/** Log of the ratio of a sequence's probability to the reference's, in nats. */
 export function logRatio({ logProbs, reference }: ScoredExample, sequence: number): number {
   return sum(logProbs[sequence] ?? []) - (reference[sequence] ?? NaN);
 }
@@ -19,7 +19,7 @@ export function sigmoid(value: number): number {
   return 1 / (1 + Math.exp(-value));
 }
 
-/** −log(sigmoid(value)), which does not overflow. */
+/** −log(sigmoid(value)), without overflow. */
 export function softplusOfNegative(value: number): number {
   return Math.max(-value, 0) + Math.log1p(Math.exp(-Math.abs(value)));
 }

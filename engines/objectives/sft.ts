@@ -2,7 +2,7 @@ import { type Row, ROW_FORMAT } from "../dataset/row.ts";
 import type { Example } from "../examples/examples.ts";
 import type { Objective } from "./objective.ts";
 
-/** Supervised fine-tuning: the mean negative log likelihood of a learned token. */
+/** Supervised fine-tuning: the mean negative log likelihood of learned tokens. */
 export const sft: Objective<Row> = {
   form: ROW_FORMAT,
   sequencesOf: (row, tokenizer) => tokenizer.sequencesOf(row),

@@ -5,12 +5,7 @@ import type { FetchOptions } from "../hub/fetchModel.ts";
 import { fetchBase, findBase } from "../lora/base.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../lora/peftConfig.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
-import {
-  CONFIG_FILE,
-  MOST_TOKENIZER_MIB,
-  TOKENIZER_FILE,
-  hasWeights,
-} from "../modelFiles/names.ts";
+import { CONFIG_FILE, MAX_TOKENIZER_MIB, TOKENIZER_FILE, hasWeights } from "../modelFiles/names.ts";
 import { assertPlainFiles } from "../modelFiles/plainFile.ts";
 import { assertBoundedGrowth } from "../tokens/tokenizerLimits.ts";
 
@@ -50,6 +45,6 @@ function assertReadable(directory: string): void {
   if (hasWeights(readdirSync(directory))) weightFiles(directory);
   assertOwnPickles(directory);
   const path = join(directory, TOKENIZER_FILE);
-  const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
+  const tokenizer = readConfig(path, "optional", MAX_TOKENIZER_MIB);
   if (tokenizer) assertBoundedGrowth(path, tokenizer);
 }

@@ -6,7 +6,7 @@ import { isUrl } from "../../protocol/url.ts";
 import { STATE_FILE } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
 import { ADAPTER_CONFIG } from "../lora/peftConfig.ts";
-import { COMPANION_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
+import { SIDECAR_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
@@ -18,7 +18,7 @@ const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
 
 /** Files of a model or a checkpoint. */
-const NAMES = new Set([CONFIG_FILE, ...COMPANION_FILES, ADAPTER_CONFIG, STATE_FILE]);
+const NAMES = new Set([CONFIG_FILE, ...SIDECAR_FILES, ADAPTER_CONFIG, STATE_FILE]);
 /** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */
 const KINDS = [
   /^[\w.-]+\.safetensors(\.index\.json)?$/,

@@ -7,57 +7,56 @@ import type { Weights } from "../modelFiles/weights.ts";
 import type { TokenWeights } from "../objectives/objective.ts";
 import type { Preparation } from "./preparation.ts";
 
-/** At once, or later. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** What computes a training's steps. The loop awaits each call before the next. */
+/** Computes a training's steps. The loop awaits each call before the next. */
 export interface Backend {
-  /** The log probabilities of examples' learned tokens, in nats; changes nothing. */
+  /** Log probabilities of the examples' learned tokens, in nats. */
   logProbs: (examples: readonly Example[], options: LogProbsOptions) => Awaitable<LogProbs>;
   /**
-   * The gradients of a micro-batch: of the sum of each learned token's −log probability times what it
-   * counts. The examples may be computed in parts, each whole.
-   * @param weigh what each learned token counts, or a function that is asked for each part in turn
-   * @param accumulate whether to add to the gradients that are there
-   * @returns that sum, in nats
+   * Computes the gradients of a loss: the weighted sum of each learned token's −log probability. The backend may split
+   * the examples into micro-batches.
+   * @param weigh weight of every learned token, or a function called for each micro-batch in turn
+   * @param accumulate whether to add to the previous gradients
+   * @returns the loss, in nats
    */
   backpropagate: (
     examples: readonly Example[],
     weigh: number | Weigh,
     accumulate: boolean,
   ) => Awaitable<number>;
-  /** The gradients' global L2 norm, before they are clipped. */
+  /** The gradients' global L2 norm, before clipping. */
   gradNorm: () => Awaitable<number>;
-  /** Changes the weights by the gradients that are there. @param step counted from 1 */
+  /** Updates the weights. @param step counted from 1 */
   update: (step: number, learningRate: number) => Awaitable<void>;
-  /** Goes on from other weights than those it began with, of which it keeps a copy. */
+  /** Replaces the trained weights by a copy of others. */
   setWeights: (weights: Weights) => Awaitable<void>;
-  /** What is trained; the next update may change it where it lies. */
+  /** The trained weights; the next update may change them in place. */
   weights: () => Awaitable<Weights>;
-  /** The type that the frozen base was converted to, if any. */
+  /** The frozen base's type, if it was converted. */
   baseType?: BaseType | undefined;
-  /** The optimizer's running means, likewise. */
+  /** The optimizer's moments; the next update may change them in place. */
   moments: () => Awaitable<Moments>;
 }
 
 export interface LogProbsOptions {
-  /** Whether the adapter takes part, if there is one. */
+  /** Whether to apply the adapter, if there is one. */
   usesAdapter: boolean;
 }
 
 /** [example][sequence][learned token] */
 export type LogProbs = readonly (readonly Float32Array[])[];
 
-/** Of the examples of a part, the first of them the batch's `from`th. */
+/** Weights for a micro-batch. @param from index of its first example in the batch */
 export type Weigh = (logProbs: LogProbs, from: number) => TokenWeights;
 
-/** What a backend starts with. */
+/** A backend's initial state. */
 export interface InitialState {
   /** The model, or with LoRA the adapter. */
   trained: Weights;
-  /** With LoRA the base, otherwise nothing. */
+  /** With LoRA the base, otherwise empty. */
   frozen: TensorSource;
-  /** Of a training that is resumed. */
+  /** Set when resuming. */
   moments: Moments | undefined;
 }
 
@@ -77,10 +76,10 @@ export const ADAMW = {
   epsilon: 1e-8,
 } as const;
 
-/** Added to the norm before the division, as `torch.nn.utils.clip_grad_norm_` does. */
+/** Added to the norm, as in `torch.nn.utils.clip_grad_norm_`. */
 const CLIP_EPSILON = 1e-6;
 
-/** What gradients are multiplied by, so that their norm is at most so much. @param norm as it is */
+/** The factor that clips gradients to a maximum norm. @param norm their current norm */
 export function clipScale(norm: number, maxGradNorm: number): number {
   return Math.min(1, maxGradNorm / (norm + CLIP_EPSILON));
 }

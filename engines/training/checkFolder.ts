@@ -7,9 +7,9 @@ import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 const PREFIX = "kit-check-";
 const OWNER = "owner.json";
 
-/** Makes a folder for what a check writes, and removes those that killed checks have left. */
+/** Creates a temporary folder for a check, and removes those of killed checks. */
 export function makeCheckFolder(): string {
-  removeLeft();
+  removeLeftovers();
   const directory = mkdtempSync(join(tmpdir(), PREFIX));
   writeFileSync(join(directory, OWNER), JSON.stringify(describeOwner()));
   return directory;
@@ -19,14 +19,14 @@ export function removeCheckFolder(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
 }
 
-function removeLeft(): void {
+function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX))) {
     const directory = join(tmpdir(), name);
     const owner = readRecord(join(directory, OWNER)) as Owner | undefined;
     try {
       if (owner && ownerState(owner) === "gone") removeCheckFolder(directory);
     } catch {
-      // Another user's.
+      // It belongs to another user.
     }
   }
 }

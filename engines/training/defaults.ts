@@ -20,8 +20,8 @@ import {
 const MODEL = "kit/nano";
 
 /**
- * The config with every default filled in; the same on every engine. Pure.
- * @param linear what `lora` adapts as `"all-linear"`; none on an engine without adapters
+ * Fills in all defaults, the same on every engine. Pure.
+ * @param linear the linear layers that `"all-linear"` adapts; none on an engine without adapters
  */
 export function withDefaults(
   asked: TrainingOptions,
@@ -51,17 +51,17 @@ export function withDefaults(
     lora: lora && loraWithDefaults(lora, linear),
     objective: asked.objective && objectiveWithDefaults(asked.objective),
     maxLength,
-    // An option that is missing here would be accepted and lost.
+    // A missing option would be accepted but ignored.
   } satisfies Record<keyof TrainingOptions | keyof TrainConfig, unknown>;
 }
 
-/** `sft` is what a training without an objective learns. */
+/** Undefined for `sft`, the default. */
 function objectiveWithDefaults(asked: ObjectiveOptions): TrainConfig["objective"] {
   const objective = { ...rulesOf(asked).defaults, ...defined(asked) } as ObjectiveConfig;
   return objective.type === "sft" ? undefined : objective;
 }
 
-/** As those who fine-tune with PEFT mostly choose; docs/models.md has what they teach. */
+/** PEFT users' common choices; docs/models.md compares them. */
 function loraWithDefaults(
   { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: LoraTrainingOptions,
   linear: readonly string[],
@@ -70,7 +70,7 @@ function loraWithDefaults(
   return { ...rest, r, alpha, targetModules: [...(isAll ? linear : targetModules)] };
 }
 
-/** Whatever `lora` says, a model with random weights has nothing to forget. */
+/** Random weights have nothing to forget, even with `lora`. */
 function kindOf(
   model: NonNullable<TrainingOptions["model"]>,
   lora: TrainingOptions["lora"],

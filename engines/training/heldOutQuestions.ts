@@ -13,9 +13,9 @@ import { findStartingPoint } from "./startingPoint.ts";
 import { readDataset } from "./tokenizedDataset.ts";
 
 /**
- * Chooses held-out rows by the seed: of `evalDataset`, or of what `evalSplit` sets aside.
- * @param config of files that engines read as they are
- * @throws KitError as of reading them; `OPTION_INVALID` for a split whose rows only another engine can tell
+ * Samples held-out rows by the seed, from `evalDataset` or `evalSplit`.
+ * @param config with materialized datasets
+ * @throws KitError if reading fails; `OPTION_INVALID` for a split that only another engine can determine
  */
 export async function heldOutQuestions(
   config: TrainConfig,
@@ -39,13 +39,13 @@ export async function heldOutQuestions(
   return { rows, of, unasked, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };
 }
 
-/** Which rows of the dataset are set aside; those that are too long are none of either part. */
+/** Which rows `evalSplit` sets aside, among those short enough to train on. */
 async function isSetAside(
   config: TrainConfig,
   options: LoadOptions,
 ): Promise<(row: number) => boolean> {
   const { dataset, evalSplit = 0, maxLength, model, seed } = config;
-  /** Of each row in the file, its number among those that are trained on. */
+  /** For each row of the file, its index among the rows short enough, or −1. */
   const kept: number[] = [];
   let count = 0;
   try {
@@ -53,7 +53,7 @@ async function isSetAside(
     const { shape, tokenizer } = findStartingPoint(source, config);
     readDataset(dataset.path, rowLimit(maxLength, shape.context, isPretrained(model)), {
       ...{ objective: objectiveOf(config), tokenizer },
-      onRow: ({ isLeftOut }) => void kept.push(isLeftOut ? -1 : count++),
+      onRow: ({ isSkipped }) => void kept.push(isSkipped ? -1 : count++),
     });
   } catch (cause) {
     throw new KitError(

@@ -2,40 +2,40 @@ import { formatCount } from "../../protocol/format.ts";
 import type { DatasetReport, HardRow } from "../../protocol/trainingCheck.ts";
 import constants from "../constants.json" with { type: "json" };
 import type { RowFormat } from "../dataset/rowFormat.ts";
-import { piecesOf } from "../examples/pieces.ts";
+import { segmentsOf } from "../examples/segments.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import type { Preparation } from "./preparation.ts";
 import { type Learning, measureBatch } from "./step.ts";
 
-/** A row as it is read for a training. */
+/** A row as read for a training. */
 export interface InspectedRow {
   row: object;
   /** File and line. */
   where: string;
   sequences: readonly (readonly Span[])[];
-  isBad: boolean;
-  /** Whether it is too long to be trained on. */
-  isLeftOut: boolean;
+  isUndesirable: boolean;
+  /** Whether it is too long to train on. */
+  isSkipped: boolean;
 }
 
-/** Answers of more kinds, or of kinds that occur less often on average, are not listed by kind. */
-const { maxAnswerKinds: MOST_KINDS, minPerAnswerKind: LEAST_OF_A_KIND } = constants;
+/** Limits for listing answers by kind, as for a classifier. */
+const { maxAnswerKinds: MAX_KINDS, minPerAnswerKind: MIN_PER_KIND } = constants;
 
-/** Gathers what a dataset has, from its rows as they are read. */
+/** Collects statistics of a dataset from its rows. */
 export interface Inspection {
-  /** @param isHeldOut whether it is of the dataset that is evaluated on */
-  see: (row: InspectedRow, isHeldOut: boolean) => void;
+  /** @param isHeldOut whether the row is for evaluation */
+  add: (row: InspectedRow, isHeldOut: boolean) => void;
   report: () => DatasetReport;
-  /** File and line of a row that is trained on, or of one that is set aside, counted from 0. */
-  placeOf: (row: number) => string;
+  /** File and line of a row, by its index among the rows not skipped. */
+  locationOf: (row: number) => string;
 }
 
 export function createInspection(form: RowFormat<object>): Inspection {
   const forms = new Map<string, number>();
   const lengths: number[] = [];
   const kept: string[] = [];
-  /** Where each row was first, by the digest of its tokens. */
-  const places = new Map<number, string>();
+  /** First location of each row, by its tokens' digest. */
+  const locations = new Map<number, string>();
   const duplicates = createPairs();
   const leaked = createPairs();
   let hasHeldOut = false;
@@ -44,37 +44,37 @@ export function createInspection(form: RowFormat<object>): Inspection {
   let objects = 0;
   const broken: string[] = [];
 
-  function seeAnswer(text: string, where: string): void {
+  function addAnswer(text: string, where: string): void {
     answers++;
-    if (kinds.size <= MOST_KINDS) kinds.set(text, (kinds.get(text) ?? 0) + 1);
+    if (kinds.size <= MAX_KINDS) kinds.set(text, (kinds.get(text) ?? 0) + 1);
     if (!/^\s*[{[]/.test(text)) return;
     objects++;
     if (!isJson(text)) broken.push(where);
   }
 
   return {
-    placeOf: (row) => kept[row] ?? "",
-    see({ row, where, sequences, isBad, isLeftOut }, isHeldOut) {
-      const digest = digestOf(sequences, isBad);
-      const before = places.get(digest);
+    locationOf: (row) => kept[row] ?? "",
+    add({ row, where, sequences, isUndesirable, isSkipped }, isHeldOut) {
+      const digest = digestOf(sequences, isUndesirable);
+      const before = locations.get(digest);
       if (isHeldOut) {
         hasHeldOut = true;
         if (before !== undefined) leaked.add(before, where);
         return;
       }
-      if (!isLeftOut) kept.push(where);
+      if (!isSkipped) kept.push(where);
       const name = `{${Object.keys(row).join(", ")}}`;
       forms.set(name, (forms.get(name) ?? 0) + 1);
       lengths.push(Math.max(...sequences.map(lengthOf)));
-      if (before === undefined) places.set(digest, where);
+      if (before === undefined) locations.set(digest, where);
       else duplicates.add(before, where);
-      for (const answer of form.answersOf?.(row) ?? []) seeAnswer(answer, where);
+      for (const answer of form.answersOf?.(row) ?? []) addAnswer(answer, where);
     },
     report() {
       const sorted = lengths.toSorted((a, b) => a - b);
       const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
       const areKinds =
-        answers > 0 && kinds.size <= MOST_KINDS && answers >= LEAST_OF_A_KIND * kinds.size;
+        answers > 0 && kinds.size <= MAX_KINDS && answers >= MIN_PER_KIND * kinds.size;
       const byCount = [...kinds].toSorted(([, a], [, b]) => b - a);
       return {
         forms: Object.fromEntries(forms),
@@ -82,7 +82,7 @@ export function createInspection(form: RowFormat<object>): Inspection {
         duplicates: duplicates.report(),
         ...(hasHeldOut && { leaked: leaked.report() }),
         ...(areKinds && { answers: byCount.map(([text, count]) => ({ text, count })) }),
-        // Text may begin with a bracket here and there.
+        // A text may begin with a bracket.
         ...(objects * 2 > answers && {
           json: { answers: objects, broken: broken.length, ...(broken[0] && { first: broken[0] }) },
         }),
@@ -91,7 +91,7 @@ export function createInspection(form: RowFormat<object>): Inspection {
   };
 }
 
-/** Counts pairs of rows, and keeps the first. */
+/** Counts pairs of rows and keeps the first. */
 function createPairs() {
   let rows = 0;
   let first: [string, string] | undefined;
@@ -105,11 +105,11 @@ function createPairs() {
 }
 
 /**
- * A number of 53 bits, from two sums of 32 whose factors are odd: two rows of a million share one by
- * chance in a case of ten thousand. A cryptographic hash takes longer than the tokenizer.
+ * A 53-bit hash, from two 32-bit ones with odd factors: among a million rows, the chance of a collision is one in ten
+ * thousand. A cryptographic hash takes longer than the tokenizer.
  */
-function digestOf(sequences: InspectedRow["sequences"], isBad: boolean): number {
-  let [one, other] = [0x9e3779b9, isBad ? 0xc2b2ae35 : 0x85ebca6b];
+function digestOf(sequences: InspectedRow["sequences"], isUndesirable: boolean): number {
+  let [one, other] = [0x9e3779b9, isUndesirable ? 0xc2b2ae35 : 0x85ebca6b];
   for (const spans of sequences) {
     for (const { tokens, isLearned } of spans) {
       const mark = isLearned ? 0x40000000 : 0x20000000;
@@ -139,39 +139,39 @@ function isJson(text: string): boolean {
 
 const { maxMeasuredRows, hardestRows: shown } = constants;
 
-/** Between two notes, in ms. */
+/** Interval of progress notes, in ms. */
 const NOTE_EVERY_MS = 10_000;
 
 interface Options {
-  /** Where a row is, counted from 0 without those that are left out. */
-  placeOf: (row: number) => string;
+  /** File and line of a row, by its index among the rows not skipped. */
+  locationOf: (row: number) => string;
   onNote?: ((text: string) => void) | undefined;
 }
 
-/** The examples that a training's starting model finds hardest, of at most 200 from all over the dataset. */
+/** Examples with the highest loss before training, among at most 200 from all over the dataset. */
 export async function hardestRows(
   { data, start }: Preparation,
   learning: Learning,
-  { placeOf, onNote = () => undefined }: Options,
+  { locationOf, onNote = () => undefined }: Options,
 ): Promise<HardRow[]> {
   const { examples } = data.training;
   const count = Math.min(maxMeasuredRows, examples.length);
   const losses: { index: number; loss: number }[] = [];
   onNote(`measuring the loss of ${formatCount(count)} examples`);
-  let notedAt = performance.now();
+  let lastNote = performance.now();
   for (let i = 0; i < count; i++) {
-    if (performance.now() - notedAt > NOTE_EVERY_MS) {
-      notedAt = performance.now();
+    if (performance.now() - lastNote > NOTE_EVERY_MS) {
+      lastNote = performance.now();
       onNote(`measuring the loss: ${i} of ${formatCount(count)} examples`);
     }
     const index = Math.floor((i * examples.length) / count);
     const { loss } = await measureBatch(learning, [examples.at(index)]);
-    // A piece of a text may have nothing to learn.
+    // A chunk of a text may have nothing to learn.
     if (loss.count > 0) losses.push({ index, loss: loss.sum / loss.count });
   }
   const hardest = losses.toSorted((one, other) => other.loss - one.loss).slice(0, shown);
   return hardest.map(({ index, loss }) => ({
-    ...{ where: placeOf(examples.rowAt(index)), loss },
-    row: examples.at(index).sequences.flatMap((one) => piecesOf(one, start.tokenizer)),
+    ...{ where: locationOf(examples.rowAt(index)), loss },
+    row: examples.at(index).sequences.flatMap((one) => segmentsOf(one, start.tokenizer)),
   }));
 }

@@ -11,19 +11,19 @@ import { objectiveOf } from "../objectives/objectives.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import { findStartingPoint } from "./startingPoint.ts";
 
-/** A model that has not learned to stop rambles on. Its answers need not be read to their end. */
+/** Headroom over the longest answer. A model that hasn't learned to stop rambles on, to no use. */
 const MARGIN = 1.25;
-/** Of a job's rows, this many with the longest answers are tokenized. */
+/** Rows with the longest answers to tokenize. */
 const MAX_ROWS = 16;
 
-/** Enough tokens for any answer of these rows: with what the template writes of calls and reasoning. */
+/** Enough tokens for any answer of these rows, as the template renders them. */
 export function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
   return Math.ceil(MARGIN * rows.reduce((most, row) => Math.max(most, tokensOf(row as Row)), 0));
 }
 
 /**
  * Enough tokens for any answer that a job learns; undefined if it learns texts.
- * @param config with its rows as they are on this machine
+ * @param config with materialized datasets
  */
 export async function learnedTokens(
   config: TrainConfig,
@@ -41,11 +41,11 @@ export async function learnedTokens(
 }
 
 export interface AnswerReader extends Pick<HeldOutQuestions, "endOf"> {
-  /** Of the longest answer, a count. */
+  /** Tokens of a row's longest answer. */
   tokensOf: (row: Row) => number;
 }
 
-/** Where Kit cannot read the model's tokenizer, it counts an answer's bytes, at least as many as its tokens. */
+/** Falls back to bytes, an upper bound of tokens, if Kit can't read the model's tokenizer. */
 export async function readerOf(config: TrainConfig, options: LoadOptions): Promise<AnswerReader> {
   try {
     const source = await locateModel(config.model, options);
@@ -58,8 +58,8 @@ export async function readerOf(config: TrainConfig, options: LoadOptions): Promi
       },
       endOf(text) {
         const ends = tokensIn(text).filter(tokenizer.isStopToken);
-        const places = ends.map((end) => text.indexOf(tokenizer.show([end])));
-        return Math.min(text.length, ...places.filter((at) => at >= 0));
+        const starts = ends.map((end) => text.indexOf(tokenizer.show([end])));
+        return Math.min(text.length, ...starts.filter((at) => at >= 0));
       },
     };
   } catch {
@@ -68,7 +68,7 @@ export async function readerOf(config: TrainConfig, options: LoadOptions): Promi
   }
 }
 
-/** Of the longest answer, with its calls and reasoning; 0 for a text. */
+/** Bytes of the longest answer, with tool calls and reasoning; 0 for a text. */
 function answerBytes(row: Row): number {
   if ("text" in row) return 0;
   if ("completion" in row) return Buffer.byteLength(row.completion);
@@ -77,15 +77,15 @@ function answerBytes(row: Row): number {
 }
 
 function longestLearned(spans: readonly Span[]): number {
-  let [most, run] = [0, 0];
+  let [longest, run] = [0, 0];
   for (const { tokens, isLearned } of spans) {
     run = isLearned ? run + tokens.length : 0;
-    most = Math.max(most, run);
+    longest = Math.max(longest, run);
   }
-  return most;
+  return longest;
 }
 
-/** The rows, each with the answer that is right. */
+/** Rows with their right answers. */
 export function* answeredRows(
   config: TrainConfig,
   path: DatasetPath,
@@ -99,7 +99,7 @@ export function* answeredRows(
   }
 }
 
-/** The system message that all rows of a job begin with; undefined without one. */
+/** The system message that all rows of a job share, if any. */
 export function sharedSystem(config: TrainConfig): string | undefined {
   let shared: string | undefined;
   for (const row of answeredRows(config, config.dataset.path)) {

@@ -2,12 +2,11 @@ import { createRandom } from "../dataset/random.ts";
 import type { Example, ExampleSet } from "../examples/examples.ts";
 
 /**
- * Pass after pass over all examples, each in an order of its own that the seed decides. A batch may
- * span two passes.
+ * Loads batches from endless epochs, each shuffled anew by the seed. A batch may span two epochs.
  * @param rows of a batch
- * @param skipped rows that were taken before
+ * @param skipped rows already trained on
  */
-export function createFeed(
+export function createBatchLoader(
   examples: ExampleSet,
   rows: number,
   seed: number,
@@ -17,7 +16,7 @@ export function createFeed(
   return () => next().map((index) => examples.at(index));
 }
 
-/** The indices of batch after batch. */
+/** As `createBatchLoader`, for indices. */
 export function batchIndices(
   count: number,
   rows: number,
@@ -28,7 +27,7 @@ export function batchIndices(
   return () => Array.from({ length: rows }, () => order.next().value);
 }
 
-/** All examples once, in their order; the last batch may have fewer rows. */
+/** All examples once, in order; the last batch may have fewer rows. */
 export function* batchesOnce(examples: ExampleSet, rows: number): Generator<Example[]> {
   for (let from = 0; from < examples.length; from += rows) {
     const count = Math.min(rows, examples.length - from);
@@ -36,7 +35,7 @@ export function* batchesOnce(examples: ExampleSet, rows: number): Generator<Exam
   }
 }
 
-/** Indices below `count`, shuffled anew for each pass, without the first `skipped`. */
+/** Indices below `count`, shuffled anew for each epoch, without the first `skipped`. */
 function* passes(count: number, seed: number, skipped: number): Generator<number, never> {
   const random = createRandom(seed, "order");
   const order = new Uint32Array(count).map((_, i) => i);

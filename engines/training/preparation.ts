@@ -15,28 +15,28 @@ import { stepCount } from "./schedule.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type ReadOptions, type TokenizedDataset, readDataset } from "./tokenizedDataset.ts";
 
-/** All that is known before a training takes memory for its model. */
+/** A training before it allocates memory for its model. */
 export interface Preparation {
   config: TrainConfig;
   objective: Objective;
   start: StartingPoint;
   data: TrainingData;
-  /** Of a sequence, in tokens. */
+  /** Maximum tokens of a sequence. */
   maxLength: number;
-  /** Optimizer steps in all. */
+  /** Total optimizer steps. */
   steps: number;
-  /** The data of `training.started`. */
+  /** Data of `training.started`. */
   started: EventData["training.started"];
 }
 
 interface PrepareOptions extends Pick<TrainOptions, "resumeFrom" | "onNote"> {
   source: LocatedModel;
   objective: Objective;
-  /** Sees each row as it is read. */
+  /** Gets each row as it is read. */
   inspection?: Inspection;
 }
 
-/** The format of rows that need no chat template. */
+/** Format of rows that need no chat template. */
 const TEXTS = "{text}";
 
 /** @throws KitError for what cannot be trained */
@@ -53,7 +53,7 @@ export function prepareTraining(
   if (!tokenizer.hasTemplate && data.dataset.format !== TEXTS) onNote?.(constants.withoutTemplate);
   const { training } = data;
   const steps = stepCount(config, training.examples.length);
-  const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };
+  const started = { ...startedData(config, start, data, maxLength), maxLength, maxSteps: steps };
   const trained = config.lora ? adapterShapes(config.lora, shape) : weightShapes(shape);
   const { numbers: parameters } = countOf(trained);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
@@ -63,26 +63,28 @@ export function prepareTraining(
   };
 }
 
-/** The model's and the dataset's part of `training.started`. */
-function reported(
+/** What `training.started` has on the model and the dataset. */
+function startedData(
   { maxLength }: TrainConfig,
   { source, shape }: StartingPoint,
   { dataset, fingerprint, training, evaluation }: TrainingData,
   limit: number,
 ) {
-  const { cut, leftOut, format } = dataset;
+  const { truncated: cut, skipped: leftOut, format } = dataset;
   return {
     ...{ model: source.name, rows: training.rows, cut, leftOut, format },
     ...(evaluation && {
       evalRows: evaluation.rows,
-      evalCut: evaluation.cut,
-      evalLeftOut: evaluation.leftOut,
+      evalCut: evaluation.truncated,
+      evalLeftOut: evaluation.skipped,
       evalFingerprint: evaluation.fingerprint,
     }),
     tokens: training.examples.predicted,
     fingerprint,
     keepLeftOut: keepLeftOut({
-      ...dataset,
+      rows: dataset.rows,
+      leftOut,
+      needed: dataset.longestSkipped,
       maxLength: limit < shape.context ? limit : maxLength,
       context: shape.context,
       shape: source.kind === "shape" ? shape : undefined,
@@ -90,15 +92,16 @@ function reported(
   };
 }
 
-/** The rows that a training learns from, and those it is evaluated on. */
+/** Rows to train and evaluate on. */
 export interface TrainingData {
   dataset: TokenizedDataset;
   /** Identifies all rows of `dataset`. */
   fingerprint: string;
-  /** The rows to train on, without those set aside. */
+  /** Rows to train on, without the held-out ones. */
   training: Rows;
-  /** The rows to evaluate on; for an `evalDataset`, also how many are cut and left out. */
-  evaluation?: Rows & Partial<Pick<TokenizedDataset, "cut" | "leftOut">> & { fingerprint: string };
+  /** Rows to evaluate on; of an `evalDataset`, also the numbers truncated and skipped. */
+  evaluation?: Rows &
+    Partial<Pick<TokenizedDataset, "truncated" | "skipped">> & { fingerprint: string };
 }
 
 interface Rows {
@@ -115,13 +118,13 @@ function readTrainingData(
   maxLength: number,
   { inspection, ...options }: Omit<ReadOptions, "onRow"> & { inspection?: Inspection | undefined },
 ): TrainingData {
-  const seen = (isHeldOut: boolean) =>
-    inspection && ((row: InspectedRow) => inspection.see(row, isHeldOut));
-  const dataset = readDataset(path, maxLength, { ...options, onRow: seen(false) });
+  const onRowOf = (isHeldOut: boolean) =>
+    inspection && ((row: InspectedRow) => inspection.add(row, isHeldOut));
+  const dataset = readDataset(path, maxLength, { ...options, onRow: onRowOf(false) });
   const fingerprint = dataset.examples.fingerprint();
   const all = { dataset, fingerprint, training: dataset };
   if (evalDataset) {
-    const heldOut = readDataset(evalDataset.path, maxLength, { ...options, onRow: seen(true) });
+    const heldOut = readDataset(evalDataset.path, maxLength, { ...options, onRow: onRowOf(true) });
     return { ...all, evaluation: { ...heldOut, fingerprint: heldOut.examples.fingerprint() } };
   }
   if (evalSplit === undefined) return all;

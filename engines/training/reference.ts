@@ -7,35 +7,35 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type Example, digestOf } from "../examples/examples.ts";
 import { sum } from "../objectives/reward.ts";
 import type { Awaitable, Backend } from "./backend.ts";
-import { batchesOnce, createFeed } from "./order.ts";
+import { batchesOnce, createBatchLoader } from "./order.ts";
 import type { Preparation } from "./preparation.ts";
 
-/** [example][sequence], the sum of a sequence's learned tokens, in nats */
+/** [example][sequence]: summed log probability of the learned tokens, in nats */
 type Sums = readonly (readonly number[])[];
 
-/** By the content of an example: of each of its sequences the log probability, in nats. */
+/** Summed log probabilities of each sequence, by an example's digest. */
 type KnownSums = ReadonlyMap<string, readonly number[]>;
 
-/** In a job's directory: what the model before the training gives to the rows. */
+/** Reference log probabilities, in a job's directory. */
 const REFERENCE_FILE = "reference.json";
 
-/** The log probabilities that the model before the training gives to examples. Each is computed once. */
+/** The reference model's log probabilities, each computed once. */
 export interface Reference {
   of: (examples: readonly Example[]) => Awaitable<Sums>;
-  /** All so far, by their content. */
+  /** All computed so far. */
   known: () => KnownSums;
 }
 
 /**
- * By a backend whose weights, or whose base, are still those of before the training.
- * @param known of an earlier job
+ * @param backend its weights, or its base, are still those before training
+ * @param known from an earlier job
  */
 export function createReference(backend: Backend, known: KnownSums = new Map()): Reference {
   const all = new Map(known);
 
   async function of(examples: readonly Example[]): Promise<Sums> {
     const keys = examples.map(keyOf);
-    // A damaged file may have more or fewer of them.
+    // A damaged file may have more or fewer.
     const missing = examples.filter(
       ({ sequences }, i) => all.get(keys[i] ?? "")?.length !== sequences.length,
     );
@@ -57,15 +57,15 @@ interface ComputeOptions
     Pick<Preparation, "config" | "data" | "objective" | "maxLength"> {
   /** The job's. */
   directory: string;
-  /** Number of rows that the earlier job took. */
+  /** Rows that the earlier job trained on. */
   skipped: number;
-  /** Number of steps still to take. */
+  /** Remaining steps. */
   steps: number;
 }
 
 /**
- * Computes everything that the training will ask for, before its first step changes the weights. Reuses
- * what an earlier job computed, and saves the result in the job's directory.
+ * Computes all log probabilities that the training will need, before its first update. Reuses an earlier job's results
+ * and saves its own in the job's directory.
  */
 export async function computeReference(
   backend: Backend,
@@ -80,10 +80,10 @@ export async function computeReference(
 
 type Ahead = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
 
-/** The batches that a training will take, with their mismatches, and those it is evaluated on. */
+/** All batches of a training and its evaluation, with their mismatches. */
 function* batchesAhead(ahead: Ahead): Generator<Example[]> {
   const { config, data, objective, maxLength, skipped, steps } = ahead;
-  const next = createFeed(data.training.examples, config.batchSize, config.seed, skipped);
+  const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);
   for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
     const batch = next();
     yield [...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])];
@@ -95,7 +95,7 @@ function* batchesAhead(ahead: Ahead): Generator<Example[]> {
   }
 }
 
-/** The directory of the job that has saved a checkpoint. */
+/** Directory of a checkpoint's job. */
 function jobOf(checkpoint: string): string {
   return join(checkpoint, "..", "..");
 }
@@ -104,7 +104,7 @@ function keyOf({ sequences }: Example): string {
   return digestOf(sequences.flatMap(({ tokens, learned }) => [Uint32Array.from(tokens), learned]));
 }
 
-/** Empty for a file that is missing or damaged: it can be computed again. */
+/** Empty for a missing or damaged file, which is then computed again. */
 function readReference(directory: string | undefined): KnownSums {
   if (directory === undefined) return new Map();
   try {

@@ -4,25 +4,25 @@ import { endsWithStopToken } from "../tokens/stopTokens.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 import { type Part, adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
-/** Last tokens of an answer that are shown, a count. */
+/** Number of an answer's last tokens to show. */
 const SHOWN = 12;
 
-/** Of some rows: those with a special token, whose messages the template leaves a part of out, or whose answer does not end. */
+/** Problems of rows: special tokens, parts that the chat template drops, and answers without an end token. */
 type Kind = "rendered" | "own" | "foreign" | Part | "unended";
 
-/** In which order notes are given; parts that a template leaves out come as they are met. */
+/** Order of notes; dropped parts keep their order of occurrence. */
 const RANKS: Partial<Record<Kind, number>> = { rendered: 0, own: 1, foreign: 2, unended: 4 };
 const PART_RANK = 3;
 
 interface Found {
   rows: number;
-  /** Where it is first, and the token or the answer's end there. */
+  /** First location, and the token or the answer's end there. */
   first: string;
   shown: string;
 }
 
-/** Watches the rows of a dataset, as a tokenizer reads them, for what their author should know. */
-export function watchRows(tokenizer: Tokenizer) {
+/** Collects problems of a dataset's rows to warn about. */
+export function createRowWatch(tokenizer: Tokenizer) {
   const { markup, hasTemplate, isUnwritten } = tokenizer;
   let rows = 0;
   const found = new Map<Kind, Found>();
@@ -32,15 +32,15 @@ export function watchRows(tokenizer: Tokenizer) {
     found.set(kind, { ...before, rows: before.rows + 1 });
   }
 
-  /** A chat template has rendered the row before: the model's own, or another's. */
-  function seeMarkup(row: object, where: string): void {
+  /** Finds special tokens in rows, such as those of an already rendered chat template. */
+  function checkMarkup(row: object, where: string): void {
     const texts = textsOf(row);
     const foreign = texts.map(({ content }) => markup.foreignTokenIn(content)).find(Boolean);
     if (foreign !== undefined) count("foreign", where, foreign);
     const prompt = promptOf(row);
     if (prompt !== undefined && markup.isRendered(prompt)) return count("rendered", where, "");
     if ("text" in row || !hasTemplate) return;
-    // An answer may have its own end, where the template's would be.
+    // An answer may include its end token.
     const own = texts
       .map(({ content, isAnswer }) => {
         const token = markup.ownTokenIn(content);
@@ -51,14 +51,14 @@ export function watchRows(tokenizer: Tokenizer) {
     if (own !== undefined) count("own", where, own);
   }
 
-  /** The chat template leaves a part out, as if it were not there. */
-  function seeUnwritten(row: object, where: string): void {
+  /** Finds parts that the chat template drops. */
+  function checkUnwritten(row: object, where: string): void {
     const parts = messagesOf(row).flatMap((messages) => messages.flatMap(partsOf));
     for (const part of new Set(parts)) if (isUnwritten(part)) count(part, where, "");
   }
 
-  /** An answer has no end, after which a model goes on. */
-  function seeUnended(sequences: readonly (readonly Span[])[], where: string): void {
+  /** Finds answers that don't teach the model to stop. */
+  function checkUnended(sequences: readonly (readonly Span[])[], where: string): void {
     const unended = sequences
       .flatMap(lastsOfRuns)
       .find(({ tokens, isLearned }) => isLearned && !endsWithStopToken(tokens, tokenizer));
@@ -91,12 +91,12 @@ export function watchRows(tokenizer: Tokenizer) {
   }
 
   return {
-    /** @param sequences those that are learned whole */
-    see(row: object, sequences: readonly (readonly Span[])[], where: string): void {
+    /** @param sequences those not truncated */
+    add(row: object, sequences: readonly (readonly Span[])[], where: string): void {
       rows++;
-      seeMarkup(row, where);
-      seeUnwritten(row, where);
-      seeUnended(sequences, where);
+      checkMarkup(row, where);
+      checkUnwritten(row, where);
+      checkUnended(sequences, where);
     },
     notes: (): string[] =>
       [...found]
@@ -110,7 +110,7 @@ interface Text {
   isAnswer: boolean;
 }
 
-/** The texts of a row of any form. */
+/** The texts of a row in any format. */
 function textsOf(row: object): Text[] {
   const plain = Object.entries(row).flatMap(([key, value]: [string, unknown]) =>
     typeof value === "string" ? [{ content: value, isAnswer: ANSWERS.includes(key) }] : [],
@@ -122,7 +122,7 @@ function textsOf(row: object): Text[] {
   ];
 }
 
-/** The conversations of a row of any form. */
+/** The conversations of a row in any format. */
 function messagesOf(row: object): Message[][] {
   return Object.entries(row).flatMap(([key, value]: [string, unknown]) =>
     key !== "tools" && Array.isArray(value) ? [value as Message[]] : [],
@@ -131,7 +131,7 @@ function messagesOf(row: object): Message[][] {
 
 const ANSWERS = ["completion", "chosen", "rejected"];
 
-/** The prompt of a row that is a text, and is asked alone. */
+/** A row's prompt, if it is a single user message. */
 function promptOf(row: object): string | undefined {
   if (!("prompt" in row) || "tools" in row) return undefined;
   if (typeof row.prompt === "string") return row.prompt;
@@ -139,7 +139,7 @@ function promptOf(row: object): string | undefined {
   return others.length === 0 && first?.role === "user" ? first.content : undefined;
 }
 
-/** The last span of each run that is learned or not. */
+/** The last span of each learned or unlearned run. */
 function lastsOfRuns(spans: readonly Span[]): Span[] {
   return spans.filter(({ isLearned }, i) => spans[i + 1]?.isLearned !== isLearned);
 }

@@ -6,21 +6,21 @@ type Length = Pick<
   "maxSteps" | "numTrainEpochs" | "batchSize" | "gradientAccumulationSteps"
 >;
 
-/** Optimizer steps in all. @param rows of one pass over the dataset */
+/** Total optimizer steps. @param rows of one epoch */
 export function stepCount(config: Length, rows: number): number {
   if (config.numTrainEpochs === undefined) return config.maxSteps ?? 0;
   return Math.max(1, Math.ceil((config.numTrainEpochs * rows) / rowsPerStep(config)));
 }
 
-/** Number of steps that warm up. @param warmupSteps a count, or a share below 1 */
+/** Number of warm-up steps. @param warmupSteps a count, or a fraction below 1 */
 function warmupCount(warmupSteps: number, steps: number): number {
   return warmupSteps < 1 ? Math.ceil(warmupSteps * steps) : warmupSteps;
 }
 
-/** The cosine falls to this share of the peak. */
+/** Fraction of the peak that the cosine decays to. */
 const FLOOR = constants.cosineFloor;
 
-/** The share of the peak after the warm-up, by how far the rest has come: from 0 to 1. */
+/** Fraction of the peak after warm-up, by the remaining steps' progress from 0 to 1. */
 const FALL: Record<TrainConfig["lrSchedulerType"], (share: number) => number> = {
   cosine: (share) => FLOOR + ((1 - FLOOR) * (1 + Math.cos(Math.PI * share))) / 2,
   linear: (share) => 1 - share,
@@ -28,9 +28,9 @@ const FALL: Record<TrainConfig["lrSchedulerType"], (share: number) => number> = 
 };
 
 /**
- * Learning rate of a step, counted from 1: linear warm-up to the peak, then as `lrSchedulerType` says.
- * The last step has the cosine's tenth; a line reaches 0 one step later, so that no step is in vain.
- * @param steps in all
+ * Learning rate of a step, counted from 1: linear warm-up to the peak, then decay by `lrSchedulerType`. The last step
+ * has the cosine's floor; a linear decay reaches 0 one step later, so that no step is wasted.
+ * @param steps total
  */
 export function learningRate(
   step: number,

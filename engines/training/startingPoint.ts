@@ -3,8 +3,8 @@ import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import { readToResume } from "../../protocol/error.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
-import { type CheckpointNotes, tokenizerCopies } from "../checkpoint/companions.ts";
 import { templateDateOf } from "../checkpoint/savedTokenizer.ts";
+import { type CheckpointMetadata, tokenizerCopies } from "../checkpoint/sidecarFiles.ts";
 import { directoryTexts } from "../checkpoint/textFiles.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
@@ -12,33 +12,33 @@ import { randomWeights } from "../families/randomWeights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { randomAdapter } from "../lora/adapter.ts";
 import { BASE_DIRECTORY, isAdapter } from "../lora/base.ts";
-import { type TensorSource, bfloat16Of, heldTensors, readAll } from "../modelFiles/tensors.ts";
+import { type TensorSource, bfloat16Of, inMemoryTensors, readAll } from "../modelFiles/tensors.ts";
 import { type StoredWeights, type Weights, widen } from "../modelFiles/weights.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { InitialState } from "./backend.ts";
 
-/** A model before its first step, whose weights are read or made once it is known that they fit. */
+/** A model before training. Weights are read or initialized once memory is known to suffice. */
 export interface StartingPoint {
   source: LocatedModel;
   shape: Dimensions;
   /** Names of the tensors stored as bfloat16. */
   bfloat16?: ReadonlySet<string>;
   read: () => StoredWeights;
-  /** Those of a checkpoint, where they lie. */
+  /** A checkpoint's tensors, not read yet. */
   weights?: TensorSource;
   tokenizer: Tokenizer;
-  /** When the training began, for a chat template that writes the date. */
+  /** Start of the training, for a chat template that writes the date. */
   templateDate?: Date | undefined;
-  /** Directory of the model that a checkpoint began as; none for Kit's own. */
+  /** Directory of the pretrained model; undefined for Kit's own. */
   origin?: string | undefined;
-  /** Directory of its tokenizer, where that is another. */
+  /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin?: string | undefined;
 }
 
 /**
- * @param resumeFrom a checkpoint whose training goes on, with the date of its rows
- * @throws KitError for a model that is not there or damaged
+ * @param resumeFrom a checkpoint to resume, whose template date is used
+ * @throws KitError for a missing or damaged model
  */
 export function findStartingPoint(
   source: LocatedModel,
@@ -52,7 +52,7 @@ export function findStartingPoint(
   assertCheckpoint(source.directory);
   const { shape, weights, tokenizer, templateDate, ...from } = openCheckpoint(source.directory);
   const { origin, tokenizerOrigin = origin } = from;
-  // One that cannot be copied would cost the training at its first checkpoint.
+  // Fails now rather than at the first checkpoint.
   if (tokenizerOrigin !== undefined) tokenizerCopies(tokenizerOrigin, undefined);
   const read = () => readAll(weights);
   const stored = { weights, read, bfloat16: bfloat16Of(weights) };
@@ -67,8 +67,8 @@ export function findStartingPoint(
 }
 
 /**
- * The model that an adapter belongs to: its name on the hub with its commit, or an absolute path. That
- * is in the job's directory, if the model is not on disk.
+ * An adapter's base: its name on the hub with its commit, or an absolute path, in the job's directory if the base isn't
+ * on disk yet.
  */
 export function baseOf({ source }: StartingPoint, directory: string): string {
   if (!isBaseOnDisk(source)) return join(directory, ARTIFACTS, BASE_DIRECTORY);
@@ -76,26 +76,25 @@ export function baseOf({ source }: StartingPoint, directory: string): string {
   return commit === undefined ? source.directory : `${parseHubName(source.name)?.repo}@${commit}`;
 }
 
-/** Whether it is on disk, and no adapter. */
+/** Whether it is a whole model on disk. */
 function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "checkpoint" } {
   return source.kind === "checkpoint" && !isAdapter(source.directory);
 }
 
 /**
- * The trained and the frozen weights: for the backend alone, so that nobody else keeps them. Saves
- * an adapter's base that is not on disk yet.
- * @param resumed what is trained, as far as it was
+ * The trained and frozen weights. Only the backend keeps them. Saves an adapter's base that isn't on disk yet.
+ * @param resumed trained weights of a resumed training
  */
 export function initialWeights(
   { lora, seed }: TrainConfig,
   { source, shape, read, weights }: StartingPoint,
   base: string,
-  { resumed, ...notes }: CheckpointNotes & { resumed?: Weights | undefined },
+  { resumed, ...metadata }: CheckpointMetadata & { resumed?: Weights | undefined },
 ): Pick<InitialState, "trained" | "frozen"> {
-  if (!lora) return { trained: resumed ?? widen(read()), frozen: heldTensors({}) };
+  if (!lora) return { trained: resumed ?? widen(read()), frozen: inMemoryTensors({}) };
   const trained = resumed ?? randomAdapter(lora, shape, seed);
   if (weights && isBaseOnDisk(source)) return { trained, frozen: weights };
   const made = read();
-  saveModel(base, made, notes);
-  return { trained, frozen: heldTensors(made) };
+  saveModel(base, made, metadata);
+  return { trained, frozen: inMemoryTensors(made) };
 }

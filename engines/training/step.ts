@@ -10,24 +10,23 @@ import type { Backend, LogProbs } from "./backend.ts";
 import { batchesOnce } from "./order.ts";
 import type { Reference } from "./reference.ts";
 
-/** What steps are computed with. */
+/** Everything that computes steps. */
 export interface Learning {
   backend: Backend;
   objective: Objective;
   reference: Reference;
-  /** Of a sequence, in tokens. */
+  /** Maximum tokens of a sequence. */
   maxLength: number;
 }
 
-/** How a step went. */
 export interface StepResult {
-  /** The mean over the units of all batches, in nats; NaN without any. */
+  /** Mean over the units of all batches, in nats; NaN without any. */
   loss: number;
   gradNorm: number;
   metrics: Record<string, Mean>;
 }
 
-/** A step up to its update, which changes no weight: the gradients of its batches, added up. */
+/** Accumulates a step's gradients; doesn't update the weights. */
 export async function backpropagateStep(
   learning: Learning,
   batches: readonly (readonly Example[])[],
@@ -35,7 +34,7 @@ export async function backpropagateStep(
   const { backend, objective } = learning;
   const units = unitsIn(objective, batches.flat());
   const metrics: Record<string, Mean> = {};
-  // No gradient, and no mean.
+  // Nothing to learn.
   if (units === 0) return { loss: NaN, gradNorm: await backend.gradNorm(), metrics };
   let loss = 0;
   for (const [i, examples] of batches.entries()) {
@@ -45,8 +44,8 @@ export async function backpropagateStep(
     }
     const { batch, reference } = await prepareBatch(learning, examples);
     const weigh = (logProbs: LogProbs, from: number) => {
-      const part = examples.slice(from, from + logProbs.length);
-      const score = objective.score(scored(part, logProbs, reference.slice(from)), batch);
+      const microBatch = examples.slice(from, from + logProbs.length);
+      const score = objective.score(scored(microBatch, logProbs, reference.slice(from)), batch);
       loss += score.loss / units;
       addMeans(metrics, score.metrics);
       return score.weights.map((of) => of.map((weights) => weights.map((one) => one / units)));
@@ -56,7 +55,7 @@ export async function backpropagateStep(
   return { loss, gradNorm: await backend.gradNorm(), metrics };
 }
 
-/** The same figures for one batch, as sums, without training. */
+/** Loss and metrics of one batch, as sums, without gradients. */
 export async function measureBatch(
   learning: Learning,
   examples: readonly Example[],
@@ -72,7 +71,7 @@ function unitsIn({ unitsOf }: Objective, examples: readonly Example[]): number {
   return examples.reduce((sum, example) => sum + unitsOf(example), 0);
 }
 
-/** What a batch's examples are compared with. */
+/** Computes what a batch's examples are compared with. */
 async function prepareBatch(
   { backend, objective, reference, maxLength }: Learning,
   examples: readonly Example[],
@@ -97,15 +96,14 @@ function scored(
   }));
 }
 
-/** What the held-out rows say of a model. */
 export interface EvaluationResult {
-  /** The mean over all units, in nats. */
+  /** Mean over all units, in nats. */
   evalLoss: number;
   metrics: Record<string, Mean>;
 }
 
 /**
- * Sums over all examples, each divided once, so that the size of the batches does not matter.
+ * Evaluates all examples. The result doesn't depend on the batch size.
  * @param rows of a batch
  */
 export async function evaluate(

@@ -8,39 +8,35 @@ import type { EvaluationResult } from "./step.ts";
 
 type Log = EventData["training.log"];
 
-/** Gathers steps until they are logged. */
+/** Collects steps until they are logged. */
 export interface StepLog {
   add: (step: LoggedStep) => void;
-  /**
-   * The log of the steps since the previous one: the loss is their mean, as each metric is, the
-   * gradient's norm the last step's.
-   */
-  log: (at: LogPlace) => Log;
-  /** The steps since the previous log. */
+  /** Mean loss and metrics since the last log, and the last gradient norm. */
+  log: (at: LogContext) => Log;
+  /** Steps since the last log. */
   pending: () => PendingSteps;
-  /** Does other work, whose time does not count for the speed. */
+  /** Runs other work, whose time doesn't count for the speed. */
   withoutTiming: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 interface LoggedStep {
   loss: number;
   gradNorm: number;
-  /** A count. */
   tokens: number;
   metrics: Record<string, Mean>;
 }
 
-interface LogPlace {
+interface LogContext {
   step: number;
   learningRate: number;
   epoch: number;
-  /** Set if the step was. */
+  /** Undefined if the step wasn't evaluated. */
   evaluated: EvaluationResult | undefined;
 }
 
 /**
- * @param pending of a training that goes on
- * @param now milliseconds, of a clock that never goes back
+ * @param pending of a resumed training
+ * @param now a monotonic clock, in ms
  */
 export function createStepLog(
   pending: PendingSteps = { losses: [], metrics: {} },
@@ -61,12 +57,12 @@ export function createStepLog(
 
   async function withoutTiming<T>(work: () => Promise<T>): Promise<T> {
     const from = now();
-    const made = await work();
+    const result = await work();
     since += now() - from;
-    return made;
+    return result;
   }
 
-  function log({ step, learningRate, epoch, evaluated }: LogPlace) {
+  function log({ step, learningRate, epoch, evaluated }: LogContext) {
     const seconds = (now() - since) / 1000;
     const loss = losses.reduce((sum, value) => sum + value, 0) / losses.length;
     const entry: Log = {
@@ -89,14 +85,14 @@ export function createStepLog(
   return { add, log, pending: () => ({ losses, metrics }), withoutTiming };
 }
 
-/** float32 holds no more digits. */
+/** float32's significant digits. */
 const DIGITS = constants.loggedDigits;
 
 function rounded(value: number): Measured {
   return Number.isFinite(value) ? withDigits(value, DIGITS) : null;
 }
 
-/** The means, those of an evaluation as `evalName`; nothing without any. */
+/** Means, with an evaluation's under `evalName`; empty without any. */
 function metricsOf(
   trained: Record<string, Mean>,
   evaluated: Record<string, Mean>,

@@ -11,51 +11,51 @@ import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import type { InspectedRow } from "./inspection.ts";
-import { watchRows } from "./rowNotes.ts";
+import { createRowWatch } from "./rowNotes.ts";
 
 export interface TokenizedDataset {
-  /** A count of lines with something to learn. */
+  /** Number of rows not skipped. */
   rows: number;
-  /** Number of these lines that lost their end to `maxLength`. */
-  cut: number;
+  /** Number of these truncated to `maxLength`. */
+  truncated: number;
   /**
-   * Lines that are not trained on, because no answer begins within `maxLength`, or a pair's
-   * answers are identical up to there; a count.
+   * Number of rows not trained on, because no answer begins within `maxLength`, or a pair's answers are identical up to
+   * there.
    */
-  leftOut: number;
-  /** Tokens of the longest line that is left out; 0 without one. */
-  needed: number;
-  /** Tokens of the longest line, before it is cut. */
+  skipped: number;
+  /** Tokens of the longest skipped row; 0 without one. */
+  longestSkipped: number;
+  /** Tokens of the longest row, before truncation. */
   longestRow: number;
-  /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+  /** Fields of the rows: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
   format: string;
-  /** One for each row, or more where a long text was cut. */
+  /** One for each row, or several for a long text. */
   examples: Examples;
   /** As in most rows. */
   promptStyle: PromptStyle;
 }
 
 export interface ReadOptions {
-  /** Default: of right answers. */
+  /** Default: `sft`. */
   objective?: Objective;
   /** Default: Kit's own. */
   tokenizer?: Tokenizer;
-  /** Takes lines for people on how far the reading has come. */
+  /** Gets progress notes and warnings. */
   onNote?: (text: string) => void;
-  /** Takes each row as it is read. */
+  /** Gets each row as it is read. */
   onRow?: ((row: InspectedRow) => void) | undefined;
-  /** Bytes of memory that are left. For tests. */
+  /** Free memory in bytes. For tests. */
   free?: () => number;
 }
 
-/** Roughly what the rest of a training needs. */
+/** Rough memory need of the rest of a training. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
- * Reads rows that Kit has written. A conversation that is longer than `maxLength` tokens loses its end, and is
- * left out if no answer remains; a text is cut into pieces.
- * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the file and line that the
- * tokenizer refuses, `OUT_OF_MEMORY`
+ * Reads and tokenizes a materialized dataset. A conversation longer than `maxLength` tokens is truncated, or skipped if
+ * no answer remains; a text is split into chunks.
+ * @throws KitError `DATASET_UNREADABLE` for a missing file, `DATASET_INVALID` with the file and line that the tokenizer
+ * refuses, `OUT_OF_MEMORY`
  */
 export function readDataset(
   path: DatasetPath,
@@ -68,41 +68,41 @@ export function readDataset(
     free = freeMemory,
   }: ReadOptions = {},
 ): TokenizedDataset {
-  const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0, longest: 0 };
+  const counts = { read: 0, texts: 0, truncated: 0, skipped: 0, longestSkipped: 0, longest: 0 };
   const examples = createExamples(tokenizer.vocabulary, () => {
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
-  const watch = watchRows(tokenizer);
+  const watch = createRowWatch(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   for (const { row, where } of readRows<object>(path, onRead)) {
     const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.form.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
-    const isLeftOut =
+    const isSkipped =
       !isText &&
       (objective.needsAll
         ? fitting.length < sequences.length || areAlike(fitting, maxLength)
         : fitting.length === 0);
-    const isBad = objective.isBad?.(row) === true;
-    onRow?.({ row, where, sequences, isBad, isLeftOut });
+    const isUndesirable = objective.isUndesirable?.(row) === true;
+    onRow?.({ row, where, sequences, isUndesirable, isSkipped });
     const length = Math.max(...sequences.map(lengthOf));
     // Truncated rows are reported elsewhere.
     const whole = isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength);
-    watch.see(row, whole, where);
+    watch.add(row, whole, where);
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
     if (isText) {
       counts.texts++;
-      for (const spans of sequences) examples.addPieces(spans, maxLength);
-    } else if (isLeftOut) {
-      counts.leftOut++;
-      counts.needed = Math.max(counts.needed, length);
+      for (const spans of sequences) examples.addChunks(spans, maxLength);
+    } else if (isSkipped) {
+      counts.skipped++;
+      counts.longestSkipped = Math.max(counts.longestSkipped, length);
     } else {
-      if (length > maxLength) counts.cut++;
-      examples.addStart(fitting, maxLength, isBad);
+      if (length > maxLength) counts.truncated++;
+      examples.addTruncated(fitting, maxLength, isUndesirable);
     }
   }
   for (const note of watch.notes()) onNote(note);
@@ -113,10 +113,10 @@ export function readDataset(
     );
   }
   return {
-    rows: counts.read - counts.leftOut,
-    cut: counts.cut,
-    leftOut: counts.leftOut,
-    needed: counts.needed,
+    rows: counts.read - counts.skipped,
+    truncated: counts.truncated,
+    skipped: counts.skipped,
+    longestSkipped: counts.longestSkipped,
     longestRow: counts.longest,
     format: [...formats].sort().join(" | "),
     examples,
@@ -124,7 +124,7 @@ export function readDataset(
   };
 }
 
-/** Says where a row is that the tokenizer refuses. */
+/** Adds the location to the error for a row that the tokenizer refuses. */
 function at<T>(where: string, work: () => T): T {
   try {
     return work();
@@ -135,16 +135,16 @@ function at<T>(where: string, work: () => T): T {
   }
 }
 
-/** The tokens before it; infinitely many without any. */
+/** Index of the first learned token; Infinity without any. */
 function firstLearned(spans: readonly Span[]): number {
   const first = spans.findIndex(({ isLearned }) => isLearned);
   return first === -1 ? Infinity : lengthOf(spans.slice(0, first));
 }
 
 /** Whether the sequences are identical up to the limit. */
-function areAlike(sequences: readonly (readonly Span[])[], most: number): boolean {
+function areAlike(sequences: readonly (readonly Span[])[], maxLength: number): boolean {
   const [first = [], ...others] = sequences.map((spans) =>
-    spans.flatMap(({ tokens }) => [...tokens]).slice(0, most),
+    spans.flatMap(({ tokens }) => [...tokens]).slice(0, maxLength),
   );
   return others.every((other) => isDeepStrictEqual(other, first));
 }

@@ -19,7 +19,7 @@ import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import type { PlanBackend } from "./backend.ts";
 import { diverged } from "./diverged.ts";
-import { createFeed } from "./order.ts";
+import { createBatchLoader } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
 import { computeReference, createReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
@@ -33,7 +33,7 @@ import {
 } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
 
-/** Always logged: one that warms up, and one that shows the speed. */
+/** Always log the first two: warm-up, then real speed. */
 const FIRST_STEPS = constants.firstLoggedSteps;
 
 interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
@@ -45,9 +45,9 @@ interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"
 }
 
 /**
- * A whole training, whatever computes its steps.
- * @param directory the job's; artifacts go to `artifacts/` in it
- * @throws KitError for what cannot be trained, and `DIVERGED`
+ * Runs a whole training on any backend.
+ * @param directory the job's; artifacts go to its `artifacts/`
+ * @throws KitError for an unsuitable config, model or dataset, and `DIVERGED`
  */
 export async function train(
   config: TrainConfig,
@@ -62,16 +62,16 @@ export async function train(
   const { shape, origin, tokenizerOrigin, tokenizer, templateDate } = start;
   const { promptStyle } = dataset;
   const from = { origin, tokenizerOrigin };
-  const notes = { shape, ...from, promptStyle, templateDate, ends: tokenizer.ends };
+  const metadata = { shape, ...from, promptStyle, templateDate, ends: tokenizer.ends };
   const base = baseOf(start, directory);
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
-  /** Whether the reference's weights are those that training changes. */
+  /** Whether training overwrites the reference's weights. */
   const isReplaced = objective.needsReference === true && !lora;
   const backend = await startBackend({
     ...initialWeights(config, start, base, {
-      ...notes,
+      ...metadata,
       resumed: isReplaced ? undefined : weights,
     }),
     moments,
@@ -88,10 +88,10 @@ export async function train(
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.pending);
-  const nextBatch = createFeed(training.examples, config.batchSize, config.seed, skipped);
+  const nextBatch = createBatchLoader(training.examples, config.batchSize, config.seed, skipped);
   let { tokens } = resumed;
-  /** The next step up to its update, once it is computed. */
-  let ahead: (StepResult & { tokens: number }) | undefined;
+  /** The next step, computed but not applied. */
+  let nextStep: (StepResult & { tokens: number }) | undefined;
 
   async function computeStep() {
     const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
@@ -101,15 +101,15 @@ export async function train(
   }
 
   async function learn(step: number, rate: number): Promise<void> {
-    const taken = ahead ?? (await computeStep());
-    ahead = undefined;
-    assertFinite(step, taken, peak);
+    const result = nextStep ?? (await computeStep());
+    nextStep = undefined;
+    assertFinite(step, result, peak);
     await backend.update(step, rate);
-    stepLog.add(taken);
-    tokens += taken.tokens;
+    stepLog.add(result);
+    tokens += result.tokens;
   }
 
-  /** Undefined for a step that is not evaluated. */
+  /** Undefined if the step isn't evaluated. */
   async function evaluateAfter(step: number): Promise<EvaluationResult | undefined> {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
     const result = await stepLog.withoutTiming(() =>
@@ -123,10 +123,10 @@ export async function train(
     return step === steps || step % every === 0;
   }
 
-  /** Saves the weights once the next step has proved them. That step's work is kept. */
+  /** Saves the weights once the next step's loss is finite. That step isn't computed twice. */
   async function save(step: number): Promise<void> {
-    ahead = await computeStep();
-    assertFinite(Math.min(step + 1, steps), ahead, peak);
+    nextStep = await computeStep();
+    assertFinite(Math.min(step + 1, steps), nextStep, peak);
     const weights = await backend.weights();
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
@@ -136,8 +136,8 @@ export async function train(
     });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
     const files = lora
-      ? adapterFiles(weights, { ...notes, state, lora, base })
-      : modelFiles(weights, { ...notes, state });
+      ? adapterFiles(weights, { ...metadata, state, lora, base })
+      : modelFiles(weights, { ...metadata, state });
     const all = withChecksums({ ...files, ...optimizerFiles(await backend.moments()) });
     writeDirectory(join(directory, path), all);
     const kind = lora ? "adapter" : "model";
@@ -145,7 +145,7 @@ export async function train(
   }
 
   onEvent({ event: "training.started", data: started });
-  // The job had trained all its steps, but not ended.
+  // The earlier job ended after its last step, before saving.
   if (resumed.step >= steps) await save(resumed.step);
   for (let step = resumed.step + 1; step <= steps; step++) {
     const rate = learningRate(step, steps, config);
@@ -161,16 +161,15 @@ export async function train(
   }
 }
 
-/** All but the first. */
 function predictedCount({ tokens }: Sequence): number {
   return tokens.length - 1;
 }
 
 function noOptimizer(checkpoint: string): string {
-  return `warning: ${checkpoint} has no ${OPTIMIZER_FILE}, so the optimizer starts anew; losses will differ from an uninterrupted run`;
+  return `warning: ${checkpoint} has no ${OPTIMIZER_FILE}, so the optimizer starts afresh; losses will differ from an uninterrupted run`;
 }
 
-/** How a step went, as numbers that must be finite. */
+/** Results of a step that must be finite. */
 export interface StepOutcome {
   loss?: number;
   gradNorm?: number;
@@ -179,7 +178,7 @@ export interface StepOutcome {
 
 /**
  * @param peak the config's learning rate
- * @throws KitError `DIVERGED` when one of them is not finite
+ * @throws KitError `DIVERGED` if a result isn't finite
  */
 export function assertFinite(
   step: number,

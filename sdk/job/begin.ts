@@ -5,7 +5,7 @@ import { attachable, historyOf } from "../../jobs/remote/attach.ts";
 import { createJobStore, removePartialRows } from "../../jobs/store.ts";
 import { EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { freezeDatasets, frozenConfig } from "../engine.ts";
+import { materializeDatasets, materializedConfig } from "../engine.ts";
 import type { CheckedOptions } from "../options.ts";
 import { asError } from "../projectCode.ts";
 import { resolveConfig } from "./config.ts";
@@ -53,7 +53,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
       removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
-      const materialized = await freezeDatasets(config, {
+      const materialized = await materializeDatasets(config, {
         code: checked.code,
         directory: owned.directory,
         from: point && { ...readJobStart(point.directory), directory: point.directory },
@@ -83,7 +83,7 @@ export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob
         name: checked.engine.name,
         train: ({ onRemote: _, ...options }) => remote.follow({ ...options, location, seen }),
       },
-      config: await frozenConfig(config, owned.directory),
+      config: await materializedConfig(config, owned.directory),
       points: [],
     }),
   });

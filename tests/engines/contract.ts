@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestOptions, afterAll, beforeAll, describe, expect, it } from "vitest";
 import { objectiveOf } from "../../engines/objectives/objectives.ts";
-import { freezeDatasets } from "../../engines/training/freezeDatasets.ts";
+import { materializeDatasets } from "../../engines/training/materializeDatasets.ts";
 import type { DatasetCode, DatasetConfig } from "../../protocol/dataset.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
@@ -371,7 +371,7 @@ export function describeEngine(
       ];
       const engine = createEngine();
       const freeze = async ([dataset, code]: [DatasetConfig, DatasetCode]) => {
-        const frozen = await freezeDatasets(engine.prepare(asked({ dataset })), {
+        const frozen = await materializeDatasets(engine.prepare(asked({ dataset })), {
           ...{ code: { dataset: code }, directory: scratch.directory(), onNote: () => {} },
         });
         return String(frozen.config.dataset.path);

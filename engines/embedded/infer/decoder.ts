@@ -13,90 +13,90 @@ import { RUN_WORDS, pagesOf } from "../ops/operation.ts";
 import { type Adapter, createAdapters } from "./adapters.ts";
 import {
   type DecoderSizes,
-  MOST_SEQUENCES,
-  MOST_TOKENS,
+  MAX_SEQUENCES,
+  MAX_TOKENS,
   pageBytes,
   planDecoder,
 } from "./decoderPlan.ts";
 import { decoderProgram } from "./decoderProgram.ts";
-import { massesOf } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
+import { probabilitiesOf } from "./probabilities.ts";
 
-/** Answers several sequences at once, each as if it were alone: to the bit. */
+/** Generates several sequences at once, each bit-identical to being alone. */
 export interface Decoder {
   /**
    * Begins a sequence.
-   * @param tokens that it will read first: those that another sequence began with are there already
-   * @param adapter of the model that reads them. Default: none.
+   * @param tokens its prompt; a prefix shared with another sequence is reused
+   * @param adapter default: none
    */
   begin: (tokens: readonly number[], adapter?: Adapter) => Sequence;
   /**
-   * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
-   * Each must have room for its tokens.
-   * @returns for each part, what follows the last ones of its tokens, as many as it wants
+   * Processes up to `MAX_TOKENS` tokens of up to `MAX_SEQUENCES` sequences, reading every weight once. Sequences must
+   * have grown for their tokens.
+   * @returns the wanted predictions of each input
    */
-  step: (parts: readonly StepPart[]) => NextToken[][];
-  /** Adapters of the model, each another model to ask. */
+  step: (inputs: readonly StepInput[]) => NextToken[][];
+  /** The model's adapters. */
   adapters: ReturnType<typeof createAdapters>;
 }
 
-/** Tokens that were read one after another, whose keys and values are kept. */
+/** A sequence of tokens and its KV cache. */
 export interface Sequence {
-  /** Tokens so far, a count. */
+  /** Tokens so far. */
   length: () => number;
-  /** Makes room for so many tokens more. @returns whether there is enough */
+  /** Allocates pages for more tokens. @returns false if there are too few */
   grow: (tokens: number) => boolean;
-  /** Gives its room back. Idempotent. */
+  /** Releases its pages. Idempotent. */
   close: () => void;
 }
 
-export interface StepPart {
+export interface StepInput {
   sequence: Sequence;
   tokens: readonly number[];
-  /** After how many of them, the last ones, the logits are wanted: of all parts together up to `MOST_SEQUENCES`. */
+  /** Trailing tokens whose logits are needed; up to `MAX_SEQUENCES` in a step. */
   wanted: number;
-  /** Bits of the tokens that may be chosen there, as `allowedBits` has them. Default: the decoder's. */
+  /** Bit mask of allowed tokens, as of `allowedBits`. Default: the decoder's. */
   allowed?: Int32Array | undefined;
 }
 
-/** The input of a helper thread. */
-export interface DecoderInvitation {
+/** Initial data of a helper thread. */
+export interface DecoderWorkerInit {
   memory: WebAssembly.Memory;
   module: KernelModule;
   sizes: DecoderSizes;
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16" | "stored"> {
-  /** Bits of the tokens that an answer may have, as `allowedBits` has them; asked once all fits. Default: all. */
+  /** Bit mask of allowed tokens, as of `allowedBits`; called once the model fits. Default: all. */
   allowed?: () => Int32Array;
-  /** Called once with the data helpers need; they may join at any time. */
-  invite?: (invitation: DecoderInvitation) => void;
+  /** Called once with the helpers' initial data; they may join at any time. */
+  initWorkers?: (init: DecoderWorkerInit) => void;
 }
 
-/** Bytes of those that no sequence uses, and that one which begins alike may take. */
+/** Unused pages kept for prefix reuse, in bytes. */
 const IDLE_BYTES = 2 ** 27;
 
 /**
- * @param weights read once it is known that they fit; those in bfloat16 stay so
- * @throws KitError `OUT_OF_MEMORY` for what does not fit
+ * @param weights read once they are known to fit; bfloat16 stays bfloat16
+ * @throws KitError `OUT_OF_MEMORY`
  */
 export function createDecoder(
   module: KernelModule,
   shape: Dimensions,
   weights: TensorSource,
-  { allowed, invite, ...options }: DecoderOptions = {},
+  { allowed, initWorkers, ...options }: DecoderOptions = {},
 ): Decoder {
   const types = [...weights.tensors].map(([name, { type }]) => [name, type] as const);
   const stored = Object.fromEntries(types);
   const sizes = { shape, bfloat16: bfloat16Of(weights), stored, ...options };
-  const { arena, team, model, bits, choice, drawing, ...planned } = planDecoder(sizes);
+  const { arena, team, model, bits, argmax, sampling, ...planned } = planDecoder(sizes);
   const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
-  const room = { at: staging, bytes: stagingBytes };
+  const staged = { at: staging, bytes: stagingBytes };
   writeTensors(memory, model.tensors.frozen, weights, (matrix, row) =>
-    createQuantizedWriter(kernels, memory, matrix, room, row),
+    createQuantizedWriter(kernels, memory, matrix, staged, row),
   );
   for (const { at, out, in: width, isBf16 = false } of model.tensors.matrices) {
     kernels.makePanels(Math.ceil(out / PANEL) * PANEL, width, at, isBf16, staging);
@@ -106,7 +106,7 @@ export function createDecoder(
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
   const words = wordsOfBits(model.vocabulary);
-  const bitsOf = (place: number) => bits + place * words * 4;
+  const bitsOf = (slot: number) => bits + slot * words * 4;
   new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
@@ -116,11 +116,11 @@ export function createDecoder(
   const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
   const owners = new Int32Array(buffer, cache.owners, limits.tokens);
   const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
-  const adapters = createAdapters({ memory, kernels, maps: model.adapted, region, staging });
-  const rowBits = new Uint32Array(buffer, choice.allowed, limits.selected);
-  const found = new Int32Array(buffer, choice.found, 2 * limits.selected);
-  const lead = leadTeam(team, module, memory, decoderProgram({ model, choice }));
-  invite?.({ memory, module, sizes });
+  const adapters = createAdapters({ memory, kernels, linears: model.adapted, region, staging });
+  const rowBits = new Uint32Array(buffer, argmax.allowed, limits.selected);
+  const found = new Int32Array(buffer, argmax.found, 2 * limits.selected);
+  const lead = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
+  initWorkers?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
   const states = new WeakMap<Sequence, State>();
   const stateOf = (sequence: Sequence) => {
@@ -130,22 +130,22 @@ export function createDecoder(
   };
 
   function begin(tokens: readonly number[], adapter?: Adapter): Sequence {
-    const { pages, known } = pool.begin(tokens, -(adapter?.number ?? 0));
-    const state = { pages, length: known, adapter: adapter?.place ?? 0 };
+    const { pages, cached } = pool.begin(tokens, -(adapter?.id ?? 0));
+    const state = { pages, length: cached, adapter: adapter?.slot ?? 0 };
     const sequence = { length: () => state.length, grow: pages.grow, close: pages.release };
     states.set(sequence, state);
     return sequence;
   }
 
-  function step(parts: readonly StepPart[]): NextToken[][] {
+  function step(inputs: readonly StepInput[]): NextToken[][] {
     let [count, selected, run] = [0, 0, 0];
-    /** Of each part, the first of its rows of logits. */
-    const rows = new Map<StepPart, number>();
-    const adapterOf = ({ sequence }: StepPart) => stateOf(sequence).adapter;
-    // Tokens of one adapter lie together.
-    const sorted = [...parts].sort((a, b) => adapterOf(a) - adapterOf(b));
-    for (const [owner, part] of sorted.entries()) {
-      const { sequence, tokens, wanted, allowed: own } = part;
+    /** First row of logits of each input. */
+    const rows = new Map<StepInput, number>();
+    const adapterOf = ({ sequence }: StepInput) => stateOf(sequence).adapter;
+    // Groups tokens by adapter.
+    const sorted = [...inputs].sort((a, b) => adapterOf(a) - adapterOf(b));
+    for (const [owner, input] of sorted.entries()) {
+      const { sequence, tokens, wanted, allowed: own } = input;
       const state = stateOf(sequence);
       table.set(state.pages.pages(), owner * tableRow);
       if (state.adapter > 0) {
@@ -160,21 +160,21 @@ export function createDecoder(
         arrays.positions[count] = state.length++;
         owners[count++] = owner;
       }
-      // The decoder's own are the first.
-      const place = own && wanted > 0 ? selected + 1 : 0;
-      if (place > 0) new Int32Array(buffer, bitsOf(place), words).set(own!);
-      rows.set(part, selected);
+      // Slot 0 has the decoder's own mask.
+      const slot = own && wanted > 0 ? selected + 1 : 0;
+      if (slot > 0) new Int32Array(buffer, bitsOf(slot), words).set(own!);
+      rows.set(input, selected);
       for (let i = count - wanted; i < count; i++) {
-        rowBits[selected] = bitsOf(place);
+        rowBits[selected] = bitsOf(slot);
         arrays.selected[selected++] = i;
       }
     }
-    if (count > MOST_TOKENS || selected > MOST_SEQUENCES) throw new Error("the step is too large");
-    arrays.counts.set([count, parts.length, selected, run]);
+    if (count > MAX_TOKENS || selected > MAX_SEQUENCES) throw new Error("the step is too large");
+    arrays.counts.set([count, inputs.length, selected, run]);
     lead(0);
-    for (const { sequence, tokens } of parts) stateOf(sequence).pages.read(tokens);
-    return parts.map((part) =>
-      Array.from({ length: part.wanted }, (_, i) => nextToken(rows.get(part)! + i)),
+    for (const { sequence, tokens } of inputs) stateOf(sequence).pages.read(tokens);
+    return inputs.map((input) =>
+      Array.from({ length: input.wanted }, (_, i) => nextToken(rows.get(input)! + i)),
     );
   }
 
@@ -184,22 +184,23 @@ export function createDecoder(
     return {
       logits: row,
       likeliest: found[2 * i]!,
-      isTelling: found[2 * i + 1] === 1,
+      isTelling: found[2 * i + 1] === 0,
       logTotal() {
-        const highest = kernels.greatestLogit(vocabulary, at);
-        return highest + Math.log(kernels.massOfAll(vocabulary, at, highest));
+        const highest = kernels.maxLogit(vocabulary, at);
+        return highest + Math.log(kernels.sumExp(vocabulary, at, highest));
       },
-      masses: (temperature) => massesOf(kernels, drawing, row, { temperature, bits: rowBits[i]! }),
+      masses: (temperature) =>
+        probabilitiesOf(kernels, sampling, row, { temperature, bits: rowBits[i]! }),
     };
   }
 
   return { begin, step, adapters };
 }
 
-/** Of a sequence. */
+/** A sequence's state. */
 interface State {
   pages: SequencePages;
   length: number;
-  /** Its adapter's place, or 0. */
+  /** Its adapter's slot, or 0. */
   adapter: number;
 }

@@ -6,95 +6,95 @@ import { type Arena, planArena } from "../kernels/arena.ts";
 import { PANEL } from "../kernels/products.ts";
 import { planTeam } from "../kernels/team.ts";
 import type { ModelPlan } from "../model/passes.ts";
-import { placeModel } from "../model/place.ts";
-import { MOST_RANK } from "../ops/adapters.ts";
+import { planModel } from "../model/planModel.ts";
+import { MAX_RANK } from "../ops/adapters.ts";
 import { PAGE, pagesOf } from "../ops/operation.ts";
-import { planMasses } from "./masses.ts";
+import { planProbabilities } from "./probabilities.ts";
 
-/** Sequences that one step takes, at most. */
-export const MOST_SEQUENCES = 32;
-/** Tokens of all of them that one step reads, at most. */
-export const MOST_TOKENS = 256;
+/** Maximum sequences of a step. */
+export const MAX_SEQUENCES = 32;
+/** Maximum tokens of a step, all sequences together. */
+export const MAX_TOKENS = 256;
 
-/** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
+/** Bytes of the KV cache, unless a single sequence needs more. The system commits memory as it is used. */
 const CACHE_BYTES = 2 ** 30;
-/** Bytes for adapters: of rank 16 on all maps of 135 million weights, 20 MB each. */
+/** Bytes for adapters, of which one of rank 16 on all linear layers of 135 million weights takes 20 MB. */
 const ADAPTER_BYTES = 2 ** 28;
-/** What all threads of a decoder plan its memory by. */
+/** Inputs of the memory plan, the same on all threads. */
 export interface DecoderSizes {
   shape: Dimensions;
   bfloat16?: ReadonlySet<string> | undefined;
-  /** What matrices become while they are read. Default: they stay as they are. */
+  /** Type to quantize matrices to. Default: their own type. */
   quantize?: QuantizedType | undefined;
-  /** The types in which tensors are stored, by their names. */
+  /** Stored types of tensors, by name. */
   stored?: Readonly<Record<string, string>> | undefined;
-  /** At most. Default 1. */
+  /** Maximum threads. Default 1. */
   threads?: number;
-  /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
+  /** Pages of the KV cache. Default: as many as fit in `CACHE_BYTES`. */
   pages?: number | undefined;
-  /** Bytes kept for adapters, taken as they are used. Default `ADAPTER_BYTES`. */
+  /** Bytes reserved for adapters. Default `ADAPTER_BYTES`. */
   adapterBytes?: number | undefined;
 }
 
-/** Where a decoder has what its program reads. */
+/** Addresses that a decoder's program uses. */
 export interface DecoderPlan {
   model: ModelPlan;
-  choice: ChoicePlan;
+  argmax: ArgmaxPlan;
 }
 
-/** Where `likeliest` has its words of each row of logits. */
-export interface ChoicePlan {
-  /** uint32 [selected]: the addresses of its bits. */
+/** Addresses that the kernel `argmax` uses. */
+export interface ArgmaxPlan {
+  /** uint32 [selected]: addresses of bit masks. */
   allowed: number;
-  /** int32 [selected, 2]: what is found. */
+  /** int32 [selected, 2]: results. */
   found: number;
 }
 
-/** The memory of a decoder, the same on every thread. */
+/** Plans a decoder's memory, the same on every thread. */
 export function planDecoder(sizes: DecoderSizes) {
   const { shape, bfloat16, quantize, stored, threads = 1, pages = pageCount(shape) } = sizes;
   const { adapterBytes = ADAPTER_BYTES } = sizes;
   const { context } = shape;
-  const place = (arena: Arena) => {
+  const plan = (arena: Arena) => {
     const team = planTeam(arena, threads);
-    const model = placeModel(arena, shape, {
+    const model = planModel(arena, shape, {
       ...{ bfloat16, isTrained: false, inPanels: true, quantize, stored, threads },
       cache: { context, pages },
       limits: {
-        ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
-        ...{ longest: context, squares: 0 },
+        ...{ tokens: MAX_TOKENS, sequences: MAX_SEQUENCES, selected: MAX_SEQUENCES },
+        ...{ longest: context, scores: 0 },
       },
-      recompute: { cheap: false, parts: 0 },
+      recompute: { cheap: false, segments: 0 },
     });
     const { width, intermediateSize, heads, headDim } = shape;
-    const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
+    const widest = Math.max(width, intermediateSize, heads * headDim, MAX_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
       ...{ team, model },
-      choice: { allowed: words(MOST_SEQUENCES), found: words(2 * MOST_SEQUENCES) },
-      // The decoder's, and those of each row.
-      bits: words((MOST_SEQUENCES + 1) * wordsOfBits(model.vocabulary)),
-      drawing: planMasses(arena, model.vocabulary),
+      argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
+      // The decoder's mask, and one for each row.
+      bits: words((MAX_SEQUENCES + 1) * wordsOfBits(model.vocabulary)),
+      sampling: planProbabilities(arena, model.vocabulary),
       region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
-      // A panel, or rows to quantize.
+      // For a panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
   };
   const isQuantized = quantize !== undefined || Object.values(stored ?? {}).some(isBlockType);
   return planArena(
-    place,
+    plan,
     isQuantized ? "Use a smaller model" : 'Use a smaller model, or quantize: "q8_0"',
   );
 }
 
-/** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */
+/** As many pages as fit in `CACHE_BYTES`, between those of one sequence and of all sequences. */
 function pageCount(shape: Dimensions): number {
   const each = pagesOf(shape.context);
-  const most = Math.floor(CACHE_BYTES / pageBytes(shape));
-  return Math.min(MOST_SEQUENCES * each, Math.max(each, most));
+  const fitting = Math.floor(CACHE_BYTES / pageBytes(shape));
+  return Math.min(MAX_SEQUENCES * each, Math.max(each, fitting));
 }
 
-/** Bytes of a page's keys and values in all layers. */
+/** Bytes of a page, in all layers. */
 export function pageBytes(shape: Dimensions): number {
   const { layers, kvHeads, headDim } = shape;
   return 2 * layers * kvHeads * headDim * PAGE * 4;

@@ -2,8 +2,8 @@ import type { Program } from "../kernels/team.ts";
 import { createPasses } from "../model/passes.ts";
 import type { DecoderPlan } from "./decoderPlan.ts";
 
-/** The program of every answering thread: a step, from tokens to the logits that follow them. */
-export function decoderProgram({ model, choice }: DecoderPlan): Program {
+/** The program of every inference thread: a step from tokens to logits. */
+export function decoderProgram({ model, argmax }: DecoderPlan): Program {
   return (thread) => {
     const { kernels } = thread;
     const { forward, head } = createPasses(thread, model);
@@ -14,8 +14,8 @@ export function decoderProgram({ model, choice }: DecoderPlan): Program {
         forward();
         head.forward();
         kernels.barrier();
-        const { allowed, found } = choice;
-        kernels.likeliest(counts[2] ?? 0, vocabulary, logits.row, logits.at, allowed, found);
+        const { allowed, found } = argmax;
+        kernels.argmax(counts[2] ?? 0, vocabulary, logits.row, logits.at, allowed, found);
         kernels.barrier();
       },
     ];

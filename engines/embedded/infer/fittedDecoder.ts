@@ -4,12 +4,11 @@ import type { TensorSource } from "../../modelFiles/tensors.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Decoder, type DecoderOptions, createDecoder } from "./decoder.ts";
 
-/** In tokens; with less, a model is too large to answer. */
-const LEAST_CONTEXT = 512;
+/** Minimum context in tokens; with less, a model is refused. */
+const MIN_CONTEXT = 512;
 
 /**
- * A decoder with the model's context, or where the memory is too small for that, with a half, a
- * quarter and so on. Memory is taken only as far as it is used.
+ * A decoder with the model's context, halved until it fits in memory. The system commits memory as it is used.
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function fittedDecoder(
@@ -23,7 +22,7 @@ export function fittedDecoder(
     return { context, decoder: createDecoder(module, shape, weights, options) };
   } catch (error) {
     const isTooLarge = isKitError(error) && error.code === "OUT_OF_MEMORY";
-    if (!isTooLarge || context < 2 * LEAST_CONTEXT) throw error;
+    if (!isTooLarge || context < 2 * MIN_CONTEXT) throw error;
     const halved = { ...shape, context: Math.floor(context / 2) };
     return fittedDecoder(module, halved, weights, options);
   }

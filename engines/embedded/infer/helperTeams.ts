@@ -2,18 +2,18 @@ import { type MessagePort, Worker } from "node:worker_threads";
 import { fromFailure, helperFailed, startThread, toFailure } from "../messages.ts";
 
 /**
- * The helper threads of the answering thread, by their teams.
- * @param onLost takes the error of one that took part and is gone: the others wait for it at a barrier
+ * The inference thread's helpers, by team.
+ * @param onLost called if a joined helper exits, because the others wait for it at a barrier
  */
 export function createHelperTeams(onLost: (error: Error) => void) {
   const teams = new Map<number, Worker[]>();
 
-  function start(team: number, seats: readonly MessagePort[]): void {
+  function start(team: number, ports: readonly MessagePort[]): void {
     const helpers: Worker[] = [];
     teams.set(team, helpers);
     try {
-      for (const seat of seats) {
-        const helper = startHelper(seat);
+      for (const port of ports) {
+        const helper = startHelper(port);
         helpers.push(helper);
         watch(helper, () => teams.has(team));
       }
@@ -28,7 +28,7 @@ export function createHelperTeams(onLost: (error: Error) => void) {
     helper.once("message", () => (hasJoined = true));
     helper.on("error", (error) => (thrown = error));
     helper.on("exit", (code) => {
-      // If it fails to start, e.g. because a bundle lacks its file, the other threads answer alone.
+      // If it fails to start, e.g. because a bundle lacks its file, the others answer without it.
       if (hasJoined && isNeeded()) onLost(helperFailed(thrown ?? `code ${code}`, "answers"));
     });
   }
@@ -42,14 +42,14 @@ export function createHelperTeams(onLost: (error: Error) => void) {
   return { start, end, endAll: () => Promise.all([...teams.keys()].map(end)) };
 }
 
-/** A thread that takes part once it is invited through `seat`. */
-function startHelper(seat: MessagePort): Worker {
+/** Starts a thread that joins once the port delivers its initial data. */
+function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
     "answers",
     "Set KIT_THREADS=1 to answer without helpers, end other programs",
   );
-  helper.postMessage(seat, [seat]);
+  helper.postMessage(port, [port]);
   helper.unref();
   return helper;
 }

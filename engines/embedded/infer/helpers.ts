@@ -1,35 +1,35 @@
 import { once } from "node:events";
 import { MessageChannel, parentPort } from "node:worker_threads";
-import type { Told } from "../messages.ts";
-import type { DecoderInvitation } from "./decoder.ts";
+import type { InferMessage } from "../messages.ts";
+import type { DecoderWorkerInit } from "./decoder.ts";
 
-/** The helper threads of a base, as the answering thread has them. */
+/** A base's helper threads, as the inference thread controls them. */
 export interface Helpers {
-  /** They join at the next step. */
-  invite: (invitation: DecoderInvitation) => void;
-  /** Resolves when they have ended, and hold no memory. */
+  /** Sends their initial data; they join at the next step. */
+  init: (init: DecoderWorkerInit) => void;
+  /** Resolves once they have exited and released their memory. */
   end: () => Promise<void>;
 }
 
 let teams = 0;
 
-/** Has the thread that started this one start helpers: it hears of their end while this one waits for them. */
+/** Has the parent thread start helpers, because only it notices their exit while this one waits at a barrier. */
 export function startHelpers(count: number): Helpers {
   const team = ++teams;
   const channels = Array.from({ length: count }, () => new MessageChannel());
-  const seats = channels.map(({ port2 }) => port2);
-  tell({ team, seats }, seats);
+  const ports = channels.map(({ port2 }) => port2);
+  send({ team, ports }, ports);
   return {
-    // Not through the other thread, which would hold the memory until it collects garbage.
-    invite: (invitation) => channels.forEach(({ port1 }) => port1.postMessage(invitation)),
+    // Not through the parent, which would keep the memory until it collects garbage.
+    init: (init) => channels.forEach(({ port1 }) => port1.postMessage(init)),
     async end() {
       const { port1, port2 } = new MessageChannel();
-      tell({ team, ended: port2 }, [port2]);
+      send({ team, ended: port2 }, [port2]);
       await once(port1, "close");
     },
   };
 }
 
-function tell(told: Told, transferred: MessageChannel["port2"][]): void {
-  parentPort?.postMessage(told, transferred);
+function send(message: InferMessage, transferred: MessageChannel["port2"][]): void {
+  parentPort?.postMessage(message, transferred);
 }

@@ -2,18 +2,24 @@ import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import { type Listener, type Question, createWarmModels } from "../../answers/warmModels.ts";
-import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
+import {
+  type InferMessage,
+  fromFailure,
+  startThread,
+  threadEnded,
+  toFailure,
+} from "../messages.ts";
 import { createHelperTeams } from "./helperTeams.ts";
 
-/** What a model is loaded from. */
+/** A model on disk. */
 export interface StoredModel {
   directory: string;
   quantize?: QuantizedType;
 }
 
 /**
- * Loads models on one thread. It ends with the last of them: V8 counts no shared memory, and would keep that of closed
- * models, gigabytes of them, until it collects garbage for other reasons.
+ * Loads models on one thread, which ends with the last of them: V8 doesn't count shared memory, and would keep gigabytes
+ * of closed models until it collects garbage for other reasons.
  */
 export function createInferThread() {
   return createWarmModels<StoredModel>(start, { idleMs: 0 });
@@ -28,11 +34,12 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     onEnd(error);
     void worker.terminate();
   });
-  worker.on("message", (told: Told) => {
-    if ("pieces" in told) for (const { id, piece } of told.pieces) onPiece(id, piece);
-    else if ("seats" in told) helpers.start(told.team, told.seats);
-    else if ("ended" in told) void helpers.end(told.team).finally(() => told.ended.close());
-    else onAnswer(told.id, told.ok ? told.result : fromFailure(told.failure));
+  worker.on("message", (message: InferMessage) => {
+    if ("deltas" in message) for (const { id, piece } of message.deltas) onPiece(id, piece);
+    else if ("ports" in message) helpers.start(message.team, message.ports);
+    else if ("ended" in message)
+      void helpers.end(message.team).finally(() => message.ended.close());
+    else onAnswer(message.id, message.ok ? message.result : fromFailure(message.failure));
   });
   worker.on("error", (error) => onEnd(fromFailure(toFailure(error, "answers"))));
   worker.on("exit", (code) => {
@@ -47,7 +54,7 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
   };
 }
 
-/** Cloned, an object would lose the order of its keys. What is infinite stays so, to be refused. */
+/** JSON, because structured cloning reorders keys. Infinity stays infinite, to be refused. */
 function jsonOf(question: object): string | undefined {
   return stringifyJson(question, (value) =>
     Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,

@@ -4,24 +4,24 @@ import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
 import type { Question as AnyQuestion } from "../../answers/warmModels.ts";
-import { type Answer, type Told, toFailure } from "../messages.ts";
-import { createBases } from "./bases.ts";
+import { type Answer, type InferMessage, toFailure } from "../messages.ts";
 import { startHelpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
+import { createModelCache } from "./modelCache.ts";
 
 type Question = Exclude<AnyQuestion<StoredModel>, { type: "cancel" }>;
 
 interface Model {
   answer: ReturnType<typeof createAnswers>["answer"];
-  /** Answers that are not given yet. */
-  open: Set<Promise<InferResult>>;
+  /** Answers in progress. */
+  pending: Set<Promise<InferResult>>;
   close: () => Promise<void>;
 }
 
-/** Holds models and answers questions about them, several at once. */
+/** The loaded models. */
 const models = new Map<number, Model>();
 const cancelled = new Set<number>();
-const bases = createBases(startHelpers);
+const modelCache = createModelCache(startHelpers);
 
 /** Takes a question as JSON, or the id of one to cancel. */
 parentPort?.on("message", (message: string | number) => {
@@ -30,7 +30,7 @@ parentPort?.on("message", (message: string | number) => {
 });
 
 async function reply(json: string): Promise<void> {
-  await nextTurn();
+  await yieldToMessages();
   const question = parseJson(json) as Question;
   const { id } = question;
   let answer: Answer;
@@ -40,41 +40,41 @@ async function reply(json: string): Promise<void> {
     answer = { id, ok: false, failure: toFailure(error, "answers") };
   }
   cancelled.delete(id);
-  tellPieces();
-  tell(answer);
+  sendDeltas();
+  send(answer);
 }
 
-/** Pieces of answers not sent yet. */
-let pieces: { id: number; piece: InferPiece }[] = [];
+/** Deltas not sent yet. */
+let deltas: { id: number; piece: InferPiece }[] = [];
 
-/** Sends the pieces that a step adds to all answers in one message. */
-function addPiece(id: number, piece: InferPiece): void {
-  if (pieces.length === 0) queueMicrotask(tellPieces);
-  pieces.push({ id, piece });
+/** Batches the deltas of a step into one message. */
+function addDelta(id: number, piece: InferPiece): void {
+  if (deltas.length === 0) queueMicrotask(sendDeltas);
+  deltas.push({ id, piece });
 }
 
-function tellPieces(): void {
-  if (pieces.length > 0) tell({ pieces });
-  pieces = [];
+function sendDeltas(): void {
+  if (deltas.length > 0) send({ deltas });
+  deltas = [];
 }
 
-function tell(told: Told): void {
-  parentPort?.postMessage(told);
+function send(message: InferMessage): void {
+  parentPort?.postMessage(message);
 }
 
-/** How long to prepare requests before looking for cancellations, in ms. */
-const TURN_MS = 20;
-let turn = Promise.resolve();
-let looked = 0;
+/** How long to prepare requests before yielding to cancellations, in ms. */
+const YIELD_MS = 20;
+let yielded = Promise.resolve();
+let lastYield = 0;
 
-/** Lets steps and cancellations in before a request is read and prepared: a long one takes long. */
-function nextTurn(): Promise<void> {
-  turn = turn.then(async () => {
-    if (performance.now() - looked < TURN_MS) return;
+/** Lets steps and cancellations run before a request is parsed and prepared, which may take long. */
+function yieldToMessages(): Promise<void> {
+  yielded = yielded.then(async () => {
+    if (performance.now() - lastYield < YIELD_MS) return;
     await setImmediate();
-    looked = performance.now();
+    lastYield = performance.now();
   });
-  return turn;
+  return yielded;
 }
 
 async function work(question: Question): Promise<InferResult | undefined> {
@@ -91,27 +91,27 @@ async function work(question: Question): Promise<InferResult | undefined> {
       if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),
-        ...(isStreamed && { onPiece: (piece) => addPiece(id, piece) }),
+        ...(isStreamed && { onPiece: (piece) => addDelta(id, piece) }),
       });
-      model.open.add(answer);
-      return answer.finally(() => model.open.delete(answer));
+      model.pending.add(answer);
+      return answer.finally(() => model.pending.delete(answer));
     }
   }
 }
 
 function load(source: StoredModel): Model {
-  const { base, promptStyle, tokenizer, adapter, close } = bases.load(source);
+  const { base, promptStyle, tokenizer, adapter, close } = modelCache.load(source);
   const { answer } = createAnswers({
     ...{ ...base, promptStyle, tokenizer },
     read: (reader) => base.scheduler.read({ ...reader, adapter }),
   });
-  return { answer, open: new Set(), close };
+  return { answer, pending: new Set(), close };
 }
 
-/** After the questions that were asked before. */
+/** Unloads a model once its answers are done. */
 async function unload(number: number): Promise<undefined> {
   const model = models.get(number);
   models.delete(number);
-  await Promise.allSettled([...(model?.open ?? [])]);
+  await Promise.allSettled([...(model?.pending ?? [])]);
   await model?.close();
 }

@@ -1,52 +1,52 @@
 import { PAGE, pagesOf } from "../ops/operation.ts";
 
-/** The keys and values of a page, which depend on its tokens and on all before them. */
+/** A cached page, whose content depends on its tokens and all before them. */
 interface Block {
   page: number;
-  /** Sequences that use it. */
+  /** Number of sequences that use it. */
   users: number;
-  /** What finds it again: the block before and the page's tokens. Undefined until it is full. */
+  /** Previous block's id and the page's tokens. Undefined until the page is full. */
   key: string | undefined;
-  /** Of the tokens up to its last: never given twice, so that no key leads to a page that was given away. */
+  /** Prefix id; never reused, so a stale key can't match a recycled page. */
   id: number;
 }
 
-/** Where a sequence's keys and values lie, one page after another. */
+/** A sequence's pages of the KV cache, in order. */
 export interface SequencePages {
   pages: () => number[];
   /**
-   * Takes the pages of `tokens` more.
-   * @returns whether there were enough; if not, it has those of before
+   * Allocates pages for more tokens.
+   * @returns false if there are too few; then nothing changes
    */
   grow: (tokens: number) => boolean;
-  /** Says which tokens were read, so that sequences that begin alike can use their pages. */
+  /** Records the tokens read, so that sequences with the same prefix can reuse their pages. */
   read: (tokens: readonly number[]) => void;
-  /** Gives all pages back. Idempotent. */
+  /** Releases all pages. Idempotent. */
   release: () => void;
 }
 
 /**
- * Pages that sequences share: one that begins as another did takes the pages that are there. A page that
- * nobody uses is kept for a while, the longest unused ones go first.
+ * Pages of the KV cache, shared by sequences with the same prefix. Unused pages are kept; the least recently used are
+ * evicted first.
  * @param mostIdle limit of unused pages to keep
  */
-export function createPagePool(count: number, mostIdle = count) {
-  // Taken from the end: the first pages first, so that no more memory is touched than is needed.
+export function createPagePool(count: number, maxIdle = count) {
+  // Popped from the end: low pages first, to touch no more memory than needed.
   const free = Array.from({ length: count }, (_, i) => count - 1 - i);
   const full = new Map<string, Block>();
-  /** In the order in which they were last used. */
+  /** Least recently used first. */
   const idle = new Set<Block>();
   let blocks = 0;
 
-  function take(): number | undefined {
+  function allocate(): number | undefined {
     const page = free.pop();
     if (page !== undefined) return page;
     const [oldest] = idle;
-    return oldest && drop(oldest);
+    return oldest && evict(oldest);
   }
 
-  /** Forgets what an unused page has. */
-  function drop(block: Block): number {
+  /** Removes an unused page from the cache. */
+  function evict(block: Block): number {
     idle.delete(block);
     if (block.key !== undefined) full.delete(block.key);
     return block.page;
@@ -60,17 +60,17 @@ export function createPagePool(count: number, mostIdle = count) {
     }
     idle.add(block);
     const [oldest] = idle;
-    if (idle.size > mostIdle && oldest) free.push(drop(oldest));
+    if (idle.size > maxIdle && oldest) free.push(evict(oldest));
   }
 
   /**
-   * @param tokens that it will read
-   * @param model number of the model, below 1: sequences share pages only within a model
-   * @returns the pages, and how many of the tokens they have: fewer than all, for the last one's logits
+   * @param tokens the prompt
+   * @param model id of the model, below 1; only sequences of one model share pages
+   * @returns the pages, and the number of tokens cached there, always less than all, to compute the last one's logits
    */
-  function begin(tokens: readonly number[], model = 0): { pages: SequencePages; known: number } {
+  function begin(tokens: readonly number[], model = 0): { pages: SequencePages; cached: number } {
     const own: Block[] = [];
-    /** Tokens of the last page that is not full. */
+    /** Tokens of the last, incomplete page. */
     let rest: number[] = [];
     const last = () => own[Math.floor(length / PAGE) - 1];
     let length = 0;
@@ -86,7 +86,7 @@ export function createPagePool(count: number, mostIdle = count) {
     function grow(tokens: number): boolean {
       const before = own.length;
       while (own.length < pagesOf(length + rest.length + tokens)) {
-        const page = take();
+        const page = allocate();
         if (page === undefined) {
           for (const { page } of own.splice(before)) free.push(page);
           return false;
@@ -103,7 +103,7 @@ export function createPagePool(count: number, mostIdle = count) {
         const block = own[length / PAGE];
         if (block) block.key = key;
         const same = full.get(key);
-        // Another sequence may have read the same at the same time: what follows is found by its block.
+        // Another sequence may have read the same meanwhile; later blocks are cached under its id.
         if (block && same) block.id = same.id;
         else if (block) full.set(key, block);
         length += PAGE;
@@ -112,7 +112,7 @@ export function createPagePool(count: number, mostIdle = count) {
     }
 
     return {
-      known: length,
+      cached: length,
       pages: {
         ...{ grow, read, pages: () => own.map(({ page }) => page) },
         release: () => own.splice(0).toReversed().forEach(release),
@@ -123,7 +123,7 @@ export function createPagePool(count: number, mostIdle = count) {
   return { begin };
 }
 
-/** @param before the block's id, or the model's number */
+/** @param before the previous block's id, or the model's */
 function keyOf(before: number, tokens: readonly number[]): string {
   return `${before} ${tokens.join()}`;
 }

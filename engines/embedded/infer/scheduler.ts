@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Reader } from "../../answers/reader.ts";
 import type { Adapter } from "./adapters.ts";
-import type { Decoder, Sequence, StepPart } from "./decoder.ts";
-import { MOST_SEQUENCES, MOST_TOKENS } from "./decoderPlan.ts";
+import type { Decoder, Sequence, StepInput } from "./decoder.ts";
+import { MAX_SEQUENCES, MAX_TOKENS } from "./decoderPlan.ts";
 
-/** A reader of the base or, with an adapter, of another model. */
+/** A reader, optionally with an adapter. */
 export interface ModelReader extends Reader {
   /** Default: none. */
   readonly adapter?: Adapter | undefined;
@@ -12,36 +12,35 @@ export interface ModelReader extends Reader {
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-/** Limits of what a reader takes of a step, and when that begins at the latest. */
-interface Most {
+/** Limits of a reader's input in a step, and the time until which it may prepare. */
+interface StepLimits {
   tokens: number;
   wanted: number;
   until: number;
 }
 
-/** A reader in work. */
+/** A reader in progress. */
 interface Run {
   reader: ModelReader;
-  /** Wanted tokens it has taken predictions of, a count. */
+  /** Predictions consumed so far. */
   taken: number;
-  /** Undefined while it waits for room. */
+  /** Undefined while it waits for pages. */
   sequence: Sequence | undefined;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Lets readers read, as many at once as a step takes; each takes what it takes alone. Between two steps, readers
- * come and go.
+ * Batches readers into steps; each gets what it would get alone. Readers come and go between steps.
  */
 export function createScheduler(decoder: Decoder, now = () => performance.now()) {
-  const pace = createPace();
+  const promptBudget = createPromptBudget();
   const waiting: Run[] = [];
-  /** Answers first, then prompts, by arrival. The last gives up its room first. */
+  /** Answers first, then prompts, by arrival. The last is preempted first. */
   let active: Run[] = [];
   let isWorking = false;
 
-  /** Resolves once the reader has what it wants. */
+  /** Resolves once the reader is done. */
   function read(reader: ModelReader): Promise<void> {
     return new Promise((resolve, reject) => {
       waiting.push({ reader, taken: 0, sequence: undefined, resolve, reject });
@@ -51,7 +50,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
 
   async function work(): Promise<void> {
     isWorking = true;
-    // Lets messages in: more requests, and those that cancel some.
+    // Lets messages arrive, such as requests and cancellations.
     for (await setImmediate(); active.length + waiting.length > 0; await setImmediate()) {
       try {
         dropCancelled();
@@ -75,13 +74,13 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   }
 
   function step(): void {
-    const parts = nextParts();
-    if (parts.length === 0) return;
+    const inputs = nextInputs();
+    if (inputs.length === 0) return;
     const start = now();
-    const found = decoder.step(parts.map(({ part }) => part));
-    const tokens = parts.reduce((sum, { part }) => sum + part.tokens.length, 0);
-    pace.measure(tokens, now() - start);
-    parts.forEach(({ run }, i) => {
+    const found = decoder.step(inputs.map(({ input }) => input));
+    const tokens = inputs.reduce((sum, { input }) => sum + input.tokens.length, 0);
+    promptBudget.measure(tokens, now() - start);
+    inputs.forEach(({ run }, i) => {
       try {
         for (const next of found[i] ?? []) {
           run.taken++;
@@ -93,64 +92,68 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     });
   }
 
-  /** What the next step reads: a token of each answer, and of prompts as much as there is room and time for. */
-  function nextParts(): { run: Run; part: StepPart }[] {
-    const parts: { run: Run; part: StepPart }[] = [];
-    while (active.length < MOST_SEQUENCES && waiting.length > 0) active.push(waiting.shift()!);
+  /** The next step's inputs: a token of each answer, and chunks of prompts within the limits of room and time. */
+  function nextInputs(): { run: Run; input: StepInput }[] {
+    const inputs: { run: Run; input: StepInput }[] = [];
+    while (active.length < MAX_SEQUENCES && waiting.length > 0) active.push(waiting.shift()!);
     const answering = active.filter(isAnswering);
     const reading = active.filter((run) => !isAnswering(run));
     active = [...answering, ...reading];
-    const room = MOST_TOKENS - answering.length;
-    let left = answering.length > 0 ? Math.min(room, pace.tokens()) : room;
-    let leftWanted = MOST_SEQUENCES;
+    const room = MAX_TOKENS - answering.length;
+    let promptTokens = answering.length > 0 ? Math.min(room, promptBudget.tokens()) : room;
+    let remainingWanted = MAX_SEQUENCES;
     const { length } = active;
     const until = performance.now() + PREPARE_MS;
     for (const [i, run] of active.entries()) {
-      // Each of the others may want one.
+      // Each of the others may want a prediction.
       const others = length - 1 - i;
-      // Prompts are read side by side, so that a short one never waits for a long one.
-      const share = i < answering.length ? 1 : Math.ceil(left / (others + 1));
-      const part =
+      // Splits the budget between prompts, so that a short one never waits for a long one.
+      const share = i < answering.length ? 1 : Math.ceil(promptTokens / (others + 1));
+      const input =
         share > 0
-          ? partOrEnd(run, { until, tokens: share, wanted: leftWanted - others })
+          ? inputOrEnd(run, { until, tokens: share, wanted: remainingWanted - others })
           : undefined;
-      if (!part) continue;
-      parts.push({ run, part });
-      if (i >= answering.length) left -= part.tokens.length;
-      leftWanted -= part.wanted;
+      if (!input) continue;
+      inputs.push({ run, input });
+      if (i >= answering.length) promptTokens -= input.tokens.length;
+      remainingWanted -= input.wanted;
     }
-    return parts;
+    return inputs;
   }
 
-  /** A reader that throws ends only its own reading. */
-  function partOrEnd(run: Run, most: Most): StepPart | undefined {
+  /** Ends only the reader that throws. */
+  function inputOrEnd(run: Run, limits: StepLimits): StepInput | undefined {
     try {
-      return partOf(run, most);
+      return inputOf(run, limits);
     } catch (error) {
       end(run, () => run.reject(error));
       return undefined;
     }
   }
 
-  /** @returns undefined if it gave its room to another, or there is none, or what it may have next is not known */
-  function partOf(run: Run, most: Most): StepPart | undefined {
+  /** @returns undefined if the reader is preempted, or not yet prepared */
+  function inputOf(run: Run, limits: StepLimits): StepInput | undefined {
     if (!active.includes(run)) return undefined;
     const { tokens, wantedFrom, prepare, allowed, adapter } = run.reader;
-    // When it reads again, what it has taken is not wanted twice.
+    // After preemption, consumed predictions are not repeated.
     const notYet = wantedFrom + run.taken;
     run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
     const { sequence } = run;
     const from = sequence.length();
-    const to = Math.min(tokens.length, from + most.tokens, Math.max(from, notYet) + most.wanted);
+    const to = Math.min(
+      tokens.length,
+      from + limits.tokens,
+      Math.max(from, notYet) + limits.wanted,
+    );
     const wanted = Math.max(0, to - Math.max(from, notYet));
-    if (wanted > 0 && prepare?.(most.until) === false) return undefined;
-    if (!makeRoom(run, sequence, to - from)) return undefined;
-    const part = { sequence, tokens: tokens.slice(from, to), wanted };
-    return { ...part, ...(wanted > 0 && { allowed: allowed?.() }) };
+    if (wanted > 0 && prepare?.(limits.until) === false) return undefined;
+    if (!growOrPreempt(run, sequence, to - from)) return undefined;
+    const input = { sequence, tokens: tokens.slice(from, to), wanted };
+    return { ...input, ...(wanted > 0 && { allowed: allowed?.() }) };
   }
 
-  /** Takes room from those that came last, which read their tokens again when there is some. */
-  function makeRoom(run: Run, sequence: Sequence, tokens: number): boolean {
+  /** Preempts those that came last until there are enough pages; they read their tokens again later. */
+  function growOrPreempt(run: Run, sequence: Sequence, tokens: number): boolean {
     while (!sequence.grow(tokens)) {
       const last = active.at(-1)!;
       last.sequence?.close();
@@ -171,26 +174,26 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   return { read };
 }
 
-/** Whether it is answering: it reads only the token chosen last. */
+/** Whether it is decoding: only the last sampled token is unread. */
 function isAnswering({ reader, sequence, taken }: Run): boolean {
   return taken > 0 && sequence !== undefined && reader.tokens.length - sequence.length() === 1;
 }
 
-/** How long a step may read prompts while others wait for their next token, in ms. */
+/** How long a step may read prompts while others wait for a token, in ms. */
 const PROMPT_MS = 70;
-/** How long what answers may have next is worked at between two steps, all answers together, in ms. */
+/** How long readers may prepare their masks between two steps, all together, in ms. */
 const PREPARE_MS = 30;
-/** Before it is known how long a token takes, and at least: as many rows as a product reads weights once for. */
-const FEW_TOKENS = 8;
+/** Initial and minimum prompt tokens per step: rows for which a product reads the weights once. */
+const MIN_PROMPT_TOKENS = 8;
 
-/** Measures how many tokens of prompts a step reads in `PROMPT_MS`. */
-function createPace() {
-  let tokenMs = PROMPT_MS / FEW_TOKENS;
+/** Measures how many prompt tokens fit in `PROMPT_MS`. */
+function createPromptBudget() {
+  let tokenMs = PROMPT_MS / MIN_PROMPT_TOKENS;
   return {
-    tokens: () => Math.max(FEW_TOKENS, Math.floor(PROMPT_MS / tokenMs)),
+    tokens: () => Math.max(MIN_PROMPT_TOKENS, Math.floor(PROMPT_MS / tokenMs)),
     measure(tokens: number, ms: number): void {
-      // With fewer, reading the weights costs more than the tokens themselves.
-      if (tokens >= FEW_TOKENS) tokenMs = ms / tokens;
+      // With fewer, reading the weights dominates.
+      if (tokens >= MIN_PROMPT_TOKENS) tokenMs = ms / tokens;
     },
   };
 }

@@ -1,45 +1,45 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { Address } from "./kernels.ts";
 
-/** The most that a 32-bit address reaches. */
-const MOST_GIB = 4;
-const MOST_BYTES = MOST_GIB * 2 ** 30;
+/** Limit of 32-bit addresses. */
+const MAX_GIB = 4;
+const MAX_BYTES = MAX_GIB * 2 ** 30;
 const PAGE_BYTES = 65536;
-/** Reserved for the kernels from address 0, such as a table of logarithms. */
+/** Reserved for the kernels' static data at address 0, such as a table of logarithms. */
 const STATIC_BYTES = 16384;
 /** Arrays begin on cache lines. */
 const ALIGNMENT = 64;
-/** Left free before the first array and behind each, so that a test can write guard words there. */
+/** Unused bytes before the first array and after each, for tests' guard words. */
 export const GUARD_BYTES = 64;
 
-/** Names an array in the error when a plan doesn't fit. */
+/** An array's purpose, for the error if a plan doesn't fit. */
 export type Purpose = "weights" | "gradients" | "moments" | "activations" | "work";
 
-/** An array of the arena. */
+/** An array in the arena. */
 export interface Region {
   address: Address;
   bytes: number;
   purpose: Purpose;
 }
 
-/** Where every array lies in a memory that is not allocated yet. */
+/** A plan of a memory that isn't allocated yet. */
 export interface Arena {
-  /** Reserves an array; it is 0 at first. */
+  /** Reserves a zeroed array. */
   bytes: (purpose: Purpose, count: number) => Address;
   /** Reserves an array of float32 or int32. */
   words: (purpose: Purpose, count: number) => Address;
   regions: Region[];
-  /** Bytes so far. */
+  /** Bytes reserved so far. */
   sizes: () => Sizes;
 }
 
-/** Bytes of each purpose; `all` has the gaps too. */
+/** Bytes by purpose; `all` includes the gaps. */
 type Sizes = Record<Purpose | "all", number>;
 
 /**
- * Plans a memory: `place` reserves its arrays.
- * @param advice what to lower
- * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
+ * Plans a memory, whose arrays `place` reserves.
+ * @param advice what to do if it doesn't fit
+ * @throws KitError `OUT_OF_MEMORY` with the sizes if it exceeds WebAssembly's limit
  */
 export function planArena<Plan>(
   place: (arena: Arena) => Plan,
@@ -51,7 +51,7 @@ export function planArena<Plan>(
   return { ...plan, arena };
 }
 
-/** Allocates a planned memory. The system commits pages only when they are written. */
+/** Allocates a planned memory. The system commits pages as they are written. */
 export function allocate(arena: Arena): WebAssembly.Memory {
   const pages = Math.ceil(arena.sizes().all / PAGE_BYTES);
   return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
@@ -73,12 +73,12 @@ export function createArena(): Arena {
 }
 
 function assertFits({ all, ...sizes }: Sizes, advice: string): void {
-  if (all <= MOST_BYTES) return;
-  const parts = Object.entries(sizes).filter(([, bytes]) => bytes > 0);
-  const list = parts.map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
+  if (all <= MAX_BYTES) return;
+  const used = Object.entries(sizes).filter(([, bytes]) => bytes > 0);
+  const list = used.map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The model needs ${gibibytes(all)} GiB of memory (${list}), but WebAssembly has only ${MOST_GIB}. ${advice}.`,
+    `The model needs ${gibibytes(all)} GiB of memory (${list}), but WebAssembly has only ${MAX_GIB}. ${advice}.`,
   );
 }
 

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { arch, platform } from "node:process";
 
-/** Linux's names of an instruction that multiplies and adds four int8 at once, as V8 uses it. */
+/** Linux's names of the int8 dot product instructions that V8 uses. */
 const FLAG = { x64: /\bavx_vnni\b/, arm64: /\basimddp\b/ };
 
 /**
- * Whether this processor has an instruction for a relaxed dot product. V8 makes five others of it where there is
- * none, and plain SIMD is faster. Apple's ARM processors all have it; other systems than Linux don't tell.
+ * Whether this processor has an instruction for relaxed dot products. Without it, V8 emits five others, and plain SIMD
+ * is faster. All of Apple's ARM processors have it; systems other than Linux don't reveal it.
  */
 export function hasDotProducts(): boolean {
   if (arch !== "x64" && arch !== "arm64") return false;
@@ -14,7 +14,7 @@ export function hasDotProducts(): boolean {
   try {
     return FLAG[arch].test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
-    // A sandbox without /proc, or Node's --permission.
+    // In a sandbox without /proc, or with Node's --permission.
     return false;
   }
 }

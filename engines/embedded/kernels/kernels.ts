@@ -1,10 +1,10 @@
-// The compiler of `assembly/` writes these types, into dist/.
+// AssemblyScript's compiler writes these types into dist/.
 import type { instantiate } from "./plain.js";
 
-/** An address in the shared memory, in bytes. */
+/** A byte address in the shared memory. */
 export type Address = number;
 
-/** The exports of `assembly/`; shapes and meaning are documented there. */
+/** The exports of `assembly/`, documented there. */
 export type Kernels = Omit<
   Awaited<ReturnType<typeof instantiate>>,
   "memory" | "CONTROL_BYTES" | "OWN_BYTES"
@@ -28,9 +28,9 @@ export interface WideKernels {
     type: number,
     blocks: number,
     w: Address,
-    apart: number,
+    stride: number,
     x: Address,
-    settings: Address,
+    xScales: Address,
     y: Address,
     constants: Address,
   ) => void;
@@ -39,7 +39,7 @@ export interface WideKernels {
     blocks: number,
     w: Address,
     x: Address,
-    settings: Address,
+    xScales: Address,
     y: Address,
     constants: Address,
   ) => void;
@@ -51,12 +51,12 @@ export const WIDE_NAMES = [
   "wideFour",
 ] as const satisfies (keyof WideKernels)[];
 
-/** Bytes of the blocks that the kernels want: `CONTROL_BYTES` and `OWN_BYTES` there. */
+/** As `CONTROL_BYTES` in the kernels. */
 export const CONTROL_BYTES = 18 * 64;
-/** Depth of a product's block, at most, and numbers of A that a thread can pack. */
-export const MOST_DEPTH = 640;
-export const PACKED_NUMBERS = 192 * MOST_DEPTH;
-export const OWN_BYTES = 384 + 64 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
+/** Maximum depth of a product's block, and elements of A that a thread can pack. */
+export const MAX_DEPTH = 640;
+export const PACKED_NUMBERS = 192 * MAX_DEPTH;
+export const OWN_BYTES = 384 + 64 * MAX_DEPTH * 4 + PACKED_NUMBERS * 4;
 
-/** Elements that one partial sum of `squares` is over. */
-export const SQUARES_SHARE = 4096;
+/** Elements of one partial sum of `sumOfSquares`. */
+export const SUM_SHARE = 4096;

@@ -9,15 +9,15 @@ import { quantizedBytes, quantizedInputBytes } from "./quantized.ts";
 import { type Simd, availableSimd } from "./simd.ts";
 import { compileWide, instantiateWide } from "./wide.ts";
 
-/** The compiled kernels, which all threads of a team share. */
+/** The compiled kernels, shared by a team's threads. */
 export interface KernelModule {
   simd: Simd;
   module: WebAssembly.Module;
-  /** The product's tile on vectors of 256 bits: the same numbers, sooner. */
+  /** The product's tile on 256-bit vectors, bit-identical but faster. */
   wide?: WebAssembly.Module;
   /** The sums of quantized products, likewise. */
   wideSums?: WebAssembly.Module;
-  /** Whether relaxed dot products multiply quantized weights: the same numbers, sooner. */
+  /** Whether to use relaxed dot products for quantized weights, likewise. */
   dots?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
   const plain = { simd, module: new WebAssembly.Module(readFileSync(file)) };
   if (simd === "plain") return plain;
   const wide = compileWide();
-  // V8 calls joining vectors an experiment, so each way is taken only if it gives the same bits.
+  // Joining vectors is an experiment of V8, so each variant is used only if it gives the same bits.
   return {
     ...plain,
     ...(wide && testProduct(plain) === testProduct({ ...plain, wide }) && { wide }),
@@ -58,12 +58,12 @@ export function instantiate(
   const kernels = new WebAssembly.Instance(module, { env }).exports as unknown as Kernels;
   if (wide) kernels.widen();
   if (wideSums) kernels.widenSums();
-  // Wide sums of q8_0 are sooner, because its dot products are two.
+  // For q8_0, wide sums are faster than its two dot products.
   if (dots) kernels.useDots(!wideSums);
   return kernels;
 }
 
-/** Returns the bits of a product with an added term, over whole tiles and a tile of one row. */
+/** The bits of a test product, over whole tiles and a tile of one row. */
 function testProduct(module: KernelModule): string {
   const [rows, columns, depth] = [7, 24, 65];
   const arena = createArena();
@@ -83,14 +83,14 @@ function testProduct(module: KernelModule): string {
   return Buffer.from(memory.buffer, c, rows * columns * 4).toString("hex");
 }
 
-/** Whether products of all quantized types have the same bits. */
+/** Whether two modules give the same bits for all quantized types. */
 function hasSameSums(one: KernelModule, other: KernelModule): boolean {
   return Object.keys(BLOCK_TYPES)
     .filter(isBlockType)
     .every((type) => testQuantized(one, type) === testQuantized(other, type));
 }
 
-/** Returns the bits of a quantized product of numbers of all sizes, over four rows and a row alone, four groups and one. */
+/** The bits of a quantized test product, over four rows and one, four groups and one. */
 function testQuantized(module: KernelModule, type: BlockTypeName): string {
   const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
@@ -109,7 +109,7 @@ function testQuantized(module: KernelModule, type: BlockTypeName): string {
   numbers.forEach((_, i) => (numbers[i] = Math.tan(i)));
   new Uint8Array(memory.buffer, from, blocks.length).set(blocks);
   kernels.join(1, control, own);
-  kernels.placeBlocks(id, 0, out, width, from, w);
+  kernels.packBlocks(id, 0, out, width, from, w);
   kernels.quantizeInput(id, rows, width, x, width, input);
   kernels.quantizedProduct(id, rows, out, width, w, input, y, out, 0, 4);
   return Buffer.from(memory.buffer, y, rows * out * 4).toString("hex");

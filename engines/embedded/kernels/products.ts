@@ -1,4 +1,4 @@
-import { type Address, MOST_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
+import { type Address, MAX_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
 import { type QuantizedMatrix, createQuantizedProducts } from "./quantized.ts";
 import type { Thread } from "./team.ts";
 
@@ -7,44 +7,44 @@ export interface Matrix {
   at: Address;
   out: number;
   in: number;
-  /** Whether its numbers are bfloat16, as in the file. */
+  /** Whether it is bfloat16, as in the file. */
   isBf16?: boolean;
-  /** If its numbers are quantized: its rows by parts, each of one type. */
+  /** If it is quantized, its row ranges, each of one type. */
   quantized?: readonly QuantizedMatrix[] | undefined;
 }
 
-/** Rows of a panel, in which an answering model's matrices lie (`assembly/panels.ts`). */
+/** Rows of a panel, the layout for inference (`assembly/panels.ts`). */
 export const PANEL = 8;
 
-/** Rows that lie `row` elements apart; a part of a wider array has its rows farther apart. */
+/** Rows with a stride of `row` elements, such as columns of a wider array. */
 export interface Rows {
   at: Address;
   row: number;
 }
 
-/** Rows that a claim is a multiple of: both tile heights. */
+/** A claim's rows are a multiple of this: both tile heights. */
 const ROW_UNIT = 12;
-/** Numbers of A that stay in the third-level cache while the panels of B pass by: 1,056 rows of a block. */
-const CACHED_NUMBERS = 1056 * MOST_DEPTH;
-/** Columns that a claim is a multiple of: two panels. */
+/** Elements of A that stay in the L3 cache while the panels of B pass by: 1,056 rows of a block. */
+const CACHED_NUMBERS = 1056 * MAX_DEPTH;
+/** A claim's columns are a multiple of this: two panels. */
 const COLUMN_UNIT = 16;
-/** Claims per thread, so that one that is held up delays the others little. */
+/** Claims per thread, so that a delayed one holds up the others little. */
 const CLAIMS = 2;
 
-/** Rows of an array that is `row` wide. */
+/** Rows of an array of width `row`. */
 export function rowsAt(at: Address, row: number): Rows {
   return { at, row };
 }
 
-/** The columns of wider rows from `from` on. */
+/** The columns from `from` on. */
 export function columnsFrom({ at, row }: Rows, from: number): Rows {
   return { at: at + from * 4, row };
 }
 
-/** The part of a product to claim at a time: its rows and its columns. */
+/** Rows and columns of a product to claim at a time. */
 type Shares = [number, number];
 
-/** Few columns of many rows, which need no packing. */
+/** Few columns of many rows, which aren't packed. */
 export function columnShares(
   rows: number,
   columns: number,
@@ -52,41 +52,41 @@ export function columnShares(
   threads: number,
 ): Shares {
   const across = threads === 1 ? 1 : Math.ceil(columns / COLUMN_UNIT);
-  const down = Math.max(rows / mostRows(depth, CACHED_NUMBERS), claims(threads) / across);
-  return [part(rows, down, ROW_UNIT), part(columns, across, COLUMN_UNIT)];
+  const down = Math.max(rows / maxRows(depth, CACHED_NUMBERS), claims(threads) / across);
+  return [shareOf(rows, down, ROW_UNIT), shareOf(columns, across, COLUMN_UNIT)];
 }
 
-/** Nearly square parts, because each part packs its own rows and columns. */
+/** Nearly square blocks, because each claim packs its own rows and columns. */
 export function rowShares(rows: number, columns: number, depth: number, threads: number): Shares {
   const square = Math.round(Math.sqrt((claims(threads) * rows) / columns));
-  const down = Math.max(rows / mostRows(depth, PACKED_NUMBERS), square);
-  const row = part(rows, down, ROW_UNIT);
-  return [row, part(columns, claims(threads) / Math.ceil(rows / row), COLUMN_UNIT)];
+  const down = Math.max(rows / maxRows(depth, PACKED_NUMBERS), square);
+  const row = shareOf(rows, down, ROW_UNIT);
+  return [row, shareOf(columns, claims(threads) / Math.ceil(rows / row), COLUMN_UNIT)];
 }
 
-/** Whole units of rows that have so many numbers in a block. */
-function mostRows(depth: number, numbers: number): number {
-  return Math.floor(numbers / Math.min(depth, MOST_DEPTH) / ROW_UNIT) * ROW_UNIT;
+/** Whole units of rows with at most `numbers` elements in a block. */
+function maxRows(depth: number, numbers: number): number {
+  return Math.floor(numbers / Math.min(depth, MAX_DEPTH) / ROW_UNIT) * ROW_UNIT;
 }
 
-/** Panels to claim at a time: four long streams of them, in two claims a thread. */
+/** Panels to claim at a time: four long streams, in two claims per thread. */
 function panelShare(out: number, threads: number): number {
-  return part(out, threads * CLAIMS, STREAMS * PANEL) / PANEL;
+  return shareOf(out, threads * CLAIMS, STREAMS * PANEL) / PANEL;
 }
 
-/** Panels that are read side by side. */
+/** Panels read in parallel. */
 const STREAMS = 4;
 
 function claims(threads: number): number {
   return threads === 1 ? 1 : threads * CLAIMS;
 }
 
-/** The size of a part of `count`, if there are to be so many or more. */
-function part(count: number, parts: number, unit: number): number {
+/** Size of a share, if `count` is divided into at least `parts`, in whole units. */
+function shareOf(count: number, parts: number, unit: number): number {
   return Math.ceil(count / Math.ceil(Math.max(1, parts)) / unit) * unit;
 }
 
-/** The products of a linear map, each run by all threads, which wait at a barrier before they read. */
+/** The products of a linear layer, on all threads, with a barrier before they read. */
 export type Products = ReturnType<typeof createProducts>;
 
 export function createProducts(thread: Thread) {
@@ -120,7 +120,7 @@ export function createProducts(thread: Thread) {
   }
 
   /**
-   * y [rows, out] = added + x·Wᵀ of a matrix in panels: the same bits for a row alone and among others. It waits at no
+   * y [rows, out] = added + x·Wᵀ for a matrix in panels, with the same bits for a row alone and among others. Without a
    * barrier.
    */
   function panels(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0) {

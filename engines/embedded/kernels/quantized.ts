@@ -5,7 +5,7 @@ import type { Address, Kernels } from "./kernels.ts";
 import type { Rows } from "./products.ts";
 import type { Thread } from "./team.ts";
 
-/** A matrix of quantized weights [out, in], as `assembly/quantizedBlock.ts` has it. */
+/** A quantized matrix [out, in] in the layout of `assembly/quantizedBlock.ts`. */
 export interface QuantizedMatrix {
   type: BlockTypeName;
   at: Address;
@@ -19,56 +19,56 @@ export interface QuantizedRows {
   rows: number;
 }
 
-/** Rows of weights whose numbers lie side by side. */
+/** Interleaved rows of weights. */
 export const GROUP = 8;
-/** Numbers of x that share a scale, at least. */
-const LEAST_BLOCK = 16;
-/** Bytes of a number of x, and those for each of its blocks. */
+/** Minimum elements of x that share a scale. */
+const MIN_BLOCK = 16;
+/** Bytes of an element of x, and of a block's scale and sum. */
 const INPUT_BYTES = 2;
 const INPUT_SCALE_BYTES = 8;
 
-/** Groups that a claim is a multiple of: a row of x multiplies four, far apart, at a time. */
+/** A claim's groups are a multiple of this: a row of x multiplies four, far apart, at a time. */
 const GROUP_UNIT = 4;
-/** Claims per thread, so that one that is held up delays the others little. */
+/** Claims per thread, so that a delayed one holds up the others little. */
 const CLAIMS = 3;
-/** Groups of a claim, at most. Long parts are read from memory sooner. */
-const MOST_GROUPS = 64;
+/** Maximum groups of a claim, long because memory delivers long streams faster. */
+const MAX_GROUPS = 64;
 
-/** Groups of a matrix's rows to claim at a time. */
+/** Groups to claim at a time. */
 function groupShare(out: number, threads: number): number {
   const groups = Math.ceil(out / GROUP);
   const even = Math.ceil(groups / (threads * CLAIMS * GROUP_UNIT)) * GROUP_UNIT;
-  return Math.min(even, MOST_GROUPS);
+  return Math.min(even, MAX_GROUPS);
 }
 
-/** Bytes of a matrix [out, in] in memory, with `out` rounded up to a multiple of 8. */
+/** Bytes of a matrix [out, in] in memory, with `out` rounded up to whole groups. */
 export function quantizedBytes(type: BlockTypeName, out: number, inner: number): number {
-  const { block, placedBytes } = BLOCK_TYPES[type];
-  return Math.ceil(out / GROUP) * GROUP * (inner / block) * placedBytes;
+  const { block, packedBytes } = BLOCK_TYPES[type];
+  return Math.ceil(out / GROUP) * GROUP * (inner / block) * packedBytes;
 }
 
-/** Bytes that `quantizeInput` writes for rows of any type, at most. */
+/** Maximum bytes that `quantizeInput` writes, for any type. */
 export function quantizedInputBytes(rows: number, width: number): number {
-  return rows * (width * INPUT_BYTES + (width / LEAST_BLOCK) * INPUT_SCALE_BYTES);
+  return rows * (width * INPUT_BYTES + (width / MIN_BLOCK) * INPUT_SCALE_BYTES);
 }
 
-/** Linear maps of quantized weights, each run by all threads. */
+/** Products with quantized weights, on all threads. */
 export type QuantizedProducts = ReturnType<typeof createQuantizedProducts>;
 
 export function createQuantizedProducts({ kernels, count }: Thread) {
   const { barrier, quantizeInput, quantizedProduct, embedQuantized } = kernels;
 
   /**
-   * Quantizes x [rows, width] for products with weights of a type, after a barrier, because others have to have
-   * written x. One result serves all matrices that x is multiplied by.
-   * @param to `quantizedInputBytes`, which no product may be reading any more
+   * Quantizes x [rows, width] for products with weights of a type, after a barrier for x. The result serves all matrices
+   * that x is multiplied by.
+   * @param to `quantizedInputBytes`, no longer read by earlier products
    */
   function quantize(type: BlockTypeName, rows: number, width: number, x: Rows, to: Address) {
     barrier();
     quantizeInput(BLOCK_TYPES[type].id, rows, width, x.at, x.row, to);
   }
 
-  /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` lies as y does; 0 is none. */
+  /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` is laid out as y; 0 is none. */
   function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, added: Address = 0): void {
     barrier();
     const share = groupShare(w.out, count());
@@ -86,7 +86,7 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
     );
   }
 
-  /** y [rows, in] = the table's rows that `ids` names, without a barrier. */
+  /** y [rows, in] = table[ids], without a barrier. */
   function embed(rows: number, ids: Address, table: QuantizedMatrix, y: Address): void {
     embedQuantized(BLOCK_TYPES[table.type].id, rows, table.in, ids, table.at, y);
   }
@@ -94,50 +94,49 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
   return { quantize, linear, embed };
 }
 
-/** Takes whole rows of a matrix, one part after another: numbers, or blocks of the matrix's type. */
-export type TakeRows = (rows: Numbers | Uint8Array) => void;
+/** Writes consecutive whole rows of a matrix, as numbers or as blocks of its type. */
+export type RowWriter = (rows: Numbers | Uint8Array) => void;
 
-/** Memory that the writer may use while it writes. */
+/** A buffer for rows while they are quantized. */
 export interface Staging {
   at: Address;
-  /** At least those of a row in float32. */
+  /** At least one row in float32. */
   bytes: number;
 }
 
 /**
- * Quantizes a matrix while it is read: takes its whole rows in their order, any number at a time, as float32, as
- * the bits of bfloat16 or as blocks.
- * @param first the first of them in the matrix
+ * Quantizes a matrix as it is read: takes whole rows in order, any number at a time, as float32, bfloat16 or blocks.
+ * @param first index of the first row in the matrix
  */
 export function createQuantizedWriter(
-  { quantizeWeights, placeBlocks }: Kernels,
+  { quantizeWeights, packBlocks }: Kernels,
   { buffer }: WebAssembly.Memory,
   { type, at, in: inner }: QuantizedMatrix,
   staging: Staging,
   first = 0,
-): TakeRows {
+): RowWriter {
   const { id, block, bytes } = BLOCK_TYPES[type];
 
-  /** Has rows of so many elements each taken from the staging room. */
+  /** Copies rows of `row` elements to the staging buffer, as many as fit, and calls `take` with their number. */
   function stage<T extends Numbers | Uint8Array>(
     rows: T,
-    room: T,
+    view: T,
     row: number,
     take: (count: number) => void,
   ) {
-    const most = Math.floor(room.length / row) * row;
-    for (let from = 0; from < rows.length; from += most) {
-      const staged = rows.subarray(from, from + most);
-      room.set(staged);
+    const maxElements = Math.floor(view.length / row) * row;
+    for (let from = 0; from < rows.length; from += maxElements) {
+      const staged = rows.subarray(from, from + maxElements);
+      view.set(staged);
       take(staged.length / row);
       first += staged.length / row;
     }
   }
 
   function takeBlocks(blocks: Uint8Array): void {
-    const room = new Uint8Array(buffer, staging.at, staging.bytes);
-    stage(blocks, room, (inner / block) * bytes, (count) =>
-      placeBlocks(id, first, count, inner, staging.at, at),
+    const view = new Uint8Array(buffer, staging.at, staging.bytes);
+    stage(blocks, view, (inner / block) * bytes, (count) =>
+      packBlocks(id, first, count, inner, staging.at, at),
     );
   }
 
@@ -145,23 +144,23 @@ export function createQuantizedWriter(
     if (rows instanceof Uint8Array) return takeBlocks(rows);
     if (type !== "q8_0" && type !== "q4_0") {
       const blocks = NUMBER_TYPES[type].encode(rows);
-      if (!blocks) throw tooGreat(type);
+      if (!blocks) throw tooLarge(type);
       return takeBlocks(blocks);
     }
     const isBf16 = rows instanceof Uint16Array;
-    const room = isBf16
+    const view = isBf16
       ? new Uint16Array(buffer, staging.at, staging.bytes >>> 1)
       : new Float32Array(buffer, staging.at, staging.bytes >>> 2);
-    stage<Numbers>(rows, room, inner, (count) => {
+    stage<Numbers>(rows, view, inner, (count) => {
       const fits = quantizeWeights(id, first, count, inner, staging.at, isBf16, at);
-      if (!fits) throw tooGreat(type);
+      if (!fits) throw tooLarge(type);
     });
   };
 }
 
-function tooGreat(type: BlockTypeName): KitError {
+function tooLarge(type: BlockTypeName): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
-    `Some weights are too great for ${type}, or not finite. Load the model without quantize.`,
+    `Some weights are too large for ${type}, or not finite. Load the model without quantize.`,
   );
 }

@@ -1,7 +1,7 @@
-/** Which instructions the kernels use: relaxed SIMD has a fused multiply-add. */
+/** Instruction set of the kernels. Relaxed SIMD has a fused multiply-add. */
 export type Simd = "plain" | "relaxed";
 
-/** A module of one function with one relaxed multiply-add. */
+/** A module whose only function has a relaxed multiply-add. */
 const PROBE = Uint8Array.from([
   ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
   // A type: no parameters, a vector as the result; and a function of it.
@@ -12,7 +12,7 @@ const PROBE = Uint8Array.from([
   ...[0xfd, 0x85, 0x02, 0x0b],
 ]);
 
-/** The SIMD that this Node runs without a flag; 22 and later have relaxed SIMD. */
+/** The SIMD that this Node supports without a flag; 22 and later have relaxed SIMD. */
 export function availableSimd(): Simd {
   return WebAssembly.validate(PROBE) ? "relaxed" : "plain";
 }

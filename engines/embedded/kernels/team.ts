@@ -2,27 +2,27 @@ import type { Arena } from "./arena.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
 import { type KernelModule, instantiate } from "./module.ts";
 
-/** Where a team's shared words and scratch memory lie. */
+/** Addresses of a team's shared words and scratch memory. */
 export interface TeamPlan {
   /** The kernels' control block. */
   control: Address;
-  /** The team's own words, each on a line of its own. */
+  /** The team's words, each on its own cache line. */
   words: Address;
   /** Each thread's own scratch memory. */
   ownScratch: Address[];
-  /** Threads at most, the leader among them. */
+  /** Maximum threads, including the leader. */
   threads: number;
 }
 
 /**
- * A team's int32 words, by their place: the job, as `jobWord` packs it, and the helpers that are
- * ready. Each has a cache line.
+ * Indices of a team's int32 words, each on its own cache line: the current job, packed by `jobWord`, and the number of
+ * ready helpers.
  */
 const JOB = 0;
 const READY = 16;
 const WORDS_BYTES = 128;
 
-/** One word, so that a helper never sees parts of two jobs. */
+/** A job in one word, so that helpers read it atomically. */
 function jobWord(number: number, operation: number, count: number): number {
   return ((number & 0x7fff) << 16) | (operation << 8) | count;
 }
@@ -36,23 +36,23 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
   };
 }
 
-/** A thread's kernels on the shared memory, and its place among the threads. */
+/** A thread's kernels on the shared memory, and its index. */
 export interface Thread {
   kernels: Kernels;
   memory: WebAssembly.Memory;
-  /** From 0, which leads. */
+  /** 0 is the leader. */
   threadIndex: number;
   /** Threads of the current job. */
   count: () => number;
 }
 
-/** The operations that all threads run in the same order; each ends at a barrier. */
+/** A thread's operations; all threads run them in the same order, and each ends at a barrier. */
 export type Program = (thread: Thread) => (() => void)[];
 
 /**
- * The thread that starts jobs and does its part of them. Helpers take part from the first job
- * after they have come; how many there are changes no result.
- * @returns a function that runs one of the program's operations on all threads, to its end
+ * Makes this thread the leader, which starts jobs and takes part in them. Helpers join at the next job; their number
+ * doesn't change results.
+ * @returns a function that runs one of the program's operations on all threads
  */
 export function lead(
   plan: TeamPlan,
@@ -74,7 +74,7 @@ export function lead(
   };
 }
 
-/** Runs a helper's part of each job until its thread is terminated. */
+/** Makes this thread a helper, until it is terminated. */
 export function help(
   plan: TeamPlan,
   module: KernelModule,
@@ -83,7 +83,7 @@ export function help(
 ): never {
   const kernels = instantiate(module, memory);
   const words = new Int32Array(memory.buffer, plan.words);
-  // Read first: the leader counts on this thread in any job after it is ready.
+  // Read first, because the leader counts on this thread in any job after it is ready.
   let job = Atomics.load(words, JOB);
   const threadIndex = Atomics.add(words, READY, 1) + 1;
   let count = 1;

@@ -2,35 +2,34 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { KitError } from "../../../protocol/error.ts";
 
-/** With more cores than this, one is left to the rest of the machine. */
+/** Machines with more cores keep one free for other programs. */
 const ALL_CORES = 4;
-export const MOST_THREADS = 64;
+export const MAX_THREADS = 64;
 
 /**
- * Threads to train with: `KIT_THREADS`, or as many as there are cores, less one when there are more
- * than four. The result of a training does not depend on it.
+ * Number of threads: `KIT_THREADS`, or the number of cores, minus one if there are more than four. Results don't depend
+ * on it.
  * @throws KitError `CONFIG_INVALID` if `KIT_THREADS` isn't a whole number
  */
 export function threadCount(
-  asked = process.env["KIT_THREADS"],
+  requested = process.env["KIT_THREADS"],
   cores = Math.min(availableParallelism(), quota()),
 ): number {
-  if (asked === undefined || asked === "") {
-    return Math.min(MOST_THREADS, cores > ALL_CORES ? cores - 1 : Math.max(1, cores));
+  if (requested === undefined || requested === "") {
+    return Math.min(MAX_THREADS, cores > ALL_CORES ? cores - 1 : Math.max(1, cores));
   }
-  const count = Number(asked);
-  if (/^\d+$/.test(asked) && count >= 1 && count <= MOST_THREADS) return count;
+  const count = Number(requested);
+  if (/^\d+$/.test(requested) && count >= 1 && count <= MAX_THREADS) return count;
   throw new KitError(
     "CONFIG_INVALID",
-    `KIT_THREADS must be a whole number from 1 to ${MOST_THREADS}, not "${asked}".`,
+    `KIT_THREADS must be a whole number from 1 to ${MAX_THREADS}, not "${requested}".`,
   );
 }
 
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * Whole cores allowed by this process's cgroup quotas, such as its container's: at least one; Infinity
- * without a quota.
+ * Whole cores allowed by this process's cgroup quotas, such as a container's: at least one; Infinity without a quota.
  */
 export function quota(read: (file: string) => string = readText): number {
   const limits = groupsIn(read("/proc/self/cgroup")).flatMap((group) => [
@@ -42,7 +41,7 @@ export function quota(read: (file: string) => string = readText): number {
   return Math.max(1, Math.floor(Math.min(...cores.filter((count) => count > 0), Infinity)));
 }
 
-/** The paths of a process's cgroups that limit processors, and of all above them. The root is empty. */
+/** Paths of a process's CPU cgroups and their ancestors. The root is empty. */
 function groupsIn(list: string): string[] {
   const own = list.split("\n").filter((line) => /^0:|[:,]cpu[:,]/.test(line));
   const above = own.flatMap((line) => {
@@ -52,7 +51,7 @@ function groupsIn(list: string): string[] {
   return ["", ...above];
 }
 
-/** Empty if the file is missing. */
+/** Empty for a missing file. */
 function readText(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();

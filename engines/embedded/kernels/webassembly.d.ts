@@ -1,4 +1,4 @@
-/** The part of WebAssembly's JavaScript interface that the kernels use; Node's types lack it. */
+/** The part of WebAssembly's JavaScript API that Kit uses; Node's types lack it. */
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number; shared: true });

@@ -3,21 +3,21 @@ import { arch, platform, versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { ownFile } from "../../../disk/ownFile.ts";
 import { BLOCK_TYPES } from "../../modelFiles/numberTypes.ts";
-import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
+import { type WideKernels, MAX_DEPTH } from "./kernels.ts";
 
-/** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
+/** Versions of Node whose V8 can join pairs of 128-bit vectors, behind an experimental flag. */
 const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
-/** V8 optimizes a function once it has run through 13 MB of code: this one in its 21st call. */
+/** Calls until V8 optimizes the tile, which it does in the 21st, after 13 MB of executed code. */
 const CALLS = 64;
-/** The same of the quantized sums, with blocks that one page has room for. */
+/** The same for the quantized sums, with blocks that fit in one page. */
 const SUM_CALLS = 128;
 const SUM_BLOCKS = 200;
 const SUM_AT = 65_536 - 128;
 
 /**
- * Compiles `assembly/wide.ts` to vectors of 256 bits; undefined where this Node or this processor has
- * none, on which it would be slower than the tile of 8 columns.
+ * Compiles `assembly/wide.ts` to 256-bit vectors; undefined if this Node or processor has none, because it would be
+ * slower than the tile of 8 columns.
  */
 export function compileWide(): WebAssembly.Module | undefined {
   const [major = ""] = versions.node.split(".");
@@ -28,7 +28,7 @@ export function compileWide(): WebAssembly.Module | undefined {
   return module;
 }
 
-/** Lets V8 join vectors in everything that the process optimizes during the call. */
+/** Lets V8 join vectors in all code that it optimizes during the call. */
 export function joiningVectors(call: () => void): void {
   for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
   try {
@@ -38,23 +38,23 @@ export function joiningVectors(call: () => void): void {
   }
 }
 
-/** Whether this x64 processor has AVX2. Only Linux tells; elsewhere nearly all have it. */
+/** Whether this x64 processor has AVX2. Only Linux reveals it; elsewhere nearly all have it. */
 function hasWideVectors(): boolean {
   if (arch !== "x64") return false;
   if (platform !== "linux") return true;
   try {
     return /\bavx2\b/.test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
-    // A sandbox without /proc, or Node's --permission.
+    // In a sandbox without /proc, or with Node's --permission.
     return false;
   }
 }
 
-/** Multiplies zeros until V8 has made its best code, which all instances of the module share. */
+/** Multiplies zeros until V8 has optimized the module's code, which all instances share. */
 function optimize(module: WebAssembly.Module): void {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
   const { wideTile, wideOne, wideFour } = instantiateWide(module, memory);
-  for (let call = 0; call < CALLS; call++) wideTile(MOST_DEPTH, 0, 0, 4, 0, 0, 0, 64, 0, 1);
+  for (let call = 0; call < CALLS; call++) wideTile(MAX_DEPTH, 0, 0, 4, 0, 0, 0, 64, 0, 1);
   for (let call = 0; call < SUM_CALLS; call++) {
     for (const { id } of Object.values(BLOCK_TYPES)) {
       wideOne(id, SUM_BLOCKS, 0, 0, 0, 0, SUM_AT, 0);

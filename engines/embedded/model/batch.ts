@@ -1,9 +1,9 @@
 import type { Sequence } from "../../examples/examples.ts";
 import type { Arena } from "../kernels/arena.ts";
-import { squareOf } from "../ops/attention.ts";
+import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
 
-/** Numbers in `counts`. */
+/** Words of `counts`. */
 const COUNTS = 4;
 
 export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLimits): BatchPlan {
@@ -13,7 +13,7 @@ export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLi
     tokens: words(tokens),
     positions: words(tokens),
     offsets: words(sequences + 1),
-    squares: words(sequences),
+    scoreOffsets: words(sequences),
     selected: words(selected),
     targets: words(selected),
     lossWeights: words(selected),
@@ -21,11 +21,10 @@ export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLi
   };
 }
 
-/** The arrays of a batch. */
 export type BatchArrays = Record<Exclude<keyof BatchPlan, "lossWeights" | "losses">, Int32Array> &
   Record<"lossWeights" | "losses", Float32Array>;
 
-/** They in the shared memory. */
+/** Views of a batch's arrays. */
 export function batchArrays(
   { buffer }: WebAssembly.Memory,
   at: BatchPlan,
@@ -37,7 +36,7 @@ export function batchArrays(
     tokens: new Int32Array(buffer, at.tokens, tokens),
     positions: new Int32Array(buffer, at.positions, tokens),
     offsets: new Int32Array(buffer, at.offsets, sequences + 1),
-    squares: new Int32Array(buffer, at.squares, sequences),
+    scoreOffsets: new Int32Array(buffer, at.scoreOffsets, sequences),
     selected: new Int32Array(buffer, at.selected, selected),
     targets: new Int32Array(buffer, at.targets, selected),
     lossWeights: new Float32Array(buffer, at.lossWeights, selected),
@@ -45,7 +44,7 @@ export function batchArrays(
   };
 }
 
-/** The counts of the batch in work, as each operation of a thread reads them. */
+/** The current batch's counts, read by every operation. */
 export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPlan) {
   const words = new Int32Array(buffer, counts, COUNTS);
   return {
@@ -67,53 +66,53 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
   };
 }
 
-/** What a batch may have; every sequence fits. */
-export type PartLimits = Pick<BatchLimits, "tokens" | "squares">;
+/** Limits of a micro-batch, in which every sequence fits. */
+export type MicroBatchLimits = Pick<BatchLimits, "tokens" | "scores">;
 
-/** Tokens that a model reads of a sequence: the last one is only predicted. */
+/** Input tokens of a sequence: the last is only predicted. */
 export function readLength({ tokens }: Sequence): number {
   return tokens.length - 1;
 }
 
-/** Splits groups of sequences, in their order, into batches that fit; a group is never split. */
-export function partsOf<T>(
+/** Splits groups of sequences, in order, into micro-batches within the limits. A group is never split. */
+export function microBatchesOf<T>(
   groups: readonly T[],
   lengthsOf: (group: T) => readonly number[],
-  limits: PartLimits,
+  limits: MicroBatchLimits,
 ): T[][] {
-  const parts: T[][] = [];
-  const left = { tokens: 0, squares: 0 };
+  const microBatches: T[][] = [];
+  const remaining = { tokens: 0, scores: 0 };
   for (const group of groups) {
     const lengths = lengthsOf(group);
     const tokens = lengths.reduce((sum, length) => sum + length, 0);
-    const squares = lengths.reduce((sum, length) => sum + squareOf(length), 0);
-    if (parts.length === 0 || tokens > left.tokens || squares > left.squares) {
-      parts.push([]);
-      Object.assign(left, { tokens: limits.tokens, squares: limits.squares });
+    const scores = lengths.reduce((sum, length) => sum + scoreCount(length), 0);
+    if (microBatches.length === 0 || tokens > remaining.tokens || scores > remaining.scores) {
+      microBatches.push([]);
+      Object.assign(remaining, { tokens: limits.tokens, scores: limits.scores });
     }
-    parts.at(-1)?.push(group);
-    left.tokens -= tokens;
-    left.squares -= squares;
+    microBatches.at(-1)?.push(group);
+    remaining.tokens -= tokens;
+    remaining.scores -= scores;
   }
-  return parts;
+  return microBatches;
 }
 
 /**
  * Writes sequences one after another, without padding.
- * @param usesAdapter whether the model's adapter takes part
- * @returns how many tokens are learned
+ * @param usesAdapter whether to apply the model's adapter
+ * @returns the number of learned tokens
  */
 export function writeBatch(
   to: BatchArrays,
   sequences: readonly Sequence[],
   usesAdapter = true,
 ): number {
-  let [tokens, squares, selected] = [0, 0, 0];
+  let [tokens, scores, selected] = [0, 0, 0];
   sequences.forEach((sequence, i) => {
     const length = readLength(sequence);
     to.offsets[i] = tokens;
-    to.squares[i] = squares;
-    squares += squareOf(length);
+    to.scoreOffsets[i] = scores;
+    scores += scoreCount(length);
     for (let position = 0; position < length; position++, tokens++) {
       to.tokens[tokens] = sequence.tokens[position] ?? 0;
       to.positions[tokens] = position;

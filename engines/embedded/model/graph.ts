@@ -1,8 +1,8 @@
-import { rotations } from "../../families/rope.ts";
+import { ropeTables } from "../../families/rope.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/products.ts";
-import { ENTRY_WORDS, MOST_ADAPTERS } from "../ops/adapters.ts";
+import { ENTRY_WORDS, MAX_ADAPTERS } from "../ops/adapters.ts";
 import {
   type BatchLimits,
   type BatchPlan,
@@ -16,52 +16,51 @@ import { planBatch } from "./batch.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
 /**
- * What is computed again in the backward pass: the parts of a model share its room. The results are the
- * same to the bit.
+ * What the backward pass recomputes, bit-identical, to let segments of the model share memory.
  */
 export interface Recompute {
-  /** What all parts' operations give again in little time. */
+  /** Whether to recompute all segments' cheap operations. */
   cheap: boolean;
-  /** Of so many parts, the first, all but their inputs. */
-  parts: number;
-  /** Whether a part is a whole layer instead of half of one, which keeps half as many inputs. */
-  areLayers?: boolean;
+  /** Number of segments, from the first, to recompute entirely, from their inputs. */
+  segments: number;
+  /** Whether a segment is a whole layer instead of half of one, which saves half as many inputs. */
+  isPerLayer?: boolean;
 }
 
 export interface GraphOptions extends TensorOptions {
   limits: BatchLimits;
   threads: number;
   recompute: Recompute;
-  /** Keys and values that are kept: the model answers. `pages` are a count for all sequences together. */
+  /** The KV cache; set for inference. */
   cache?: Pick<CachePlan, "context" | "pages">;
 }
 
-/** The operations up to the end of a residual's part, or those after the last. */
-export interface Part {
+/** Operations up to an addition to the residual, or those after the last. */
+export interface Segment {
   operations: Operation[];
-  /** What is computed again before its backward pass. */
+  /** What to recompute before its backward pass. */
   recompute: "all" | "cheap" | "nothing";
 }
 
-/** Constants of the memory, which are written once. */
+/** Constants, written once. */
 export interface Constant {
   at: number;
   values: () => Float32Array;
 }
 
-/** Where the adapters of an answering model have their entries for each linear map [out, in], by its name. */
-export type AdaptedMaps = Record<string, { at: Address; out: number; in: number }>;
+/** Addresses of the adapters' entries for each linear layer [out, in], by name. */
+export type AdaptedLinears = Record<string, { at: Address; out: number; in: number }>;
 
-/** A model's memory, and what its operations do there. */
+/** A model's memory and operations. */
 export interface GraphPlan {
   limits: BatchLimits;
   batch: BatchPlan;
   cache: CachePlan | undefined;
   tensors: TensorPlan;
-  adapted: AdaptedMaps;
+  adapted: AdaptedLinears;
   constants: Constant[];
-  /** The embedding, then the residual's parts, then what follows them. */
-  parts: Part[];
+  /** The embedding, then the residual's segments, then what follows them. */
+  segments: Segment[];
 }
 
 export function createGraph(
@@ -77,23 +76,23 @@ export function createGraph(
     owners: words(limits.tokens),
     runs: words(limits.sequences * RUN_WORDS),
   };
-  const adapted: AdaptedMaps = {};
-  const { plan: tensors, ...places } = createTensors(arena, options);
+  const adapted: AdaptedLinears = {};
+  const { plan: tensors, ...tensorBuilders } = createTensors(arena, options);
   const constants: Constant[] = [];
-  const parts: Part[] = [{ operations: [], recompute: "nothing" }];
+  const segments: Segment[] = [{ operations: [], recompute: "nothing" }];
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
-  const shared = createSharedRoom(words);
-  const part = () => parts.at(-1)!;
+  const shared = createSharedArrays(words);
+  const segment = () => segments.at(-1)!;
   let halves = 0;
-  /** Whether the current sum, of the embedding or half a layer, becomes the next part's input. */
-  const isInput = () => !recompute.areLayers || halves % 2 === 0;
+  /** Whether the current residual becomes a segment's input. */
+  const isInput = () => !recompute.isPerLayer || halves % 2 === 0;
 
-  function endPart(): void {
+  function endSegment(): void {
     const isEnd = isInput();
     halves++;
     if (!isEnd) return;
-    const isAll = parts.length <= recompute.parts;
-    parts.push({
+    const isAll = segments.length <= recompute.segments;
+    segments.push({
       operations: [],
       recompute: isAll ? "all" : recompute.cheap ? "cheap" : "nothing",
     });
@@ -101,7 +100,7 @@ export function createGraph(
   }
 
   const keep: Graph["keep"] = (count, { isCheap = false, isSmall = false } = {}) => {
-    const { recompute } = part();
+    const { recompute } = segment();
     const isShared =
       cache !== undefined ||
       (recompute === "all" && !isSmall) ||
@@ -113,8 +112,8 @@ export function createGraph(
 
   const graph: Graph = {
     ...{ limits, batch, threads, cache, keep },
-    ...places,
-    add: (operation) => void part().operations.push(operation),
+    ...tensorBuilders,
+    add: (operation) => void segment().operations.push(operation),
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {
       const count = limits[rows] * width;
       const at = isResidual ? words(count) : keep(count, { isCheap });
@@ -122,15 +121,15 @@ export function createGraph(
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
     residual(to) {
-      // An answer's is written in place: nothing reads what it was.
+      // Inference updates the residual in place.
       if (cache !== undefined) return to;
       const count = limits[to.rows] * to.width;
       return { ...to, at: isInput() ? words(count) : keep(count) };
     },
-    endPart,
+    endSegment,
     scratch: (count) => shared.take("scratch", count),
     adapted(name, out, inner) {
-      const at = words((1 + MOST_ADAPTERS) * ENTRY_WORDS);
+      const at = words((1 + MAX_ADAPTERS) * ENTRY_WORDS);
       adapted[name] = { at, out, in: inner };
       return at;
     },
@@ -143,20 +142,20 @@ export function createGraph(
       const count = (positions * headDim) / 2;
       const made = { cosines: words(count), sines: words(count) };
       angles.set(key, made);
-      const values = () => rotations(rope, headDim, positions);
+      const values = () => ropeTables(rope, headDim, positions);
       constants.push({ at: made.cosines, values: () => values().cosines });
       constants.push({ at: made.sines, values: () => values().sines });
       return made;
     },
   };
-  return { graph, plan: { limits, batch, cache, tensors, adapted, constants, parts } };
+  return { graph, plan: { limits, batch, cache, tensors, adapted, constants, segments } };
 }
 
-/** An address that nothing reads or writes. */
+/** A placeholder for memory that nothing uses. */
 const UNUSED = 0;
 
-/** Arrays that the parts use one after another: the n-th of a kind and size is the same in each part. */
-function createSharedRoom(words: (count: number) => Address) {
+/** Arrays shared by all segments: the n-th of a kind and size has the same address in each. */
+function createSharedArrays(words: (count: number) => Address) {
   const arrays = new Map<string, Address>();
   let taken = new Map<string, number>();
   return {

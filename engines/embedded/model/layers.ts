@@ -8,10 +8,10 @@ import { linear } from "../ops/linear.ts";
 import { norm } from "../ops/norm.ts";
 import type { NormOptions } from "../ops/normWeight.ts";
 import type { Activation, Graph } from "../ops/operation.ts";
-import { rotation } from "../ops/rotation.ts";
+import { rope } from "../ops/rope.ts";
 import { select } from "../ops/select.ts";
 
-/** The operations of a model, placed in a graph as a family lists them. */
+/** The operations that a family builds a model from, placed in a graph. */
 export function placedLayers(
   graph: Graph,
   { tied, ...norms }: NormOptions & { tied: boolean },
@@ -21,9 +21,9 @@ export function placedLayers(
     embedding: (table, vocabulary, width, factor = 1) =>
       embedding(graph, table, { vocabulary, width, factor, isTied: tied }),
     norm: (x, name, residual) => norm(graph, x, { ...norms, name, residual }),
-    linear: (x, maps, residual) => linear(graph, x, maps, residual),
+    linear: (x, linears, residual) => linear(graph, x, linears, residual),
     headNorm: (qkv, heads, weights) => headNorm(graph, qkv, { ...heads, ...norms }, weights),
-    rotation: (qkv, heads, rope) => rotation(graph, qkv, heads, rope),
+    rope: (qkv, heads, scaling) => rope(graph, qkv, heads, scaling),
     attention: (qkv, heads, scores) => attention(graph, qkv, heads, scores),
     swiglu: (gateUp) => gatedUnit(graph, gateUp, "swiglu"),
     geglu: (gateUp) => gatedUnit(graph, gateUp, "geglu"),

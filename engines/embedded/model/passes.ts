@@ -5,15 +5,15 @@ import type { Head, Worker } from "../ops/operation.ts";
 import { batchCounts } from "./batch.ts";
 import type { GraphPlan } from "./graph.ts";
 
-/** A model in memory. */
+/** A model's plan. */
 export interface ModelPlan extends GraphPlan, PlacedHead {}
 
-/** The passes of a model, which all threads run alike. Each ends without a barrier. */
+/** A model's passes, the same on all threads. Each ends without a barrier. */
 export interface ModelPasses {
   /** Up to the head. */
   forward: () => void;
   head: ReturnType<Head>;
-  /** After both, the head's backward pass among them: the gradients of what is trained. */
+  /** The backward pass, including the head's, after both forward passes. */
   backward: (accumulate: boolean) => void;
 }
 
@@ -23,15 +23,15 @@ export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
     products: createProducts(thread),
     batch: batchCounts(thread.memory, plan.batch),
   };
-  const parts = plan.parts.map(({ operations, recompute }) => ({
+  const segments = plan.segments.map(({ operations, recompute }) => ({
     recompute,
     passes: operations.map((operation) => operation(worker)),
   }));
   const head = plan.head(worker);
 
-  function recomputePart({ recompute, passes }: (typeof parts)[number]): void {
+  function recomputeSegment({ recompute, passes }: (typeof segments)[number]): void {
     if (recompute === "nothing") return;
-    // The last operation's result is the next part's input, which is kept.
+    // The last operation's result is the next segment's input, which is saved.
     if (recompute === "all") return passes.slice(0, -1).forEach(({ forward }) => forward());
     thread.kernels.barrier();
     for (const pass of passes) pass.recompute?.();
@@ -40,13 +40,13 @@ export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
   return {
     head,
     forward() {
-      for (const { passes } of parts) for (const { forward } of passes) forward();
+      for (const { passes } of segments) for (const { forward } of passes) forward();
     },
     backward(accumulate) {
       head.backward(accumulate);
-      for (const part of parts.toReversed()) {
-        recomputePart(part);
-        for (const { backward } of part.passes.toReversed()) backward(accumulate);
+      for (const segment of segments.toReversed()) {
+        recomputeSegment(segment);
+        for (const { backward } of segment.passes.toReversed()) backward(accumulate);
       }
     },
   };

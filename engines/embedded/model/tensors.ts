@@ -1,60 +1,60 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { bytesOf, isBlockType } from "../../modelFiles/numberTypes.ts";
-import { type TensorSource, parts } from "../../modelFiles/tensors.ts";
+import { type TensorSource, chunks } from "../../modelFiles/tensors.ts";
 import { type Numbers, type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type Matrix, PANEL } from "../kernels/products.ts";
 import {
   type QuantizedMatrix,
-  type TakeRows,
+  type RowWriter,
   GROUP,
   quantizedBytes,
 } from "../kernels/quantized.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 
-/** What becomes of a model's tensors. */
+/** How a model's tensors are stored. */
 export interface TensorOptions {
-  /** Names of those that are bfloat16; a matrix of theirs alone stays so. Vectors are always float32. */
+  /** Names of the bfloat16 tensors; matrices of only these stay bfloat16. Vectors are always float32. */
   bfloat16?: ReadonlySet<string> | undefined;
   /** With it, only the adapter is trained. */
   lora?: LoraConfig | undefined;
   isTrained: boolean;
-  /** Whether matrices are to lie in panels, as an answering model's do. Default: row-major. */
+  /** Whether matrices are in panels, for inference. Default: row-major. */
   inPanels?: boolean;
-  /** The type that a frozen matrix becomes while it is read. Default: it stays as it is. */
+  /** A frozen matrix's type in memory. Default: unchanged. */
   typeOf?: (name: string, columns: number) => string | undefined;
 }
 
-/** The arrays of a trained tensor, which lie alike: its numbers, their gradient, AdamW's running means. */
+/** The arrays of a trained tensor, all with the same layout. */
 export type TrainedArray = "weights" | "gradients" | "firstMoments" | "secondMoments";
 
-/** Trained numbers that lie together and are updated alike. */
+/** Adjacent trained parameters with the same weight decay. */
 export interface TrainedGroup extends Record<TrainedArray, Address> {
   count: number;
   /** Matrices decay, vectors do not. */
   decays: boolean;
 }
 
-/** Where a model's tensors lie in memory. */
+/** Addresses of a model's tensors. */
 export interface TensorPlan {
   groups: TrainedGroup[];
-  /** Frozen ones, each of one or several tensors. */
+  /** Frozen matrices, each of one or several tensors. */
   matrices: Matrix[];
-  /** By their names: the model's, or of an adapter alone. */
-  frozen: Places;
-  /** For each array of theirs. */
-  trained: Record<TrainedArray, Places>;
+  /** Frozen tensors. */
+  frozen: TensorAddresses;
+  /** Trained tensors: the model's, or an adapter's alone. */
+  trained: Record<TrainedArray, TensorAddresses>;
 }
 
-/** Where tensors lie, by their names. */
-export type Places = Record<string, Place>;
+/** Addresses of tensors, by name. */
+export type TensorAddresses = Record<string, TensorAddress>;
 
-interface Place {
+interface TensorAddress {
   at: Address;
   isBf16?: boolean;
-  /** The quantized matrix that it is a part of, from this row on. */
-  part?: { matrix: QuantizedMatrix; row: number };
+  /** The quantized matrix that contains it, from this row on. */
+  slice?: { matrix: QuantizedMatrix; row: number };
 }
 
 const PURPOSES = {
@@ -66,7 +66,7 @@ const PURPOSES = {
 
 const ARRAYS = Object.keys(PURPOSES) as TrainedArray[];
 
-/** Places tensors as the operations of a model ask for them. */
+/** Reserves tensors as a model's operations request them. */
 export function createTensors(
   arena: Arena,
   { bfloat16, lora, isTrained, inPanels = false, typeOf }: TensorOptions,
@@ -76,19 +76,19 @@ export function createTensors(
   const matrices = new Map<string, MatrixWeight>();
   const isBaseTrained = isTrained && !lora;
 
-  /** Places the arrays of numbers that are trained. */
+  /** Reserves the arrays of trained parameters. */
   function trainedGroup(count: number, decays: boolean): TrainedGroup {
-    const places = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
+    const addresses = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
     const group = {
-      ...(Object.fromEntries(places) as Record<TrainedArray, Address>),
+      ...(Object.fromEntries(addresses) as Record<TrainedArray, Address>),
       count,
       decays,
     };
     plan.groups.push(group);
     return group;
   }
-  /** Notes where a tensor lies, so many numbers behind the start of its group. */
-  function place(name: string, group: TrainedGroup, from: number): void {
+  /** Records a tensor's addresses, `from` elements into its group. */
+  function record(name: string, group: TrainedGroup, from: number): void {
     for (const array of ARRAYS) trained[array][name] = { at: group[array] + from * 4 };
   }
 
@@ -97,7 +97,7 @@ export function createTensors(
     const group = trainedGroup(out * inner, true);
     let from = 0;
     for (const [name, rows] of Object.entries(tensors)) {
-      place(name, group, from);
+      record(name, group, from);
       from += rows * inner;
     }
     return { at: group.weights, out, in: inner, grad: { at: group.gradients, out, in: inner } };
@@ -121,31 +121,31 @@ export function createTensors(
     return matrix;
   }
 
-  /** Undefined for tensors whose rows are not whole blocks, or groups. */
+  /** Undefined for tensors that aren't whole blocks or groups. */
   function quantizedMatrix(
     tensors: Record<string, number>,
     inner: number,
   ): MatrixWeight | undefined {
-    const parts: QuantizedMatrix[] = [];
+    const ranges: QuantizedMatrix[] = [];
     const entries = Object.entries(tensors);
     const isWhole = entries.every(([, rows]) => rows % GROUP === 0) || entries.length === 1;
     const types = entries.map(([name]) => typeOf?.(name, inner) ?? "").filter(isBlockType);
     if (!isWhole || types.length < entries.length) return undefined;
     for (const [i, [, rows]] of entries.entries()) {
-      const [type, last] = [types[i]!, parts.at(-1)];
+      const [type, last] = [types[i]!, ranges.at(-1)];
       if (last?.type === type) last.out += rows;
-      else parts.push({ type, at: 0, out: rows, in: inner });
+      else ranges.push({ type, at: 0, out: rows, in: inner });
     }
-    for (const part of parts)
-      part.at = arena.bytes("weights", quantizedBytes(part.type, part.out, inner));
+    for (const slice of ranges)
+      slice.at = arena.bytes("weights", quantizedBytes(slice.type, slice.out, inner));
     let [p, row] = [0, 0];
     for (const [name, rows] of entries) {
-      plan.frozen[name] = { at: parts[p]!.at, part: { matrix: parts[p]!, row } };
+      plan.frozen[name] = { at: ranges[p]!.at, slice: { matrix: ranges[p]!, row } };
       row += rows;
-      if (row === parts[p]!.out) [p, row] = [p + 1, 0];
+      if (row === ranges[p]!.out) [p, row] = [p + 1, 0];
     }
     const out = sumOf(Object.values(tensors));
-    return { at: parts[0]!.at, out, in: inner, quantized: parts, grad: undefined };
+    return { at: ranges[0]!.at, out, in: inner, quantized: ranges, grad: undefined };
   }
 
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
@@ -159,7 +159,7 @@ export function createTensors(
 
   function vector(tensors: readonly [name: string | undefined, count: number][]): VectorWeight {
     const total = sumOf(tensors.map(([, count]) => count));
-    // The zeros of an absent tensor are not trained, so each tensor gets its own group.
+    // Each tensor has its own group, because the zeros of a missing bias aren't trained.
     const at = arena.words("weights", total);
     const grad = isBaseTrained ? arena.words("gradients", total) : undefined;
     let from = 0;
@@ -172,7 +172,7 @@ export function createTensors(
           secondMoments: arena.words("moments", count),
         };
         plan.groups.push(group);
-        place(name, group, 0);
+        record(name, group, 0);
       }
       from += count;
     }
@@ -196,32 +196,35 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Quantizes rows of a matrix, from one on, as they are read. */
-export type QuantizeRows = (matrix: QuantizedMatrix, row: number) => TakeRows;
+/** Creates a writer that quantizes a matrix's rows, from one on. */
+export type QuantizeRows = (matrix: QuantizedMatrix, row: number) => RowWriter;
 
-/** Reads weights into the memory, part by part. */
+/** Reads weights into the memory, chunk by chunk. */
 export function writeTensors(
   { buffer }: WebAssembly.Memory,
-  places: Places,
+  addresses: TensorAddresses,
   source: TensorSource,
   quantizeRows?: QuantizeRows,
 ): void {
-  const room = { buffer: new ArrayBuffer(0) };
+  const reused = { memory: new ArrayBuffer(0) };
   const { tensors, rows, blocks } = source;
-  for (const [name, place] of Object.entries(places)) {
-    const { part } = place;
-    const take = part && quantizeRows?.(part.matrix, part.row);
-    const isStored = tensors.get(name)?.type === part?.matrix.type;
+  for (const [name, address] of Object.entries(addresses)) {
+    const { slice } = address;
+    const take = slice && quantizeRows?.(slice.matrix, slice.row);
+    const isStored = tensors.get(name)?.type === slice?.matrix.type;
     if (take && isStored && blocks) {
-      for (const some of parts({ tensors, rows: blocks }, name, { room })) take(some);
+      for (const some of chunks({ tensors, rows: blocks }, name, { buffer: reused })) take(some);
     } else {
-      const put = take ?? rowsInto(buffer, place);
-      for (const some of parts({ tensors, rows }, name, { room })) put(some);
+      const write = take ?? rowsInto(buffer, address);
+      for (const some of chunks({ tensors, rows }, name, { buffer: reused })) write(some);
     }
   }
 }
 
-function rowsInto(buffer: ArrayBufferLike, { at, isBf16 = false }: Place): (rows: Numbers) => void {
+function rowsInto(
+  buffer: ArrayBufferLike,
+  { at, isBf16 = false }: TensorAddress,
+): (rows: Numbers) => void {
   let next = at;
   return (rows) => {
     const bytes = bytesOf(isBf16 ? rows : widened(rows));
@@ -230,18 +233,18 @@ function rowsInto(buffer: ArrayBufferLike, { at, isBf16 = false }: Place): (rows
   };
 }
 
-/** Float32 tensors where they lie, by their dimensions: what changes there, changes in them. */
+/** Views of float32 tensors in the memory. */
 export function tensorsAt(
   { buffer }: WebAssembly.Memory,
-  places: Places,
+  addresses: TensorAddresses,
   shapes: Record<string, number[]>,
 ): Weights {
   const found: Weights = {};
   for (const [name, shape] of Object.entries(shapes)) {
-    const place = places[name];
-    if (!place) throw new Error(`the model has no tensor ${name}`);
+    const address = addresses[name];
+    if (!address) throw new Error(`the model has no tensor ${name}`);
     const count = shape.reduce((product, size) => product * size, 1);
-    found[name] = { shape, data: new Float32Array(buffer, place.at, count) };
+    found[name] = { shape, data: new Float32Array(buffer, address.at, count) };
   }
   return found;
 }

@@ -3,9 +3,9 @@ import { quantizedInputBytes } from "../kernels/quantized.ts";
 import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
 
 /**
- * Plans y = added + x·Wᵀ of an answering model, whose matrices lie in panels or are quantized: the same bits for a
- * row alone and among others.
- * @returns what each thread does of it
+ * Plans y = added + x·Wᵀ for inference, with a matrix in panels or quantized. A row has the same bits alone and among
+ * others.
+ * @returns each thread's operation
  */
 export function placeAnswerProduct(graph: Graph, x: Activation, w: MatrixWeight) {
   const bytes = w.quantized ? quantizedInputBytes(graph.limits[x.rows], x.width) : 0;
@@ -20,11 +20,11 @@ export function placeAnswerProduct(graph: Graph, x: Activation, w: MatrixWeight)
         return panels(rows, x, w, y, added);
       }
       let from = 0;
-      for (const part of w.quantized) {
+      for (const range of w.quantized) {
         const to = columnsFrom(y, from);
-        quantized.quantize(part.type, rows, x.width, x, input);
-        quantized.linear({ at: input, rows }, part, to, added && added + from * 4);
-        from += part.out;
+        quantized.quantize(range.type, rows, x.width, x, input);
+        quantized.linear({ at: input, rows }, range, to, added && added + from * 4);
+        from += range.out;
       }
     };
   };

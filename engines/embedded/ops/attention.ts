@@ -1,7 +1,7 @@
 import type { AttentionHeads, AttentionScores } from "../../families/layers.ts";
 import { type Activation, type CachePlan, type Graph, PAGE, pagesOf } from "./operation.ts";
 
-/** Causal attention within each sequence; from kept keys and values where the model answers. */
+/** Causal attention within each sequence, for inference with a KV cache. */
 export function attention(
   graph: Graph,
   qkv: Activation,
@@ -10,19 +10,19 @@ export function attention(
 ): Activation {
   const y = graph.activation("tokens", heads.heads * heads.headDim);
   const sizes = { ...heads, ...kernelScores(scores) };
-  if (graph.cache) attendKept(graph, qkv, y, sizes, graph.cache);
+  if (graph.cache) attendCached(graph, qkv, y, sizes, graph.cache);
   else attendWithin(graph, qkv, y, sizes);
   return y;
 }
 
-/** What kernels take of the heads and their scores. */
+/** The kernels' parameters. */
 type Sizes = AttentionHeads & ReturnType<typeof kernelScores>;
 
-/** A window that is longer than any sequence, in 32 bits. */
-const ALL = 2 ** 30;
+/** A window longer than any sequence. */
+const NO_WINDOW = 2 ** 30;
 
-function kernelScores({ queryScalar, window = ALL }: AttentionScores) {
-  return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window: Math.min(window, ALL) };
+function kernelScores({ queryScalar, window = NO_WINDOW }: AttentionScores) {
+  return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window: Math.min(window, NO_WINDOW) };
 }
 
 function attendWithin(
@@ -31,15 +31,15 @@ function attendWithin(
   y: Activation,
   { heads, kvHeads, headDim, scale, window }: Sizes,
 ): void {
-  const { squares, longest } = graph.limits;
-  const probs = graph.keep(heads * squares, { isCheap: true });
-  const ownScratch = squareOf(longest);
+  const { scores, longest } = graph.limits;
+  const probs = graph.keep(heads * scores, { isCheap: true });
+  const ownScratch = scoreCount(longest);
   const scratch = graph.scratch(graph.threads * ownScratch);
   graph.add(({ kernels, batch, threadIndex }) => {
     const sizes = () =>
       [
         ...([batch.sequences, heads, kvHeads, headDim, qkv.row, scale, window] as const),
-        ...([graph.batch.offsets, graph.batch.squares] as const),
+        ...([graph.batch.offsets, graph.batch.scoreOffsets] as const),
       ] as const;
     return {
       forward() {
@@ -56,8 +56,8 @@ function attendWithin(
   });
 }
 
-/** Of sequences whose positions follow those that were read before. */
-function attendKept(
+/** Attention to the KV cache, after adding the new tokens to it. */
+function attendCached(
   graph: Graph,
   qkv: Activation,
   y: Activation,
@@ -71,15 +71,15 @@ function attendKept(
   const scores = graph.scratch(graph.threads * ownScores);
   const keysFrom = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
-  const places = [positions, owners, table, tableRow, keys, values] as const;
+  const cacheArguments = [positions, owners, table, tableRow, keys, values] as const;
   graph.add(({ kernels, batch, threadIndex }) => ({
     forward() {
       kernels.barrier();
-      kernels.storeKeys(batch.tokens, kvHeads, headDim, keysFrom, qkv.row, ...places);
+      kernels.storeKeys(batch.tokens, kvHeads, headDim, keysFrom, qkv.row, ...cacheArguments);
       kernels.barrier();
       kernels.attendPages(
         ...([batch.tokens, heads, kvHeads, headDim, scale, window] as const),
-        ...([qkv.at, qkv.row, ...places] as const),
+        ...([qkv.at, qkv.row, ...cacheArguments] as const),
         ...([scores + threadIndex * ownScores * 4, y.at] as const),
       );
     },
@@ -91,8 +91,8 @@ function onlyForward(): never {
   throw new Error("an answering model has no backward pass");
 }
 
-/** Numbers of one head's probabilities of a sequence: lines of whole vectors. */
-export function squareOf(length: number): number {
+/** Elements of one head's attention scores for a sequence, in rows of whole vectors. */
+export function scoreCount(length: number): number {
   return length * Math.ceil(length / LANES) * LANES;
 }
 

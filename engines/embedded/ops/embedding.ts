@@ -4,7 +4,7 @@ interface Table {
   vocabulary: number;
   width: number;
   factor: number;
-  /** Whether the head has put its gradient there. */
+  /** Whether the head has already written its gradient. */
   isTied: boolean;
 }
 
@@ -39,6 +39,6 @@ export function embedding(
       kernels.embedBack(batch.tokens, width, tokens, x.grad.at, weight.grad.at);
     },
   }));
-  graph.endPart();
+  graph.endSegment();
   return x;
 }

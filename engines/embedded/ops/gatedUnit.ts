@@ -1,6 +1,6 @@
 import type { Activation, Graph } from "./operation.ts";
 
-/** y = activation(gate) · up, of gate and up side by side. */
+/** y = activation(gate) · up, with gate and up concatenated. */
 export function gatedUnit(graph: Graph, gateUp: Activation, kind: "swiglu" | "geglu"): Activation {
   const width = gateUp.width / 2;
   const isGelu = kind === "geglu";

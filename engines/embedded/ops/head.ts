@@ -2,21 +2,19 @@ import { type Rows, rowsAt } from "../kernels/products.ts";
 import { placeAnswerProduct } from "./answerProduct.ts";
 import type { Activation, Graph, Head } from "./operation.ts";
 
-/** Numbers of logits at a time, at most: 64 MiB. */
-const MOST_LOGITS = 2 ** 24;
-/** Numbers of a cache line. */
+/** Maximum logits computed at a time: 64 MiB. */
+const MAX_LOGITS = 2 ** 24;
+/** Elements of a cache line. */
 const LINE = 16;
 
-/** The last operation, and where the logits of its positions lie: [positions, vocabulary]. */
+/** The last operation, and its logits [positions, vocabulary]. */
 export interface PlacedHead {
   head: Head;
   logits: Rows;
   vocabulary: number;
 }
 
-/**
- * The logits of the selected positions and their loss, so many positions at a time.
- */
+/** The selected positions' logits and loss, in chunks of positions. */
 export function placeHead(
   graph: Graph,
   h: Activation,
@@ -27,29 +25,29 @@ export function placeHead(
   const w = graph.matrix({ [weight]: vocabulary }, width);
   const row = oddLines(vocabulary);
   const { selected } = graph.limits;
-  // An answering model's are all there at once.
-  const most = graph.cache
+  // Inference needs all at once.
+  const maxPositions = graph.cache
     ? selected
-    : Math.min(selected, Math.max(1, Math.floor(MOST_LOGITS / row)));
-  const logits = rowsAt(graph.own(most * row), row);
+    : Math.min(selected, Math.max(1, Math.floor(MAX_LOGITS / row)));
+  const logits = rowsAt(graph.own(maxPositions * row), row);
   const answer = graph.cache && placeAnswerProduct(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
   const head: Head = (worker) => {
     const { kernels, products, batch } = worker;
     const multiply = answer?.(worker);
-    /** Calls with the first of each part's positions and their count. */
-    function eachPart(call: (from: number, count: number) => void) {
-      // Read once: after the last barrier, the leader may have written the next batch.
+    /** Calls with the start and size of each chunk. */
+    function eachChunk(call: (from: number, count: number) => void) {
+      // Read once, because after the last barrier the leader may have written the next batch.
       const { selected } = batch;
-      for (let from = 0; from < selected; from += most) {
-        call(from, Math.min(most, selected - from));
+      for (let from = 0; from < selected; from += maxPositions) {
+        call(from, Math.min(maxPositions, selected - from));
         kernels.barrier();
       }
     }
     const inputs = (at: number, from: number) => rowsAt(at + from * width * 4, width);
 
-    /** The losses of a part, and the gradients of its logits in place of them. */
+    /** Computes a chunk's losses and overwrites its logits with their gradients. */
     function measure(from: number, count: number) {
       products.linear(count, inputs(h.at, from), w, logits);
       kernels.barrier();
@@ -64,9 +62,9 @@ export function placeHead(
         if (!multiply) throw new Error("only an answering model has logits alone");
         multiply(logits);
       },
-      loss: () => eachPart(measure),
+      loss: () => eachChunk(measure),
       backward: (accumulate) =>
-        eachPart((from, count) => {
+        eachChunk((from, count) => {
           measure(from, count);
           products.linearBack(count, logits, w, inputs(h.grad.at, from));
           if (!w.grad) return;
@@ -79,8 +77,8 @@ export function placeHead(
 }
 
 /**
- * The length of a long row that begins on a cache line: an odd number of lines. Where rows are a power of
- * two apart, all of a column's numbers fall on the same few places of a cache.
+ * Rounds a row up to an odd number of cache lines: with a stride of a power of two, a column's elements would share a
+ * few cache sets.
  */
 function oddLines(count: number): number {
   return (Math.ceil(count / LINE) | 1) * LINE;

@@ -2,32 +2,32 @@ import type { AttentionHeads } from "../../families/layers.ts";
 import { type NormOptions, normWeight } from "./normWeight.ts";
 import type { Activation, Graph } from "./operation.ts";
 
-/** RMSNorm of each head's query and of each head's key, in place; values stay as they are. */
+/** RMSNorm of each head's query and key, in place. */
 export function headNorm(
   graph: Graph,
   qkv: Activation,
   { heads, kvHeads, headDim, ...options }: AttentionHeads & NormOptions,
   names: { q: string; k: string },
 ): Activation {
-  const most = graph.limits.tokens;
-  /** Queries and keys as they were. */
+  const maxTokens = graph.limits.tokens;
+  /** Row stride of the saved queries and keys. */
   const xRow = (heads + kvHeads) * headDim;
-  const x = graph.keep(most * xRow);
-  const part = (name: string, count: number, from: number) => ({
+  const x = graph.keep(maxTokens * xRow);
+  const projection = (name: string, count: number, from: number) => ({
     ...{ count, from: from * headDim * 4, weight: normWeight(graph, name, headDim, options) },
-    rstd: graph.keep(most * count, { isSmall: true }),
+    rstd: graph.keep(maxTokens * count, { isSmall: true }),
   });
-  const parts = [part(names.q, heads, 0), part(names.k, kvHeads, heads)];
+  const projections = [projection(names.q, heads, 0), projection(names.k, kvHeads, heads)];
 
   graph.add((worker) => {
     const { kernels, batch } = worker;
     return {
       forward() {
-        for (const { weight } of parts) weight.prepare(worker);
+        for (const { weight } of projections) weight.prepare(worker);
         kernels.barrier();
         kernels.copyRows(batch.tokens, xRow, qkv.at, qkv.row, x, xRow);
         kernels.barrier();
-        for (const { count, from, weight, rstd } of parts) {
+        for (const { count, from, weight, rstd } of projections) {
           kernels.headNorm(
             ...([batch.tokens, count, headDim, x + from, xRow, weight.at] as const),
             ...([qkv.at + from, qkv.row, rstd, options.epsilon] as const),
@@ -37,7 +37,7 @@ export function headNorm(
       backward(accumulate) {
         const { at, row } = qkv.grad;
         kernels.barrier();
-        for (const { count, from, weight, rstd } of parts) {
+        for (const { count, from, weight, rstd } of projections) {
           if (weight.grad === undefined) continue;
           kernels.headNormWeightBack(
             ...([batch.tokens, count, headDim, x + from, xRow, rstd, at + from, row] as const),
@@ -45,7 +45,7 @@ export function headNorm(
           );
         }
         kernels.barrier();
-        for (const { count, from, weight, rstd } of parts) {
+        for (const { count, from, weight, rstd } of projections) {
           kernels.headNormBack(
             ...([batch.tokens, count, headDim, x + from, xRow] as const),
             ...([weight.at, rstd, at + from, row] as const),

@@ -1,31 +1,32 @@
-import type { LinearMap } from "../../families/layers.ts";
+import type { LinearLayer } from "../../families/layers.ts";
 import { columnsFrom, rowsAt } from "../kernels/products.ts";
 import { placeAdapters } from "./adapters.ts";
 import { placeAnswerProduct } from "./answerProduct.ts";
 import type { Activation, CachePlan, Graph, MatrixWeight, Worker } from "./operation.ts";
 
 /**
- * Linear maps of one input, side by side, each with its bias and its update by LoRA:
+ * Adjacent linear layers of one input, each with its bias and LoRA update:
  * y = residual + x·Wᵀ + scale · (x·Aᵀ)·Bᵀ + bias.
  */
 export function linear(
   graph: Graph,
   x: Activation,
-  maps: readonly LinearMap[],
+  linears: readonly LinearLayer[],
   residual?: Activation,
 ): Activation {
   const weight = graph.matrix(
-    Object.fromEntries(maps.map(({ name, out }) => [`${name}.weight`, out])),
+    Object.fromEntries(linears.map(({ name, out }) => [`${name}.weight`, out])),
     x.width,
   );
-  const bias = maps.some(({ hasBias }) => hasBias)
+  const bias = linears.some(({ hasBias }) => hasBias)
     ? graph.vector(
-        maps.map(({ name, out, hasBias }) => [hasBias ? `${name}.bias` : undefined, out]),
+        linears.map(({ name, out, hasBias }) => [hasBias ? `${name}.bias` : undefined, out]),
       )
     : undefined;
-  const updates = placeUpdates(graph, x, maps);
+  const updates = placeUpdates(graph, x, linears);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
-  const answer = graph.cache && placeAnswer(graph, x, maps, { weight, y, runs: graph.cache.runs });
+  const answer =
+    graph.cache && placeInference(graph, x, linears, { weight, y, runs: graph.cache.runs });
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
   graph.add((worker) => {
@@ -37,9 +38,9 @@ export function linear(
         if (multiply) multiply(residual?.at);
         else products.linear(n, x, weight, y, residual?.at);
         for (const { from, a, b, z, scale } of batch.usesAdapter ? updates : []) {
-          const part = columnsFrom(y, from);
+          const columns = columnsFrom(y, from);
           products.linear(n, x, a, z);
-          products.linear(n, z, b, part, part.at, scale);
+          products.linear(n, z, b, columns, columns.at, scale);
         }
         if (!bias) return;
         kernels.barrier();
@@ -51,10 +52,10 @@ export function linear(
         products.linearBack(n, y.grad, weight, x.grad);
         if (weight.grad) products.weightBack(n, y.grad, x, weight.grad, added(weight.grad));
         for (const { from, a, b, z, scale } of updates) {
-          const part = columnsFrom(y.grad, from);
+          const columns = columnsFrom(y.grad, from);
           const back = rowsAt(dz, a.out);
-          products.linearBack(n, part, b, back, 0, scale);
-          if (b.grad) products.weightBack(n, part, z, b.grad, added(b.grad), scale);
+          products.linearBack(n, columns, b, back, 0, scale);
+          if (b.grad) products.weightBack(n, columns, z, b.grad, added(b.grad), scale);
           if (a.grad) products.weightBack(n, back, x, a.grad, added(a.grad));
           products.linearBack(n, back, a, x.grad, x.grad.at);
         }
@@ -66,19 +67,19 @@ export function linear(
       },
     };
   });
-  if (residual) graph.endPart();
+  if (residual) graph.endSegment();
   return y;
 }
 
-/** The product of an answering model, and what the adapters of the tokens add to it. */
-function placeAnswer(
+/** The product for inference, with the updates of each token's adapter. */
+function placeInference(
   graph: Graph,
   x: Activation,
-  maps: readonly LinearMap[],
+  linears: readonly LinearLayer[],
   { weight, y, runs }: { weight: MatrixWeight; y: Activation; runs: CachePlan["runs"] },
 ) {
   const product = placeAnswerProduct(graph, x, weight);
-  const adapters = placeAdapters(graph, x, maps, { y, runs });
+  const adapters = placeAdapters(graph, x, linears, { y, runs });
   return (worker: Worker) => {
     const [multiply, adapt] = [product(worker), adapters(worker)];
     return (added?: number): void => {
@@ -88,10 +89,10 @@ function placeAnswer(
   };
 }
 
-/** The updates of those maps that are adapted, each with the place of z = x·Aᵀ. */
-function placeUpdates(graph: Graph, x: Activation, maps: readonly LinearMap[]) {
+/** The adapted layers' updates, each with memory for z = x·Aᵀ. */
+function placeUpdates(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
   let next = 0;
-  return maps.flatMap(({ name, target, out }) => {
+  return linears.flatMap(({ name, target, out }) => {
     const from = next;
     next += out;
     const update = graph.lora(name, target, out, x.width);

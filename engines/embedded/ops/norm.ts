@@ -26,7 +26,7 @@ export function norm(
         kernels.barrier();
         compute();
       },
-      // A residual's sum is kept.
+      // The residual is saved.
       ...(!residual && { recompute: compute }),
       backward(accumulate) {
         const [count, added] = [batch[x.rows], x.isResidual ? x.grad.at : 0];
@@ -38,6 +38,6 @@ export function norm(
       },
     };
   });
-  if (residual) graph.endPart();
+  if (residual) graph.endSegment();
   return y;
 }

@@ -1,18 +1,18 @@
 import type { Address } from "../kernels/kernels.ts";
 import type { Graph, Worker } from "./operation.ts";
 
-/** Of an RMSNorm. */
+/** Options of RMSNorm. */
 export interface NormOptions {
   epsilon: number;
-  /** Whether it multiplies by 1 + the weight, and not by the weight. */
+  /** Whether it multiplies by 1 + weight. */
   isCentered: boolean;
 }
 
-/** What a norm multiplies by, and the gradient of its weight. */
+/** A norm's effective weight, and the gradient of the stored one. */
 export interface NormWeight {
   at: Address;
   grad: Address | undefined;
-  /** Makes it of the weight, which may have changed; waits at no barrier. */
+  /** Computes it from the stored weight, which may have changed. Without a barrier. */
   prepare: (worker: Worker) => void;
 }
 

@@ -1,6 +1,6 @@
 import type { Activation, Graph } from "./operation.ts";
 
-/** The rows of the positions whose next token is wanted: all that follows computes no others. */
+/** Selects the positions whose next token is needed, for the operations that follow. */
 export function select(graph: Graph, x: Activation): Activation {
   const { width } = x;
   const { selected } = graph.batch;

@@ -1,7 +1,7 @@
 import type { ExampleSet } from "../../examples/examples.ts";
 import { batchIndices } from "../../training/order.ts";
-import { partsOf } from "../model/batch.ts";
-import { squareOf } from "../ops/attention.ts";
+import { microBatchesOf } from "../model/batch.ts";
+import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits } from "../ops/operation.ts";
 import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
 
@@ -9,56 +9,56 @@ import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
 export interface Batches {
   training: ExampleSet;
   evaluation: ExampleSet | undefined;
-  /** Of a batch. */
+  /** Rows of a batch. */
   rows: number;
   seed: number;
-  /** Batches in all. */
+  /** Total batches. */
   count: number;
-  /** Length in tokens of the longest mismatched sequence; 0 if the objective makes none. */
-  others?: number;
+  /** Tokens of the longest mismatched sequence; 0 if the objective has none. */
+  longestMismatch?: number;
 }
 
-/** Rows that are looked at, at most: later batches that are larger run in parts. */
-const MOST_ROWS = 1_000_000;
-/** A step of so few tokens at a time takes 4 % longer than of four times as many. */
-const FEW_TOKENS = 256;
+/** Maximum rows to scan; later batches that are larger run in micro-batches. */
+const MAX_ROWS = 1_000_000;
+/** Minimum tokens of a micro-batch, at 4 % more time than with four times as many. */
+const MIN_TOKENS = 256;
 
 /**
- * The largest batch to plan memory for: the largest that occurs, or a half, a quarter and so on of it where
- * that would take much, so that batches run in parts. The number of threads does not matter, because sums
- * over other parts differ in their last digits.
+ * The largest batch to plan memory for: the largest that occurs, halved until memory is moderate; larger batches then
+ * run in micro-batches. Doesn't depend on the number of threads, because other micro-batches would change the last
+ * digits of sums.
  */
 export function batchLimits(
-  { training, evaluation, rows, seed, count, others = 0 }: Batches,
+  { training, evaluation, rows, seed, count, longestMismatch = 0 }: Batches,
   sizes: Omit<TrainingSizes, "limits" | "threads">,
 ): BatchLimits {
-  const longest = Math.max(training.longest, evaluation?.longest ?? 0, others) - 1;
-  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0, others - 1);
+  const longest = Math.max(training.longest, evaluation?.longest ?? 0, longestMismatch) - 1;
+  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0, longestMismatch - 1);
   const next = batchIndices(training.length, rows, seed);
-  const looked = Math.min(count, Math.max(1, Math.floor(MOST_ROWS / rows)));
-  const batches = Array.from({ length: looked }, () =>
+  const scanned = Math.min(count, Math.max(1, Math.floor(MAX_ROWS / rows)));
+  const batches = Array.from({ length: scanned }, () =>
     next().map((index) => Array.from(training.lengthsAt(index), (length) => length - 1)),
   );
   const largest = batches.reduce(
-    (most, batch) => Math.max(most, sumOf(batch.flat())),
+    (highest, batch) => Math.max(highest, sumOf(batch.flat())),
     largestExample,
   );
-  const least = Math.max(largestExample, Math.min(largest, FEW_TOKENS));
+  const min = Math.max(largestExample, Math.min(largest, MIN_TOKENS));
 
-  for (let parts = 1; ; parts *= 2) {
-    const tokens = Math.max(least, Math.ceil(largest / parts));
+  for (let divisor = 1; ; divisor *= 2) {
+    const tokens = Math.max(min, Math.ceil(largest / divisor));
     const limits = { tokens, longest, ...measure(tokens) };
-    if (tokens === least || bytesOf({ ...sizes, limits }) <= MODERATE_BYTES) return limits;
+    if (tokens === min || bytesOf({ ...sizes, limits }) <= MODERATE_BYTES) return limits;
   }
 
-  /** The largest part of at most so many tokens. */
+  /** The largest micro-batch of at most `tokens` tokens. */
   function measure(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
-    const square = (part: number[][]) => sumOf(part.flat().map(squareOf));
-    const limits = { tokens, squares: Infinity };
-    const found = { sequences: tokens, selected: tokens, squares: squareOf(largestExample) };
+    const scoresOf = (microBatch: number[][]) => sumOf(microBatch.flat().map(scoreCount));
+    const limits = { tokens, scores: Infinity };
+    const found = { sequences: tokens, selected: tokens, scores: scoreCount(largestExample) };
     for (const batch of batches) {
-      for (const part of partsOf(batch, (lengths) => lengths, limits))
-        found.squares = Math.max(found.squares, square(part));
+      for (const microBatch of microBatchesOf(batch, (lengths) => lengths, limits))
+        found.scores = Math.max(found.scores, scoresOf(microBatch));
     }
     return found;
   }

@@ -1,6 +1,6 @@
 import type { Moments } from "../../checkpoint/trainerState.ts";
 import type { Example, Sequence } from "../../examples/examples.ts";
-import { heldTensors } from "../../modelFiles/tensors.ts";
+import { inMemoryTensors } from "../../modelFiles/tensors.ts";
 import type { Weights } from "../../modelFiles/weights.ts";
 import type {
   Backend,
@@ -13,12 +13,12 @@ import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels, instantiate } from "../kernels/module.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead } from "../kernels/team.ts";
-import { batchArrays, partsOf, readLength, writeBatch } from "../model/batch.ts";
+import { batchArrays, microBatchesOf, readLength, writeBatch } from "../model/batch.ts";
 import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, gradientOperation, trainingProgram } from "./trainingProgram.ts";
 
-/** A model in training. */
+/** The embedded engine's backend. */
 export interface Learner extends Backend {
   logProbs: (...parameters: Parameters<Backend["logProbs"]>) => LogProbs;
   backpropagate: (...parameters: Parameters<Backend["backpropagate"]>) => number;
@@ -27,12 +27,12 @@ export interface Learner extends Backend {
   setWeights: (weights: Weights) => void;
   weights: () => Weights;
   moments: () => Moments;
-  /** The gradients that are there, where they lie. */
+  /** Views of the current gradients. */
   gradients: () => Weights;
 }
 
-/** The input of a helper thread. */
-export interface HelperInvitation {
+/** Initial data of a helper thread. */
+export interface TrainingWorkerInit {
   memory: WebAssembly.Memory;
   module: KernelModule;
   sizes: TrainingSizes;
@@ -40,21 +40,21 @@ export interface HelperInvitation {
 
 export interface LearnerOptions {
   module?: KernelModule;
-  /** Called once with the data helpers need; they may join at any time. */
-  invite?: (invitation: HelperInvitation) => void;
+  /** Called once with the helpers' initial data; they may join at any time. */
+  initWorkers?: (init: TrainingWorkerInit) => void;
 }
 
 export function createLearner(
   plan: TrainingPlan,
   { trained, frozen, moments }: InitialState,
-  { module = compileKernels(), invite }: LearnerOptions = {},
+  { module = compileKernels(), initWorkers }: LearnerOptions = {},
 ): Learner {
   const { sizes } = plan;
   const { tensors, constants, batch, limits } = plan.model;
   const memory = allocate(plan.arena);
-  writeTensors(memory, tensors.trained.weights, heldTensors(trained));
-  if (moments) writeTensors(memory, tensors.trained.firstMoments, heldTensors(moments.first));
-  if (moments) writeTensors(memory, tensors.trained.secondMoments, heldTensors(moments.second));
+  writeTensors(memory, tensors.trained.weights, inMemoryTensors(trained));
+  if (moments) writeTensors(memory, tensors.trained.firstMoments, inMemoryTensors(moments.first));
+  if (moments) writeTensors(memory, tensors.trained.secondMoments, inMemoryTensors(moments.second));
   if (sizes.lora) {
     const kernels = instantiate(module, memory);
     writeTensors(memory, tensors.frozen, frozen, (matrix, row) =>
@@ -68,32 +68,32 @@ export function createLearner(
   const arrays = batchArrays(memory, batch, limits);
   const stepScalars = new Float64Array(memory.buffer, plan.stepScalars, 3);
   const run = lead(plan.team, module, memory, trainingProgram(plan));
-  invite?.({ memory, module, sizes });
-  // The weights themselves are not kept: they would take their memory twice.
+  initWorkers?.({ memory, module, sizes });
+  // Keeps shapes only, because the weights are already in the shared memory.
   const shapes = Object.fromEntries(
     Object.entries(trained).map(([name, { shape }]) => [name, shape]),
   );
 
-  /** Examples in parts that fit. An example is never split. */
-  function partsIn(examples: readonly Example[]): Example[][] {
-    return partsOf(examples, (example) => learnedOf(example).map(readLength), limits);
+  /** Splits examples into micro-batches that fit. An example is never split. */
+  function microBatchesIn(examples: readonly Example[]): Example[][] {
+    return microBatchesOf(examples, (example) => learnedOf(example).map(readLength), limits);
   }
 
-  /** @returns how many tokens are learned */
-  function write(part: readonly Example[], usesAdapter = true): number {
-    return writeBatch(arrays, part.flatMap(learnedOf), usesAdapter);
+  /** @returns the number of learned tokens */
+  function write(microBatch: readonly Example[], usesAdapter = true): number {
+    return writeBatch(arrays, microBatch.flatMap(learnedOf), usesAdapter);
   }
 
-  /** What they are computed by stays where the gradients need it. */
-  function logProbsIn(part: readonly Example[], usesAdapter: boolean): LogProbs {
-    const count = write(part, usesAdapter);
+  /** Leaves the activations in memory for the backward pass. */
+  function logProbsIn(microBatch: readonly Example[], usesAdapter: boolean): LogProbs {
+    const count = write(microBatch, usesAdapter);
     arrays.lossWeights.fill(1, 0, count);
     if (count > 0) run(OPERATION.loss);
-    return logProbsOf(part, arrays.losses.slice(0, count));
+    return logProbsOf(microBatch, arrays.losses.slice(0, count));
   }
 
   function logProbs(examples: readonly Example[], { usesAdapter }: LogProbsOptions): LogProbs {
-    return partsIn(examples).flatMap((part) => logProbsIn(part, usesAdapter));
+    return microBatchesIn(examples).flatMap((microBatch) => logProbsIn(microBatch, usesAdapter));
   }
 
   function backpropagate(
@@ -102,20 +102,20 @@ export function createLearner(
     accumulate: boolean,
   ): number {
     let [sum, from, adds] = [0, 0, accumulate];
-    for (const part of partsIn(examples)) {
+    for (const microBatch of microBatchesIn(examples)) {
       const isForwardDone = typeof weigh !== "number";
       let count = 0;
       if (isForwardDone) {
-        const weights = weigh(logProbsIn(part, true), from).flat();
+        const weights = weigh(logProbsIn(microBatch, true), from).flat();
         for (const of of weights) {
           arrays.lossWeights.set(of, count);
           count += of.length;
         }
       } else {
-        count = write(part);
+        count = write(microBatch);
         arrays.lossWeights.fill(weigh, 0, count);
       }
-      from += part.length;
+      from += microBatch.length;
       if (count === 0) continue;
       run(gradientOperation({ accumulate: adds, isForwardDone }));
       adds = true;
@@ -143,14 +143,15 @@ export function createLearner(
   const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
     ...{ logProbs, backpropagate, gradNorm, update, baseType: sizes.lora?.baseType },
-    setWeights: (weights) => writeTensors(memory, tensors.trained.weights, heldTensors(weights)),
+    setWeights: (weights) =>
+      writeTensors(memory, tensors.trained.weights, inMemoryTensors(weights)),
     weights: () => at("weights"),
     moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
     gradients: () => at("gradients"),
   };
 }
 
-/** Losses of the learned tokens, one after another, as the log probabilities of each sequence. */
+/** Splits the learned tokens' losses into log probabilities of each sequence. */
 function logProbsOf(examples: readonly Example[], losses: Float32Array): LogProbs {
   let from = 0;
   return examples.map(({ sequences }) =>
@@ -162,7 +163,7 @@ function logProbsOf(examples: readonly Example[], losses: Float32Array): LogProb
   );
 }
 
-/** The sequences of which a token is learned: others give no gradient. */
+/** The sequences with a learned token; others have no gradient. */
 function learnedOf({ sequences }: Example): Sequence[] {
   return sequences.filter(({ learned }) => learned.includes(1));
 }

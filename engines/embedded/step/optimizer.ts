@@ -1,26 +1,26 @@
 import { ADAMW, clipScale } from "../../training/backend.ts";
-import { type Address, SQUARES_SHARE } from "../kernels/kernels.ts";
+import { type Address, SUM_SHARE } from "../kernels/kernels.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { TrainedGroup } from "../model/tensors.ts";
 
-/** Groups between two barriers: fewer than operations may be. */
+/** Groups between two barriers, fewer than the maximum number of operations. */
 const GROUPS = 12;
 const DOUBLE_BYTES = 8;
 
-/** Float64 partial sums that `createOptimizer` wants room for. */
+/** Number of float64 partial sums that `createOptimizer` needs. */
 export function partialCount(groups: readonly TrainedGroup[]): number {
-  return groups.reduce((sum, { count }) => sum + Math.ceil(count / SQUARES_SHARE), 0);
+  return groups.reduce((sum, { count }) => sum + Math.ceil(count / SUM_SHARE), 0);
 }
 
 export interface Optimizer {
   /** The gradients' global L2 norm. */
   norm: () => number;
-  /** @param step counted from 1 @param norm as it is now */
+  /** @param step counted from 1 @param norm the current one */
   update: (step: number, rate: number, norm: number) => void;
 }
 
 /**
- * AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`.
+ * AdamW on all threads, with gradients clipped to a global norm of `maxGradNorm`.
  * @param partials float64 [partialCount]
  */
 export function createOptimizer(
@@ -32,13 +32,13 @@ export function createOptimizer(
   const { barrier } = kernels;
   const sums = new Float64Array(memory.buffer, partials, partialCount(groups));
 
-  /** The sum of all squares: each part by one thread, then all parts in their order by each. */
+  /** Threads compute partial sums of squares; then each adds up all of them in order. */
   function norm(): number {
     let to = partials;
     groups.forEach(({ gradients, count }, i) => {
       if (i % GROUPS === 0) barrier();
-      kernels.squares(count, gradients, to);
-      to += Math.ceil(count / SQUARES_SHARE) * DOUBLE_BYTES;
+      kernels.sumOfSquares(count, gradients, to);
+      to += Math.ceil(count / SUM_SHARE) * DOUBLE_BYTES;
     });
     barrier();
     let total = 0;

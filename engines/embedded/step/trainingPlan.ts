@@ -6,20 +6,20 @@ import type { Staging } from "../kernels/quantized.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
 import type { Recompute } from "../model/graph.ts";
 import type { ModelPlan } from "../model/passes.ts";
-import { placeModel } from "../model/place.ts";
+import { planModel } from "../model/planModel.ts";
 import type { BatchLimits } from "../ops/operation.ts";
 import { partialCount } from "./optimizer.ts";
 
-/** The inputs of the memory plan, the same on every thread. */
+/** Inputs of the memory plan, the same on all threads. */
 export interface TrainingSizes {
   shape: Dimensions;
-  /** Names of the tensors that are bfloat16: with LoRA, the frozen base stays as it is. */
+  /** Names of the bfloat16 tensors, which stay so in a frozen base. */
   bfloat16?: ReadonlySet<string> | undefined;
   limits: BatchLimits;
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
-  /** Default: least recomputation under 1.15 GiB. */
+  /** Default: minimal recomputation under 1.15 GiB. */
   recompute?: Recompute;
 }
 
@@ -28,56 +28,56 @@ export interface TrainingPlan {
   arena: Arena;
   team: TeamPlan;
   model: ModelPlan;
-  /** Where rows lie while they are quantized. */
+  /** A buffer for rows while they are quantized. */
   staging: Staging;
   /** Float64 [partialCount] */
   partials: Address;
-  /** Float64: the step, its learning rate, and the gradient's norm that came of it. */
+  /** Float64: the step, its learning rate, and the resulting gradient norm. */
   stepScalars: Address;
 }
 
 const STEP_SCALARS_BYTES = 3 * 8;
-/** Rows that are quantized at a time. */
+/** Rows quantized at a time. */
 const STAGED_ROWS = 8;
 
 const ADVICE = "Lower maxLength or the model's size, or use engine: python()";
 
-/** With at most this much, nothing is computed again. */
-const FEW_BYTES = 2 ** 28;
-/** With this much, a process takes some 1.4 GB. */
+/** Up to this size, nothing is recomputed. */
+const SMALL_BYTES = 2 ** 28;
+/** With this size, a process takes some 1.4 GB. */
 export const MODERATE_BYTES = 1.15 * 2 ** 30;
 
-/** @throws KitError `OUT_OF_MEMORY` for what does not fit */
+/** @throws KitError `OUT_OF_MEMORY` */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
-  const recompute = sizes.recompute ?? leastRecompute(sizes);
+  const recompute = sizes.recompute ?? minimalRecompute(sizes);
   return planArena((arena) => placeTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
-/** The least recomputation that keeps memory moderate: first what is cheap, then parts, then layers. */
-function leastRecompute(sizes: TrainingSizes): Recompute {
-  const parts = 2 * sizes.shape.layers;
+/** Minimal recomputation that keeps memory moderate: first cheap operations, then segments, then layers. */
+function minimalRecompute(sizes: TrainingSizes): Recompute {
+  const segments = 2 * sizes.shape.layers;
   const isModerate = (count: number) =>
-    bytesWith(sizes, { cheap: true, parts: count }) <= MODERATE_BYTES;
-  if (bytesWith(sizes, NOTHING) <= FEW_BYTES) return NOTHING;
-  if (!isModerate(parts)) return { cheap: true, parts: sizes.shape.layers, areLayers: true };
-  // The fewest that suffice: more parts never need more memory.
-  let [least, most] = [0, parts];
-  while (least < most) {
-    const middle = Math.floor((least + most) / 2);
-    if (isModerate(middle)) most = middle;
-    else least = middle + 1;
+    bytesWith(sizes, { cheap: true, segments: count }) <= MODERATE_BYTES;
+  if (bytesWith(sizes, NOTHING) <= SMALL_BYTES) return NOTHING;
+  if (!isModerate(segments)) return { cheap: true, segments: sizes.shape.layers, isPerLayer: true };
+  // The fewest segments that suffice; more never need more memory.
+  let [low, high] = [0, segments];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isModerate(middle)) high = middle;
+    else low = middle + 1;
   }
-  return { cheap: true, parts: least };
+  return { cheap: true, segments: low };
 }
 
-const NOTHING: Recompute = { cheap: false, parts: 0 };
-const CHEAP: Recompute = { cheap: true, parts: 0 };
+const NOTHING: Recompute = { cheap: false, segments: 0 };
+const CHEAP: Recompute = { cheap: true, segments: 0 };
 
-/** Bytes of a training that computes no whole part again, on one thread: so all threads plan alike. */
+/** Bytes of a training that recomputes no whole segment, on one thread, for all threads to plan the same. */
 export function bytesOf(sizes: Omit<TrainingSizes, "threads">): number {
   const alone = { ...sizes, threads: 1 };
   const bytes = bytesWith(alone, NOTHING);
-  return bytes <= FEW_BYTES ? bytes : bytesWith(alone, CHEAP);
+  return bytes <= SMALL_BYTES ? bytes : bytesWith(alone, CHEAP);
 }
 
 function bytesWith(sizes: TrainingSizes, recompute: Recompute): number {
@@ -91,7 +91,7 @@ function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompu
   const team = planTeam(arena, threads);
   const quantize = lora?.baseType;
   const tensors = { bfloat16: lora && bfloat16, lora, isTrained: true, quantize };
-  const model = placeModel(arena, shape, { ...tensors, limits, threads, recompute });
+  const model = planModel(arena, shape, { ...tensors, limits, threads, recompute });
   return {
     ...{ sizes, team, model, staging: placeStaging(arena, model) },
     partials: arena.bytes("work", partialCount(model.tensors.groups) * 8),
@@ -99,9 +99,9 @@ function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompu
   };
 }
 
-/** Room for some rows of any quantized matrix, in float32. */
+/** A buffer for some rows of any quantized matrix, in float32. */
 function placeStaging(arena: Arena, { tensors }: ModelPlan): Staging {
-  const widths = Object.values(tensors.frozen).map(({ part }) => part?.matrix.in ?? 0);
+  const widths = Object.values(tensors.frozen).map(({ slice }) => slice?.matrix.in ?? 0);
   const bytes = STAGED_ROWS * Math.max(0, ...widths) * 4;
   return { at: arena.bytes("work", bytes), bytes };
 }

@@ -3,22 +3,22 @@ import { createPasses } from "../model/passes.ts";
 import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
-/** The operations of a training, by their numbers; those of gradients come before. */
+/** Indices of a training's operations; those of gradients come before. */
 export const OPERATION = { norm: 4, update: 5, loss: 6 };
 
 interface GradientOptions {
-  /** Whether to add to the gradients that are there. */
+  /** Whether to add to the previous gradients. */
   accumulate: boolean;
-  /** Whether the last operation was the loss of this batch. */
+  /** Whether this batch's loss was the last operation. */
   isForwardDone: boolean;
 }
 
-/** Gradients of the batch, by their options. */
+/** Index of the operation that computes gradients. */
 export function gradientOperation({ accumulate, isForwardDone }: GradientOptions): number {
   return Number(accumulate) + 2 * Number(isForwardDone);
 }
 
-/** The program of every training thread: the parts of a step, or only the loss. */
+/** The program of every training thread. */
 export function trainingProgram(plan: TrainingPlan): Program {
   return (thread) => {
     const { kernels, memory, threadIndex } = thread;

@@ -4,30 +4,30 @@ import { machineMemory } from "../../dataset/freeMemory.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
 import type { PlanBackend } from "../../training/backend.ts";
 import type { Preparation } from "../../training/preparation.ts";
-import { MOST_THREADS } from "../kernels/threadCount.ts";
+import { MAX_THREADS } from "../kernels/threadCount.ts";
 import { batchLimits } from "../step/batchLimits.ts";
-import { type HelperInvitation, createLearner } from "../step/learner.ts";
+import { type TrainingWorkerInit, createLearner } from "../step/learner.ts";
 import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
 
 /** The threads of a training. */
 export interface Team {
-  /** At most, this one among them. */
+  /** Maximum threads, including this one. */
   threads: number;
-  invite: (invitation: HelperInvitation) => void;
-  /** Called with what the plan decides on its own. Default: ignored. */
+  initWorkers: (init: TrainingWorkerInit) => void;
+  /** Called with the plan's own decisions. Default: ignored. */
   onNote?: (text: string) => void;
 }
 
 /** The embedded engine as a backend, on this thread and its helpers. */
-export function embeddedBackend({ threads, invite, onNote }: Team): PlanBackend {
+export function embeddedBackend({ threads, initWorkers, onNote }: Team): PlanBackend {
   return (preparation) => {
     const plan = planFor(preparation, threads, onNote);
-    return (initial) => createLearner(plan, initial, { invite });
+    return (initial) => createLearner(plan, initial, { initWorkers });
   };
 }
 
 /**
- * Plans a training's memory. A base that doesn't fit as saved is converted to q8_0.
+ * Plans a training's memory. A base that doesn't fit as saved is quantized to q8_0.
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(
@@ -45,7 +45,7 @@ export function planFor(
     evaluation: data.evaluation?.examples,
     ...{ rows: config.batchSize, seed: config.seed },
     count: steps * config.gradientAccumulationSteps,
-    others: Math.min(
+    longestMismatch: Math.min(
       maxLength,
       Math.max(longestOf(data.training.examples), longestOf(data.evaluation?.examples)),
     ),
@@ -54,8 +54,8 @@ export function planFor(
     const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
     return planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
   }
-  // Decided for the maximum number of threads, so that the losses don't depend on the actual one.
-  if (!lora || lora.baseType || fits(() => planWith(lora, MOST_THREADS))) {
+  // Decided for the maximum number of threads, so that losses don't depend on the actual one.
+  if (!lora || lora.baseType || fits(() => planWith(lora, MAX_THREADS))) {
     return planWith(lora, threads);
   }
   const plan = planWith({ ...lora, baseType: "q8_0" }, threads);

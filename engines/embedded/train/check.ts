@@ -5,10 +5,10 @@ import { objectiveOf } from "../../objectives/objectives.ts";
 import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { checkTraining } from "./checkTraining.ts";
-import { assertConfigFits } from "./leastTraining.ts";
+import { assertConfigFits } from "./smallestTraining.ts";
 import { runOnThreads } from "./trainThread.ts";
 
-/** Prepares the data and plans the memory as `train` does; allocates none of it, unless for the loss. */
+/** Prepares data and plans memory as `train` does, but allocates it only to measure losses. */
 export async function check({
   config,
   onNote,
@@ -19,11 +19,11 @@ export async function check({
     onNote,
     check: (folder) => assertConfigFits(folder, config.lora),
   });
-  // Before the training, every pair has the same loss.
+  // Before training, every pair has the same loss.
   const isMeasured = loss && !objectiveOf(config).needsReference;
   if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");
   if (!isMeasured) return checkTraining({ config, source, onNote, threads: threadCount() });
-  // Keeps the base of an adapter that is on no disk yet.
+  // For an adapter's base that isn't on disk yet.
   const directory = makeCheckFolder();
   try {
     const job = { config, directory, source, isCheck: true, resumeFrom: undefined };

@@ -1,7 +1,7 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { HardRow, TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
-import { piecesOf } from "../../examples/pieces.ts";
+import { segmentsOf } from "../../examples/segments.ts";
 import type { LocatedModel } from "../../families/modelSource.ts";
 import { assertReadable } from "../../modelFiles/tensors.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
@@ -17,8 +17,8 @@ interface Options extends Pick<Team, "threads" | "onNote"> {
   config: TrainConfig;
   /** The config's model. */
   source: LocatedModel;
-  /** Measures losses on this thread and its helpers. Default: measures none. */
-  measuring?: Pick<Team, "invite"> & { directory: string };
+  /** Set to measure losses on this thread and its helpers. */
+  measuring?: Pick<Team, "initWorkers"> & { directory: string };
 }
 
 /** Checks a training on this thread. */
@@ -36,13 +36,13 @@ export async function checkTraining({
   const plan = planFor(prepared, threads, onNote);
   const { examples } = data.training;
   const first = examples.at(0);
-  // Damaged weights stop a training, too. Nothing is kept of them.
+  // Damaged weights would stop a training, too.
   if (start.weights) assertReadable(start.weights);
   let hardest: HardRow[] | undefined;
   if (measuring) {
     const backend = startLearner(prepared, plan, measuring);
     const learning = { backend, objective, reference: createReference(backend), maxLength };
-    hardest = await hardestRows(prepared, learning, { placeOf: inspection.placeOf, onNote });
+    hardest = await hardestRows(prepared, learning, { locationOf: inspection.locationOf, onNote });
   }
   return {
     started,
@@ -52,7 +52,7 @@ export async function checkTraining({
     dataset: inspection.report(),
     ...(hardest && { hardest }),
     firstRow: first.sequences.flatMap((one, i) =>
-      piecesOf(one, start.tokenizer, objective.isAvoided?.(first, i)),
+      segmentsOf(one, start.tokenizer, objective.isAvoided?.(first, i)),
     ),
   };
 }
@@ -60,12 +60,12 @@ export async function checkTraining({
 function startLearner(
   { config, start, data }: Preparation,
   plan: TrainingPlan,
-  { invite, directory }: NonNullable<Options["measuring"]>,
+  { initWorkers, directory }: NonNullable<Options["measuring"]>,
 ): Learner {
   const { shape, origin, tokenizerOrigin } = start;
   const notes = { shape, origin, tokenizerOrigin, promptStyle: data.dataset.promptStyle };
   const weights = initialWeights(config, start, baseOf(start, directory), notes);
-  return createLearner(plan, { ...weights, moments: undefined }, { invite });
+  return createLearner(plan, { ...weights, moments: undefined }, { initWorkers });
 }
 
 function learnedIn(examples: ExampleSet): number {

@@ -15,11 +15,11 @@ import {
   threadEnded,
   toFailure,
 } from "../messages.ts";
-import { assertConfigFits } from "./leastTraining.ts";
+import { assertConfigFits } from "./smallestTraining.ts";
 
 type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
 
-/** Trains on threads of its own, which have ended when this settles. */
+/** Trains on its own threads, which have exited when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
@@ -35,25 +35,25 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 }
 
 /**
- * Trains, or checks a training, on threads that have ended when this settles.
- * @returns the check
+ * Trains, or checks a training, on threads that have exited when this settles.
+ * @returns the check's result
  */
 export async function runOnThreads(
   job: Omit<TrainJob, "helpers">,
   listeners: Listeners,
 ): Promise<TrainingCheck | undefined> {
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
-  const invitations = channels.map(({ port1 }) => port1);
+  const ports = channels.map(({ port1 }) => port1);
   /** The training's own thread, then its helpers. */
   const started: Worker[] = [];
   try {
     const worker = startThread(
       () =>
         new Worker(new URL("./trainWorker.js", import.meta.url), {
-          // The process's own flags, such as --input-type or --import, are not meant for this thread.
+          // Without the process's own flags, such as --input-type or --import.
           execArgv: [],
-          workerData: { ...job, helpers: invitations } satisfies TrainJob,
-          transferList: invitations,
+          workerData: { ...job, helpers: ports } satisfies TrainJob,
+          transferList: ports,
         }),
       "training",
     );
@@ -61,12 +61,12 @@ export async function runOnThreads(
     for (const { port2 } of channels) started.push(startHelper(port2));
     return await outcome(worker, started.slice(1), listeners);
   } finally {
-    // Interrupts a step. Safe: checkpoints are renamed into place.
+    // May interrupt a step. Safe, because checkpoints are renamed into place.
     await Promise.all(started.map((thread) => thread.terminate()));
   }
 }
 
-/** A thread that takes part once it is invited through `port`. */
+/** Starts a thread that joins once the port delivers its initial data. */
 function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
@@ -109,10 +109,10 @@ function outcome(
     worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error, "training")))));
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
-      // The others wait for it at their next barrier, so we end them here.
+      // The others would wait for it at their next barrier.
       helper.on("error", (error) => settle(() => reject(helperFailed(error, "training"))));
       helper.on("exit", (code) => {
-        // 0: the training thread ended before it invited this one, and reports its own error.
+        // 0: the training thread exited before this one joined, and reports its own error.
         if (code !== 0) settle(() => reject(helperFailed(`code ${code}`, "training")));
       });
     }

@@ -12,7 +12,7 @@ const send = (message: TrainMessage) => parentPort?.postMessage(message);
 const team: Team = {
   onNote: (text) => send({ type: "note", text }),
   threads: helpers.length + 1,
-  invite: (invitation) => helpers.forEach((port) => port.postMessage(invitation)),
+  initWorkers: (init) => helpers.forEach((port) => port.postMessage(init)),
 };
 
 try {
@@ -34,7 +34,7 @@ async function run(): Promise<undefined> {
   });
 }
 
-/** With the base's type of the training that is resumed, which may have chosen it by itself. */
+/** With the resumed training's base type, which Kit may have chosen. */
 function asResumed({ lora, ...rest }: TrainConfig): TrainConfig {
   const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
   return { ...rest, lora: lora && { ...lora, ...(baseType && { baseType }) } };

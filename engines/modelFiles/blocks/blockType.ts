@@ -1,48 +1,50 @@
-/** A type of GGUF whose numbers share scales in blocks. */
+/** A GGUF type with blocks of numbers that share scales. */
 export interface BlockType {
-  /** ggml's number of the type, by which kernels know it, too. */
+  /** ggml's id, also used by the kernels. */
   id: number;
-  /** Numbers of a block; rows are whole blocks. */
+  /** Numbers per block; rows are whole blocks. */
   block: number;
-  /** Of a block. */
+  /** Bytes per block. */
   bytes: number;
-  /** Of one in the embedded engine's memory (`embedded/kernels/assembly/quantizedBlock.ts`). */
-  placedBytes: number;
-  /** Where a block has its scales in float16, in bytes. */
+  /** Bytes per block in the embedded engine's memory (`embedded/kernels/assembly/quantizedBlock.ts`). */
+  packedBytes: number;
+  /** Byte offsets of a block's float16 scales. */
   scales: readonly number[];
-  /** Writes finite numbers to a block of zeros. */
-  put: (from: Float32Array, to: DataView) => void;
-  /** Writes the numbers of a block, which are gguf-py's to the bit. */
-  take: (from: DataView, to: Float32Array) => void;
+  /** Encodes finite numbers into a zeroed block. */
+  encodeBlock: (from: Float32Array, to: DataView) => void;
+  /** Decodes a block, bit-identical to gguf-py. */
+  decodeBlock: (from: DataView, to: Float32Array) => void;
 }
 
-/** @param data finite; whole blocks */
+/** @param data finite numbers in whole blocks */
 export function quantize(type: BlockType, data: Float32Array): Uint8Array<ArrayBuffer> {
-  const { block, bytes, put } = type;
+  const { block, bytes, encodeBlock } = type;
   if (data.length % block !== 0) {
     throw new Error(`${data.length} numbers are no whole blocks of ${block}`);
   }
   const blocks = new Uint8Array((data.length / block) * bytes);
   for (let i = 0, at = 0; i < data.length; i += block, at += bytes) {
-    put(data.subarray(i, i + block), new DataView(blocks.buffer, at, bytes));
+    encodeBlock(data.subarray(i, i + block), new DataView(blocks.buffer, at, bytes));
   }
   return blocks;
 }
 
-/** The numbers of blocks. */
 export function dequantize(type: BlockType, blocks: Uint8Array): Float32Array<ArrayBuffer> {
-  const { block, bytes, take } = type;
+  const { block, bytes, decodeBlock } = type;
   const data = new Float32Array((blocks.length / bytes) * block);
   for (let i = 0, at = 0; i < data.length; i += block, at += bytes) {
-    take(new DataView(blocks.buffer, blocks.byteOffset + at, bytes), data.subarray(i, i + block));
+    decodeBlock(
+      new DataView(blocks.buffer, blocks.byteOffset + at, bytes),
+      data.subarray(i, i + block),
+    );
   }
   return data;
 }
 
-/** The exponent of float16, in its upper byte. */
+/** float16's exponent bits in its upper byte. */
 const EXPONENT = 0x7c;
 
-/** Whether float16 had room for all scales. */
+/** Whether no scale overflowed float16. */
 export function hasFiniteScales({ bytes, scales }: BlockType, blocks: Uint8Array): boolean {
   for (const scale of scales) {
     for (let at = scale + 1; at < blocks.length; at += bytes) {

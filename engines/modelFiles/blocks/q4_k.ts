@@ -1,26 +1,26 @@
 import { fromHalf, toHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 
-/** Numbers that share a scale and a minimum, and such parts of a block. */
-const PART = 32;
-const PARTS = 8;
-/** The greatest number, and the greatest scale or minimum, of 6 bits. */
+/** Numbers per sub-block, which share a scale and a minimum, and sub-blocks per block. */
+const SUB_BLOCK = 32;
+const SUB_BLOCKS = 8;
+/** The highest 4-bit number, and the highest 6-bit scale or minimum. */
 const MAX_NUMBER = 15;
 const MAX_SCALE = 63;
 const NUMBERS_AT = 16;
-/** How far from the range of a part's numbers its scale is looked for, in numbers. */
+/** Offsets from a sub-block's range at which to search its scale. */
 const SEARCH = [-1.2, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6];
 
 /**
- * A number has 4 bits, column k of 64 and column k + 32 in one byte; it stands for scale × number − minimum of its
- * part, which are 6 bits each times the block's scale in float16, and its scale of minimums.
+ * 4-bit numbers; columns k and k + 32 of each 64 share a byte. A value is scale × number − minimum; both have 6 bits for
+ * each sub-block, times a float16 super-scale of their own.
  */
 export const q4_k: BlockType = {
-  ...{ id: 12, block: PART * PARTS, bytes: 144, placedBytes: 152, scales: [0, 2] },
+  ...{ id: 12, block: SUB_BLOCK * SUB_BLOCKS, bytes: 144, packedBytes: 152, scales: [0, 2] },
 
-  put(from, to) {
-    const fits = Array.from({ length: PARTS }, (_, p) =>
-      fit(from.subarray(p * PART, (p + 1) * PART)),
+  encodeBlock(from, to) {
+    const fits = Array.from({ length: SUB_BLOCKS }, (_, p) =>
+      fit(from.subarray(p * SUB_BLOCK, (p + 1) * SUB_BLOCK)),
     );
     const [scales, scale] = sixBits(
       to,
@@ -38,59 +38,59 @@ export const q4_k: BlockType = {
       to.setUint8(8 + p, minimums[p]! | ((m >> 4) << 6));
       to.setUint8(12 + p, (s & 15) | ((m & 15) << 4));
     }
-    for (let p = 0; p < PARTS; p++) {
+    for (let p = 0; p < SUB_BLOCKS; p++) {
       const step = scale * scales[p]!;
       const less = minimum * minimums[p]!;
-      for (let k = 0; k < PART; k++) {
-        const at = NUMBERS_AT + (p >> 1) * PART + k;
-        const number = step === 0 ? 0 : nearest((from[p * PART + k]! + less) / step);
+      for (let k = 0; k < SUB_BLOCK; k++) {
+        const at = NUMBERS_AT + (p >> 1) * SUB_BLOCK + k;
+        const number = step === 0 ? 0 : nearest((from[p * SUB_BLOCK + k]! + less) / step);
         to.setUint8(at, to.getUint8(at) | (number << ((p & 1) * 4)));
       }
     }
   },
 
-  take(from, to) {
+  decodeBlock(from, to) {
     const scale = fromHalf(from.getUint16(0, true));
     const minimum = fromHalf(from.getUint16(2, true));
-    for (let p = 0; p < PARTS; p++) {
+    for (let p = 0; p < SUB_BLOCKS; p++) {
       const step = Math.fround(scale * sixBitsAt(from, 4, p));
       const less = Math.fround(minimum * sixBitsAt(from, 8, p));
-      for (let k = 0; k < PART; k++) {
-        const number = (from.getUint8(NUMBERS_AT + (p >> 1) * PART + k) >> ((p & 1) * 4)) & 15;
-        to[p * PART + k] = Math.fround(step * number) - less;
+      for (let k = 0; k < SUB_BLOCK; k++) {
+        const number = (from.getUint8(NUMBERS_AT + (p >> 1) * SUB_BLOCK + k) >> ((p & 1) * 4)) & 15;
+        to[p * SUB_BLOCK + k] = Math.fround(step * number) - less;
       }
     }
   },
 };
 
-/** The scale or minimum of a part. @param at where those of the first four are, with the upper bits of the others */
-function sixBitsAt(from: DataView, at: number, part: number): number {
-  if (part < 4) return from.getUint8(at + part) & MAX_SCALE;
-  const low = (from.getUint8(8 + part) >> (at === 4 ? 0 : 4)) & 15;
-  return low | ((from.getUint8(at + part - 4) >> 6) << 4);
+/** A sub-block's scale or minimum. @param at offset of those of the first four, with the upper bits of the others */
+function sixBitsAt(from: DataView, at: number, subBlock: number): number {
+  if (subBlock < 4) return from.getUint8(at + subBlock) & MAX_SCALE;
+  const low = (from.getUint8(8 + subBlock) >> (at === 4 ? 0 : 4)) & 15;
+  return low | ((from.getUint8(at + subBlock - 4) >> 6) << 4);
 }
 
-/** Values in 6 bits each, and what they are multiplied by, which is written in float16. */
+/** Quantizes values to 6 bits and writes their float16 super-scale. */
 function sixBits(to: DataView, at: number, values: number[]): [bits: number[], scale: number] {
-  const most = Math.max(...values);
-  to.setUint16(at, toHalf(Math.fround(most / MAX_SCALE)), true);
-  const bits = values.map((value) => (most > 0 ? Math.round((value / most) * MAX_SCALE) : 0));
+  const highest = Math.max(...values);
+  to.setUint16(at, toHalf(Math.fround(highest / MAX_SCALE)), true);
+  const bits = values.map((value) => (highest > 0 ? Math.round((value / highest) * MAX_SCALE) : 0));
   return [bits, fromHalf(to.getUint16(at, true))];
 }
 
-/** The nearest number to a value that is not negative, as a scale's rounding may leave it by a little. */
+/** The nearest 4-bit number; a rounded scale may push a value slightly out of range. */
 function nearest(value: number): number {
   const number = Math.trunc(value + 0.5);
   return number > MAX_NUMBER ? MAX_NUMBER : number < 0 ? 0 : number;
 }
 
 /**
- * The scale and the minimum, not negative, of the least squared error, in which greater numbers weigh more: for
- * each way to round the numbers, those that fit them best follow from sums.
+ * The scale and non-negative minimum with the least squared error, weighted by magnitude: for each candidate rounding,
+ * the best fit follows from sums.
  */
 function fit(x: Float32Array): { scale: number; minimum: number } {
   let [low, high, squares] = [0, 0, 0];
-  for (let k = 0; k < PART; k++) {
+  for (let k = 0; k < SUB_BLOCK; k++) {
     const number = x[k]!;
     if (number < low) low = number;
     if (number > high) high = number;
@@ -98,12 +98,12 @@ function fit(x: Float32Array): { scale: number; minimum: number } {
   }
   let best = { scale: 0, minimum: -low, error: Infinity };
   if (low === high) return best;
-  const level = Math.sqrt(squares / PART);
+  const level = Math.sqrt(squares / SUB_BLOCK);
   for (const more of SEARCH) {
     const inverse = (MAX_NUMBER + more) / (high - low);
-    // Of weights, and of them times numbers n and x.
+    // Sums of weights, and of weights times n and x.
     let [w, wn, wnn, wx, wnx] = [0, 0, 0, 0, 0];
-    for (let k = 0; k < PART; k++) {
+    for (let k = 0; k < SUB_BLOCK; k++) {
       const number = x[k]!;
       const n = nearest((number - low) * inverse);
       const weight = level + Math.abs(number);
@@ -117,7 +117,7 @@ function fit(x: Float32Array): { scale: number; minimum: number } {
     let minimum = determinant > 0 ? (wn * wnx - wnn * wx) / determinant : -low;
     if (minimum < 0) minimum = 0;
     const scale = (wnx + minimum * wn) / wnn;
-    // Less what the numbers alone give.
+    // Without the constant term.
     const error =
       scale * scale * wnn +
       minimum * minimum * w +

@@ -2,11 +2,11 @@ import { fromHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 import { offsetNumbers } from "./q4_0.ts";
 
-/** q4_0 with 5 bits a number, the fifth ones of all in a word. */
+/** q4_0 with a fifth bit for each number, in one word. */
 export const q5_0: BlockType = {
-  ...{ id: 6, block: 32, bytes: 22, placedBytes: 34, scales: [0] },
+  ...{ id: 6, block: 32, bytes: 22, packedBytes: 34, scales: [0] },
 
-  put(from, to) {
+  encodeBlock(from, to) {
     let fifths = 0;
     for (const [k, number] of offsetNumbers(from, to, 16).entries()) {
       const at = 6 + (k % 16);
@@ -16,7 +16,7 @@ export const q5_0: BlockType = {
     to.setInt32(2, fifths, true);
   },
 
-  take(from, to) {
+  decodeBlock(from, to) {
     const scale = fromHalf(from.getUint16(0, true));
     const fifths = from.getInt32(2, true);
     for (let k = 0; k < to.length; k++) {

@@ -1,45 +1,50 @@
 import { fromHalf, toHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 
-/** Numbers that share a scale, and such parts of a block. */
-const PART = 16;
-const PARTS = 16;
-/** What a number has too much, so that none is negative. */
+/** Numbers per sub-block, which share a scale, and sub-blocks per block. */
+const SUB_BLOCK = 16;
+const SUB_BLOCKS = 16;
+/** Added to numbers, so that none is negative. */
 const OFFSET = 32;
-/** Where a block has the upper two bits of its numbers, the scales of its parts and its own. */
+/** Byte offsets of the numbers' upper two bits, the sub-blocks' scales and the super-scale. */
 const UPPER_AT = 128;
 const SCALES_AT = 192;
 const SCALE_AT = 208;
-/** How far from that of the greatest number a part's scale is looked for, in numbers. */
+/** Offsets from the scale of a sub-block's extreme at which to search its scale. */
 const SEARCH = [-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1];
 
-/** A number has 6 bits; it stands for itself times the scale of its part, 8 bits, and that of its block, in float16. */
+/** 6-bit numbers, times an 8-bit scale for each sub-block and a float16 super-scale. */
 export const q6_k: BlockType = {
-  ...{ id: 14, block: PART * PARTS, bytes: 210, placedBytes: 276, scales: [SCALE_AT] },
+  ...{ id: 14, block: SUB_BLOCK * SUB_BLOCKS, bytes: 210, packedBytes: 276, scales: [SCALE_AT] },
 
-  put(from, to) {
-    const fits = Array.from({ length: PARTS }, (_, p) =>
-      fit(from.subarray(p * PART, (p + 1) * PART)),
+  encodeBlock(from, to) {
+    const fits = Array.from({ length: SUB_BLOCKS }, (_, p) =>
+      fit(from.subarray(p * SUB_BLOCK, (p + 1) * SUB_BLOCK)),
     );
-    const most = fits.reduce((most, scale) => (Math.abs(scale) > Math.abs(most) ? scale : most));
-    to.setUint16(SCALE_AT, toHalf(Math.fround(most / -128)), true);
+    const extreme = fits.reduce((extreme, scale) =>
+      Math.abs(scale) > Math.abs(extreme) ? scale : extreme,
+    );
+    to.setUint16(SCALE_AT, toHalf(Math.fround(extreme / -128)), true);
     const scale = fromHalf(to.getUint16(SCALE_AT, true));
     for (const [p, wanted] of fits.entries()) {
-      to.setInt8(SCALES_AT + p, most === 0 ? 0 : Math.min(127, Math.round((wanted / most) * -128)));
+      to.setInt8(
+        SCALES_AT + p,
+        extreme === 0 ? 0 : Math.min(127, Math.round((wanted / extreme) * -128)),
+      );
     }
     for (let k = 0; k < from.length; k++) {
       const step = scale * to.getInt8(SCALES_AT + (k >> 4));
       const number = (step === 0 ? 0 : nearest(from[k]! / step)) + OFFSET;
-      const { at, shift, upperAt, upperShift } = placeOf(k);
+      const { at, shift, upperAt, upperShift } = bitsOf(k);
       to.setUint8(at, to.getUint8(at) | ((number & 15) << shift));
       to.setUint8(upperAt, to.getUint8(upperAt) | ((number >> 4) << upperShift));
     }
   },
 
-  take(from, to) {
+  decodeBlock(from, to) {
     const scale = fromHalf(from.getUint16(SCALE_AT, true));
     for (let k = 0; k < to.length; k++) {
-      const { at, shift, upperAt, upperShift } = placeOf(k);
+      const { at, shift, upperAt, upperShift } = bitsOf(k);
       const lower = (from.getUint8(at) >> shift) & 15;
       const upper = (from.getUint8(upperAt) >> upperShift) & 3;
       const step = Math.fround(scale * from.getInt8(SCALES_AT + (k >> 4)));
@@ -48,8 +53,8 @@ export const q6_k: BlockType = {
   },
 };
 
-/** Where number k has its bits: of 128 columns, column k and column k + 64 share a byte, and four the upper ones. */
-function placeOf(k: number) {
+/** Position of a number's bits: of 128 columns, k and k + 64 share a byte, and four share one for their upper bits. */
+function bitsOf(k: number) {
   const half = k >> 7;
   return {
     at: half * 64 + (k & 63),
@@ -64,15 +69,15 @@ function nearest(value: number): number {
   return number >= OFFSET ? OFFSET - 1 : number < -OFFSET ? -OFFSET : number;
 }
 
-/** The scale of the least squared error, in which greater numbers weigh more: for each way to round, the one that fits. */
+/** The scale with the least squared error, weighted by magnitude: for each candidate rounding, the best fit. */
 function fit(x: Float32Array): number {
-  let most = 0;
-  for (let k = 0; k < PART; k++) if (Math.abs(x[k]!) > Math.abs(most)) most = x[k]!;
+  let extreme = 0;
+  for (let k = 0; k < SUB_BLOCK; k++) if (Math.abs(x[k]!) > Math.abs(extreme)) extreme = x[k]!;
   let best = { scale: 0, gain: 0 };
-  for (const more of most === 0 ? [] : SEARCH) {
-    const inverse = -(OFFSET + more) / most;
+  for (const more of extreme === 0 ? [] : SEARCH) {
+    const inverse = -(OFFSET + more) / extreme;
     let [wnn, wnx] = [0, 0];
-    for (let k = 0; k < PART; k++) {
+    for (let k = 0; k < SUB_BLOCK; k++) {
       const number = x[k]!;
       const n = nearest(number * inverse);
       wnn += number * number * n * n;

@@ -186,7 +186,7 @@ test("a checkpoint's file that cannot be read, or an adapter of another kind, is
   symlinkSync("config.json", join(path, "config.json"));
   expect(() => openCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
   writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
-  expect(() => openCheckpoint(path)).toThrow(/adapter_config\.json is an adapter of the kind IA3/);
+  expect(() => openCheckpoint(path)).toThrow(/adapter_config\.json is an adapter of type IA3/);
 });
 
 test("weights of another shape are named", () => {

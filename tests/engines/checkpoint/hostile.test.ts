@@ -266,7 +266,7 @@ test("weights that a broken download left as zeros, or in 8 bits, are told as su
     Buffer.concat([bytes.subarray(0, start), Buffer.alloc(bytes.length - start)]),
   );
   expect(problemOf(path)).toBe(
-    `${file} has nothing but zeros in model.embed_tokens.weight, as after a download that broke off. Save or download it again.`,
+    `${file} has only zeros in model.embed_tokens.weight, as after an interrupted download. Save or download it again.`,
   );
 
   let end = 0;
@@ -309,9 +309,9 @@ test.each([
   [{ r: -1 }, "needs a positive whole number as r, not -1"],
   [{ r: 1e12 }, "its config claims 4 tensors"],
   [{ lora_alpha: null }, "needs a number as lora_alpha, not null. Save"],
-  [{ target_modules: [] }, "has target_modules that are no linear maps of its base. Use"],
-  [{ target_modules: ["__proto__"] }, "has target_modules that are no linear maps"],
-  [{ target_modules: [null] }, "has target_modules that are no linear maps"],
+  [{ target_modules: [] }, "has target_modules that are not linear layers of its base. Use"],
+  [{ target_modules: ["__proto__"] }, "has target_modules that are not linear layers"],
+  [{ target_modules: [null] }, "has target_modules that are not linear layers"],
   [{ rank_pattern: { "(a+)+": 2 } }, "has rank_pattern that Kit cannot read. Use"],
   [{ rank_pattern: { q_proj: 0 } }, "has rank_pattern that Kit cannot read"],
   [{ alpha_pattern: { "[": 2 } }, "has alpha_pattern that Kit cannot read"],
@@ -323,13 +323,13 @@ test.each([
   ],
   [
     { peft_type: "LOHA" },
-    "is an adapter of the kind LOHA, and Kit applies LORA. Use a model into which PEFT's merge_and_unload",
+    "is an adapter of type LOHA, and Kit supports only LORA. Use a model into which PEFT's merge_and_unload",
   ],
-  [{ peft_type: "IA3" }, "is an adapter of the kind IA3, and Kit applies LORA. Use"],
+  [{ peft_type: "IA3" }, "is an adapter of type IA3, and Kit supports only LORA. Use"],
   [{ peft_type: "PREFIX_TUNING" }, "the kind PREFIX_TUNING, and Kit applies LORA. Train a LoRA"],
   [
     { peft_type: undefined, fine_tune_type: "lora", lora_parameters: { rank: 8 } },
-    "is of MLX, whose adapters have a format of their own. Merge it into its model with mlx_lm's fuse",
+    "is in MLX's own adapter format. Merge it into its model with mlx_lm's fuse",
   ],
 ])("an adapter_config.json with %j fails with one clear sentence", (changes, problem) => {
   const path = savedAdapter(savedModel());

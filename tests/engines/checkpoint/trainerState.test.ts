@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeOf, trainerState } from "../../../engines/checkpoint/trainerState.ts";
+import { progressOf, trainerState } from "../../../engines/checkpoint/trainerState.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 
 const PENDING = { losses: [0.5], metrics: { accuracy: { sum: 1, count: 2 } } };
@@ -14,7 +14,7 @@ const logsOf = (count: number) =>
 test("the logs of a state are those that it was made of", () => {
   const logs = logsOf(9);
   const state = trainerState({} as TrainConfig, logs, PLACE);
-  expect(placeOf(state)).toEqual({ step: 1, tokens: 1, pending: PENDING, logs });
+  expect(progressOf(state)).toEqual({ step: 1, tokens: 1, pending: PENDING, logs });
 });
 
 test("reads each entry of a long history a few times, however many there are", () => {
@@ -23,6 +23,6 @@ test("reads each entry of a long history a few times, however many there are", (
   const watched = state.log_history.map(
     (entry) => new Proxy(entry, { get: (...asked) => (reads++, Reflect.get(...asked) as unknown) }),
   );
-  placeOf({ ...state, log_history: watched });
+  progressOf({ ...state, log_history: watched });
   expect(reads / watched.length).toBeLessThan(20);
 });

@@ -4,7 +4,10 @@ import { expect, it } from "vitest";
 import { createEmbeddedEngine } from "../../../engines/embedded/index.ts";
 import { createPythonEngine } from "../../../engines/python/index.ts";
 import { createRayEngine } from "../../../engines/ray/index.ts";
-import { frozenConfig, freezeDatasets } from "../../../engines/training/freezeDatasets.ts";
+import {
+  materializedConfig,
+  materializeDatasets,
+} from "../../../engines/training/materializeDatasets.ts";
 import { CONFIG } from "../../jobs.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 
@@ -62,11 +65,11 @@ it("of a list, files here are written to the job's folder, and URLs come before 
   const [url, directory] = ["s3://bucket/a.jsonl", scratchDirectory()];
   const path = scratchFile("b.jsonl", '{"prompt":"a","completion":"b","id":1}\n');
   const asked = { ...CONFIG, dataset: { type: "jsonl", path: [path, url] } } as const;
-  const { config } = await freezeDatasets(asked, { code: {}, directory, onNote: () => {} });
+  const { config } = await materializeDatasets(asked, { code: {}, directory, onNote: () => {} });
   const written = join(directory, "data.jsonl");
   expect(config.dataset).toEqual({ type: "jsonl", path: [url, written] });
   expect(readFileSync(written, "utf8")).toBe('{"prompt":"a","completion":"b"}\n');
-  expect(frozenConfig(asked, directory).dataset).toEqual(config.dataset);
+  expect(materializedConfig(asked, directory).dataset).toEqual(config.dataset);
   const remote = { ...CONFIG, dataset: { type: "jsonl", path: url } } as const;
-  expect(frozenConfig(remote, directory)).toEqual({ ...remote, evalDataset: undefined });
+  expect(materializedConfig(remote, directory)).toEqual({ ...remote, evalDataset: undefined });
 });

@@ -1,7 +1,7 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import { expect, onTestFinished, vi } from "vitest";
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
-import { MOST_TOKENS } from "../../../engines/embedded/infer/decoderPlan.ts";
+import { MAX_TOKENS } from "../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
 import type { Recompute } from "../../../engines/embedded/model/graph.ts";
 import type * as attention from "../../../engines/embedded/ops/attention.ts";
@@ -11,7 +11,7 @@ import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { HEAD } from "../../../engines/families/projections.ts";
-import { bfloat16Of, heldTensors } from "../../../engines/modelFiles/tensors.ts";
+import { bfloat16Of, inMemoryTensors } from "../../../engines/modelFiles/tensors.ts";
 import { type StoredWeights, type Weights, widen } from "../../../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { PATIENCE_MS } from "../../patience.ts";
@@ -21,7 +21,7 @@ import { TINY, UNTIED } from "./tiny.ts";
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
-const { squareOf } = await builtModule<typeof attention>("ops/attention.js");
+const { scoreCount } = await builtModule<typeof attention>("ops/attention.js");
 const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
 const HELPER = new URL("../../../dist/engines/embedded/step/helperWorker.js", import.meta.url);
@@ -50,7 +50,7 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): SequenceLearner
 
 /** What it starts with. */
 export function initialOf(weights: StoredWeights, { adapter }: Pick<Sizes, "adapter">) {
-  const frozen = heldTensors(adapter ? weights : {});
+  const frozen = inMemoryTensors(adapter ? weights : {});
   return { trained: adapter ?? widen(weights), frozen, moments: undefined };
 }
 
@@ -113,7 +113,7 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
   });
   let memory: WebAssembly.Memory | undefined;
   return {
-    invite(seat: learning.HelperInvitation) {
+    initWorkers(seat: learning.TrainingWorkerInit) {
       memory = seat.memory;
       for (const { port } of helpers) port.postMessage(seat);
     },
@@ -130,7 +130,7 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): planning.TrainingPlan {
   const { lora, shape = shapeOf(weights), recompute } = sizes;
-  const model = { shape, bfloat16: bfloat16Of(heldTensors(weights)) };
+  const model = { shape, bfloat16: bfloat16Of(inMemoryTensors(weights)) };
   return planTraining({
     ...{ ...model, limits: limitsOf(sizes), lora, ...(recompute !== undefined && { recompute }) },
     ...{ threads, options: OPTIONS },
@@ -142,7 +142,7 @@ export function limitsOf({ rows, length, limits }: Sizes): BatchLimits {
   const tokens = rows * length;
   return {
     ...{ tokens, selected: tokens, sequences: rows, longest: length },
-    squares: rows * squareOf(length),
+    scores: rows * scoreCount(length),
     ...limits,
   };
 }
@@ -155,7 +155,7 @@ export interface Reading {
 
 /** Starts reading with a tiny model. */
 export function readingOf(weights: StoredWeights, shape = shapeOf(weights)): Reading {
-  return readingBy(createDecoder(compileKernels(), shape, heldTensors(weights)));
+  return readingBy(createDecoder(compileKernels(), shape, inMemoryTensors(weights)));
 }
 
 /** Starts a sequence of a decoder's. */
@@ -164,8 +164,8 @@ export function readingBy(decoder: decoding.Decoder): Reading {
   return {
     read(tokens) {
       let logits = new Float32Array();
-      for (let from = 0; from < tokens.length; from += MOST_TOKENS) {
-        const some = Array.from(tokens).slice(from, from + MOST_TOKENS);
+      for (let from = 0; from < tokens.length; from += MAX_TOKENS) {
+        const some = Array.from(tokens).slice(from, from + MAX_TOKENS);
         expect(sequence.grow(some.length)).toBe(true);
         const [[next] = []] = decoder.step([{ sequence, tokens: some, wanted: 1 }]);
         logits = next?.logits.slice() ?? logits;

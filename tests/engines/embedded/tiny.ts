@@ -3,7 +3,7 @@ import type { Sequence } from "../../../engines/examples/examples.ts";
 import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import { merged, updatesOf } from "../../../engines/lora/merged.ts";
-import { heldTensors, readAll } from "../../../engines/modelFiles/tensors.ts";
+import { inMemoryTensors, readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
 import { type LoraConfig } from "../../../protocol/trainConfig.ts";
@@ -66,7 +66,7 @@ export const FAMILIES: Record<string, Dimensions> = {
   SmolLM3: dimensionsOf({
     ...{ layers: 2, heads: 4, kvHeads: 2, width: 8, intermediateSize: 12, context: 48 },
     family: "smollm3",
-    unrotated: [1],
+    noRopeLayers: [1],
   }),
   "Gemma 3": dimensionsOf({
     ...{ layers: 2, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
@@ -106,7 +106,9 @@ export function toBfloat16(weights: Weights): StoredWeights {
 
 /** A model with an adapter merged into it. */
 export function mergedWeights(base: Weights, adapter: Weights, lora: LoraConfig): StoredWeights {
-  return readAll(merged(heldTensors(base), updatesOf(heldTensors(adapter), lora), "the base"));
+  return readAll(
+    merged(inMemoryTensors(base), updatesOf(inMemoryTensors(adapter), lora), "the base"),
+  );
 }
 
 export function tinyTokens(count: number, seed = 1): Int32Array<ArrayBuffer> {

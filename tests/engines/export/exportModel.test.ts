@@ -235,7 +235,7 @@ test("an export into an empty folder, as a mount point is, or a link to one leav
   expect(statSync(there).ino).toBe(ino);
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "link", "step-1", "there"]);
   rmSync(there, { recursive: true });
-  await expect(exportModel(adapter, link)).rejects.toThrow("There is something at");
+  await expect(exportModel(adapter, link)).rejects.toThrow("already exists. Choose");
 });
 
 test("an export touches none of its target's neighbours, whatever their names, and removes what a killed one has left", async () => {
@@ -267,7 +267,7 @@ test("of two exports to one folder at once, one writes it and the other is refus
   expect(refused).toEqual([
     expect.objectContaining({
       code: "CANNOT_WRITE",
-      message: `Another export is writing ${to}. Wait until it ends, or name another folder.`,
+      message: `Another export is writing ${to}. Wait for it to finish, or choose another folder.`,
     }),
   ]);
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
@@ -282,9 +282,7 @@ test("an export waits for a sign of another that it can't see, and is refused wh
   const exporting = exportModel(adapter, to, { onNote: (text) => notes.push(text) });
   await expect(exporting).rejects.toThrow("Another export is writing");
   expect(existsSync(to)).toBe(false);
-  expect(notes).toEqual([
-    `waiting up to 30 s for another export to ${to}, which is not on this machine`,
-  ]);
+  expect(notes).toEqual([`waiting up to 30 s for another machine's export to ${to}`]);
 });
 
 test("an export that was suspended while another took over fails, and leaves the other's files alone", async () => {
@@ -299,7 +297,7 @@ test("an export that was suspended while another took over fails, and leaves the
   writeFileSync(join(other, "model.safetensors"), "another's");
   await expect(exporting).rejects.toMatchObject({
     code: "CANNOT_WRITE",
-    message: `Another export took over ${to}, because this one was unresponsive. Wait until it ends, or name another folder.`,
+    message: `Another export took over ${to}, because this one was unresponsive. Wait for it to finish, or choose another folder.`,
   });
   expect(readdirSync(other)).toEqual(["model.safetensors"]);
   expect(existsSync(partial)).toBe(false);
@@ -313,7 +311,7 @@ test("a folder with something in it is left alone, with one clear sentence", asy
   writeFileSync(join(to, "notes.txt"), "mine");
   await expect(exportModel(adapter, to)).rejects.toMatchObject({
     code: "CANNOT_WRITE",
-    message: `There is something at ${to} already. Name a folder that is empty or not there yet.`,
+    message: `${to} already exists. Choose a new or empty folder.`,
   });
   await expect(exportModel(adapter, join(to, "notes.txt"))).rejects.toThrow("something at");
   await expect(exportModel(adapter, join(to, "notes.txt/model"))).rejects.toMatchObject({

@@ -123,7 +123,7 @@ test("numbers that do not fit a type are refused, with one that they fit", async
   weights["model.layers.1.mlp.up_proj.weight"]!.data[5] = 70_000;
   const { model, to } = save(SHAPE, weights);
   await expect(exportModel(model, to, { format: "gguf", type: "f16" })).rejects.toThrow(
-    "model.layers.1.mlp.up_proj.weight has numbers that are too large for f16. Use --type bf16 or f32.",
+    "model.layers.1.mlp.up_proj.weight has numbers too large for f16. Use --type bf16 or f32.",
   );
   expect(readdirSync(join(to, ".."))).not.toContain("tickets");
   await exportModel(model, to, { format: "gguf", type: "q8_0" });
@@ -148,7 +148,7 @@ test("an adapter is merged in float32, and rounded once to the type that is aske
   ).rejects.toThrow(`${base} is a whole model, not an adapter. Export it without --adapter.`);
   await expect(
     exportModel(adapter, `${to}-lora`, { format: "gguf", adapterOnly: true, type: "q8_0" }),
-  ).rejects.toThrow("An adapter is not quantized. Use --type f32, f16 or bf16.");
+  ).rejects.toThrow("An adapter cannot be quantized. Use --type f32, f16 or bf16.");
 });
 
 test.each([
@@ -164,7 +164,7 @@ test.each([
   ],
   [
     "SmolLM3 that turns other layers",
-    { family: "smollm3", unrotated: [0] },
+    { family: "smollm3", noRopeLayers: [0] },
     "other layers without rotation",
   ],
   [
@@ -292,7 +292,7 @@ test("a chat template that Ollama's language cannot say is told, and written as 
   const notes: string[] = [];
   await exportModel(model, to, { format: "gguf", onNote: (text) => void notes.push(text) });
   const problem =
-    "Ollama's templates cannot say what this model's chat template does. Write a TEMPLATE into the Modelfile.";
+    "Ollama's template language cannot express this model's chat template. Write a TEMPLATE into the Modelfile.";
   expect(notes).toEqual([problem]);
   expect(readFileSync(join(to, "Modelfile"), "utf8")).toContain(`\n# ${problem}\n`);
 });

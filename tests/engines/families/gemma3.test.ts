@@ -30,7 +30,7 @@ test("a published Gemma 3 has sliding layers with a rope of their own", () => {
       tied: true,
       biases: [],
       queryScalar: 256,
-      unrotated: [],
+      noRopeLayers: [],
       rope: { type: "default", theta: 1e6 },
     },
     sliding: {

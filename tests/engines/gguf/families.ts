@@ -28,5 +28,5 @@ export const FAMILIES: Record<string, Dimensions> = {
     ...{ ...SIZES, layers: 7, kvHeads: 2, headDim: 16, family: "gemma3_text", epsilon: 1e-6 },
     sliding: { layers: [0, 1, 2, 3, 4, 6], window: 8, theta: 10_000 },
   }),
-  SmolLM3: dimensionsOf({ ...SIZES, layers: 4, kvHeads: 2, family: "smollm3", unrotated: [3] }),
+  SmolLM3: dimensionsOf({ ...SIZES, layers: 4, kvHeads: 2, family: "smollm3", noRopeLayers: [3] }),
 };

@@ -109,7 +109,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "rows that are no whole blocks": [
     Buffer.concat([start(1n, 0n), tensor("a", [33n, 2n], 8, 0n), ROOM]),
-    /rows of a that are no whole blocks of q8_0/,
+    /rows of a that are not whole blocks of q8_0/,
   ],
   "a type that Kit does not read": [
     Buffer.concat([start(1n, 0n), tensor("a", [256n, 2n], 10, 0n), ROOM]),
@@ -129,7 +129,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "more than its tensors": [
     Buffer.concat([start(1n, 0n), tensor("a", [8n], 0, 0n), ROOM]),
-    /goes on after its last tensor/,
+    /has data after its last tensor/,
   ],
   "a name that writes to the terminal": [
     Buffer.concat([start(1n, 0n), tensor("\u001b[2J", [], 0, 0n), ROOM]),
@@ -164,7 +164,7 @@ describe("a file", () => {
       "llama.block_count": uint32(1),
     });
     expect(() => openCheckpoint(path)).toThrow(
-      `${path} was not written by Kit, and lacks the model's own tokenizer. Use the folder that it was made of, with config.json and safetensors: https://huggingface.co/org/name.`,
+      `${path} was not written by Kit, and lacks the model's own tokenizer. Use the folder it was converted from, with config.json and safetensors: https://huggingface.co/org/name.`,
     );
   });
 

@@ -26,7 +26,7 @@ interface Asked {
   questions?: string[];
 }
 
-interface Told {
+interface InferMessage {
   /** Of the texts, special tokens read as such. */
   ids: number[][];
   /** The texts of these ids. */
@@ -40,7 +40,7 @@ interface Told {
 }
 
 /** In a process of its own, which ends with it. */
-export async function askLlama(asked: Asked): Promise<Told> {
+export async function askLlama(asked: Asked): Promise<InferMessage> {
   const entry = join(LLAMA, "picked/node_modules/node-llama-cpp/dist/index.js");
   const program = fileURLToPath(new URL("askLlama.mjs", import.meta.url));
   const child = spawn(process.execPath, [program, entry], { stdio: ["pipe", "pipe", "pipe"] });
@@ -49,5 +49,5 @@ export async function askLlama(asked: Asked): Promise<Told> {
   const [told, problems] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [code] = (await ended) as [number | null];
   if (code !== 0) throw new Error(`llama.cpp ended with ${code}: ${problems}`);
-  return JSON.parse(told) as Told;
+  return JSON.parse(told) as InferMessage;
 }

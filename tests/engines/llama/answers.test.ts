@@ -87,7 +87,7 @@ describe.runIf(hasLlama)("the GGUF file of the llama engine", () => {
     expect(await itself.infer(QUESTION)).toEqual(answer);
     await itself.close();
     await expect(engine.load(file, { quantize: "q8_0" })).rejects.toThrow(
-      /is a GGUF file, which llama\(\) takes as it is/,
+      /is a GGUF file, which llama\(\) loads as it is/,
     );
   });
 

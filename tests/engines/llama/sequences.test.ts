@@ -40,8 +40,8 @@ function sequenceOf(asked: boolean[]): LlamaSequence {
 it("asks for all logits only where none of the likeliest tokens is allowed", async () => {
   const asked: boolean[] = [];
   const sequence = sequenceOf(asked);
-  const spoken = allowedBits(VOCABULARY, () => true);
-  const { read } = createReading({ sequences: [sequence], vocabulary: VOCABULARY, spoken });
+  const answerBits = allowedBits(VOCABULARY, () => true);
+  const { read } = createReading({ sequences: [sequence], vocabulary: VOCABULARY, answerBits });
   const tokens = [1, 2, 3];
   /** Allowed for each token of the answer: some of the likeliest, none of them, any. */
   const may = [(id: number) => id > 4, (id: number) => id > 2500, () => true];

@@ -2,9 +2,9 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
-import { companions } from "../../../engines/checkpoint/companions.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import type * as module from "../../../engines/embedded/infer/bases.ts";
+import { sidecarFiles } from "../../../engines/checkpoint/sidecarFiles.ts";
+import type * as module from "../../../engines/embedded/infer/modelCache.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { builtModule } from "../embedded/built.ts";
@@ -54,14 +54,14 @@ test("an adapter with a tokenizer of its own answers by its chat template, as it
   expect(tokenizer.ends).toEqual(whole.tokenizer.ends);
 
   // What is trained from there on keeps it.
-  const files = companions({ ...from, shape: SHAPE, promptStyle });
+  const files = sidecarFiles({ ...from, shape: SHAPE, promptStyle });
   expect(String(files["chat_template.jinja"])).toBe(TEMPLATE);
 });
 
 test("an adapter with a tokenizer of its own shares no weights with its base; one that Kit saved does", async () => {
-  const { createBases } = await builtModule<typeof module>("infer/bases.js");
+  const { createModelCache } = await builtModule<typeof module>("infer/modelCache.js");
   const { adapter, base } = saved();
-  const { load } = createBases();
+  const { load } = createModelCache();
   const kept = load({ directory: base });
   const before = load({ directory: adapter });
   expect(before.base).toBe(kept.base);
@@ -111,7 +111,7 @@ test("a template for tools in a folder of its own goes along into checkpoints an
   };
   const expected = ["user:Hi<|im_end|>bot:", "f;user:Hi<|im_end|>bot:"];
   expect(ask(base)).toEqual(expected);
-  const files = companions({ shape: SHAPE, promptStyle: "message", origin: base });
+  const files = sidecarFiles({ shape: SHAPE, promptStyle: "message", origin: base });
   for (const [name, content] of Object.entries(files)) writeFileSync(join(adapter, name), content);
   for (const format of ["safetensors", "gguf"] as const) {
     for (const model of [base, adapter]) {

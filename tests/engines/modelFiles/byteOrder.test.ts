@@ -15,7 +15,7 @@ test("on a big-endian machine nothing is trained, read or written, in one clear 
   onTestFinished(() => void vi.restoreAllMocks());
   const refusal = expect.objectContaining({
     code: "MACHINE_UNFIT",
-    message: `This machine (${process.platform}-${process.arch}) is big-endian, and Kit reads, writes and trains models on little-endian ones alone. Use another machine, such as one with an x64 or arm64 processor.`,
+    message: `This machine (${process.platform}-${process.arch}) is big-endian, but Kit needs a little-endian one. Use another machine, such as one with an x64 or arm64 processor.`,
   });
   expect(() => prepare({ model: "kit/nano" } as never)).toThrow(refusal);
   expect(() => openCheckpoint(path)).toThrow(refusal);

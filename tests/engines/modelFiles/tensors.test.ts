@@ -5,7 +5,7 @@ import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
-import { parts, readAll, rowsOf } from "../../../engines/modelFiles/tensors.ts";
+import { chunks, readAll, rowsOf } from "../../../engines/modelFiles/tensors.ts";
 import { GGUF_TYPES } from "../../../protocol/exportFormat.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights, toBfloat16 } from "../embedded/tiny.ts";
@@ -41,7 +41,7 @@ test("any rows of a tensor are those of the whole one, whatever its file, its ty
       const rows = Array.from({ length: rowsOf(shape) }, (_, row) => row);
       const alone = rows.flatMap((row) => [...weights.rows(name, row, row + 1)]);
       expect(alone, `${name} of ${path}`).toEqual([...data]);
-      const units = [...parts(weights, name, { unit: 4 })].map((part) => part.length);
+      const units = [...chunks(weights, name, { unit: 4 })].map((part) => part.length);
       expect(units, name).toEqual([data.length]);
     }
   }

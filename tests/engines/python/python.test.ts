@@ -349,7 +349,7 @@ describe.runIf(hasPython)("with Python", () => {
       onNote: (note) => notes.push(note),
     });
     expect(notes.at(-1)).toMatch(
-      /^warning: \S+ has no optimizer\.pt, so the optimizer starts anew;/,
+      /^warning: \S+ has no optimizer\.pt, so the optimizer starts afresh;/,
     );
     const rates = steps.map(({ data }) => "learningRate" in data && [data.step, data.learningRate]);
     expect(rates).toEqual([

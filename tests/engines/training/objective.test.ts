@@ -21,7 +21,7 @@ const { embeddedBackend } = await builtModule<typeof backend>("train/backend.js"
 
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "v_proj", "down_proj"] };
 const BACKENDS: [string, PlanBackend][] = [
-  ["the embedded engine", embeddedBackend({ threads: 1, invite() {} })],
+  ["the embedded engine", embeddedBackend({ threads: 1, initWorkers() {} })],
   ["plain arrays", plainBackend],
 ];
 type Log = EventData["training.log"];
@@ -115,7 +115,7 @@ describe("the embedded engine's learner", () => {
   const learner = () => learnerOf(base, sizes).learner;
 
   test("weighs by the log probabilities of each part's examples, in one part or in several", () => {
-    const inParts = learnerOf(base, { ...sizes, limits: { tokens: 14, squares: 400 } }).learner;
+    const inParts = learnerOf(base, { ...sizes, limits: { tokens: 14, scores: 400 } }).learner;
     const gradientsOf = (of: ReturnType<typeof learner>) => {
       const seen: number[] = [];
       const starts: number[] = [];

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createExamples } from "../../../engines/examples/examples.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
-import { createFeed } from "../../../engines/training/order.ts";
+import { createBatchLoader } from "../../../engines/training/order.ts";
 
 /** Each has its index as its second token. */
 function examplesOf(count: number) {
   const examples = createExamples(VOCABULARY);
   for (let i = 0; i < count; i++) {
-    examples.addStart([[{ tokens: Uint16Array.of(0, i), isLearned: true }]], Infinity);
+    examples.addTruncated([[{ tokens: Uint16Array.of(0, i), isLearned: true }]], Infinity);
   }
   return examples;
 }
@@ -16,7 +16,7 @@ const EXAMPLES = examplesOf(7);
 
 /** Which examples the first `count` batches hold, in order. */
 function order(seed: number, count: number, rows: number): number[] {
-  const feed = createFeed(EXAMPLES, rows, seed);
+  const feed = createBatchLoader(EXAMPLES, rows, seed);
   return Array.from({ length: count }, feed).flatMap((batch) =>
     batch.map(({ sequences }) => sequences[0]?.tokens[1] ?? -1),
   );

@@ -1,7 +1,7 @@
 import type { Dimensions } from "../../../engines/families/dimensions.ts";
 import { familyOf } from "../../../engines/families/families.ts";
 import type { AttentionHeads, AttentionScores, Layers } from "../../../engines/families/layers.ts";
-import { rotations } from "../../../engines/families/rope.ts";
+import { ropeTables } from "../../../engines/families/rope.ts";
 
 /** Numbers of a tensor, and their gradient where it is trained. */
 export interface Parameter {
@@ -32,7 +32,7 @@ export function runPlainly(
   selected: readonly number[],
   { parameter, scale }: Options,
 ): { logits: number[][]; backward: (grads: readonly number[][]) => void } {
-  const { hasCenteredNorms = false, list } = familyOf(d);
+  const { hasCenteredNorms = false, build } = familyOf(d);
   const backs: (() => void)[] = [];
   let logits: Rows | undefined;
 
@@ -112,7 +112,7 @@ export function runPlainly(
   const eachHead = ({ heads, kvHeads, headDim }: AttentionHeads, x: Rows) =>
     range(heads + 2 * kvHeads).map((head) => columns(x, head * headDim, headDim));
 
-  function rotated(x: Rows, { cosines, sines }: ReturnType<typeof rotations>): Rows {
+  function rotated(x: Rows, { cosines, sines }: ReturnType<typeof ropeTables>): Rows {
     const half = (x.rows[0]?.length ?? 0) / 2;
     const turn = (row: readonly number[], t: number, sign: number) =>
       row.map((value, i) => {
@@ -210,8 +210,8 @@ export function runPlainly(
       const names = [...range(heads.heads).map(() => q), ...range(heads.kvHeads).map(() => k)];
       return beside(eachHead(heads, qkv).map((x, i) => (names[i] ? norm(x, names[i]) : x)));
     },
-    rotation(qkv, heads, rope) {
-      const angles = rotations(rope, heads.headDim, tokens.length);
+    rope(qkv, heads, rope) {
+      const angles = ropeTables(rope, heads.headDim, tokens.length);
       const turning = heads.heads + heads.kvHeads;
       return beside(eachHead(heads, qkv).map((x, i) => (i < turning ? rotated(x, angles) : x)));
     },
@@ -238,7 +238,7 @@ export function runPlainly(
     },
   };
 
-  list(layers, d);
+  build(layers, d);
   if (!logits) throw new Error("the model has no head");
   const { rows, grads } = logits;
   return {

@@ -87,7 +87,7 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     const { events } = await run(longer, { resumeFrom, onNote });
     expect(events.at(-1)).toMatchObject({ event: "checkpoint.saved", data: { step: 4 } });
     expect(notes).toEqual([
-      `warning: ${resumeFrom} has no optimizer.safetensors, so the optimizer starts anew; losses will differ from an uninterrupted run`,
+      `warning: ${resumeFrom} has no optimizer.safetensors, so the optimizer starts afresh; losses will differ from an uninterrupted run`,
     ]);
     writeFileSync(join(resumeFrom, "trainer_state.json"), "{}");
     for (const damaged of [resumeFrom, scratchDirectory()]) {

@@ -3,11 +3,11 @@ import { softmaxCausal, softmaxCausalBack } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 
-// Sequences of any length follow one another. Queries, keys and values of a position lie in one line of
-// `row` elements: q [heads · headDim], k [kvHeads · headDim], v [kvHeads · headDim]. A group of
-// heads / kvHeads queries shares a key. A thread claims a whole head of a sequence.
+// Sequences of any length are packed without padding. A position's queries, keys and values share one row of
+// `row` elements: q [heads · headDim], k [kvHeads · headDim], v [kvHeads · headDim]; heads / kvHeads queries share
+// a key. A thread claims a whole head of a sequence.
 
-/** Elements from one row of a sequence's probabilities to the next: whole vectors. */
+/** Row stride of a sequence's probabilities: whole vectors. */
 // @ts-ignore: decorator
 @inline
 function probsRow(length: i32): i32 {
@@ -16,26 +16,26 @@ function probsRow(length: i32): i32 {
 
 /**
  * Causal attention: out = softmax(scale · q·kᵀ)·v.
- * @param window positions that a query sees at most, its own among them
+ * @param window maximum positions a query attends to, including its own
  * @param offsets [sequences + 1], int32: the first position of each, and the end of the last
- * @param squares [sequences], int32: the elements of one head's probabilities in the sequences before
+ * @param scoreOffsets [sequences], int32: elements of one head's probabilities in the sequences before
  * @param qkv [tokens, row]
- * @param probs keeps each sequence's softmax [heads, length, probsRow(length)] for the backward pass
- * @param out [tokens, heads · headDim], or 0 where only the probabilities are wanted
+ * @param probs each sequence's softmax [heads, length, probsRow(length)], saved for the backward pass
+ * @param out [tokens, heads · headDim], or 0 to compute only the probabilities
  */
 export function attend(
   sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, scale: f32, window: i32,
-  offsets: usize, squares: usize, qkv: usize, probs: usize, out: usize,
+  offsets: usize, scoreOffsets: usize, qkv: usize, probs: usize, out: usize,
 ): void {
   const counter = begin();
   const outRow = heads * headDim;
   for (let job = claim(counter); job < sequences * heads; job = claim(counter)) {
-    const sequence = job / heads, head = job % heads, shared = head / (heads / kvHeads);
+    const sequence = job / heads, head = job % heads, kvHead = head / (heads / kvHeads);
     const first = load<i32>(at(offsets, sequence)), length = load<i32>(at(offsets, sequence + 1)) - first;
-    const pRow = probsRow(length), square = load<i32>(at(squares, sequence));
-    const p = at(probs, square * heads + head * length * pRow);
+    const pRow = probsRow(length), scoresBefore = load<i32>(at(scoreOffsets, sequence));
+    const p = at(probs, scoresBefore * heads + head * length * pRow);
     const q = at(qkv, first * row + head * headDim);
-    const k = at(qkv, first * row + (heads + shared) * headDim), v = at(k, kvHeads * headDim);
+    const k = at(qkv, first * row + (heads + kvHead) * headDim), v = at(k, kvHeads * headDim);
     multiply(length, length, headDim, q, row, 1, k, 1, row, p, pRow, 0, scale, CAUSAL_C);
     softmaxCausal(length, p, pRow, window);
     if (!out) continue;
@@ -50,17 +50,17 @@ export function attend(
  */
 export function attendBack(
   sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, scale: f32, window: i32,
-  offsets: usize, squares: usize, qkv: usize, probs: usize, dOut: usize, dqkv: usize, scratch: usize,
+  offsets: usize, scoreOffsets: usize, qkv: usize, probs: usize, dOut: usize, dqkv: usize, scratch: usize,
 ): void {
   const counter = begin();
   const group = heads / kvHeads, outRow = heads * headDim;
   for (let job = claim(counter); job < sequences * kvHeads; job = claim(counter)) {
-    const sequence = job / kvHeads, shared = job % kvHeads;
+    const sequence = job / kvHeads, kvHead = job % kvHeads;
     const first = load<i32>(at(offsets, sequence)), length = load<i32>(at(offsets, sequence + 1)) - first;
-    const square = load<i32>(at(squares, sequence)), from = first * row;
+    const scoresBefore = load<i32>(at(scoreOffsets, sequence)), from = first * row;
     for (let g = 0; g < group; g++) {
-      const head = shared * group + g, key = (heads + shared) * headDim;
-      const p = at(probs, square * heads + head * length * probsRow(length));
+      const head = kvHead * group + g, key = (heads + kvHead) * headDim;
+      const p = at(probs, scoresBefore * heads + head * length * probsRow(length));
       const dout = at(dOut, first * outRow + head * headDim);
       headBack(length, headDim, row, outRow, scale, at(qkv, from + head * headDim), at(qkv, from + key),
         kvHeads * headDim, p, dout, at(dqkv, from + head * headDim), at(dqkv, from + key), scratch, g > 0);
@@ -68,7 +68,7 @@ export function attendBack(
   }
 }
 
-/** One head's dq, and its part of dk and dv; v is `next` elements behind k, and dv behind dk. */
+/** One head's dq, and its share of dk and dv; v is `next` elements after k, and dv after dk. */
 function headBack(
   length: i32, headDim: i32, row: i32, outRow: i32, scale: f32, q: usize, k: usize, next: i32,
   p: usize, dout: usize, dq: usize, dk: usize, ds: usize, accumulate: bool,

@@ -2,7 +2,7 @@ import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 
 const ROWS: i32 = 16;
-/** Columns that a thread claims at a time where rows are summed. */
+/** Columns a thread claims at a time when summing rows. */
 const COLUMNS: i32 = 16;
 
 /** y [rows, width] += b [width]; the rows of y are `row` elements apart. */
@@ -21,8 +21,8 @@ export function addBias(rows: i32, width: i32, b: usize, y: usize, row: i32): vo
 }
 
 /**
- * db [width] = Σ over the rows of dy, whose rows are `row` elements apart.
- * @param added [width], which db is the sum with, or 0 for none
+ * db [width] = added + Σ over the rows of dy, which are `row` elements apart.
+ * @param added [width], or 0 for none
  */
 export function biasBack(rows: i32, width: i32, dy: usize, row: i32, db: usize, added: usize): void {
   const counter = begin();

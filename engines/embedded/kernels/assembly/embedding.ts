@@ -23,7 +23,7 @@ export function embed(rows: i32, width: i32, ids: usize, table: usize, isBf16: b
   }
 }
 
-/** dTable[ids[r], :] += dy[r, :] in the order of the rows; a thread claims columns of all rows. */
+/** dTable[ids[r], :] += dy[r, :] in row order; a thread claims columns of all rows. */
 export function embedBack(rows: i32, width: i32, ids: usize, dy: usize, dTable: usize): void {
   const counter = begin();
   for (let j = claim(counter) * COLUMNS; j < width; j = claim(counter) * COLUMNS) {
@@ -57,7 +57,7 @@ export function scale(count: i32, x: usize, factor: f32): void {
   }
 }
 
-/** Copies `rows` of `width` elements from lines `fromRow` apart to lines `toRow` apart. */
+/** Copies rows of `width` elements, `fromRow` elements apart, to rows `toRow` elements apart. */
 export function copyRows(rows: i32, width: i32, from: usize, fromRow: i32, to: usize, toRow: i32): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {

@@ -1,17 +1,17 @@
 import { fma } from "./vector";
 
-/** 1.5 · 2^23: added to a small number, it leaves that number's nearest integer in the lowest bits. */
+/** 1.5 · 2^23: adding it to a small number leaves the nearest integer in the lowest bits. */
 const ROUND: f32 = 12582912;
 
-/** The constants of `exp`, in memory: V8 builds a constant vector from integers at each use. */
+/** The constants of `exp`, in memory because V8 rebuilds a constant vector at each use. */
 const EXP = memory.data<f32>([
   88.0, -87.3, 1.44269504088896341, ROUND, 2.1219444e-4, -0.693359375,
   1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0,
 ]);
 
 /**
- * e^x in each lane, within 2 units in the last place: x = n·ln 2 + r, a polynomial in r
- * (Cephes' `expf`), n put into the exponent. NaN stays NaN, so that a loss which is none shows.
+ * e^x in each lane, within 2 ULP: x = n·ln 2 + r, a polynomial in r (Cephes' `expf`), n added to the exponent.
+ * NaN stays NaN, to surface a diverged loss.
  */
 // @ts-ignore: decorator
 @inline

@@ -2,16 +2,16 @@ import { normLine, normLineBack } from "./norm";
 import { begin, claim } from "./thread";
 import { at } from "./vector";
 
-// RMSNorm of each of `heads` heads that lie side by side at the start of a row; they share w [headDim].
+// RMSNorm of each of `heads` heads, side by side at the start of a row; they share w [headDim].
 
 const ROWS: i32 = 16;
-/** Numbers of a head that a thread claims at a time where rows are summed. */
+/** Elements of a head that a thread claims at a time when summing rows. */
 const COLUMNS: i32 = 8;
 
 /**
  * y = x · w / √(mean(x²) + epsilon) of each head.
- * @param x and y have their rows `xRow` and `yRow` elements apart; they may be the same
- * @param rstd [rows, heads], keeps 1 / √(…) for the backward pass
+ * @param x and y: rows `xRow` and `yRow` elements apart; they may be the same
+ * @param rstd [rows, heads]: 1 / √(…), saved for the backward pass
  */
 export function headNorm(
   rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, w: usize, y: usize, yRow: i32,
@@ -28,7 +28,7 @@ export function headNorm(
   }
 }
 
-/** dx in place of dy, as `normBack`. @param dy its rows `yRow` elements apart */
+/** As `normBack`, with dx overwriting dy. @param dy rows `yRow` elements apart */
 export function headNormBack(
   rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, w: usize, rstd: usize, dy: usize, yRow: i32,
 ): void {
@@ -44,8 +44,8 @@ export function headNormBack(
 }
 
 /**
- * dw [headDim] = Σ over rows and heads of dy · x · rstd.
- * @param added [headDim], which dw is the sum with, or 0 for none
+ * dw [headDim] = added + Σ over rows and heads of dy · x · rstd.
+ * @param added [headDim], or 0 for none
  */
 export function headNormWeightBack(
   rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, rstd: usize, dy: usize, yRow: i32,

@@ -5,10 +5,10 @@ import { at } from "./vector";
 const ROWS: i32 = 4;
 
 /**
- * Cross-entropy, and its gradient in place of the logits: weight · (softmax − one-hot).
- * @param logits [rows, vocabulary], its rows `row` elements apart
+ * Cross-entropy; its gradient, weight · (softmax − one-hot), overwrites the logits.
+ * @param logits [rows, vocabulary], rows `row` elements apart
  * @param targets [rows], int32
- * @param weights [rows]: what each row's loss counts
+ * @param weights [rows]: weight of each row's loss
  * @param losses [rows]: weight · −log softmax[target]
  */
 export function crossEntropy(

@@ -1,16 +1,16 @@
 import { begin, claim } from "./thread";
 import { at, fma, LANES, sum } from "./vector";
 
-/** Rows that a thread claims at a time. */
+/** Rows a thread claims at a time. */
 const ROWS: i32 = 16;
-/** Columns that a thread claims at a time where rows are summed. */
+/** Columns a thread claims at a time when summing rows. */
 const COLUMNS: i32 = 8;
-/** Numbers that a thread claims at a time. */
+/** Elements a thread claims at a time. */
 const SHARE: i32 = 1024;
 
 /**
  * RMSNorm: y = added + x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
- * @param rstd [rows], keeps 1 / √(…) for the backward pass
+ * @param rstd [rows]: 1 / √(…), saved for the backward pass
  * @param added may be y itself, or 0 for none
  */
 export function norm(
@@ -26,7 +26,7 @@ export function norm(
   }
 }
 
-/** One line of `norm`; answers 1 / √(…). x may be y. */
+/** One row of `norm`. x may be y. @returns 1 / √(…) */
 // @ts-ignore: decorator
 @inline
 export function normLine(width: i32, x: usize, w: usize, y: usize, epsilon: f32, added: usize): f32 {
@@ -61,7 +61,7 @@ export function normBack(
   }
 }
 
-/** One line of `normBack`; dx may be dy. */
+/** One row of `normBack`; dx may be dy. */
 // @ts-ignore: decorator
 @inline
 export function normLineBack(
@@ -84,8 +84,8 @@ export function normLineBack(
 }
 
 /**
- * dw [width] = Σ over the rows of dy · x · rstd.
- * @param added [width], which dw is the sum with, or 0 for none
+ * dw [width] = added + Σ over the rows of dy · x · rstd.
+ * @param added [width], or 0 for none
  */
 export function normWeightBack(
   rows: i32, width: i32, x: usize, rstd: usize, dy: usize, dw: usize, added: usize,
@@ -120,7 +120,7 @@ function columnSum(rows: i32, width: i32, x: usize, rstd: usize, dy: usize): f32
   return total;
 }
 
-/** y [width] = 1 + w, for norms that learn their distance from 1. */
+/** y [width] = 1 + w, for norms whose weight is an offset from 1. */
 export function addOne(width: i32, w: usize, y: usize): void {
   const counter = begin();
   for (let j = claim(counter) * SHARE; j < width; j = claim(counter) * SHARE) {

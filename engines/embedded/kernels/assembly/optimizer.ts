@@ -1,14 +1,14 @@
 import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 
-/** Elements that a thread claims at a time, and that one partial sum is over. */
+/** Elements a thread claims at a time, and of one partial sum. */
 export const SHARE: i32 = 4096;
 
 /** partials[i] (float64) = Σ x² over the i-th 4096 elements of x [count]. */
-export function squares(count: i32, x: usize, partials: usize): void {
+export function sumOfSquares(count: i32, x: usize, partials: usize): void {
   const counter = begin();
-  for (let part = claim(counter); part * SHARE < count; part = claim(counter)) {
-    let i = part * SHARE;
+  for (let chunk = claim(counter); chunk * SHARE < count; chunk = claim(counter)) {
+    let i = chunk * SHARE;
     const end = min(i + SHARE, count);
     let low = f64x2.splat(0), high = low;
     for (; i + LANES <= end; i += LANES) {
@@ -21,15 +21,15 @@ export function squares(count: i32, x: usize, partials: usize): void {
     low = f64x2.add(low, high);
     let total = f64x2.extract_lane(low, 0) + f64x2.extract_lane(low, 1);
     for (; i < end; i++) total += <f64>load<f32>(at(x, i)) * <f64>load<f32>(at(x, i));
-    store<f64>(partials + (<usize>part << 3), total);
+    store<f64>(partials + (<usize>chunk << 3), total);
   }
 }
 
-/** The constants of a step of AdamW, the same for every element. */
+/** Scalars of an AdamW step. */
 let scale: f32 = 1, rate: f32 = 0, kept: f32 = 1, root: f32 = 1;
 let beta1: f32 = 0, beta2: f32 = 0, epsilon: f32 = 0;
 
-/** The numbers of a step: gradients are multiplied by `gradientScale` first. */
+/** Sets the scalars of a step. @param gradientScale multiplies the gradients first */
 export function setAdamw(
   gradientScale: f32, learningRate: f32, decay: f32, b1: f32, b2: f32, bias1: f32, bias2: f32, e: f32,
 ): void {
@@ -43,15 +43,15 @@ export function setAdamw(
 }
 
 /**
- * AdamW on `count` elements, with the numbers of `setAdamw`:
+ * AdamW on `count` elements, with the scalars of `setAdamw`:
  * m = beta1·m + (1 − beta1)·g, v = beta2·v + (1 − beta2)·g², then
  * w −= rate · (m / bias1 / (√(v / bias2) + epsilon) + decay · w).
  */
 export function adamw(count: i32, w: usize, g: usize, m: usize, v: usize): void {
   const counter = begin();
-  for (let part = claim(counter); part * SHARE < count; part = claim(counter)) {
-    const end = min(part * SHARE + SHARE, count);
-    let i = part * SHARE;
+  for (let chunk = claim(counter); chunk * SHARE < count; chunk = claim(counter)) {
+    const end = min(chunk * SHARE + SHARE, count);
+    let i = chunk * SHARE;
     for (; i + LANES <= end; i += LANES) step(at(w, i), at(g, i), at(m, i), at(v, i));
     for (; i < end; i++) stepOne(at(w, i), at(g, i), at(m, i), at(v, i));
   }

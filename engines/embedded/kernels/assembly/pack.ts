@@ -2,8 +2,8 @@ import { TILE_ROWS } from "./tile";
 import { at, LANES, loadOne, loadWide } from "./vector";
 
 /**
- * Packs a panel of B [depth, columns] so that the numbers of each k follow one another; columns beyond
- * `width` are 0. Element (k, j) lies at b + (k · row + j · column) · size.
+ * Packs a panel of B [depth, columns]: the elements of each k become contiguous; columns beyond `width` are 0.
+ * Element (k, j) is at b + (k · row + j · column) · size.
  * @param columns 8 or 16
  */
 export function packColumns(
@@ -27,7 +27,7 @@ export function packColumns(
   }
 }
 
-/** Rows of 8 or 16 that lie `rowBytes` apart, one after another. */
+/** Copies rows of 8 or 16 elements, `rowBytes` apart, one after another. */
 function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize, isBf16: bool): void {
   const bytes = at(0, columns);
   for (let k = 0; k < depth; k++) {
@@ -46,8 +46,8 @@ function copyEight(to: usize, from: usize, isBf16: bool): void {
 }
 
 /**
- * Four columns, each contiguous in k, become the first numbers of each line: words are turned, of which
- * each has one number, or two of bfloat16.
+ * Transposes four columns, each contiguous in k, to the first elements of each packed row; a word holds one float32
+ * or two bfloat16.
  */
 function transpose(
   to: usize, depth: i32, columns: i32, b: usize, columnBytes: usize, isBf16: bool,
@@ -68,7 +68,7 @@ function transpose(
   }
 }
 
-/** Four words to a line: of bfloat16 the lower numbers, and the upper ones to the next line. */
+/** Stores four words in a packed row; of bfloat16, the lower halves, and the upper halves in the next row. */
 // @ts-ignore: decorator
 @inline
 function put(to: usize, words: v128, line: usize, isBf16: bool): void {
@@ -77,8 +77,7 @@ function put(to: usize, words: v128, line: usize, isBf16: bool): void {
 }
 
 /**
- * Packs a panel of Aᵀ [depth, TILE_ROWS]: the numbers of each k, which lie side by side, follow those of
- * the k before; rows beyond `height` are 0.
+ * Packs a panel of Aᵀ [depth, TILE_ROWS], whose elements of one k are adjacent; rows beyond `height` are 0.
  */
 export function packRows(to: usize, depth: i32, height: i32, a: usize, rowBytes: usize): void {
   if (height == TILE_ROWS) {

@@ -6,10 +6,10 @@ import { at } from "./vector";
 const PAIR: usize = 16;
 
 /**
- * Packs a panel of Wᵀ as `packColumns` does, from W [out, in] in q8_0: its columns are rows of W. Rows that fill up
- * W's last group are 0.
+ * Packs a panel of Wᵀ as `packColumns` does, from W [out, in] in q8_0: its columns are rows of W. Rows padding W's
+ * last group are 0.
  * @param k0 and depth: even
- * @param group of the first column; the next one lies `groupBytes` behind it
+ * @param group of the first column; the next is `groupBytes` further
  */
 export function packGroups(to: usize, k0: i32, depth: i32, columns: i32, group: usize, groupBytes: usize): void {
   for (let j = 0; j < columns; j += GROUP) {
@@ -18,7 +18,7 @@ export function packGroups(to: usize, k0: i32, depth: i32, columns: i32, group: 
   }
 }
 
-/** Columns k to `end` of a group's rows, each to a line. */
+/** Packs columns k to `end` of a group. */
 // @ts-ignore: decorator
 @inline
 function packGroup(to: usize, k: i32, end: i32, line: usize, group: usize): void {
@@ -53,7 +53,7 @@ export function packGroupsBack(
   }
 }
 
-/** Eight columns of the first `rows` of a group, each row to a line. */
+/** Packs eight columns of the first `rows` rows of a group. */
 // @ts-ignore: decorator
 @inline
 function packRows(to: usize, rows: i32, line: usize, group: usize, j: i32): void {
@@ -74,7 +74,7 @@ function packRows(to: usize, rows: i32, line: usize, group: usize, j: i32): void
   putTwo(to + 6 * line, rows - 6, line, v128.shuffle<i32>(high01, high23, 2, 6, 3, 7), scales);
 }
 
-/** Two rows of eight numbers, the first `rows` of them. */
+/** Stores two rows of eight numbers, or the first alone if `rows` is 1. */
 // @ts-ignore: decorator
 @inline
 function putTwo(to: usize, rows: i32, line: usize, numbers: v128, scales: v128): void {
@@ -88,7 +88,7 @@ function putTwo(to: usize, rows: i32, line: usize, numbers: v128, scales: v128):
   }
 }
 
-/** Eight numbers, the first four and the last times their scales. */
+/** Stores eight numbers, the first four times one scale, the last four times another. */
 // @ts-ignore: decorator
 @inline
 function put(to: usize, numbers: v128, first: v128, last: v128): void {

@@ -2,15 +2,15 @@ import { softmax } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, fma, LANES } from "./vector";
 
-// An answering model keeps the keys and values of several sequences in pages of 16 positions, which sequences
-// take and give back. A page's keys are [kvHeads, headDim, 16], so that a vector has one number of four keys; its
-// values are [kvHeads, 16, headDim]. Positions `PAGE · i` and on of a sequence lie in page table[sequence, i].
+// A paged KV cache with pages of 16 positions. A page's keys are [kvHeads, headDim, 16], so that a vector has one
+// element of four keys; its values are [kvHeads, 16, headDim]. Page table[sequence, i] has a sequence's positions
+// from PAGE · i.
 
-/** Positions of a page. */
+/** Positions per page. */
 const PAGE: i32 = 16;
 /** Tokens whose keys a thread stores at a time. */
 const ROWS: i32 = 4;
-/** Numbers of a value that are summed at a time. */
+/** Elements of a value summed at a time. */
 const COLUMNS: i32 = 8 * LANES;
 
 /** The page of a token's position. @param owners [tokens], int32: its row of the table [sequences, tableRow] */
@@ -22,7 +22,7 @@ function pageOf(i: i32, position: i32, owners: usize, table: usize, tableRow: i3
 
 /**
  * Stores the keys and values of new tokens in their pages.
- * @param k [count, row], rotated: a token's keys [kvHeads, headDim], and its values behind them
+ * @param k [count, row], rotated: a token's keys [kvHeads, headDim], followed by its values
  * @param positions [count], int32
  */
 export function storeKeys(
@@ -44,9 +44,9 @@ export function storeKeys(
 }
 
 /**
- * Attention of new tokens to their sequences' keys and values, their own among them. A thread claims a head of a
- * token; its sums are in the order of the positions, whatever else is in the batch.
- * @param window positions that a query sees at most, its own among them: pages before it are not read
+ * Attention of new tokens to the cached keys and values of their sequences, including their own. A thread claims a
+ * head of a token and sums in position order, whatever else is in the batch.
+ * @param window maximum positions a query attends to, including its own; earlier pages are not read
  * @param q [count, row], rotated
  * @param scores this thread's own, whole pages of a sequence
  * @param out [count, heads · headDim]
@@ -57,17 +57,17 @@ export function attendPages(
 ): void {
   const counter = begin(), page = PAGE * headDim, scales = f32x4.splat(scale);
   for (let job = claim(counter); job < count * heads; job = claim(counter)) {
-    const i = job / heads, head = job % heads, shared = head / (heads / kvHeads);
+    const i = job / heads, head = job % heads, kvHead = head / (heads / kvHeads);
     const length = load<i32>(at(positions, i)) + 1, query = at(q, i * row + head * headDim);
     const first = max(0, length - window) / PAGE, seen = length - first * PAGE, hidden = max(0, seen - window);
     const pages = at(table, load<i32>(at(owners, i)) * tableRow + first);
     for (let j = 0; j < seen; j += PAGE) {
-      const from = (load<i32>(at(pages, j / PAGE)) * kvHeads + shared) * page;
+      const from = (load<i32>(at(pages, j / PAGE)) * kvHeads + kvHead) * page;
       scorePage(headDim, query, at(keys, from), scales, at(scores, j));
     }
     memory.fill(scores, 0, <usize>hidden << 2);
     softmax(at(scores, hidden), seen - hidden);
-    mix(seen, headDim, scores, pages, at(values, shared * page), kvHeads * page, at(out, job * headDim));
+    mix(seen, headDim, scores, pages, at(values, kvHead * page), kvHeads * page, at(out, job * headDim));
   }
 }
 
@@ -89,7 +89,7 @@ function scorePage(headDim: i32, q: usize, keys: usize, scale: v128, scores: usi
   v128.store(scores, f32x4.mul(d, scale), 48);
 }
 
-/** out [headDim] = Σ p[j] · v[j, :]. @param page numbers from a page's values of a head to the next page's */
+/** out [headDim] = Σ p[j] · v[j, :]. @param page elements from one page's values of a head to the next page's */
 function mix(seen: i32, headDim: i32, p: usize, pages: usize, values: usize, page: i32, out: usize): void {
   let o = 0;
   for (; o + COLUMNS <= headDim; o += COLUMNS) mixEight(seen, headDim, p, pages, at(values, o), page, at(out, o));
@@ -115,7 +115,7 @@ function valueAt(j: i32, headDim: i32, pages: usize, values: usize, page: i32): 
   return at(values, load<i32>(at(pages, j / PAGE)) * page + j % PAGE * headDim);
 }
 
-/** 32 numbers of a value. */
+/** 32 elements of a value. */
 function mixEight(
   seen: i32, headDim: i32, p: usize, pages: usize, values: usize, page: i32, out: usize,
 ): void {

@@ -3,19 +3,19 @@ import { begin, claim, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at, fma, LANES, loadOne } from "./vector";
 
-// An answering model's matrices lie in panels of 8 rows: the 8 numbers of each column follow one another, in
-// float32 by their rows, in bfloat16 as rows 0, 4, 1, 5, 2, 6, 3, 7, so that a word has two numbers that are
-// widened by a shift and by a mask. A matrix has whole panels; rows beyond `out` are never read into a result.
+// For inference, matrices are stored in panels of 8 rows: the 8 elements of each column are adjacent, in bfloat16 in
+// the order of rows 0, 4, 1, 5, 2, 6, 3, 7, so that a shift and a mask widen a word's two elements. A matrix has whole
+// panels; rows beyond `out` never reach a result.
 
 /** Rows of a panel. */
 const PANEL: i32 = TILE_COLUMNS;
-/** Panels that are read side by side for a single x: the processor fetches several places at once. */
+/** Panels read in parallel for a single x: the processor prefetches several streams at once. */
 const STREAMS: i32 = 4;
-/** Columns that are summed before they are added: a wide panel of them, 40 KiB, stays in the second-level cache. */
-const MOST_DEPTH: i32 = 640;
-/** Behind a thread's edge tile. */
+/** Columns of a block: a wide panel of them, 40 KiB, stays in the L2 cache. */
+const MAX_DEPTH: i32 = 640;
+/** Bytes of a thread's edge tile. */
 const EDGE: usize = 384;
-/** Rows of x for which a panel is widened once, as `tile` reads it. */
+/** Rows of x from which it pays to widen a panel once, for `tile`. */
 const PACKED_ROWS: i32 = 7;
 
 // @ts-ignore: decorator
@@ -24,7 +24,7 @@ function numberBytes(isBf16: bool): usize {
   return isBf16 ? 2 : 4;
 }
 
-/** Where in a line of 8 a row's number is. */
+/** Index of a row's element in a panel's column. */
 // @ts-ignore: decorator
 @inline
 function slot(row: i32, isBf16: bool): usize {
@@ -32,20 +32,20 @@ function slot(row: i32, isBf16: bool): usize {
 }
 
 /**
- * Turns a matrix [rows, width], row-major, into panels in its place, by this thread alone.
+ * Rearranges a row-major matrix [rows, width] into panels, in place, on this thread alone.
  * @param rows whole panels
- * @param scratch as large as a panel
+ * @param scratch one panel
  */
 export function makePanels(rows: i32, width: i32, w: usize, isBf16: bool, scratch: usize): void {
   const bytes = <usize>(PANEL * width) * numberBytes(isBf16);
   for (const end = w + <usize>(rows / PANEL) * bytes; w < end; w += bytes) {
     memory.copy(scratch, w, bytes);
-    if (isBf16) turnHalves(width, scratch, w);
-    else turnWords(width, scratch, w);
+    if (isBf16) transposeHalves(width, scratch, w);
+    else transposeWords(width, scratch, w);
   }
 }
 
-function turnHalves(width: i32, from: usize, to: usize): void {
+function transposeHalves(width: i32, from: usize, to: usize): void {
   const row = <usize>width << 1;
   for (let k = 0; k < width; k++, from += 2, to += 16) {
     for (let r: usize = 0; r < 4; r++) {
@@ -55,14 +55,14 @@ function turnHalves(width: i32, from: usize, to: usize): void {
   }
 }
 
-function turnWords(width: i32, from: usize, to: usize): void {
+function transposeWords(width: i32, from: usize, to: usize): void {
   const row = <usize>width << 2;
   for (let k = 0; k < width; k++, from += 4, to += 32) {
     for (let r: usize = 0; r < 8; r++) store<f32>(to + 4 * r, load<f32>(from + r * row));
   }
 }
 
-/** y[r, :] = table[ids[r], :] of a table [vocabulary, width] in panels. @param ids [rows], int32 */
+/** y[r, :] = table[ids[r], :] for a table [vocabulary, width] in panels. @param ids [rows], int32 */
 export function embedPanels(rows: i32, width: i32, ids: usize, table: usize, isBf16: bool, y: usize): void {
   const counter = begin(), size = numberBytes(isBf16);
   for (let r = claim(counter); r < rows; r = claim(counter)) {
@@ -73,12 +73,12 @@ export function embedPanels(rows: i32, width: i32, ids: usize, table: usize, isB
 }
 
 /**
- * y[r, :] = added[r, :] + W·x[r, :] for W [out, width] in panels. Each number is summed in one order whatever
- * the count of rows: column by column, in blocks of at most 640.
- * @param share panels that a thread claims at a time
- * @param x [rows, width], its rows `xRow` elements apart
- * @param added lies as y does, or is y, or 0 for none
- * @param y [rows, out], its rows `yRow` elements apart
+ * y[r, :] = added[r, :] + W·x[r, :] for W [out, width] in panels. Each element is summed in the same order for any
+ * number of rows: column by column, in blocks of at most 640.
+ * @param share panels a thread claims at a time
+ * @param x [rows, width], rows `xRow` elements apart
+ * @param added laid out as y, or y itself, or 0 for none
+ * @param y [rows, out], rows `yRow` elements apart
  */
 export function panelProduct(
   rows: i32, out: i32, width: i32, w: usize, isBf16: bool, share: i32,
@@ -88,9 +88,9 @@ export function panelProduct(
   for (let p = claim(counter) * share; p < panels; p = claim(counter) * share) {
     const end = min(p + share, panels);
     if (rows == 1) {
-      const whole = min(end, full), apart = (whole - p) / STREAMS;
-      for (let i = 0; i < apart; i++) vectorPanels(p + i, apart, width, w, isBf16, x, added, y);
-      p += STREAMS * apart;
+      const whole = min(end, full), stride = (whole - p) / STREAMS;
+      for (let i = 0; i < stride; i++) vectorPanels(p + i, stride, width, w, isBf16, x, added, y);
+      p += STREAMS * stride;
     } else if (rows >= PACKED_ROWS) {
       const isWide = ASC_FEATURE_RELAXED_SIMD && wide, step = isWide ? 2 : 1;
       for (; p + step <= min(end, full); p += step) {
@@ -107,29 +107,29 @@ export function panelProduct(
   }
 }
 
-/** The end of the block of columns that begins at k: blocks are about as deep as one another. */
+/** Depth of each block: all are about equally deep. */
 // @ts-ignore: decorator
 @inline
 function blockDepth(width: i32): i32 {
-  const blocks = (width + MOST_DEPTH - 1) / MOST_DEPTH;
+  const blocks = (width + MAX_DEPTH - 1) / MAX_DEPTH;
   return ((width + blocks - 1) / blocks + 7) & ~7;
 }
 
-/** Four panels from p on, `apart` panels from one another, by one x. */
-function vectorPanels(p: i32, apart: i32, width: i32, w: usize, isBf16: bool, x: usize, added: usize, y: usize): void {
+/** Four panels from p on, `stride` panels apart, times one x. */
+function vectorPanels(p: i32, stride: i32, width: i32, w: usize, isBf16: bool, x: usize, added: usize, y: usize): void {
   const deep = blockDepth(width), line = numberBytes(isBf16) * PANEL, panel = line * width;
   const to = at(y, p * PANEL);
   let from = w + <usize>p * panel, more = added ? at(added, p * PANEL) : 0;
   for (let k = 0; k < width; k += deep) {
     const depth = min(deep, width - k);
-    if (isBf16) fourPanels(depth, from, panel * apart, true, at(x, k), more, to, apart << 5);
-    else fourPanels(depth, from, panel * apart, false, at(x, k), more, to, apart << 5);
+    if (isBf16) fourPanels(depth, from, panel * stride, true, at(x, k), more, to, stride << 5);
+    else fourPanels(depth, from, panel * stride, false, at(x, k), more, to, stride << 5);
     from += line * depth;
     more = to;
   }
 }
 
-/** Of one block: 32 sums. */
+/** The 32 sums of one block. */
 // @ts-ignore: decorator
 @inline
 function fourPanels(depth: i32, w: usize, panel: usize, isBf16: bool, x: usize, added: usize, y: usize, row: usize): void {
@@ -153,7 +153,7 @@ function fourPanels(depth: i32, w: usize, panel: usize, isBf16: bool, x: usize, 
   put(y + 3 * row, added + 3 * next, g, h);
 }
 
-/** Rows 0 to 3 of a line of a panel, and rows 4 to 7. */
+/** Rows 0 to 3 of a panel's column; `high` has rows 4 to 7. */
 // @ts-ignore: decorator
 @inline
 function low(line: usize, isBf16: bool): v128 {
@@ -173,7 +173,7 @@ function put(y: usize, added: usize, a: v128, b: v128): void {
   v128.store(y, added ? f32x4.add(b, v128.load(added, 16)) : b, 16);
 }
 
-/** One panel by up to TILE_ROWS rows of x. @param columns of the panel that are in y */
+/** One panel times up to TILE_ROWS rows of x. @param columns of the panel that are in y */
 function panelRows(
   p: i32, height: i32, width: i32, w: usize, isBf16: bool, x: usize, xRow: i32,
   added: usize, y: usize, yRow: i32, columns: i32,
@@ -187,13 +187,13 @@ function panelRows(
     from += line * depth;
     for (let r = 0; r < height; r++) {
       const o = r * yRow;
-      takeRow(own + (<usize>r << 5), columns, added ? at(added, o) : 0, at(y, o));
+      storeRow(own + (<usize>r << 5), columns, added ? at(added, o) : 0, at(y, o));
     }
     added = y;
   }
 }
 
-/** The sums of one block in this thread's edge tile [TILE_ROWS, 8]. @param last row of x; beyond it, it again */
+/** The sums of one block in this thread's edge tile [TILE_ROWS, 8]. @param last row of x, repeated beyond it */
 // @ts-ignore: decorator
 @inline
 function rowsTile(depth: i32, w: usize, isBf16: bool, x: usize, row: usize, last: usize): void {
@@ -225,10 +225,10 @@ function rowsTile(depth: i32, w: usize, isBf16: bool, x: usize, row: usize, last
   put(own, 0, a0, b0);
 }
 
-/** y = added + sums, of the columns that there are. */
+/** y = added + sums, for the columns in y. */
 // @ts-ignore: decorator
 @inline
-function takeRow(sums: usize, columns: i32, added: usize, y: usize): void {
+function storeRow(sums: usize, columns: i32, added: usize, y: usize): void {
   if (columns == PANEL) return put(y, added, v128.load(sums), v128.load(sums, 16));
   for (let i = 0; i < columns; i++) {
     const sum = load<f32>(at(sums, i));
@@ -236,7 +236,7 @@ function takeRow(sums: usize, columns: i32, added: usize, y: usize): void {
   }
 }
 
-/** One panel, or two as a wide one, by all rows of x, widened once for all of them. */
+/** One panel, or two as a wide one, widened once and multiplied by all rows of x. */
 function packedRows(
   p: i32, isWide: bool, rows: i32, width: i32, w: usize, isBf16: bool, x: usize, xRow: i32,
   added: usize, y: usize, yRow: i32,
@@ -262,7 +262,7 @@ function packedRows(
   }
 }
 
-/** Fewer rows than a tile, which writes all of its own: they are made aside. */
+/** Fewer rows than a tile: computed in scratch space, because a tile writes all its rows. */
 function lastRows(
   isWide: bool, rows: i32, depth: i32, x: usize, row: usize, packed: usize, y: usize, yBytes: usize, added: usize,
 ): void {
@@ -271,12 +271,12 @@ function lastRows(
   else tile(depth, x, row, 4, rows - 1, packed, own, bytes, 0, 1);
   for (let r = 0; r < rows; r++) {
     const o = <usize>r * yBytes, sums = own + <usize>r * bytes, d = added ? added + o : 0;
-    takeRow(sums, PANEL, d, y + o);
-    if (isWide) takeRow(sums + 32, PANEL, d ? d + 32 : 0, y + o + 32);
+    storeRow(sums, PANEL, d, y + o);
+    if (isWide) storeRow(sums + 32, PANEL, d ? d + 32 : 0, y + o + 32);
   }
 }
 
-/** A panel in float32 as a tile reads it. @param next bytes to the one beside it, or 0 for none */
+/** Widens a panel to float32 for a tile. @param next bytes to its neighbour, or 0 for none */
 function pack(to: usize, depth: i32, w: usize, next: usize, isBf16: bool): void {
   const line = numberBytes(isBf16) * PANEL;
   for (const end = w + line * depth; w < end; w += line) {

@@ -5,26 +5,26 @@ import { begin, claim, barrier, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
 
-/** Depth of a block, at most: a packed panel of 8 columns of B, 20 KiB, stays in the first-level cache. */
-const MOST_DEPTH: i32 = 640;
-/** Numbers of B that a thread packs at a time: 64 columns or more stay in the second-level cache. */
+/** Maximum depth of a block: a packed panel of 8 columns of B, 20 KiB, stays in the L1 cache. */
+const MAX_DEPTH: i32 = 640;
+/** Elements of B a thread packs at a time: 64 columns or more stay in the L2 cache. */
 const PANEL_NUMBERS: i32 = 64 * 640;
-/** Rows of A that a thread packs at a time: 480 KiB. */
-const MOST_ROWS: i32 = 192;
-/** Rows of A that pass by all packed panels before the next ones: they stay in the second-level cache, too. */
+/** Maximum rows of A a thread packs at a time: 480 KiB. */
+const MAX_ROWS: i32 = 192;
+/** Rows of A multiplied with all packed panels before the next: they stay in the L2 cache, too. */
 const NEAR_ROWS: i32 = 48;
 
-/** A thread's own: an edge tile, packed panels of B, packed rows of A. */
+/** A thread's scratch space: an edge tile, packed panels of B, packed rows of A. */
 const EDGE: usize = 384;
 const PANELS: usize = PANEL_NUMBERS * 4;
 export const OWN_BYTES: i32 = 384 + 640 * (64 + 192) * 4;
 
-/** Columns of a panel that a wide tile multiplies. */
+/** Columns of a wide tile. */
 const WIDE_COLUMNS: i32 = 2 * TILE_COLUMNS;
-/** Whether there is a wide tile; a panel of 8 columns is then only the last. */
+/** Whether to use the wide tile; then only the last panel may have 8 columns. */
 export let wide: bool = false;
 
-/** Takes the wide tile for all products from now on. */
+/** Uses the wide tile from now on. */
 export function widen(): void {
   wide = true;
 }
@@ -36,31 +36,31 @@ export declare function wideTile(
   c: usize, cRow: usize, d: usize, alpha: f32,
 ): void;
 
-/** Which elements of a causal matrix are known to be 0, or need not be computed. */
+/** Which elements of a causal matrix are 0, or needn't be computed. */
 export const FULL: i32 = 0;
-/** C's entries right of the diagonal are left out. */
+/** C's entries right of the diagonal are not computed. */
 export const CAUSAL_C: i32 = 1;
 /** Entries of A [query, key] right of the diagonal are 0. */
 export const CAUSAL_A: i32 = 2;
 /** Entries of A [key, query] left of the diagonal are 0. */
 export const CAUSAL_AT: i32 = 3;
 
-/** The operands of the product in work; strides in elements. */
+/** The operands of the current product; strides in elements. */
 let a: usize = 0, aRow: i32 = 0, aColumn: i32 = 0;
 let b: usize = 0, bRow: i32 = 0, bColumn: i32 = 0, bIsBf16: bool = false;
-/** Where B is quantized, the bytes of a group of W's rows; and whether it is W itself. */
+/** For a quantized B, the bytes of a group of W's rows, and whether B is W itself. */
 let bGroup: usize = 0, bIsBack: bool = false;
 let c: usize = 0, cRow: i32 = 0, d: usize = 0, scale: f32 = 1;
 let mask: i32 = FULL;
 
-/** Names A [rows, depth]: element (i, k) is a[i · row + k · column]; row or column is 1. */
+/** Sets A [rows, depth]: element (i, k) is a[i · row + k · column]; row or column is 1. */
 export function setA(from: usize, row: i32, column: i32): void {
   a = from;
   aRow = row;
   aColumn = column;
 }
 
-/** Names B [depth, columns], of bfloat16 if `isBf16`: element (k, j) is b[k · row + j · column]. */
+/** Sets B [depth, columns], in bfloat16 if `isBf16`: element (k, j) is b[k · row + j · column]. */
 export function setB(from: usize, row: i32, column: i32, isBf16: bool): void {
   b = from;
   bRow = row;
@@ -69,14 +69,14 @@ export function setB(from: usize, row: i32, column: i32, isBf16: bool): void {
   bGroup = 0;
 }
 
-/** Names B, from weights W [out, width] in q8_0 (quantizedBlock.ts): Wᵀ, or W itself if `isBack`. */
+/** Sets B to Wᵀ, or to W itself if `isBack`, for weights W [out, width] in q8_0 (quantizedBlock.ts). */
 export function setQuantizedB(from: usize, width: i32, isBack: bool): void {
   b = from;
   bGroup = groupBytes(Q8_0, width);
   bIsBack = isBack;
 }
 
-/** Names C [rows, columns], its rows contiguous, and D, which lies as C does; 0 is none. */
+/** Sets C [rows, columns], with contiguous rows, and D, laid out as C; 0 is none. */
 export function setC(to: usize, row: i32, added: usize, alpha: f32): void {
   c = to;
   cRow = row;
@@ -85,10 +85,9 @@ export function setC(to: usize, row: i32, added: usize, alpha: f32): void {
 }
 
 /**
- * C = D + alpha · A·B by all threads, which meet once for each block of the depth, before they read A,
- * B and D and write C.
- * @param rowShare and columnShare: the part of C that a thread claims at a time, multiples of 12 and of 8.
- * Where A isn't contiguous in k, a block of such rows has at most 192 · 640 numbers
+ * C = D + alpha · A·B on all threads, with a barrier before each block of the depth.
+ * @param rowShare and columnShare: rows and columns of C a thread claims at a time, multiples of 12 and 8. If A isn't
+ * contiguous in k, a block of such rows has at most 192 · 640 elements
  */
 export function product(rows: i32, columns: i32, depth: i32, rowShare: i32, columnShare: i32): void {
   mask = FULL;
@@ -104,24 +103,24 @@ export function product(rows: i32, columns: i32, depth: i32, rowShare: i32, colu
   }
 }
 
-/** The same by this thread alone, of matrices that are causal as `causal` says. */
+/** The same on this thread alone. @param causal one of `FULL`, `CAUSAL_C`, … */
 export function ownProduct(rows: i32, columns: i32, depth: i32, causal: i32): void {
   mask = causal;
   const deep = blockDepth(depth);
   for (let k0 = 0; k0 < depth; k0 += deep) {
-    for (let i = 0; i < rows; i += MOST_ROWS) {
-      block(i, min(i + MOST_ROWS, rows), 0, columns, k0, min(deep, depth - k0));
+    for (let i = 0; i < rows; i += MAX_ROWS) {
+      block(i, min(i + MAX_ROWS, rows), 0, columns, k0, min(deep, depth - k0));
     }
   }
 }
 
-/** Blocks are about as deep as one another. */
+/** Depth of each block: all are about equally deep. */
 function blockDepth(depth: i32): i32 {
-  const blocks = (depth + MOST_DEPTH - 1) / MOST_DEPTH;
+  const blocks = (depth + MAX_DEPTH - 1) / MAX_DEPTH;
   return ((depth + blocks - 1) / blocks + 7) & ~7;
 }
 
-/** Rows i0 to i1 of columns j0 to j1, of `kc` values of k from k0 on. */
+/** Rows i0 to i1 of columns j0 to j1, for `kc` values of k from k0. */
 function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
   const inPlace = aColumn == 1, rows = own + EDGE + PANELS;
   for (let i = i0; i < i1 && !inPlace; i += TILE_ROWS) {
@@ -138,14 +137,14 @@ function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
   }
 }
 
-/** Columns of the next panel, of those that are left. */
+/** Columns of the next panel. */
 // @ts-ignore: decorator
 @inline
-function panelColumns(left: i32): i32 {
-  return ASC_FEATURE_RELAXED_SIMD && wide && left > TILE_COLUMNS ? WIDE_COLUMNS : TILE_COLUMNS;
+function panelColumns(remaining: i32): i32 {
+  return ASC_FEATURE_RELAXED_SIMD && wide && remaining > TILE_COLUMNS ? WIDE_COLUMNS : TILE_COLUMNS;
 }
 
-/** Columns j to `end` of B, in panels. */
+/** Packs columns j to `end` of B into panels. */
 function pack(j: i32, end: i32, k0: i32, kc: i32): void {
   const size: usize = bIsBf16 ? 2 : 4;
   for (let p = j, columns = 0; p < end; p += columns) {
@@ -161,7 +160,7 @@ function pack(j: i32, end: i32, k0: i32, kc: i32): void {
   }
 }
 
-/** Rows i0 to i1 of columns j to `end`, which are packed. */
+/** Rows i0 to i1 of the packed columns j to `end`. */
 function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usize): void {
   for (let p = j, columns = 0; p < end; p += columns) {
     columns = panelColumns(end - p);
@@ -171,7 +170,7 @@ function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usiz
 
 /**
  * Rows i0 to i1 of the columns of one panel.
- * @param rows packed, or 0: A that is contiguous in k is read where it lies
+ * @param rows packed, or 0 to read A in place
  */
 // @ts-ignore: decorator
 @inline
@@ -182,19 +181,19 @@ function tiles(
   const added = k0 > 0 ? c : d;
   for (let i = i0; i < i1; i += TILE_ROWS) {
     if (mask == CAUSAL_C && j >= i + TILE_ROWS) continue;
-    // Where A is causal, only these k count.
+    // Skips the zeros of a causal A.
     const from = mask == CAUSAL_AT ? min(kc, max(0, i - k0)) : 0;
     const to = mask == CAUSAL_A ? max(0, min(kc, i + TILE_ROWS - k0)) : kc;
     const x = rows ? at(rows, (i - i0) * kc + from * TILE_ROWS) : at(a, i * aRow + k0 + from);
     const height = min(TILE_ROWS, i1 - i), y = at(panel, from * columns);
-    place(i, j, height, columns, width, to - from, x, row, step, y, added);
+    storeTile(i, j, height, columns, width, to - from, x, row, step, y, added);
   }
 }
 
-/** A tile at (i, j) of C; one that reaches over the edge is made aside, and its part copied. */
+/** Computes a tile at (i, j) of C; one that crosses the edge goes through scratch space. */
 // @ts-ignore: decorator
 @inline
-function place(
+function storeTile(
   i: i32, j: i32, height: i32, columns: i32, width: i32, depth: i32,
   x: usize, row: usize, step: usize, panel: usize, added: usize,
 ): void {
@@ -207,13 +206,13 @@ function place(
   for (let r = 0; r < height; r++) {
     for (let s = 0; s < width; s++) {
       const value = load<f32>(at(own, r * columns + s));
-      const place = to + r * cRow + s;
-      store<f32>(at(c, place), added ? value + load<f32>(at(added, place)) : value);
+      const index = to + r * cRow + s;
+      store<f32>(at(c, index), added ? value + load<f32>(at(added, index)) : value);
     }
   }
 }
 
-/** A tile of so many columns. */
+/** Computes a tile of 8 or 16 columns. */
 // @ts-ignore: decorator
 @inline
 function multiply(

@@ -1,12 +1,12 @@
-// Where quantized weights lie: in groups of eight rows, whose blocks of columns follow one another. A block of a group
-// has the rows' eight scales, then their numbers side by side, so that a lane is a row:
-// q8_0, and q5_0 as such: 16 × [8 rows][2 columns] of int8; q6_K: 8 of these;
+// Layout of quantized weights: groups of eight rows, whose blocks of columns follow one another. A group's block has
+// the rows' eight scales, then their interleaved numbers, so that a lane is a row:
+// q8_0, and q5_0 stored as q8_0: 16 × [8 rows][2 columns] of int8; q6_K: 8 of these;
 // q4_0 and q4_K: 4 × [8 rows][4 bytes], byte j of 8 columns with column j in its lower half and column j + 4 in its
-// upper one, in q4_0 each 8 more than it counts.
-// Of q4_K and q6_K, 256 columns begin with what all their scales are multiplied by: 8 float32, and of q4_K 8 for its
-// minimums. A block has a byte for each row's scale, and of q4_K then one for its minimum.
+// upper half; q4_0 is offset by 8.
+// In q4_K and q6_K, each 256 columns (a super-block) begin with 8 float32 super-scales, and in q4_K 8 more for the
+// minimums. A block then has a byte for each row's scale, and in q4_K one for each row's minimum.
 
-/** The types, by ggml's numbers. */
+/** ggml's type ids. */
 // @ts-ignore: decorator
 @inline
 export const Q4_0: i32 = 2;
@@ -23,17 +23,17 @@ export const Q4_K: i32 = 12;
 @inline
 export const Q6_K: i32 = 14;
 
-/** Whether a type's numbers have four bits. */
+/** Whether a type has 4-bit numbers. */
 // @ts-ignore: decorator
 @inline
 export function isNibbles(type: i32): bool {
   return type == Q4_0 || type == Q4_K;
 }
 
-/** Whether 256 columns have parts, with scales in bytes. */
+/** Whether a type has super-blocks of 256 columns, with a one-byte scale for each sub-block. */
 // @ts-ignore: decorator
 @inline
-export function hasParts(type: i32): bool {
+export function hasSubBlocks(type: i32): bool {
   return type == Q4_K || type == Q6_K;
 }
 
@@ -44,21 +44,21 @@ export function columns(type: i32): i32 {
   return type == Q6_K ? 16 : 32;
 }
 
-/** Columns of a block of GGUF. */
+/** Columns of a GGUF block. */
 // @ts-ignore: decorator
 @inline
-export function wholeColumns(type: i32): i32 {
-  return hasParts(type) ? 256 : 32;
+export function ggufColumns(type: i32): i32 {
+  return hasSubBlocks(type) ? 256 : 32;
 }
 
-/** Bytes before the first part of 256 columns of a group. */
+/** Bytes of a group's super-scales. */
 // @ts-ignore: decorator
 @inline
 export function headBytes(type: i32): usize {
   return type == Q4_K ? 64 : type == Q6_K ? 32 : 0;
 }
 
-/** Bytes of a block's scales, which its numbers follow. */
+/** Bytes of a block's scales, which precede its numbers. */
 // @ts-ignore: decorator
 @inline
 export function scaleBytes(type: i32): usize {
@@ -76,21 +76,21 @@ export function blockBytes(type: i32): usize {
   return scaleBytes(type) + <usize>columns(type) * (isNibbles(type) ? 4 : 8);
 }
 
-/** Bytes of so many columns of a group: whole blocks of GGUF. */
+/** Bytes of a group of `width` columns, a multiple of GGUF's blocks. */
 // @ts-ignore: decorator
 @inline
 export function groupBytes(type: i32, width: i32): usize {
-  return <usize>(width / columns(type)) * blockBytes(type) + <usize>(width / wholeColumns(type)) * headBytes(type);
+  return <usize>(width / columns(type)) * blockBytes(type) + <usize>(width / ggufColumns(type)) * headBytes(type);
 }
 
-/** From float16's exponent to that of a scale without a sign, and from there to float32's. */
+/** Exponent offsets, from float16 to a stored scale, and from there to float32. */
 const FROM_HALF: u32 = 10 << 10;
 // @ts-ignore: decorator
 @inline
 export const TO_FLOAT: u32 = 102 << 23;
 
 /**
- * Four numbers of float16, from words that were widened with their signs.
+ * Four float16 numbers, from sign-extended words.
  * @param constants those of quantizedConstants.ts
  */
 // @ts-ignore: decorator
@@ -101,8 +101,8 @@ export function fromHalves(words: v128, constants: usize): v128 {
 }
 
 /**
- * Four scales of q8_0, from words that were widened. They have no sign, and six bits of exponent in place of float16's
- * five: so its denormals, which small weights have, are none, and the processor doesn't slow down.
+ * Four scales of q8_0, from zero-extended words. They have no sign, and six exponent bits instead of five, because
+ * float16's denormals, common for small weights, would slow down the processor.
  */
 // @ts-ignore: decorator
 @inline
@@ -110,7 +110,7 @@ export function fromStored(words: v128, constants: usize): v128 {
   return i32x4.add(i32x4.shl(words, 13), v128.load32_splat(constants));
 }
 
-/** The scales of a group's first four rows in a block. @param top where its 256 columns begin */
+/** The scales of a group's first four rows in a block. @param top start of its super-block */
 // @ts-ignore: decorator
 @inline
 export function low(type: i32, top: usize, block: usize, constants: usize): v128 {
@@ -119,7 +119,7 @@ export function low(type: i32, top: usize, block: usize, constants: usize): v128
   return scaled(v128.load(top), i32x4.extend_low_i16x8_s(v128.load_ext<i8>(block)));
 }
 
-/** Those of its last four rows. */
+/** The scales of the last four rows. */
 // @ts-ignore: decorator
 @inline
 export function high(type: i32, top: usize, block: usize, constants: usize): v128 {
@@ -147,26 +147,26 @@ function scaled(scales: v128, numbers: v128): v128 {
   return f32x4.mul(scales, f32x4.convert_i32x4_s(numbers));
 }
 
-/** A scale of q8_0 in float16 becomes as it is stored. */
+/** The stored form of a q8_0 scale in float16. */
 export function stored(half: u32): u32 {
   if (half == 0) return half;
   if (half >= 0x400) return half + FROM_HALF;
   return (reinterpret<u32>(<f32>half * reinterpret<f32>(0x33800000)) - TO_FLOAT) >> 13;
 }
 
-/** The nearest float16, and of two the even one. */
+/** The nearest float16, ties to even. */
 export function toHalf(x: f32): u32 {
   const bits = reinterpret<u32>(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
   if (size >= 0x477ff000) return sign | 0x7c00;
-  // Adding 1/2, whose last place is float16's smallest number, rounds there.
+  // Adding 1/2, whose ULP is float16's smallest number, rounds to it.
   if (size < 0x38800000) return sign | (reinterpret<u32>(reinterpret<f32>(size) + 0.5) - 0x3f000000);
   return sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
 }
 
-/** The greatest size of the lanes, whose signs are off. NaN is greater than all, so that it isn't lost. */
+/** The highest of the lanes' absolute values. NaN exceeds all, to stay visible. */
 // @ts-ignore: decorator
 @inline
-export function greatestSize(sizes: v128): f32 {
+export function maxMagnitude(sizes: v128): f32 {
   sizes = i32x4.max_s(sizes, v128.shuffle<i32>(sizes, sizes, 2, 3, 0, 1));
   sizes = i32x4.max_s(sizes, v128.shuffle<i32>(sizes, sizes, 1, 0, 3, 2));
   return f32x4.extract_lane(sizes, 0);

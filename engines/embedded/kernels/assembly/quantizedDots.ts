@@ -1,18 +1,18 @@
-// The sums of quantizedSums.ts by relaxed dot products of four int8 by four numbers of 7 bits, with the same bits.
+// The sums of quantizedSums.ts, bit-identical, with relaxed dot products of four int8 and four 7-bit numbers.
 import {
-  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasParts, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
-  scaleBytes, wholeColumns,
+  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasSubBlocks, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
+  scaleBytes, ggufColumns,
 } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
-/** Adds products of four numbers. The second operand is 0 to 127: V8 on x64 reads it without a sign. */
+/** Adds products of four numbers. The second operand must be 0 to 127: V8 on x64 reads it as unsigned. */
 // @ts-ignore: decorator
 @inline
 function dot(a: v128, b: v128, sums: v128): v128 {
   return ASC_FEATURE_RELAXED_SIMD ? i32x4.relaxed_dot_i8x16_i7x16_add_s(a, b, sums) : sums;
 }
 
-/** Of two pairs of columns of eight rows, four columns of the first four rows, or of the last. */
+/** Four columns of the first four rows, from two pairs of columns of eight rows. */
 // @ts-ignore: decorator
 @inline
 function firstRows(a: v128, b: v128): v128 {
@@ -25,15 +25,15 @@ function lastRows(a: v128, b: v128): v128 {
   return v128.shuffle<i16>(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
-/** Adds a block's sums to y. @param apart from a scale of x to what its numbers sum up to */
+/** Adds a block's sums to y. @param stride bytes from a scale of x to the sum of its numbers */
 // @ts-ignore: decorator
 @inline
-function settle(type: i32, top: usize, block: usize, settings: usize, apart: usize, a: v128, b: v128, y: usize): void {
-  const x = v128.load32_splat(settings);
+function settle(type: i32, top: usize, block: usize, xScales: usize, stride: usize, a: v128, b: v128, y: usize): void {
+  const x = v128.load32_splat(xScales);
   const s = f32x4.mul(low(type, top, block, CONSTANTS), x), t = f32x4.mul(high(type, top, block, CONSTANTS), x);
   let c = v128.load(y), d = v128.load(y, 16);
   if (type == Q4_K) {
-    const sum = v128.load32_splat(settings + apart);
+    const sum = v128.load32_splat(xScales + stride);
     c = f32x4.add(c, f32x4.mul(lowMinimums(top, block), sum));
     d = f32x4.add(d, f32x4.mul(highMinimums(top, block), sum));
   }
@@ -41,22 +41,22 @@ function settle(type: i32, top: usize, block: usize, settings: usize, apart: usi
   v128.store(y, f32x4.add(d, f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
 }
 
-/** Sums of upper digits, of which each has 64 too much, and of lower ones become sums of numbers. */
+/** The share of the upper digits, each offset by 64, in a sum. @param weights their sum, to remove the offset */
 // @ts-ignore: decorator
 @inline
 function upper(sums: v128, weights: v128): v128 {
   return i32x4.shl(i32x4.sub(sums, i32x4.shl(weights, 6)), 7);
 }
 
-/** `oneDots` of a type: of bytes, upper digits, lower digits, and the weights alone. */
+/** `oneDots` for one type. Bytes have three sums: upper digits, lower digits, and weights alone. */
 // @ts-ignore: decorator
 @inline
-function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+function oneOf(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize): void {
   const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 32);
-  for (let part = 0, top = w; part < blocks; part++) {
-    if (hasParts(type) && part % (wholeColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
-    let a = type == Q4_0 ? v128.load32_splat(settings, 4) : zero, b = a, c = zero, d = zero, e = zero, f = zero;
+  for (let index = 0, top = w; index < blocks; index++) {
+    if (hasSubBlocks(type) && index % (ggufColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
+    let a = type == Q4_0 ? v128.load32_splat(xScales, 4) : zero, b = a, c = zero, d = zero, e = zero, f = zero;
     w += scaleBytes(type);
     for (const end = x + columns(type); x < end; w += 32) {
       const s = v128.load(w), t = v128.load(w, 16);
@@ -79,23 +79,23 @@ function oneOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: u
       b = i32x4.add(upper(b, f), d);
       x += columns(type);
     }
-    settle(type, top, w - blockBytes(type), settings, 4, a, b, y);
-    settings += 8;
+    settle(type, top, w - blockBytes(type), xScales, 4, a, b, y);
+    xScales += 8;
   }
 }
 
-/** `fourDots` of a type: of bytes, the upper digits first, then the lower ones, so that all sums find room in registers. */
+/** `fourDots` for one type. Of bytes, upper digits come first, then lower ones, so that all sums fit in registers. */
 // @ts-ignore: decorator
 @inline
-function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
+function fourOf(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize): void {
   const zero = f32x4.splat(0), ones = i8x16.splat(1), mask = i8x16.splat(15);
   memory.fill(y, 0, 128);
-  for (let part = 0, top = w; part < blocks; part++) {
-    if (hasParts(type) && part % (wholeColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
+  for (let index = 0, top = w; index < blocks; index++) {
+    if (hasSubBlocks(type) && index % (ggufColumns(type) / columns(type)) == 0) { top = w; w += headBytes(type); }
     let a = zero, c = zero, e = zero, g = zero, i = zero, j = zero;
     if (type == Q4_0) {
-      a = v128.load32_splat(settings, 16); c = v128.load32_splat(settings, 20);
-      e = v128.load32_splat(settings, 24); g = v128.load32_splat(settings, 28);
+      a = v128.load32_splat(xScales, 16); c = v128.load32_splat(xScales, 20);
+      e = v128.load32_splat(xScales, 24); g = v128.load32_splat(xScales, 28);
     }
     let b = a, d = c, f = e, h = g;
     w += scaleBytes(type);
@@ -128,26 +128,26 @@ function fourOf(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: 
       }
     }
     const block = w - blockBytes(type);
-    settle(type, top, block, settings, 16, a, b, y);
-    settle(type, top, block, settings + 4, 16, c, d, y + 32);
-    settle(type, top, block, settings + 8, 16, e, f, y + 64);
-    settle(type, top, block, settings + 12, 16, g, h, y + 96);
-    settings += 32;
+    settle(type, top, block, xScales, 16, a, b, y);
+    settle(type, top, block, xScales + 4, 16, c, d, y + 32);
+    settle(type, top, block, xScales + 8, 16, e, f, y + 64);
+    settle(type, top, block, xScales + 12, 16, g, h, y + 96);
+    xScales += 32;
   }
 }
 
-/** A group by one row of x. @param y [8] */
-export function oneDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  if (type == Q4_0) oneOf(Q4_0, blocks, w, x, settings, y);
-  else if (type == Q4_K) oneOf(Q4_K, blocks, w, x, settings, y);
-  else if (type == Q6_K) oneOf(Q6_K, blocks, w, x, settings, y);
-  else oneOf(Q8_0, blocks, w, x, settings, y);
+/** A group times one row of x. @param y [8] */
+export function oneDots(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize): void {
+  if (type == Q4_0) oneOf(Q4_0, blocks, w, x, xScales, y);
+  else if (type == Q4_K) oneOf(Q4_K, blocks, w, x, xScales, y);
+  else if (type == Q6_K) oneOf(Q6_K, blocks, w, x, xScales, y);
+  else oneOf(Q8_0, blocks, w, x, xScales, y);
 }
 
-/** A group by four rows of x. @param y [row][8] */
-export function fourDots(type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize): void {
-  if (type == Q4_0) fourOf(Q4_0, blocks, w, x, settings, y);
-  else if (type == Q4_K) fourOf(Q4_K, blocks, w, x, settings, y);
-  else if (type == Q6_K) fourOf(Q6_K, blocks, w, x, settings, y);
-  else fourOf(Q8_0, blocks, w, x, settings, y);
+/** A group times four rows of x. @param y [row][8] */
+export function fourDots(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize): void {
+  if (type == Q4_0) fourOf(Q4_0, blocks, w, x, xScales, y);
+  else if (type == Q4_K) fourOf(Q4_K, blocks, w, x, xScales, y);
+  else if (type == Q6_K) fourOf(Q6_K, blocks, w, x, xScales, y);
+  else fourOf(Q8_0, blocks, w, x, xScales, y);
 }

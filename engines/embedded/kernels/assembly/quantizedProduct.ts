@@ -6,10 +6,10 @@ import { FOUR, inputRow, scalesOf, scalesRow, usesDots } from "./quantizedInput"
 import { four, one } from "./quantizedSums";
 import { fourDots, oneDots } from "./quantizedDots";
 
-/** Whether the sums are taken on vectors of 256 bits. */
+/** Whether to sum on 256-bit vectors. */
 let wide: bool = false;
 
-/** Takes the wide sums for all quantized products from now on. */
+/** Uses the wide sums from now on. */
 export function widenSums(): void {
   wide = true;
 }
@@ -17,49 +17,49 @@ export function widenSums(): void {
 // @ts-ignore: decorator
 @external("env", "wideOne")
 declare function wideOne(
-  type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
+  type: i32, blocks: i32, w: usize, stride: usize, x: usize, xScales: usize, y: usize, constants: usize,
 ): void;
 // @ts-ignore: decorator
 @external("env", "wideFour")
 declare function wideFour(
-  type: i32, blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize,
+  type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize, constants: usize,
 ): void;
 
-/** Groups that one row multiplies side by side. */
+/** Groups read in parallel for one row of x. */
 const STREAMS: i32 = 4;
 
 /**
- * y = added + x·Wᵀ by all threads, for x that `quantizeInput` wrote, which has to be done before. Products of a
- * block are summed as integers, blocks as float32 in their order: the same bits for any number of rows and threads.
+ * y = added + x·Wᵀ on all threads, for an x that `quantizeInput` has finished. A block is summed in integers, blocks in
+ * float32, in order: the same bits for any number of rows and threads.
  * @param w [out, width], quantized, see quantizedBlock.ts
  * @param x [rows, width]
- * @param y [rows, out], its rows `yRow` numbers apart
- * @param added lies as y does and may be y; 0 is none
- * @param share groups of eight rows of W that a thread claims at a time
+ * @param y [rows, out], rows `yRow` elements apart
+ * @param added laid out as y, or y itself; 0 is none
+ * @param share groups of eight rows of W a thread claims at a time
  */
 export function quantizedProduct(
   type: i32, rows: i32, out: i32, width: i32, w: usize, x: usize, y: usize, yRow: i32, added: usize,
   share: i32,
 ): void {
   const counter = begin(), groups = (out + GROUP - 1) / GROUP, bytes = groupBytes(type, width);
-  const settings = scalesOf(x, rows, width), blocks = width / columns(type), fours = rows & ~(FOUR - 1);
+  const xScales = scalesOf(x, rows, width), blocks = width / columns(type), fours = rows & ~(FOUR - 1);
   for (let g = claim(counter) * share; g < groups; g = claim(counter) * share) {
     const end = min(g + share, groups);
     for (let i = g; i < end && fours > 0; i++) {
       const from = w + <usize>i * bytes;
       for (let r = 0; r < fours; r += FOUR) {
-        fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(type, settings, width, r));
+        fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(type, xScales, width, r));
         for (let s = 0; s < FOUR; s++) put(own + 32 * <usize>s, i * GROUP, out, (r + s) * yRow, y, added);
       }
     }
     for (let r = fours; r < rows; r++) {
-      const input = inputRow(x, width, r), scales = scalesRow(type, settings, width, r);
-      const apart = (end - g) / STREAMS;
-      for (let i = g; i < g + apart; i++) {
-        oneRow(type, blocks, w + <usize>i * bytes, <usize>apart * bytes, input, scales);
-        for (let s = 0; s < STREAMS; s++) put(own + 32 * <usize>s, (i + s * apart) * GROUP, out, r * yRow, y, added);
+      const input = inputRow(x, width, r), scales = scalesRow(type, xScales, width, r);
+      const stride = (end - g) / STREAMS;
+      for (let i = g; i < g + stride; i++) {
+        oneRow(type, blocks, w + <usize>i * bytes, <usize>stride * bytes, input, scales);
+        for (let s = 0; s < STREAMS; s++) put(own + 32 * <usize>s, (i + s * stride) * GROUP, out, r * yRow, y, added);
       }
-      for (let i = g + STREAMS * apart; i < end; i++) {
+      for (let i = g + STREAMS * stride; i < end; i++) {
         oneRow(type, blocks, w + <usize>i * bytes, 0, input, scales);
         put(own, i * GROUP, out, r * yRow, y, added);
       }
@@ -67,7 +67,7 @@ export function quantizedProduct(
   }
 }
 
-/** Eight numbers of a row of y, or as many as it has left. */
+/** Stores eight numbers of a row of y, or those that remain. */
 // @ts-ignore: decorator
 @inline
 function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usize): void {
@@ -84,22 +84,22 @@ function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usiz
   }
 }
 
-/** Four groups by one row of x, or one if `apart` is 0; the sums go to `own`, [group][8]. */
+/** Four groups, or one if `stride` is 0, times one row of x; the sums go to `own`, [group][8]. */
 // @ts-ignore: decorator
 @inline
-function oneRow(type: i32, blocks: i32, w: usize, apart: usize, x: usize, settings: usize): void {
+function oneRow(type: i32, blocks: i32, w: usize, stride: usize, x: usize, xScales: usize): void {
   if (usesDots(type)) {
-    const count: usize = apart ? 4 : 1;
-    for (let s: usize = 0; s < count; s++) oneDots(type, blocks, w + s * apart, x, settings, own + 32 * s);
-  } else if (ASC_FEATURE_RELAXED_SIMD && wide) wideOne(type, blocks, w, apart, x, settings, own, CONSTANTS);
-  else one(type, blocks, w, apart, x, settings, own, CONSTANTS);
+    const count: usize = stride ? 4 : 1;
+    for (let s: usize = 0; s < count; s++) oneDots(type, blocks, w + s * stride, x, xScales, own + 32 * s);
+  } else if (ASC_FEATURE_RELAXED_SIMD && wide) wideOne(type, blocks, w, stride, x, xScales, own, CONSTANTS);
+  else one(type, blocks, w, stride, x, xScales, own, CONSTANTS);
 }
 
-/** A group by four rows of x; the sums go to `own`, [row][8]. */
+/** A group times four rows of x; the sums go to `own`, [row][8]. */
 // @ts-ignore: decorator
 @inline
-function fourRows(type: i32, blocks: i32, w: usize, x: usize, settings: usize): void {
-  if (usesDots(type)) fourDots(type, blocks, w, x, settings, own);
-  else if (ASC_FEATURE_RELAXED_SIMD && wide) wideFour(type, blocks, w, x, settings, own, CONSTANTS);
-  else four(type, blocks, w, x, settings, own, CONSTANTS);
+function fourRows(type: i32, blocks: i32, w: usize, x: usize, xScales: usize): void {
+  if (usesDots(type)) fourDots(type, blocks, w, x, xScales, own);
+  else if (ASC_FEATURE_RELAXED_SIMD && wide) wideFour(type, blocks, w, x, xScales, own, CONSTANTS);
+  else four(type, blocks, w, x, xScales, own, CONSTANTS);
 }

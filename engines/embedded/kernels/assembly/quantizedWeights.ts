@@ -1,21 +1,22 @@
 import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
 import {
-  GROUP, Q4_0, Q4_K, Q5_0, Q6_K, Q8_0, blockBytes, columns, fromHalves, fromStored, greatestSize, groupBytes, hasParts,
-  headBytes, isNibbles, scaleBytes, stored, toHalf, wholeColumns,
+  GROUP, Q4_0, Q4_K, Q5_0, Q6_K, Q8_0, blockBytes, columns, fromHalves, fromStored, maxMagnitude, groupBytes, hasSubBlocks,
+  headBytes, isNibbles, scaleBytes, stored, toHalf, ggufColumns,
 } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
-/** Rows of a table that a thread claims at a time. */
+/** Rows of a table a thread claims at a time. */
 const ROWS: i32 = 16;
-/** Columns of a block of q8_0 or q4_0, and bytes of its scales. */
+/** Columns of a q8_0 or q4_0 block, and bytes of its scales. */
 const BLOCK: i32 = 32;
 const SCALES: usize = 16;
 
 /**
- * Quantizes rows of W, by this thread alone, to q4_0 or to q8_0: the numbers that GGUF's blocks have.
- * @param from [rows, width], of bfloat16 if `isBf16`; the width is a multiple of 32
- * @param w the whole matrix, ⌈out / 8⌉ groups, see quantizedBlock.ts; the rows become its `first` and the next
+ * Quantizes rows of W to q4_0 or q8_0 on this thread alone, to the same numbers as GGUF's.
+ * @param from [rows, width], in bfloat16 if `isBf16`; the width is a multiple of 32
+ * @param w the whole matrix, ⌈out / 8⌉ groups, see quantizedBlock.ts
+ * @param first index of the first row in W
  * @returns whether every scale is a finite float16
  */
 export function quantizeWeights(
@@ -36,20 +37,20 @@ export function quantizeWeights(
   return fits;
 }
 
-/** The greatest size of a block's numbers. */
+/** The highest absolute value of a block. */
 // @ts-ignore: decorator
 @inline
-function most(from: usize, isBf16: bool): f32 {
+function blockMax(from: usize, isBf16: bool): f32 {
   let sizes = i32x4.splat(0);
   for (let i = 0; i < BLOCK; i += LANES) {
     sizes = i32x4.max_s(sizes, f32x4.abs(loadWide(from + <usize>i * (isBf16 ? 2 : 4), isBf16)));
   }
-  return greatestSize(sizes);
+  return maxMagnitude(sizes);
 }
 
-/** Writes a block of a row and returns its scale in float16. Halves are rounded away from 0. */
+/** Quantizes a block of a row to q8_0, rounding halves away from 0. @returns its scale in float16 */
 function putQ8(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
-  const scale = most(from, isBf16) / 127, half = toHalf(scale);
+  const scale = blockMax(from, isBf16) / 127, half = toHalf(scale);
   const inverse = f32x4.splat(half ? 1 / scale : 0), step: usize = isBf16 ? 8 : 16;
   let to = block + SCALES + 2 * <usize>lane;
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
@@ -72,9 +73,9 @@ function rounded(x: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(v128.or(nearest, v128.xor(x, size)));
 }
 
-/** The same in q4_0: the number of greatest size, the first of several, becomes -8. */
+/** The same for q4_0: the first number of the highest absolute value becomes -8. */
 function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
-  const scale = first(from, isBf16, most(from, isBf16)) / -8, half = toHalf(scale);
+  const scale = first(from, isBf16, blockMax(from, isBf16)) / -8, half = toHalf(scale);
   const inverse = f32x4.splat(half & 0x7fff ? 1 / scale : 0), step: usize = isBf16 ? 8 : 16;
   const offset = f32x4.splat(8.5), top = i32x4.splat(15);
   let to = block + SCALES + 4 * <usize>lane;
@@ -91,7 +92,7 @@ function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
   return half;
 }
 
-/** The first of a block's numbers that has this size. */
+/** The first number of a block with this absolute value. */
 // @ts-ignore: decorator
 @inline
 function first(from: usize, isBf16: bool, size: f32): f32 {
@@ -104,43 +105,43 @@ function first(from: usize, isBf16: bool, size: f32): f32 {
 }
 
 /**
- * Takes rows of W in blocks of GGUF, by this thread alone.
+ * Repacks rows of W from GGUF's blocks, on this thread alone.
  * @param from [rows, width] in blocks
- * @param w as `quantizeWeights` has it
+ * @param w and first: as in `quantizeWeights`
  */
-export function placeBlocks(type: i32, first: i32, rows: i32, width: i32, from: usize, w: usize): void {
-  const whole = wholeColumns(type), bytes = groupBytes(type, whole);
+export function packBlocks(type: i32, first: i32, rows: i32, width: i32, from: usize, w: usize): void {
+  const whole = ggufColumns(type), bytes = groupBytes(type, whole);
   for (let r = first; r < first + rows; r++) {
     let to = w + <usize>(r / GROUP) * groupBytes(type, width);
     for (let k = 0; k < width; k += whole) {
-      placeBlock(type, from, to, r % GROUP);
+      packBlock(type, from, to, r % GROUP);
       from += fileBytes(type);
       to += bytes;
     }
   }
 }
 
-/** Bytes of a block of GGUF. */
+/** Bytes of a GGUF block. */
 function fileBytes(type: i32): usize {
   return type == Q4_0 ? 18 : type == Q5_0 ? 22 : type == Q8_0 ? 34 : type == Q4_K ? 144 : 210;
 }
 
-function placeBlock(type: i32, from: usize, top: usize, lane: i32): void {
-  const half = load<u16>(type == Q6_K ? from + 208 : from), row = <usize>lane, part = columns(type);
-  // q5_0 lies as q8_0, whose scales have no sign and are not 0.
+function packBlock(type: i32, from: usize, top: usize, lane: i32): void {
+  const half = load<u16>(type == Q6_K ? from + 208 : from), row = <usize>lane, span = columns(type);
+  // q5_0 is stored as q8_0, whose scales have no sign and are not 0.
   const factor = (half & 0x7fff) == 0 ? 0 : type == Q5_0 && half >> 15 ? -1 : 1;
-  if (hasParts(type)) store<f32>(top + 4 * row, fromHalf(half));
+  if (hasSubBlocks(type)) store<f32>(top + 4 * row, fromHalf(half));
   else store<u16>(top + 2 * row, <u16>(type == Q4_0 ? half : stored(half & 0x7fff)));
   if (type == Q4_K) store<f32>(top + 32 + 4 * row, -fromHalf(load<u16>(from, 2)));
   let block = top + headBytes(type);
-  for (let k = 0; k < wholeColumns(type); k += part) {
+  for (let k = 0; k < ggufColumns(type); k += span) {
     if (type == Q4_K) {
-      store<u8>(block + row, <u8>sixBits(from, 4, k / part));
-      store<u8>(block + 8 + row, <u8>sixBits(from, 8, k / part));
-    } else if (type == Q6_K) store<u8>(block + row, load<u8>(from + 192 + <usize>(k / part)));
+      store<u8>(block + row, <u8>sixBits(from, 4, k / span));
+      store<u8>(block + 8 + row, <u8>sixBits(from, 8, k / span));
+    } else if (type == Q6_K) store<u8>(block + row, load<u8>(from + 192 + <usize>(k / span)));
     const numbers = block + scaleBytes(type);
-    for (let i = 0; i < part; i++) {
-      const number = numberAt(type, from, k + i), to = numbers + placeOf(type, i, lane);
+    for (let i = 0; i < span; i++) {
+      const number = numberAt(type, from, k + i), to = numbers + offsetOf(type, i, lane);
       if (!isNibbles(type)) store<i8>(to, <i8>(type == Q6_K ? number : number * factor));
       else store<u8>(to, <u8>(i & 4 ? byte(to) | number << 4 : number));
     }
@@ -148,14 +149,14 @@ function placeBlock(type: i32, from: usize, top: usize, lane: i32): void {
   }
 }
 
-/** Where number i of a row lies in a group's block, behind the scales; two nibbles share a place. */
+/** Offset of a row's number i in a group's block, after the scales; two nibbles share a byte. */
 // @ts-ignore: decorator
 @inline
-function placeOf(type: i32, i: i32, lane: i32): usize {
+function offsetOf(type: i32, i: i32, lane: i32): usize {
   return isNibbles(type) ? (i >> 3) * 32 + lane * 4 + (i & 3) : (i >> 1) * 16 + lane * 2 + (i & 1);
 }
 
-/** Number k of a block of GGUF. */
+/** Number k of a GGUF block. */
 // @ts-ignore: decorator
 @inline
 function numberAt(type: i32, from: usize, k: i32): i32 {
@@ -169,11 +170,11 @@ function numberAt(type: i32, from: usize, k: i32): i32 {
   return (lower | (byte(from + 128 + (k >> 7 << 5) + (k & 31)) >> (k >> 5 << 1 & 6) & 3) << 4) - 32;
 }
 
-/** A part's scale in a block of q4_K, or its minimum. @param at where those of the first four are */
-function sixBits(from: usize, at: i32, part: i32): i32 {
-  if (part < 4) return byte(from + at + part) & 63;
-  const low = byte(from + 8 + part) >> (at == 4 ? 0 : 4) & 15;
-  return low | byte(from + at + part - 4) >> 6 << 4;
+/** A sub-block's scale or minimum in q4_K. @param at offset of those of the first four */
+function sixBits(from: usize, at: i32, i: i32): i32 {
+  if (i < 4) return byte(from + at + i) & 63;
+  const low = byte(from + 8 + i) >> (at == 4 ? 0 : 4) & 15;
+  return low | byte(from + at + i - 4) >> 6 << 4;
 }
 
 // @ts-ignore: decorator
@@ -188,12 +189,12 @@ function byte(from: usize): i32 {
  * @param table [vocabulary, width], quantized
  */
 export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, table: usize, y: usize): void {
-  const counter = begin(), part = columns(type), whole = wholeColumns(type);
+  const counter = begin(), span = columns(type), whole = ggufColumns(type);
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const id = load<i32>(at(ids, r));
       let top = table + <usize>(id / GROUP) * groupBytes(type, width), block = top;
-      for (let k = 0; k < width; k += part, block += blockBytes(type)) {
+      for (let k = 0; k < width; k += span, block += blockBytes(type)) {
         if (k % whole == 0) { top = block; block += headBytes(type); }
         widen(type, top, block, id % GROUP, at(y, r * width + k));
       }
@@ -201,18 +202,18 @@ export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, tab
   }
 }
 
-/** A block of one row of a group. */
+/** Widens a block of one row of a group. */
 function widen(type: i32, top: usize, block: usize, lane: i32, y: usize): void {
   const row = <usize>lane, word = load<u16>(block + 2 * row);
   let scale: f32 = 0, more: f32 = 0;
   if (type == Q4_0) scale = fromHalf(word);
-  else if (!hasParts(type)) scale = f32x4.extract_lane(fromStored(i32x4.splat(word), CONSTANTS), 0);
+  else if (!hasSubBlocks(type)) scale = f32x4.extract_lane(fromStored(i32x4.splat(word), CONSTANTS), 0);
   else {
     scale = load<f32>(top + 4 * row) * <f32>(type == Q6_K ? load<i8>(block + row) : byte(block + row));
     if (type == Q4_K) more = load<f32>(top + 32 + 4 * row) * <f32>byte(block + 8 + row);
   }
   for (let i = 0; i < columns(type); i++) {
-    const from = block + scaleBytes(type) + placeOf(type, i, lane);
+    const from = block + scaleBytes(type) + offsetOf(type, i, lane);
     let number = <i32>load<i8>(from);
     if (isNibbles(type)) number = byte(from) >> (i & 4) & 15;
     store<f32>(at(y, i), <f32>(type == Q4_0 ? number - 8 : number) * scale + more);

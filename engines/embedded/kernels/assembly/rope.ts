@@ -4,12 +4,12 @@ import { at, LANES } from "./vector";
 const ROWS: i32 = 16;
 
 /**
- * Rotates `heads` heads side by side at the start of each row, in place: dimension i turns with
- * i + headDim/2 (Hugging Face's convention) by the angle of the row's position.
- * @param x [rows, ≥ heads · headDim], its rows `row` elements apart
+ * Applies RoPE in place to `heads` heads at the start of each row, pairing dimension i with i + headDim/2 as Hugging
+ * Face does (rope type "neox").
+ * @param x [rows, ≥ heads · headDim], rows `row` elements apart
  * @param positions [rows], int32
  * @param cosines and sines [positions, headDim/2]
- * @param sign −1 turns back, which is also the gradient
+ * @param sign −1 for the inverse, which is also the gradient
  */
 export function rotate(
   rows: i32, heads: i32, headDim: i32, x: usize, row: i32, positions: usize,
@@ -21,16 +21,15 @@ export function rotate(
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const angle = load<i32>(at(positions, r)) * half;
       for (let h = 0; h < heads; h++) {
-        turn(half, at(x, r * row + h * headDim), at(cosines, angle), at(sines, angle), sign);
+        rotateHead(half, at(x, r * row + h * headDim), at(cosines, angle), at(sines, angle), sign);
       }
     }
   }
 }
 
-/** Turns one head. */
 // @ts-ignore: decorator
 @inline
-function turn(half: i32, x: usize, cosine: usize, sine: usize, sign: f32): void {
+function rotateHead(half: i32, x: usize, cosine: usize, sine: usize, sign: f32): void {
   const signs = f32x4.splat(sign);
   let i = 0;
   for (; i + LANES <= half; i += LANES) {

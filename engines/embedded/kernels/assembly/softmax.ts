@@ -1,13 +1,13 @@
 import { TILE_ROWS } from "./tile";
 import { exp, expOne } from "./exp";
-import { at, greatest, LANES, sum } from "./vector";
+import { at, maxLane, LANES, sum } from "./vector";
 
 /** Softmax of `count` numbers in place. */
 export function softmax(x: usize, count: i32): void {
   multiply(x, count, <f32>1 / exponentials(x, count, maximum(x, count)));
 }
 
-/** x = e^(x − highest) in place; answers the sum. */
+/** x = e^(x − highest), in place. @returns the sum */
 export function exponentials(x: usize, count: i32, highest: f32): f32 {
   const shift = f32x4.splat(highest);
   let totals = f32x4.splat(0), i = 0;
@@ -26,10 +26,10 @@ export function exponentials(x: usize, count: i32, highest: f32): f32 {
 }
 
 export function maximum(x: usize, count: i32): f32 {
-  let most = f32x4.splat(-Infinity), i = 0;
-  for (; i + LANES <= count; i += LANES) most = f32x4.pmax(most, v128.load(at(x, i)));
-  for (; i < count; i++) most = f32x4.pmax(most, v128.load32_splat(at(x, i)));
-  return greatest(most);
+  let highest = f32x4.splat(-Infinity), i = 0;
+  for (; i + LANES <= count; i += LANES) highest = f32x4.pmax(highest, v128.load(at(x, i)));
+  for (; i < count; i++) highest = f32x4.pmax(highest, v128.load32_splat(at(x, i)));
+  return maxLane(highest);
 }
 
 export function multiply(x: usize, count: i32, by: f32): void {
@@ -40,8 +40,8 @@ export function multiply(x: usize, count: i32, by: f32): void {
 }
 
 /**
- * Line r of a causal matrix [length, length], its lines `row` elements apart: softmax of its r + 1 first, or of the
- * last `window` of them, and zeros around.
+ * Causal softmax of a matrix [length, length], rows `row` elements apart: row r has the softmax of its first r + 1
+ * elements, or of the last `window` of them, and zeros around.
  */
 export function softmaxCausal(length: i32, x: usize, row: i32, window: i32): void {
   for (let r = 0; r < length; r++) {
@@ -52,7 +52,7 @@ export function softmaxCausal(length: i32, x: usize, row: i32, window: i32): voi
   }
 }
 
-/** The zeros that a product with a causal matrix reads: a tile reaches beyond the diagonal. */
+/** Clears what a causal product reads beyond the diagonal, up to a tile's rows. */
 // @ts-ignore: decorator
 @inline
 function clearAfter(line: usize, r: i32, length: i32): void {
@@ -60,7 +60,7 @@ function clearAfter(line: usize, r: i32, length: i32): void {
   for (let i = r + 1; i < end; i++) store<f32>(at(line, i), 0);
 }
 
-/** dS = P · (dP − Σ dP·P) · scale, causal, in place of dP; all [length, length], lines `row` elements apart. */
+/** dS = P · (dP − Σ dP·P) · scale, causal, overwriting dP; all [length, length], rows `row` elements apart. */
 export function softmaxCausalBack(length: i32, p: usize, dp: usize, row: i32, scale: f32): void {
   for (let r = 0; r < length; r++) {
     const prob = at(p, r * row), g = at(dp, r * row), count = r + 1;

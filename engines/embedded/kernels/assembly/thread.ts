@@ -1,9 +1,8 @@
-// Threads of a team run the same calls in the same order on one shared memory, and meet at barriers.
-// Globals are an instance's own, and so a thread's own.
+// A team's threads make the same calls in the same order on one shared memory and synchronize at barriers.
+// Each thread has an instance of its own, and so its own globals.
 
 /**
- * Sleep and wake by JavaScript's `Atomics`: Node 20 loses the wake-ups of `memory.atomic.notify`,
- * also where both are WebAssembly's.
+ * JavaScript's `Atomics`, because Node 20 loses wake-ups of `memory.atomic.notify`, even if both sides are WebAssembly.
  */
 // @ts-ignore: decorator
 @external("env", "sleep")
@@ -12,16 +11,16 @@ declare function sleep(word: usize, value: i32): void;
 @external("env", "wake")
 declare function wake(word: usize): void;
 
-/** Bytes from one shared word to the next, so that no two share a cache line. */
+/** Bytes between shared words: a cache line each. */
 const LINE: usize = 64;
-/** Operations between two barriers, at most. */
+/** Maximum operations between two barriers. */
 const OPERATIONS: i32 = 16;
-/** Looks at a barrier before a thread sleeps: some 20 µs, longer than most waits. */
+/** Polls of a barrier before a thread sleeps: some 20 µs, longer than most waits. */
 const SPINS: i32 = 20000;
 
-/** The control block: how many have arrived, the meeting's number, then a counter an operation. */
+/** The control block: threads that have arrived, the barrier's generation, then a work counter for each operation. */
 let arrived: usize = 0;
-let meeting: usize = 0;
+let generation: usize = 0;
 let counters: usize = 0;
 
 let threads: i32 = 1;
@@ -37,42 +36,42 @@ export const CONTROL_BYTES: i32 = (2 + OPERATIONS) * 64;
 export function join(count: i32, control: usize, ownScratch: usize): void {
   threads = count;
   arrived = control;
-  meeting = control + LINE;
+  generation = control + LINE;
   counters = control + 2 * LINE;
   own = ownScratch;
 }
 
-/** Begins an operation whose work is claimed. Answers its counter, which is 0. */
+/** Begins an operation whose work threads claim. @returns its counter, which is 0 */
 export function begin(): usize {
   if (operation == OPERATIONS) unreachable();
   operation++;
   return counters + <usize>(operation - 1) * LINE;
 }
 
-/** The next piece of work that nobody has claimed: 0, 1, 2 … */
+/** The next unclaimed unit of work: 0, 1, 2 … */
 // @ts-ignore: decorator
 @inline
 export function claim(counter: usize): i32 {
   return atomic.add<i32>(counter, 1);
 }
 
-/** Waits until every thread is here; what each has written, all see. */
+/** Waits for all threads, whose writes are visible afterwards. */
 export function barrier(): void {
-  const number = atomic.load<i32>(meeting);
-  if (atomic.add<i32>(arrived, 1) == threads - 1) return open(number);
+  const number = atomic.load<i32>(generation);
+  if (atomic.add<i32>(arrived, 1) == threads - 1) return release(number);
   operation = 0;
-  wait(meeting, number);
+  wait(generation, number);
 }
 
-/** The last to arrive clears the counters and lets the others go. */
-function open(number: i32): void {
+/** Clears the counters and releases the other threads. */
+function release(number: i32): void {
   for (; operation > 0; operation--) atomic.store<i32>(counters + <usize>(operation - 1) * LINE, 0);
   atomic.store<i32>(arrived, 0);
-  atomic.store<i32>(meeting, number + 1);
-  if (threads > 1) wake(meeting);
+  atomic.store<i32>(generation, number + 1);
+  if (threads > 1) wake(generation);
 }
 
-/** Waits while a word has a value: spins a little, then sleeps. */
+/** Waits while a word has a value: spins, then sleeps. */
 export function wait(word: usize, value: i32): void {
   for (let i = 0; i < SPINS; i++) if (atomic.load<i32>(word) != value) return;
   while (atomic.load<i32>(word) == value) sleep(word, value);

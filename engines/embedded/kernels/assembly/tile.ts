@@ -1,24 +1,24 @@
 import { fma } from "./vector";
 
 /**
- * Rows of a tile. With a fused multiply-add, 12 vectors of sums, two of B and one of A fill the 15
- * registers there are; without it a product needs one of its own, and 4 rows are faster.
+ * Rows of a tile. With a fused multiply-add, 12 vectors of sums, two of B and one of A fill V8's 15 registers;
+ * without it a product needs its own, and 4 rows are faster.
  */
 export const TILE_ROWS: i32 = ASC_FEATURE_RELAXED_SIMD ? 6 : 4;
 export const TILE_COLUMNS: i32 = 8;
 
 /**
- * C[TILE_ROWS, 8] = D + alpha · Σ A[:, k] ⊗ B[k, :] over `depth` values of k, in their order.
+ * C[TILE_ROWS, 8] = D + alpha · Σ A[:, k] ⊗ B[k, :] over `depth` values of k, in order.
  * @param a row i begins at a + min(i, last) · row; each k is `step` bytes further
- * @param b packed: the 8 numbers of each k follow one another
+ * @param b packed: the 8 elements of each k are contiguous
  * @param c rows `cRow` bytes apart
- * @param d what is added, its rows as far apart as C's, or 0
+ * @param d laid out as C, or 0
  */
 export function tile(
   depth: i32, a: usize, row: usize, step: usize, last: usize, b: usize,
   c: usize, cRow: usize, d: usize, alpha: f32,
 ): void {
-  // Masking tells V8 that the upper half of each register is 0, which saves two moves per iteration.
+  // A mask tells V8 that the upper half of each register is 0, which saves two moves per iteration.
   a &= ~3; b &= ~3;
   let a1 = a + min(<usize>1, last) * row, a2 = a + min(<usize>2, last) * row;
   let a3 = a + min(<usize>3, last) * row;

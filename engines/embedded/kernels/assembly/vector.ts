@@ -1,4 +1,4 @@
-// Four lanes of float32, and what the instruction set lacks.
+// Vectors of four float32 lanes.
 
 // @ts-ignore: decorator
 @inline
@@ -24,15 +24,15 @@ export function sum(a: v128): f32 {
   );
 }
 
-/** The greatest of the lanes, without a branch: V8 makes several of each `f32.max`. */
+/** The highest lane, without a branch: V8 emits several for each `f32.max`. */
 // @ts-ignore: decorator
 @inline
-export function greatest(a: v128): f32 {
+export function maxLane(a: v128): f32 {
   a = f32x4.pmax(a, v128.shuffle<f32>(a, a, 2, 3, 0, 1));
   return f32x4.extract_lane(f32x4.pmax(a, v128.shuffle<f32>(a, a, 1, 0, 3, 2)), 0);
 }
 
-/** Element `i` of an array of float32. */
+/** Address of element `i` of a float32 array. */
 // @ts-ignore: decorator
 @inline
 export function at(array: usize, i: i32): usize {

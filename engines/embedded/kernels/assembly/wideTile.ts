@@ -1,9 +1,9 @@
 import { fma } from "./vector";
 
 /**
- * C[6, 16] = D + alpha · Σ A[:, k] ⊗ B[k, :], with the same bits as `tile`. The compiler joins neighbours
- * into vectors of 256 bits: 12 of sums, two of B and one of A.
- * @param b packed: the 16 numbers of each k follow one another
+ * C[6, 16] = D + alpha · Σ A[:, k] ⊗ B[k, :], bit-identical to `tile`. V8 joins neighbours to 256-bit vectors: 12
+ * of sums, two of B and one of A.
+ * @param b packed: the 16 elements of each k are contiguous
  */
 export function wideTile(
   depth: i32, a: usize, row: usize, step: usize, last: usize, b: usize,

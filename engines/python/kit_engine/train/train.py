@@ -42,7 +42,7 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     initial_step = 0
     if resume_from and not has_optimizer(resume_from):
         channel.note(
-            f"warning: {resume_from} has no {OPTIMIZER}, so the optimizer starts anew; "
+            f"warning: {resume_from} has no {OPTIMIZER}, so the optimizer starts afresh; "
             "losses will differ from an uninterrupted run"
         )
         initial_step = state["step"]

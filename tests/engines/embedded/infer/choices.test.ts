@@ -4,7 +4,7 @@ import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
-import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
+import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
 import { BYTE_TOKENIZER } from "../../../../engines/tokens/byteTokenizer.ts";
 import { SPECIALS } from "../../../../engines/tokens/byteTokens.ts";
 import { builtModule } from "../built.ts";
@@ -23,7 +23,7 @@ const weights = tinyWeights(3, SHAPE);
 /** A random model, and how often a step of its decoder was asked for each number of logits. */
 function answersOf(pages?: number) {
   const options = { allowed: () => answerTokens(BYTE_TOKENIZER), pages };
-  const decoder = createDecoder(compileKernels(), SHAPE, heldTensors(weights), options);
+  const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights), options);
   let measured = 0;
   const { answer } = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },

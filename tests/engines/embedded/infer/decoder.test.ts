@@ -3,13 +3,13 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { allowedBits } from "../../../../engines/answers/allowedBits.ts";
 import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
-import { MOST_TOKENS, planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
+import { MAX_TOKENS, planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { merged, readUpdates, updatesOf } from "../../../../engines/lora/merged.ts";
-import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
+import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
 import { PATIENCE_MS } from "../../../patience.ts";
 import { builtModule } from "../built.ts";
@@ -48,22 +48,22 @@ async function decoderOf(shape: Dimensions, kind: Kind, options: decoding.Decode
   onTestFinished(async () => {
     await Promise.all(helpers.map((helper) => helper.terminate()));
   });
-  let invitation: decoding.DecoderInvitation | undefined;
-  const decoder = createDecoder(module, shape, heldTensors(weights), {
+  let init: decoding.DecoderWorkerInit | undefined;
+  const decoder = createDecoder(module, shape, inMemoryTensors(weights), {
     quantize,
     ...options,
-    invite: (found) => (invitation = found),
+    initWorkers: (found) => (init = found),
   });
   for (let i = 1; i < threads; i++) {
     const helper = new Worker(WORKER, { execArgv: [] });
     const { port1, port2 } = new MessageChannel();
     helper.postMessage(port2, [port2]);
-    port1.postMessage(invitation);
+    port1.postMessage(init);
     helpers.push(helper);
   }
-  if (!invitation) throw new Error("nobody was invited");
-  const { team } = planDecoder(invitation.sizes);
-  const words = new Int32Array(invitation.memory.buffer, team.words);
+  if (!init) throw new Error("nobody was invited");
+  const { team } = planDecoder(init.sizes);
+  const words = new Int32Array(init.memory.buffer, team.words);
   const here = () => expect(Atomics.load(words, READY)).toBe(threads - 1);
   await vi.waitFor(here, { timeout: PATIENCE_MS, interval: 5 });
   return decoder;
@@ -140,7 +140,7 @@ test.each(CASES)(
 
 test("a prompt that is read in one step has the logits of one that is read token by token", async () => {
   for (const kind of KINDS) {
-    const tokens = [...tinyTokens(MOST_TOKENS + 30)];
+    const tokens = [...tinyTokens(MAX_TOKENS + 30)];
     const [wanted] = await alone(BLOCKS, kind, [tokens]);
     expect(readingBy(await decoderOf(BLOCKS, kind)).read(tokens), kind).toEqual(wanted);
   }
@@ -203,7 +203,7 @@ function updates(shape: Dimensions, seed: number, r: number, targetModules: Proj
   for (const [name, { data }] of Object.entries(adapter)) {
     if (name.endsWith("lora_B.weight")) data.set(numbers(data.length, seed), 0);
   }
-  return readUpdates(updatesOf(heldTensors(adapter), lora));
+  return readUpdates(updatesOf(inMemoryTensors(adapter), lora));
 }
 
 /** Every adapter of them and none, of different ranks and maps. */
@@ -251,7 +251,7 @@ test.each(KINDS)(
 
 test("an adapter's answers are those of a model that it is merged into", () => {
   const tokens = [...tinyTokens(40)];
-  const weights = heldTensors(tinyWeights(1, BLOCKS));
+  const weights = inMemoryTensors(tinyWeights(1, BLOCKS));
   for (const own of adaptersOf(BLOCKS).slice(1)) {
     const updates = new Map(Object.entries(own!).map(([name, update]) => [name, () => update]));
     const decoder = createDecoder(module, BLOCKS, weights);
@@ -288,9 +288,9 @@ test("there is room for adapters as long as they fit, and for others once they a
   const bytes = 3 * (adapterBytes(own!) + 64);
   const { adapters } = await decoderOf(BLOCKS, "float32", { adapterBytes: bytes });
   const added = [1, 2, 3].map(() => adapters.add(own!)!);
-  expect(added.map(({ place }) => place)).toEqual([1, 2, 3]);
+  expect(added.map(({ slot }) => slot)).toEqual([1, 2, 3]);
   expect(adapters.add(own!)).toBeUndefined();
   adapters.remove(added[1]!);
-  expect(adapters.add(own!)).toMatchObject({ place: 2, number: 4 });
+  expect(adapters.add(own!)).toMatchObject({ slot: 2, number: 4 });
   expect(adapters.add(updates(BLOCKS, 1, 257, ["q_proj"]))).toBeUndefined();
 });

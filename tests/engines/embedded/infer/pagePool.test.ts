@@ -7,35 +7,35 @@ const tokensOf = (count: number, from = 0) => Array.from({ length: count }, (_, 
 
 /** Reads tokens as a decoder does. */
 function reading(pool: ReturnType<typeof createPagePool>, tokens: readonly number[]) {
-  const { pages, known } = pool.begin(tokens);
-  expect(pages.grow(tokens.length - known)).toBe(true);
-  pages.read(tokens.slice(known));
-  return { pages, known };
+  const { pages, cached } = pool.begin(tokens);
+  expect(pages.grow(tokens.length - cached)).toBe(true);
+  pages.read(tokens.slice(cached));
+  return { pages, cached };
 }
 
 test("a sequence that begins as another did takes its full pages, also while that one goes on", () => {
   const pool = createPagePool(10);
   const first = reading(pool, tokensOf(40));
-  expect(first.known).toBe(0);
+  expect(first.cached).toBe(0);
   const second = reading(pool, [...tokensOf(33), 99, 98]);
-  expect(second.known).toBe(2 * PAGE);
+  expect(second.cached).toBe(2 * PAGE);
   expect(second.pages.pages().slice(0, 2)).toEqual(first.pages.pages().slice(0, 2));
   expect(second.pages.pages()[2]).not.toBe(first.pages.pages()[2]);
   const other = reading(pool, tokensOf(40, 1));
-  expect(other.known).toBe(0);
+  expect(other.cached).toBe(0);
 });
 
 test("a sequence that another read whole still reads a token, for what follows it", () => {
   const pool = createPagePool(10);
   reading(pool, tokensOf(2 * PAGE)).pages.release();
-  expect(pool.begin(tokensOf(2 * PAGE)).known).toBe(PAGE);
-  expect(pool.begin(tokensOf(2 * PAGE + 1)).known).toBe(2 * PAGE);
+  expect(pool.begin(tokensOf(2 * PAGE)).cached).toBe(PAGE);
+  expect(pool.begin(tokensOf(2 * PAGE + 1)).cached).toBe(2 * PAGE);
 });
 
 test("tokens that begin alike further on, after another start, share nothing", () => {
   const pool = createPagePool(10);
   reading(pool, [...tokensOf(PAGE), ...tokensOf(PAGE, 500), 1]).pages.release();
-  expect(pool.begin([...tokensOf(PAGE, 1), ...tokensOf(PAGE, 500), 1]).known).toBe(0);
+  expect(pool.begin([...tokensOf(PAGE, 1), ...tokensOf(PAGE, 500), 1]).cached).toBe(0);
 });
 
 test("a page that nobody uses is given away when there is no other, the longest unused one first", () => {
@@ -44,26 +44,26 @@ test("a page that nobody uses is given away when there is no other, the longest 
   reading(pool, tokensOf(PAGE + 1, 100)).pages.release();
   const three = pool.begin(tokensOf(3 * PAGE, 200));
   expect(three.pages.grow(3 * PAGE)).toBe(true);
-  expect(pool.begin(tokensOf(PAGE + 1)).known).toBe(0);
-  expect(pool.begin(tokensOf(PAGE + 1, 100)).known).toBe(PAGE);
+  expect(pool.begin(tokensOf(PAGE + 1)).cached).toBe(0);
+  expect(pool.begin(tokensOf(PAGE + 1, 100)).cached).toBe(PAGE);
 });
 
 test("of a sequence that is over, the last pages go first: what it began with is found longest", () => {
   const pool = createPagePool(4);
   reading(pool, tokensOf(3 * PAGE + 1)).pages.release();
   expect(pool.begin(tokensOf(20, 500)).pages.grow(2 * PAGE)).toBe(true);
-  expect(pool.begin(tokensOf(3 * PAGE + 1)).known).toBe(2 * PAGE);
+  expect(pool.begin(tokensOf(3 * PAGE + 1)).cached).toBe(2 * PAGE);
 });
 
 test("no more unused pages are kept than it is told", () => {
   const pool = createPagePool(10, 2);
   const starts = [0, 100, 200];
   for (const from of starts) reading(pool, tokensOf(PAGE + 1, from)).pages.release();
-  const known = starts.map((from) => pool.begin(tokensOf(PAGE + 1, from)).known);
-  expect(known).toEqual([0, PAGE, PAGE]);
+  const cached = starts.map((from) => pool.begin(tokensOf(PAGE + 1, from)).cached);
+  expect(cached).toEqual([0, PAGE, PAGE]);
   const none = createPagePool(10, 0);
   reading(none, tokensOf(PAGE + 1)).pages.release();
-  expect(none.begin(tokensOf(PAGE + 1)).known).toBe(0);
+  expect(none.begin(tokensOf(PAGE + 1)).cached).toBe(0);
 });
 
 test("where there is no page left, a sequence keeps what it has", () => {
@@ -89,7 +89,7 @@ test("two sequences that read the same at once are found by what follows either"
   two?.read(tokensOf(PAGE, 50));
   one?.release();
   two?.release();
-  expect(pool.begin([...tokensOf(PAGE), ...tokensOf(PAGE, 50), 1]).known).toBe(2 * PAGE);
+  expect(pool.begin([...tokensOf(PAGE), ...tokensOf(PAGE, 50), 1]).cached).toBe(2 * PAGE);
 });
 
 test.each([24, 3])(
@@ -110,18 +110,18 @@ test.each([24, 3])(
       const tokens = Array.from({ length: 1 + below(70) }, (_, i) =>
         i < 20 * below(3) ? 0 : below(2),
       );
-      const { pages, known } = pool.begin(tokens);
-      shared += known;
-      if (!pages.grow(tokens.length - known)) {
+      const { pages, cached } = pool.begin(tokens);
+      shared += cached;
+      if (!pages.grow(tokens.length - cached)) {
         pages.release();
         continue;
       }
-      pages.read(tokens.slice(known));
+      pages.read(tokens.slice(cached));
       const list = pages.pages();
       expect(list.length).toBe(Math.ceil(tokens.length / PAGE));
       list.forEach((page, i) => {
         const content = tokens.slice(0, (i + 1) * PAGE).join();
-        if (i * PAGE < known) expect(written.get(page)).toBe(content);
+        if (i * PAGE < cached) expect(written.get(page)).toBe(content);
         else written.set(page, content);
       });
       open.push({ pages, tokens });

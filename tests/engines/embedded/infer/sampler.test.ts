@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { type Sampling, sample } from "../../../../engines/answers/sampler.ts";
 import { type Random, createRandom } from "../../../../engines/dataset/random.ts";
-import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
+import { SUMS, probabilitiesOf } from "../../../../engines/embedded/infer/probabilities.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../built.ts";
 import { arena, module } from "../kernels/arena.ts";
 
 const { instantiate } = await builtModule<typeof modules>("kernels/module.js");
 
-const MOST_TOKENS = 500;
+const MAX_TOKENS = 500;
 const { memory, floats } = arena();
 const kernels = instantiate(module, memory);
-const x = floats(new Float32Array(MOST_TOKENS)).at;
-const bits = floats(new Float32Array(MOST_TOKENS / 8)).at;
-new Int32Array(memory.buffer, bits, MOST_TOKENS / 8).fill(-1);
+const x = floats(new Float32Array(MAX_TOKENS)).at;
+const bits = floats(new Float32Array(MAX_TOKENS / 8)).at;
+new Int32Array(memory.buffer, bits, MAX_TOKENS / 8).fill(-1);
 const plan = {
   sums: floats(new Float32Array(2 * SUMS)).at,
-  tokens: floats(new Float32Array(MOST_TOKENS)).at,
+  tokens: floats(new Float32Array(MAX_TOKENS)).at,
 };
 
 /** What a decoder says of logits. */
@@ -26,7 +26,7 @@ function nextOf(logits: Float32Array): Parameters<typeof sample>[0] {
     masses(temperature) {
       const row = new Float32Array(memory.buffer, x, logits.length);
       row.set(logits);
-      return massesOf(kernels, plan, row, { temperature, bits });
+      return probabilitiesOf(kernels, plan, row, { temperature, bits });
     },
   };
 }

@@ -4,7 +4,7 @@ import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
-import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
+import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
 import { BYTE_TOKENIZER } from "../../../../engines/tokens/byteTokenizer.ts";
 import type { InferRequest } from "../../../../protocol/infer.ts";
 import { builtModule } from "../built.ts";
@@ -21,7 +21,7 @@ const NEVER = { isCancelled: () => false };
 function schedulerOf(options: decoding.DecoderOptions = {}, tokenMs = 0) {
   const weights = tinyWeights(3, SHAPE);
   const allowed = answerTokens(BYTE_TOKENIZER);
-  const decoder = createDecoder(compileKernels(), SHAPE, heldTensors(weights), {
+  const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights), {
     allowed: () => allowed,
     ...options,
   });
@@ -137,7 +137,7 @@ test("a cancelled question leaves its place, whether it waits or is answered", a
 test("an answer whose numbers tell nothing is an error of its own", async () => {
   const weights = tinyWeights(3, SHAPE);
   weights["model.norm.weight"]?.data.fill(0);
-  const decoder = createDecoder(compileKernels(), SHAPE, heldTensors(weights));
+  const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights));
   const { answer } = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
     ...createScheduler(decoder),
@@ -149,7 +149,7 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
 
 test("what a reader throws ends its own answer, and no other's", async () => {
   const weights = tinyWeights(3, SHAPE);
-  const decoder = createDecoder(compileKernels(), SHAPE, heldTensors(weights));
+  const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights));
   const { read } = createScheduler(decoder);
   const tokens = [1, 2, 3];
   const reading = { tokens, wantedFrom: 2, isCancelled: () => false };
@@ -169,7 +169,7 @@ test("what a reader throws ends its own answer, and no other's", async () => {
 
 test("an answer goes on while it is worked at what another may have next", async () => {
   const { read } = createScheduler(
-    createDecoder(compileKernels(), SHAPE, heldTensors(tinyWeights(3, SHAPE))),
+    createDecoder(compileKernels(), SHAPE, inMemoryTensors(tinyWeights(3, SHAPE))),
   );
   const order: string[] = [];
   const reading = (name: string, prepare: () => boolean) => {

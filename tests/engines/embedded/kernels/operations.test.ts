@@ -4,7 +4,7 @@ import { builtModule } from "../built.ts";
 import { type Case, AWKWARD, check, get, loop, sumOf } from "./cases.ts";
 import { difference, numbers, team, THREADS } from "./team.ts";
 
-const { SQUARES_SHARE } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
+const { SUM_SHARE } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
 const EPSILON = 1e-5;
 /** Around the numbers of a share, and of more shares than two. */
@@ -363,19 +363,14 @@ describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
     const t = team();
     for (const count of [...AWKWARD, ...MANY]) {
       const x = t.floats(numbers(count, 1));
-      const parts = Math.ceil(count / SQUARES_SHARE);
+      const parts = Math.ceil(count / SUM_SHARE);
       const partials = new Float64Array(t.memory.buffer, t.bytes(parts * 8), parts);
       const wanted = loop(parts, (part) =>
-        sumOf(
-          Array.from(
-            x.view.subarray(part * SQUARES_SHARE, (part + 1) * SQUARES_SHARE),
-            (v) => v * v,
-          ),
-        ),
+        sumOf(Array.from(x.view.subarray(part * SUM_SHARE, (part + 1) * SUM_SHARE), (v) => v * v)),
       );
       const results = THREADS.map((threads) => {
         partials.fill(NaN);
-        t.run(threads, [["squares", count, x.at, partials.byteOffset], ["barrier"]]);
+        t.run(threads, [["sumOfSquares", count, x.at, partials.byteOffset], ["barrier"]]);
         return [...partials];
       });
       expect(difference(results[0] ?? [], wanted), `${count}`).toBeLessThan(1e-9);

@@ -10,7 +10,7 @@ const { instantiate } = await builtModule<typeof modules>("kernels/module.js");
 /** A kernel's name and its arguments. */
 export type Call = [name: Exclude<keyof Kernels, "join" | "wait">, ...args: number[]];
 
-const MOST_THREADS = 5;
+const MAX_THREADS = 5;
 
 /** Thread counts that every kernel is tested on. */
 export const THREADS = [1, 2, 3, 5];
@@ -18,7 +18,7 @@ export const THREADS = [1, 2, 3, 5];
 /** A memory with guard words, and threads that make the same calls on it. */
 export function team(module = compiled) {
   const memory = arena();
-  const { control, own } = teamOn(memory, MOST_THREADS);
+  const { control, own } = teamOn(memory, MAX_THREADS);
   const kernels = instantiate(module, memory.memory);
   const helpers = own.slice(1).map(
     (own, i) =>

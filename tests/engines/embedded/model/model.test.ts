@@ -106,7 +106,7 @@ describe.each(SHAPES)("of the whole model, %s,", (_, shape) => {
     const { loss, gradients } = learnerOf(weights, whole).gradients(batch);
     expect(loss).toBeCloseTo(wanted, 5);
     compare(weights, gradients, (moved) => referenceLoss(moved, shape, batch));
-    const parts = learnerOf(weights, { ...whole, limits: { tokens: 11, squares: 150 } });
+    const parts = learnerOf(weights, { ...whole, limits: { tokens: 11, scores: 150 } });
     const split = parts.gradients(batch);
     expect(split.loss).toBeCloseTo(loss, 5);
     for (const [name, { data }] of Object.entries(gradients))
@@ -127,11 +127,11 @@ test.each(SHAPES)(
         const learner = learnerOf(base, lora ? { ...sizes, lora, adapter } : sizes);
         return learner.gradients(tinyBatch(ROWS, LENGTH));
       };
-      const kept = of({ cheap: false, parts: 0 });
-      expect(of({ cheap: true, parts: 0 })).toEqual(kept);
-      for (let parts = 1; parts <= 2 * shape.layers; parts++)
-        expect(of({ cheap: true, parts })).toEqual(kept);
-      expect(of({ cheap: true, parts: shape.layers, areLayers: true })).toEqual(kept);
+      const kept = of({ cheap: false, segments: 0 });
+      expect(of({ cheap: true, segments: 0 })).toEqual(kept);
+      for (let segments = 1; segments <= 2 * shape.layers; segments++)
+        expect(of({ cheap: true, segments })).toEqual(kept);
+      expect(of({ cheap: true, segments: shape.layers, isPerLayer: true })).toEqual(kept);
     }
   },
 );

@@ -37,8 +37,8 @@ function examplesOf(first: number, count: number, type: "dpo" | "kto", vocabular
     const prompt = span(`prompt ${i}`, 2 + (i % 5), false);
     const chosen = [prompt, span(`chosen ${i}`, 1 + ((i * 7) % 6), true)];
     const rejected = [prompt, span(`rejected ${i}`, 1 + ((i * 3) % 5), true)];
-    if (type === "dpo") examples.addStart([chosen, rejected], MOST);
-    else examples.addStart([chosen], MOST, (i * 5) % 7 >= 4);
+    if (type === "dpo") examples.addTruncated([chosen, rejected], MOST);
+    else examples.addTruncated([chosen], MOST, (i * 5) % 7 >= 4);
   }
   return examples;
 }

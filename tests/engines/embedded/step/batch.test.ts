@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { partsOf, writeBatch } from "../../../../engines/embedded/model/batch.ts";
+import { microBatchesOf, writeBatch } from "../../../../engines/embedded/model/batch.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
 import { SPECIALS, VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
 
@@ -12,7 +12,7 @@ function examplesOf(count: number) {
       { tokens: Uint16Array.from(read), isLearned: false },
       { tokens: Uint16Array.of(SPECIALS.eos), isLearned: true },
     ];
-    examples.addStart([spans], Infinity);
+    examples.addTruncated([spans], Infinity);
   }
   return examples;
 }
@@ -24,7 +24,7 @@ test("sequences follow one another without padding, and each learned token is a 
   const words = (count: number) => new Int32Array(count).fill(-1);
   const arrays = {
     ...{ counts: words(4), tokens: words(10), positions: words(10), offsets: words(4) },
-    ...{ squares: words(3), selected: words(3), targets: words(3) },
+    ...{ scoreOffsets: words(3), selected: words(3), targets: words(3) },
     ...{ lossWeights: new Float32Array(3), losses: new Float32Array(3) },
   };
   expect(writeBatch(arrays, batch)).toBe(3);
@@ -32,7 +32,7 @@ test("sequences follow one another without padding, and each learned token is a 
   expect(arrays).toMatchObject({
     counts: Int32Array.of(8 + 2, 3, 3, 1),
     offsets: Int32Array.of(0, 5, 7, 10),
-    squares: Int32Array.of(0, 5 * 8, 5 * 8 + 2 * 4),
+    scoreOffsets: Int32Array.of(0, 5 * 8, 5 * 8 + 2 * 4),
     selected: Int32Array.of(4, 6, 9),
     targets: Int32Array.of(eos, eos, eos),
   });
@@ -41,8 +41,8 @@ test("sequences follow one another without padding, and each learned token is a 
 });
 
 test("a batch splits into parts that fit, in its order, and no group of sequences is split", () => {
-  const split = (groups: number[][], tokens: number, squares = Infinity) =>
-    partsOf(groups, (lengths) => lengths, { tokens, squares });
+  const split = (groups: number[][], tokens: number, scores = Infinity) =>
+    microBatchesOf(groups, (lengths) => lengths, { tokens, scores });
   expect(split([[3], [4], [2], [9], [1]], 9)).toEqual([[[3], [4], [2]], [[9]], [[1]]]);
   expect(split([[4], [4], [8]], 100, 64)).toEqual([[[4], [4]], [[8]]]);
   expect(split([[3, 4], [2, 5], [1]], 9)).toEqual([[[3, 4]], [[2, 5], [1]]]);

@@ -14,7 +14,7 @@ function examplesOf(lengths: readonly number[]) {
   const examples = createExamples(VOCABULARY);
   for (const length of lengths) {
     const tokens = new Uint16Array(length + 1).fill(1);
-    examples.addStart([[{ tokens, isLearned: true }]], Infinity);
+    examples.addTruncated([[{ tokens, isLearned: true }]], Infinity);
   }
   return examples;
 }

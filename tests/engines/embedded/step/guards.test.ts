@@ -7,7 +7,7 @@ import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/step/learner.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { heldTensors } from "../../../../engines/modelFiles/tensors.ts";
+import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { initialOf, inviting, ofSequences, planOf, readingBy } from "../learner.ts";
@@ -119,8 +119,8 @@ test.each([TINY, ...Object.values(FAMILIES)])(
     const stored = toBfloat16(tinyWeights(1, shape));
     const bfloat16 = new Set(Object.keys(stored));
     let buffer: ArrayBufferLike | undefined;
-    const decoder = createDecoder(compileKernels(), shape, heldTensors(stored), {
-      invite: ({ memory }) => (buffer = memory.buffer),
+    const decoder = createDecoder(compileKernels(), shape, inMemoryTensors(stored), {
+      initWorkers: ({ memory }) => (buffer = memory.buffer),
     });
     if (!buffer) throw new Error("nobody was invited");
     const broken = guarded(planDecoder({ shape, bfloat16 }).arena, buffer);

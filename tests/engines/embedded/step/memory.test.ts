@@ -93,15 +93,15 @@ test("the logits of a large vocabulary take 64 MiB, however many tokens are lear
 test("activations are computed again as far as the memory would be more than moderate", () => {
   const of = (rows: number) => planOf(LARGE, rows, 2048, LORA);
   const recomputed = (plan: planning.TrainingPlan) => plan.sizes.recompute;
-  expect(recomputed(planOf(TINY, ROWS, LENGTH))).toEqual({ cheap: false, parts: 0 });
-  expect(recomputed(planOf(LARGE, 1, 256, LORA))).toEqual({ cheap: true, parts: 0 });
+  expect(recomputed(planOf(TINY, ROWS, LENGTH))).toEqual({ cheap: false, segments: 0 });
+  expect(recomputed(planOf(LARGE, 1, 256, LORA))).toEqual({ cheap: true, segments: 0 });
   const plan = of(1);
-  expect(recomputed(plan)?.parts).toBeGreaterThan(0);
-  expect(recomputed(plan)?.parts).toBeLessThan(2 * LARGE.layers);
+  expect(recomputed(plan)?.segments).toBeGreaterThan(0);
+  expect(recomputed(plan)?.segments).toBeLessThan(2 * LARGE.layers);
   expect(plan.arena.sizes().all).toBeLessThan(1.2 * 2 ** 30);
-  const layers = { cheap: true, parts: LARGE.layers, areLayers: true };
+  const layers = { cheap: true, segments: LARGE.layers, isPerLayer: true };
   expect(recomputed(of(3))).toEqual(layers);
-  const halves = { cheap: true, parts: 2 * LARGE.layers };
+  const halves = { cheap: true, segments: 2 * LARGE.layers };
   const [least, more] = [layers, halves].map((recompute) => {
     const sizes = { shape: LARGE, lora: LORA, threads: 1, options: OPTIONS, recompute };
     return planTraining({ ...sizes, limits: limitsOf({ rows: 1, length: 2048 }) });

@@ -21,7 +21,7 @@ function planned(rows: number, length: number, lora = LORA) {
   const examples = createExamples(SHAPE.vocabulary);
   for (let row = 0; row < rows; row++) {
     const tokens = new Uint32Array(length + 1).fill(1);
-    examples.addStart([[{ tokens, isLearned: true }]], Infinity);
+    examples.addTruncated([[{ tokens, isLearned: true }]], Infinity);
   }
   const notes: string[] = [];
   const preparation = {

@@ -6,14 +6,14 @@ import { weightShapes } from "../../families/tensorShapes.ts";
 import { readConfig } from "../../modelFiles/configFile.ts";
 import { planTraining } from "../step/trainingPlan.ts";
 
-/** A row of a few words at a time. */
-const LEAST = {
-  limits: { tokens: 64, sequences: 1, selected: 64, longest: 64, squares: 64 * 64 },
+/** A single short row at a time. */
+const SMALLEST = {
+  limits: { tokens: 64, sequences: 1, selected: 64, longest: 64, scores: 64 * 64 },
   ...{ threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } },
 };
 
 /**
- * Refuses a model that no data is short enough for; with LoRA, one that doesn't fit even in q8_0.
+ * Refuses a model that is too large even for short rows, with LoRA even in q8_0.
  * @throws KitError `OUT_OF_MEMORY` with the sizes
  */
 export function assertFits(
@@ -21,12 +21,12 @@ export function assertFits(
   bfloat16: ReadonlySet<string>,
   lora: LoraConfig | undefined,
 ): void {
-  planTraining({ ...LEAST, shape, bfloat16, lora: lora && { ...lora, baseType: "q8_0" } });
+  planTraining({ ...SMALLEST, shape, bfloat16, lora: lora && { ...lora, baseType: "q8_0" } });
 }
 
 /**
- * Refuses a model by its configuration alone, at best with weights in bfloat16.
- * @throws KitError `CHECKPOINT_INVALID` for a kind that is not read, `OUT_OF_MEMORY`
+ * Refuses a model by its config alone, assuming bfloat16.
+ * @throws KitError `CHECKPOINT_INVALID` for an unsupported model, `OUT_OF_MEMORY`
  */
 export function assertConfigFits(directory: string, lora: LoraConfig | undefined): void {
   const path = join(directory, "config.json");

@@ -1,34 +1,33 @@
 import { exp, expOne } from "./exp";
 import { maximum } from "./softmax";
 import { begin, claim } from "./thread";
-import { at, greatest, LANES, sum } from "./vector";
+import { at, maxLane, LANES, sum } from "./vector";
 
-/** What is known of a row of logits. */
+/** Words of `found` per row. */
 const WORDS: i32 = 2;
-/** Tokens of a word of bits, 2^5. */
+/** Tokens per word of bits. */
 const BITS: i32 = 32;
 
 /**
- * Finds the likeliest token of each row of logits.
+ * The most likely allowed token of each row of logits.
  * @param logits [rows, vocabulary], their rows `row` elements apart
- * @param allowed [rows], int32: the address of each row's bits [vocabulary], a one for each token that may be chosen,
- * from the lowest bit of a word on
- * @param found [rows, 2], int32: of the tokens that may be chosen the first one of the greatest logit, −1 if none may;
- * and 1 if the logits tell tokens apart: all are finite, and not all the same
+ * @param allowed [rows], int32: address of each row's bit mask [vocabulary], lowest bit first, 1 for an allowed token
+ * @param found [rows, 2], int32: the first allowed token with the highest logit, −1 if none is allowed; and whether
+ * the logits are degenerate: some not finite, or all equal
  */
-export function likeliest(
+export function argmax(
   rows: i32, vocabulary: i32, row: i32, logits: usize, allowed: usize, found: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter); r < rows; r = claim(counter)) {
     const line = at(logits, r * row), bits = <usize>load<u32>(at(allowed, r)), to = at(found, r * WORDS);
-    store<i32>(to, telling(line, vocabulary) ? 1 : 0, 4);
+    store<i32>(to, isDegenerate(line, vocabulary) ? 1 : 0, 4);
     store<i32>(to, indexOf(line, bits, vocabulary, allowedMaximum(line, bits, vocabulary)));
   }
 }
 
-/** x − x is 0 for finite numbers alone. */
-function telling(x: usize, count: i32): bool {
+/** Whether some numbers are not finite (x − x isn't 0), or all are equal. */
+function isDegenerate(x: usize, count: i32): bool {
   const first = v128.load32_splat(x), zero = f32x4.splat(0);
   let odd = zero, other = zero, i = 0;
   for (; i + LANES <= count; i += LANES) {
@@ -41,7 +40,7 @@ function telling(x: usize, count: i32): bool {
     odd = v128.or(odd, f32x4.ne(f32x4.sub(v, v), zero));
     other = v128.or(other, f32x4.ne(v, first));
   }
-  return !v128.any_true(odd) && v128.any_true(other);
+  return v128.any_true(odd) || !v128.any_true(other);
 }
 
 // @ts-ignore: decorator
@@ -56,7 +55,7 @@ function isAllowed(bits: usize, i: i32): bool {
   return ((wordOf(bits, i) >>> (i & 31)) & 1) == 1;
 }
 
-/** The four numbers at `x`, −Infinity for those whose bit, of the lowest four of a word, is 0. */
+/** The four numbers at `x`; −Infinity where the matching one of the word's lowest four bits is 0. */
 // @ts-ignore: decorator
 @inline
 function loadAllowed(x: usize, word: i32): v128 {
@@ -65,16 +64,16 @@ function loadAllowed(x: usize, word: i32): v128 {
 }
 
 function allowedMaximum(x: usize, bits: usize, count: i32): f32 {
-  let most = f32x4.splat(-Infinity), i = 0;
+  let highest = f32x4.splat(-Infinity), i = 0;
   for (; i + BITS <= count; i += BITS) {
     let word = wordOf(bits, i);
-    for (let j = i; word != 0; j += LANES, word >>>= LANES) most = f32x4.pmax(most, loadAllowed(at(x, j), word));
+    for (let j = i; word != 0; j += LANES, word >>>= LANES) highest = f32x4.pmax(highest, loadAllowed(at(x, j), word));
   }
-  for (; i < count; i++) if (isAllowed(bits, i)) most = f32x4.pmax(most, v128.load32_splat(at(x, i)));
-  return greatest(most);
+  for (; i < count; i++) if (isAllowed(bits, i)) highest = f32x4.pmax(highest, v128.load32_splat(at(x, i)));
+  return maxLane(highest);
 }
 
-/** The first place of a number among those that are allowed; −1 if it is nowhere. */
+/** Index of the first allowed occurrence of a number, or −1. */
 function indexOf(x: usize, bits: usize, count: i32, value: f32): i32 {
   const wanted = f32x4.splat(value);
   let i = 0;
@@ -86,19 +85,18 @@ function indexOf(x: usize, bits: usize, count: i32, value: f32): i32 {
   return -1;
 }
 
-/** Eighths of powers of two that masses are grouped by, then a group of all below 2^−30, which are never drawn. */
+/** Groups of probabilities, an eighth of a power of two each; the last has all below 2^−30, which are never drawn. */
 const GROUPS: u32 = 242;
-/** Bits of a float32 behind its exponent and the eighth; those before them, of 1. */
+/** Bits of a float32 after its exponent and the eighth; the bits before them in 1.0. */
 const BEHIND: u32 = 20;
 const ONE: u32 = 127 << 3;
 
 /**
- * x = e^((x − highest) / temperature) in place, by this thread alone: the masses of tokens by their logits, of which
- * the likeliest has 1; next to nothing for those that `bits` does not allow.
- * @param sums [LANES, GROUPS], float64: of the masses of each group; a lane has those of every fourth token, so that
- * no addition waits for the one before
+ * Unnormalized probabilities: x = e^((x − highest) / temperature), in place, on this thread alone. Nearly 0 for tokens
+ * that `bits` doesn't allow.
+ * @param sums [LANES, GROUPS], float64: each group's sum; a lane sums every fourth token, to break the dependency chain
  */
-export function masses(count: i32, x: usize, temperature: f32, bits: usize, sums: usize): void {
+export function expLogits(count: i32, x: usize, temperature: f32, bits: usize, sums: usize): void {
   const highest = allowedMaximum(x, bits, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
   memory.fill(sums, 0, LANE * LANES);
   let i = 0;
@@ -106,39 +104,39 @@ export function masses(count: i32, x: usize, temperature: f32, bits: usize, sums
     const v = loadAllowed(at(x, i), wordOf(bits, i) >>> (i & 31));
     const e = exp(f32x4.div(f32x4.sub(v, shift), divisor));
     v128.store(at(x, i), e);
-    addUp(e, sums);
+    addToGroups(e, sums);
   }
   for (; i < count; i++) {
     const e = isAllowed(bits, i) ? expOne((load<f32>(at(x, i)) - highest) / temperature) : 0;
     store<f32>(at(x, i), e);
-    addUp(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
+    addToGroups(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
   }
 }
 
-/** Bytes of a lane's sums. */
+/** Bytes of one lane's sums. */
 const LANE: usize = GROUPS * 8;
 
-/** Adds four masses to their groups' sums. */
+/** Adds four probabilities to their groups' sums. */
 // @ts-ignore: decorator
 @inline
-function addUp(masses: v128, sums: usize): void {
-  const groups = i32x4.sub(i32x4.splat(ONE), i32x4.shr_u(masses, BEHIND));
-  const places = i32x4.shl(i32x4.min_u(groups, i32x4.splat(GROUPS - 1)), 3);
-  const low = f64x2.promote_low_f32x4(masses);
-  const high = f64x2.promote_low_f32x4(v128.shuffle<i64>(masses, masses, 1, 1));
-  addTo(sums + <usize>i32x4.extract_lane(places, 0), f64x2.extract_lane(low, 0));
-  addTo(sums + LANE + <usize>i32x4.extract_lane(places, 1), f64x2.extract_lane(low, 1));
-  addTo(sums + 2 * LANE + <usize>i32x4.extract_lane(places, 2), f64x2.extract_lane(high, 0));
-  addTo(sums + 3 * LANE + <usize>i32x4.extract_lane(places, 3), f64x2.extract_lane(high, 1));
+function addToGroups(weights: v128, sums: usize): void {
+  const groups = i32x4.sub(i32x4.splat(ONE), i32x4.shr_u(weights, BEHIND));
+  const offsets = i32x4.shl(i32x4.min_u(groups, i32x4.splat(GROUPS - 1)), 3);
+  const low = f64x2.promote_low_f32x4(weights);
+  const high = f64x2.promote_low_f32x4(v128.shuffle<i64>(weights, weights, 1, 1));
+  addTo(sums + <usize>i32x4.extract_lane(offsets, 0), f64x2.extract_lane(low, 0));
+  addTo(sums + LANE + <usize>i32x4.extract_lane(offsets, 1), f64x2.extract_lane(low, 1));
+  addTo(sums + 2 * LANE + <usize>i32x4.extract_lane(offsets, 2), f64x2.extract_lane(high, 0));
+  addTo(sums + 3 * LANE + <usize>i32x4.extract_lane(offsets, 3), f64x2.extract_lane(high, 1));
 }
 
 // @ts-ignore: decorator
 @inline
-function addTo(sum: usize, mass: f64): void {
-  store<f64>(sum, load<f64>(sum) + mass);
+function addTo(sum: usize, weight: f64): void {
+  store<f64>(sum, load<f64>(sum) + weight);
 }
 
-/** Writes the tokens of a group to `tokens` [vocabulary], int32, in their order; answers how many there are. */
+/** Writes a group's tokens to `tokens` [vocabulary], int32, in order. @returns their count */
 export function tokensOf(group: u32, count: i32, x: usize, tokens: usize): i32 {
   const first = ONE - group, wanted = i32x4.splat(first);
   let found = 0, i = 0;
@@ -150,13 +148,13 @@ export function tokensOf(group: u32, count: i32, x: usize, tokens: usize): i32 {
   return found;
 }
 
-/** The greatest of a row of logits, by this thread alone. */
-export function greatestLogit(count: i32, x: usize): f32 {
+/** The highest logit of a row, on this thread alone. */
+export function maxLogit(count: i32, x: usize): f32 {
   return maximum(x, count);
 }
 
-/** The sum of e^(x − highest), by this thread alone. */
-export function massOfAll(count: i32, x: usize, highest: f32): f32 {
+/** Σ e^(x − highest), on this thread alone. */
+export function sumExp(count: i32, x: usize, highest: f32): f32 {
   const shift = f32x4.splat(highest);
   let totals = f32x4.splat(0), i = 0;
   for (; i + LANES <= count; i += LANES) totals = f32x4.add(totals, exp(f32x4.sub(v128.load(at(x, i)), shift)));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { GROUPS } from "../../../../engines/answers/reader.ts";
-import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
+import { SUMS, probabilitiesOf } from "../../../../engines/embedded/infer/probabilities.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
 /** Bits of the tokens that may be chosen, as words of 32. */
@@ -25,7 +25,7 @@ function found(
   const words = new Int32Array(t.memory.buffer, out.at, out.count);
   const results = THREADS.map((threads) => {
     rows.forEach((one, r) => logits.view.set(one, r * row));
-    t.run(threads, [["likeliest", rows.length, vocabulary, row, logits.at, allowed.at, out.at]]);
+    t.run(threads, [["argmax", rows.length, vocabulary, row, logits.at, allowed.at, out.at]]);
     rows.forEach((one, r) => expect(logits.view.slice(r * row, r * row + vocabulary)).toEqual(one));
     return [...words];
   });
@@ -105,7 +105,7 @@ test.each([1, 3, 4, 9, 33, 500])(
       const highest = Math.max(...own);
       for (const temperature of [0.3, 1, 5]) {
         const x = t.floats(logits);
-        t.run(1, [["masses", count, x.at, temperature, bits.at, sums]]);
+        t.run(1, [["expLogits", count, x.at, temperature, bits.at, sums]]);
         const expected = own.map((logit) => Math.exp((logit - highest) / temperature));
         expect(difference(x.view, expected)).toBeLessThan(1e-5);
         expect(Math.max(...x.view)).toBe(1);
@@ -125,7 +125,7 @@ test.each([1, 3, 4, 9, 501])(
       sums: t.floats(new Float32Array(2 * SUMS)).at,
       tokens: t.floats(new Float32Array(count)).at,
     };
-    const { of, sums, tokensOf } = massesOf(t.kernels, plan, x.view, {
+    const { of, sums, tokensOf } = probabilitiesOf(t.kernels, plan, x.view, {
       temperature: 1,
       bits: t.floats(bitsOf(count, () => true)).at,
     });

@@ -16,67 +16,67 @@ import type { Helpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 import { type Scheduler, createScheduler } from "./scheduler.ts";
 
-/** Weights in memory. They answer with or without any of their adapters. */
+/** A whole model in memory, which may have adapters. */
 export interface Base extends SavedTokenizer {
-  /** Longest prompt with its answer, in tokens. */
+  /** Maximum tokens of a prompt with its answer. */
   context: number;
   decoder: Decoder;
   scheduler: Scheduler;
   formOf: ReturnType<typeof createAskedForms>;
 }
 
-/** A model that is loaded: a base, with or without an adapter. */
-export interface Loaded {
+/** A loaded model: a base, with or without an adapter. */
+export interface LoadedModel {
   base: Base;
   promptStyle: PromptStyle;
-  /** The base's, of the time at which an adapter was trained. */
+  /** The base's tokenizer, with the template date of the adapter's training. */
   tokenizer: Tokenizer;
   adapter?: Adapter | undefined;
-  /** Frees what no other model needs. */
+  /** Frees what no other model uses. */
   close: () => Promise<void>;
 }
 
-/** What a checkpoint names, whatever its base does. */
-type Named = Pick<SavedWeights, "promptStyle" | "templateDate">;
+/** What a checkpoint records itself, not its base. */
+type Recorded = Pick<SavedWeights, "promptStyle" | "templateDate">;
 
 interface Started {
   base: Base;
-  /** Models that need it, a count. */
+  /** Number of models that use it. */
   users: number;
   helpers: Helpers | undefined;
 }
 
-/** With fewer weights, a token is done before a helper thread wakes up. */
-const LEAST_SHARED_NUMBERS = 4e6;
+/** With fewer weights, a token is computed before a helper thread wakes up. */
+const MIN_SHARED_NUMBERS = 4e6;
 
 /**
- * Loads models; those that are adapters of one base share its weights.
- * @param startHelpers starts so many helper threads. Default: models answer on this thread alone
+ * Loads models; adapters of one base share its weights.
+ * @param startHelpers starts helper threads. Default: models answer on this thread alone
  */
-export function createBases(startHelpers?: (count: number) => Helpers) {
+export function createModelCache(startHelpers?: (count: number) => Helpers) {
   const started = new Map<string, Started>();
   let kernels: KernelModule | undefined;
 
   /** @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
-  function load({ directory, quantize }: StoredModel): Loaded {
+  function load({ directory, quantize }: StoredModel): LoadedModel {
     const saved = openWeights(directory);
     const updates = saved.updates && readUpdates(saved.updates);
     const key = keyOf(saved.base.files, quantize);
     const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
     const adapter = updates && found.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
-      // An adapter too large for that is merged into its own copy of the weights.
+      // An adapter too large to share the base is merged into its own copy.
       if (found.users === 0) void found.helpers?.end();
-      return use(`${key}\0${directory}`, start(saved, quantize), saved);
+      return acquire(`${key}\0${directory}`, start(saved, quantize), saved);
     }
-    return use(key, found, { ...saved, adapter });
+    return acquire(key, found, { ...saved, adapter });
   }
 
-  function use(
+  function acquire(
     key: string,
     found: Started,
-    { promptStyle, templateDate, adapter }: Partial<Named & Pick<Loaded, "adapter">>,
-  ): Loaded {
+    { promptStyle, templateDate, adapter }: Partial<Recorded & Pick<LoadedModel, "adapter">>,
+  ): LoadedModel {
     started.set(key, found);
     found.users++;
     return {
@@ -94,18 +94,18 @@ export function createBases(startHelpers?: (count: number) => Helpers) {
   function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): Started {
     const tokens = base.openTokenizer();
     kernels ??= compileKernels();
-    const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
+    const isShared = weightCounts(shape).numbers >= MIN_SHARED_NUMBERS;
     const threads = isShared && startHelpers ? threadCount() : 1;
     let helpers: Helpers | undefined;
     const fitted = fittedDecoder(kernels, shape, weights, {
       ...{ allowed: () => answerTokens(tokens.tokenizer), threads, quantize },
-      invite(invitation) {
+      initWorkers(init) {
         if (threads > 1) helpers = startHelpers?.(threads - 1);
-        helpers?.invite(invitation);
+        helpers?.init(init);
       },
     });
     const decoder = helpers
-      ? { ...fitted.decoder, step: orEnd(fitted.decoder.step) }
+      ? { ...fitted.decoder, step: orExit(fitted.decoder.step) }
       : fitted.decoder;
     const scheduler = createScheduler(decoder);
     const formOf = createAskedForms(tokens.tokenizer);
@@ -115,11 +115,11 @@ export function createBases(startHelpers?: (count: number) => Helpers) {
   return { load };
 }
 
-/** Ends this thread when a step throws: the helpers wait for it in the midst of one, so no other step would end. */
-function orEnd(step: Decoder["step"]): Decoder["step"] {
-  return (parts) => {
+/** Ends this thread if a step throws, because helpers would wait at a barrier for ever. */
+function orExit(step: Decoder["step"]): Decoder["step"] {
+  return (inputs) => {
     try {
-      return step(parts);
+      return step(inputs);
     } catch (error) {
       setImmediate(() => {
         throw error;
@@ -129,7 +129,7 @@ function orEnd(step: Decoder["step"]): Decoder["step"] {
   };
 }
 
-/** Identifies a base by its files; changed files make another base. */
+/** Identifies a base by its files' paths, sizes and times. */
 function keyOf(files: readonly string[], quantize = ""): string {
   const stamps = files.map((file) => {
     const { size, mtimeMs, ino } = statSync(file);

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
-import type * as module from "../../../../engines/embedded/infer/bases.ts";
+import type * as module from "../../../../engines/embedded/infer/modelCache.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { builtModule } from "../built.ts";
 import { scratchDirectory } from "../scratch.ts";
 import { TINY, tinyWeights } from "../tiny.ts";
 
-const { createBases } = await builtModule<typeof module>("infer/bases.js");
+const { createModelCache } = await builtModule<typeof module>("infer/modelCache.js");
 
 const NOTES = { shape: TINY, promptStyle: "message" } as const;
 
@@ -30,22 +30,22 @@ function saved(...ranks: number[]) {
 
 test("a base and its adapters share one memory until the last of them is closed", async () => {
   const { base, adapters } = saved(4, 8);
-  const { load } = createBases();
+  const { load } = createModelCache();
   const loaded = [base, ...adapters].map((directory) => load({ directory }));
-  expect(loaded.map((one) => one.adapter?.place)).toEqual([undefined, 1, 2]);
+  expect(loaded.map((one) => one.adapter?.slot)).toEqual([undefined, 1, 2]);
   for (const one of loaded) expect(one.base).toBe(loaded[0]!.base);
   await loaded[0]!.close();
   await loaded[1]!.close();
   const again = load({ directory: adapters[0]! });
   expect(again.base).toBe(loaded[0]!.base);
-  expect(again.adapter).toMatchObject({ place: 1, number: 3 });
+  expect(again.adapter).toMatchObject({ slot: 1, number: 3 });
   await Promise.all([again.close(), loaded[2]!.close()]);
   expect(load({ directory: base }).base).not.toBe(again.base);
 });
 
 test("other weights are another base: quantized, of another folder, or changed since", () => {
   const { base, adapters } = saved(4);
-  const { load } = createBases();
+  const { load } = createModelCache();
   const first = load({ directory: adapters[0]! }).base;
   expect(load({ directory: adapters[0]!, quantize: "q8_0" }).base).not.toBe(first);
   const copy = `${base}-copy`;
@@ -58,7 +58,7 @@ test("other weights are another base: quantized, of another folder, or changed s
 
 test("an adapter of a rank that does not fit beside others is merged into weights of its own", async () => {
   const { base, adapters } = saved(4, 300);
-  const { load } = createBases();
+  const { load } = createModelCache();
   const [small, large] = adapters.map((directory) => load({ directory }));
   expect(large!.adapter).toBeUndefined();
   expect(large!.base).not.toBe(small!.base);

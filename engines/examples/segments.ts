@@ -3,22 +3,22 @@ import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Sequence } from "./examples.ts";
 
 /**
- * A sequence's text with its specials, in parts that are learned or not.
- * @param isAvoided whether they are learned to be less likely
+ * A sequence's text with its special tokens, in segments that are learned or not.
+ * @param isAvoided whether training makes them less likely
  */
-export function piecesOf(
+export function segmentsOf(
   { tokens, learned }: Sequence,
   tokenizer: Tokenizer,
   isAvoided = false,
 ): Segment[] {
-  const pieces: Segment[] = [];
+  const segments: Segment[] = [];
   for (let start = 0, end = 0; start < tokens.length; start = end) {
     const kind = kindAt(start);
     end = start + 1;
     while (!kind.isSpecial && end < tokens.length && isSame(kind, kindAt(end))) end++;
-    pieces.push({ text: tokenizer.show([...tokens.subarray(start, end)]), ...kind });
+    segments.push({ text: tokenizer.show([...tokens.subarray(start, end)]), ...kind });
   }
-  return pieces;
+  return segments;
 
   function kindAt(index: number): Omit<Segment, "text"> {
     const isSpecial = tokenizer.isSpecial(tokens[index] ?? 0);

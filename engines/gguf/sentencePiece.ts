@@ -3,16 +3,21 @@ import { type Config } from "../modelFiles/configFile.ts";
 import { type Metadata, bool, float32s, string } from "./metadata.ts";
 
 const SPACE = "▁";
-/** A token that stands for a single byte. */
+/** A token for a single byte. */
 export const BYTE_TOKEN = /^<0x[\dA-F]{2}>$/;
 const BYTES = 256;
 
-/** Whether it makes BPE's tokens as SentencePiece does, by Hugging Face's way of saying so. */
-export function hasPieces({ normalizer, pre_tokenizer: pre, model, decoder }: Config): boolean {
+/** Whether a `tokenizer.json` describes SentencePiece's BPE. */
+export function isSentencePiece({
+  normalizer,
+  pre_tokenizer: pre,
+  model,
+  decoder,
+}: Config): boolean {
   if (!isRecord(model) || model["type"] !== "BPE" || model["byte_fallback"] !== true) return false;
   if (model["ignore_merges"] === true || typeof model["unk_token"] !== "string") return false;
   if (!isReplace(normalizer, " ", SPACE)) return false;
-  // By then, no text has a space.
+  // After the normalizer, no text has a space.
   if (pre !== null && !(isRecord(pre) && pre["type"] === "Split" && textOf(pre) === " "))
     return false;
   const steps = isRecord(decoder) && Array.isArray(decoder["decoders"]) ? decoder["decoders"] : [];
@@ -32,12 +37,15 @@ function textOf({ pattern }: Config): unknown {
 }
 
 /**
- * What llama.cpp reads of such a tokenizer, which merges the two neighbours that make the token of the highest score,
- * where Hugging Face merges the pair of the lowest rank.
+ * llama.cpp's metadata for a SentencePiece tokenizer. llama.cpp merges the neighbours that form the token with the
+ * highest score, Hugging Face the pair with the lowest rank.
  * @param tokens every id's text
- * @returns undefined where the two would make other tokens
+ * @returns undefined if the two would tokenize differently
  */
-export function piecesMetadata(tokenizer: Config, tokens: readonly string[]): Metadata | undefined {
+export function sentencePieceMetadata(
+  tokenizer: Config,
+  tokens: readonly string[],
+): Metadata | undefined {
   const { model, added_tokens: added } = tokenizer;
   const merges = isRecord(model) ? model["merges"] : undefined;
   const texts = new Set(tokens);
@@ -46,9 +54,9 @@ export function piecesMetadata(tokenizer: Config, tokens: readonly string[]): Me
   const whole = new Set(
     (Array.isArray(added) ? added : []).map((token: Config) => token["content"]),
   );
-  // An added token is found before its parts are, unless it is made of spaces.
+  // Added tokens are matched before merging, except those with spaces.
   const merged = tokens.filter((text) => text.includes(SPACE) || !whole.has(text));
-  if (!merged.every((text) => isMadeAlike(text, splits.get(text) ?? [], texts))) return undefined;
+  if (!merged.every((text) => mergesAlike(text, splits.get(text) ?? [], texts))) return undefined;
   return {
     "tokenizer.ggml.model": string("llama"),
     "tokenizer.ggml.pre": string("default"),
@@ -57,7 +65,7 @@ export function piecesMetadata(tokenizer: Config, tokens: readonly string[]): Me
   };
 }
 
-/** Whether all bytes are tokens, as such or as characters. */
+/** Whether every byte has a token, as a byte or as a character. */
 function hasBytes(texts: ReadonlySet<string>): boolean {
   return Array.from({ length: BYTES }, (_, byte) => byte).every((byte) => {
     const hex = byte.toString(16).toUpperCase().padStart(2, "0");
@@ -65,14 +73,14 @@ function hasBytes(texts: ReadonlySet<string>): boolean {
   });
 }
 
-/** One way to make a token of two. */
+/** A merge that forms a token. */
 interface Split {
-  /** The length of the first, in units of UTF-16. */
+  /** Length of the left token, in UTF-16 units. */
   at: number;
   rank: number;
 }
 
-/** By the tokens that they make, in the order of their ranks. */
+/** Merges by the token that they form, in rank order. */
 function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
   const splits = new Map<string, Split[]>();
   for (const [rank, merge] of merges.entries()) {
@@ -87,8 +95,8 @@ function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
   return splits;
 }
 
-/** Whether any two parts are merged, and no other tokens by ranks between theirs. */
-function isMadeAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
+/** Whether every possible split of a token is a merge, and their ranks are consecutive. */
+function mergesAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
   const isOne = (part: string) => part.length <= 2 && [...part].length === 1;
   const isPart = (part: string) => texts.has(part) || isOne(part);
   const characters = [...text];
@@ -98,7 +106,7 @@ function isMadeAlike(text: string, splits: readonly Split[], texts: ReadonlySet<
     const isPossible = isPart(text.slice(0, at)) && isPart(text.slice(at));
     if (isPossible && !splits.some((split) => split.at === at)) return false;
   }
-  // A run of one character grows from its start, whatever the ranks are.
+  // A run of one character merges from its start, whatever the ranks.
   if (new Set(characters).size === 1) return true;
   return splits.every(({ rank }, i) => rank === splits[0]!.rank + i);
 }

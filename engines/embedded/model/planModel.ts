@@ -7,24 +7,24 @@ import { type GraphOptions, createGraph } from "./graph.ts";
 import { placedLayers } from "./layers.ts";
 import type { ModelPlan } from "./passes.ts";
 
-interface PlaceOptions extends Omit<GraphOptions, "typeOf"> {
-  /** What frozen matrices become while they are read. Default: each the type that it is stored in. */
+interface PlanOptions extends Omit<GraphOptions, "typeOf"> {
+  /** Type to quantize frozen matrices to. Default: their stored type. */
   quantize?: QuantizedType | undefined;
-  /** The types of stored tensors, by their names. */
+  /** Stored types of tensors, by name. */
   stored?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Places a model in an arena; the same on every thread. */
-export function placeModel(arena: Arena, dimensions: Dimensions, options: PlaceOptions): ModelPlan {
+/** Plans a model's memory in an arena, the same on every thread. */
+export function planModel(arena: Arena, dimensions: Dimensions, options: PlanOptions): ModelPlan {
   const { quantize, stored } = options;
   const { graph, plan } = createGraph(arena, {
     ...options,
     typeOf: (name, columns) =>
       quantize ? matrixType(quantize, name, columns, dimensions) : stored?.[name],
   });
-  const { list, hasCenteredNorms: isCentered = false } = familyOf(dimensions);
+  const { build, hasCenteredNorms: isCentered = false } = familyOf(dimensions);
   const { epsilon, tied } = dimensions;
   const layers = placedLayers(graph, { epsilon, tied, isCentered });
-  list(layers, dimensions);
+  build(layers, dimensions);
   return { ...plan, ...layers.placed() };
 }

@@ -1,24 +1,24 @@
-/** Numbers, or the bytes of blocks, by the row. */
+/** Rows as numbers, or as the bytes of blocks. */
 type Row = Float32Array | Uint16Array | Uint8Array;
 
 /**
- * Puts each head's rows in the order that llama.cpp's "llama" turns: row i beside row i + half, which Hugging Face
- * keeps half a head away.
+ * Permutes each head's rows for llama.cpp's rope type "norm", which pairs adjacent rows, where Hugging Face's "neox"
+ * pairs rows half a head apart.
  * @param rows of whole heads
  * @param headDim rows of a head
- * @param columns numbers of a row
+ * @param columns elements of a row
  */
-export function interleaved<T extends Row>(rows: T, headDim: number, columns: number): T {
+export function permuted<T extends Row>(rows: T, headDim: number, columns: number): T {
   return reordered(rows, headDim, columns, (row) => (row % 2) * (headDim / 2) + (row >> 1));
 }
 
 /** The inverse. */
-export function separated<T extends Row>(rows: T, headDim: number, columns: number): T {
+export function unpermuted<T extends Row>(rows: T, headDim: number, columns: number): T {
   const half = headDim / 2;
   return reordered(rows, headDim, columns, (row) => (row < half ? 2 * row : 2 * (row - half) + 1));
 }
 
-/** @param from the row of a head that becomes this one */
+/** @param from source row, within a head, of a row */
 function reordered<T extends Row>(
   rows: T,
   headDim: number,

@@ -19,27 +19,27 @@ import { chatTemplates } from "./savedTokenizer.ts";
 import { directoryTexts } from "./textFiles.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 
-/** The part of every saved directory besides its weights. */
-export interface CheckpointNotes {
+/** What a checkpoint has besides its weights. */
+export interface CheckpointMetadata {
   shape: Dimensions;
   promptStyle: PromptStyle;
-  /** When the training began, for a chat template that writes the date. */
+  /** Start of the training, for a chat template that writes the date. */
   templateDate?: Date | undefined;
-  /** `trainer_state.json`; absent for a base that was never trained. */
+  /** `trainer_state.json`; undefined for an untrained base. */
   state?: object;
-  /** The tokens at which its answers stop; only needed with an origin. */
+  /** End tokens; only needed with an origin. */
   ends?: readonly number[];
-  /** Directory of the model that it began as, whose tokenizer and config go along; none for Kit's own. */
+  /** Directory of the pretrained model, whose tokenizer and config are copied; undefined for Kit's own. */
   origin?: string | undefined;
-  /** Directory of its tokenizer, where that is another. */
+  /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin?: string | undefined;
 }
 
 type Files = Record<string, string | Uint8Array>;
 
-/** The tokenizer, and the state of the training. */
-export function companions(notes: CheckpointNotes): Files {
-  const { shape, promptStyle, templateDate, state, origin, tokenizerOrigin = origin } = notes;
+/** The tokenizer's files and `trainer_state.json`. */
+export function sidecarFiles(metadata: CheckpointMetadata): Files {
+  const { shape, promptStyle, templateDate, state, origin, tokenizerOrigin = origin } = metadata;
   const tokenizer: Files = tokenizerOrigin
     ? tokenizerCopies(tokenizerOrigin, promptStyle, templateDate)
     : {
@@ -49,7 +49,7 @@ export function companions(notes: CheckpointNotes): Files {
   return { ...tokenizer, ...(state && { "trainer_state.json": json(state) }) };
 }
 
-/** A directory's tokenizer, and how the model reads a bare prompt, if a training said so. */
+/** A directory's tokenizer, with the prompt style that a training recorded. */
 export function tokenizerCopies(
   directory: string,
   promptStyle: PromptStyle | undefined,
@@ -68,7 +68,7 @@ export function tokenizerCopies(
   return files;
 }
 
-/** Both chat templates, as a config has them, where one lies in a folder below, which a checkpoint lacks. */
+/** Both chat templates in the config's form, if one is in a subfolder, which a checkpoint lacks. */
 function namedTemplates(directory: string) {
   if (!existsSync(join(directory, TOOLS_TEMPLATE_FILE))) return undefined;
   const { usual, withTools } = chatTemplates(directoryTexts(directory));
@@ -80,7 +80,7 @@ function namedTemplates(directory: string) {
 
 /** A directory's `config.json` and `generation_config.json`. */
 export function configCopies(directory: string, { ends, changes }: ConfigChanges): Files {
-  // Where the model once lay: its name on the hub, or a path on another machine.
+  // The model's former location: its name on the hub, or a path on another machine.
   const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
   const generation = readConfig(join(directory, GENERATION_CONFIG), "optional");
   const completed = withEnds(ends, config, generation);
@@ -92,15 +92,15 @@ export function configCopies(directory: string, { ends, changes }: ConfigChanges
 }
 
 interface ConfigChanges {
-  /** The tokens at which answers stop. */
+  /** End tokens. */
   ends: readonly number[];
-  /** Of `config.json`. */
+  /** Changes to `config.json`. */
   changes?: object;
 }
 
 /**
- * A `generation_config.json` with all of the ends, so that other programs stop at them, too.
- * @returns undefined where `transformers` reads them of the files as they are
+ * A `generation_config.json` with all end tokens, for other programs to stop at.
+ * @returns undefined if the files already name them all
  */
 export function withEnds(
   ends: readonly number[],
@@ -119,7 +119,7 @@ export function withEnds(
 }
 
 /** `config.json` and `generation_config.json`. @param dtype of the weights, by PyTorch's name */
-export function configs({ shape, origin, ends = [] }: CheckpointNotes, dtype: string): Files {
+export function configs({ shape, origin, ends = [] }: CheckpointMetadata, dtype: string): Files {
   if (!origin) {
     return {
       [CONFIG_FILE]: json(modelConfig(shape, dtype)),

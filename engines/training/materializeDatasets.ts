@@ -16,85 +16,85 @@ import { nameOf } from "../dataset/rows.ts";
 import { restoreLocations } from "../dataset/sourceMap.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 
-/** The files in which a job keeps the rows of its datasets. */
-const FROZEN = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
+/** A job's files with the rows of its datasets. */
+const FILES = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
 
-type Option = keyof typeof FROZEN;
+type Option = keyof typeof FILES;
 
 /**
- * Writes the rows of datasets into a job's folder, but for those at URLs, which a cluster's workers read
- * themselves, before the others.
- * @returns also the config that an engine trains by, which reads them there
+ * Writes a training's datasets into the job's folder. Datasets at URLs are left to a cluster's workers, which read them
+ * before the others.
+ * @returns the config with these files, and a function that restores locations in messages
  * @throws KitError as `materializeDataset`
  */
-export async function freezeDatasets<Config extends TrainConfig>(
+export async function materializeDatasets<Config extends TrainConfig>(
   config: Config,
   options: MaterializeOptions,
 ): Promise<MaterializedDatasets<Config>> {
-  const dataset = await freeze(config, "dataset", config.dataset, options);
+  const dataset = await materialize(config, "dataset", config.dataset, options);
   const { evalDataset } = config;
-  const held = evalDataset && (await freeze(config, "evalDataset", evalDataset, options));
+  const held = evalDataset && (await materialize(config, "evalDataset", evalDataset, options));
   return {
     config: { ...config, dataset: dataset.config, evalDataset: held?.config },
     restoreLocations: (text) => dataset.restoreLocations(held ? held.restoreLocations(text) : text),
   };
 }
 
-/** The config of a job whose datasets were written there before. */
-export function frozenConfig<Config extends TrainConfig>(
+/** The config of a job whose datasets are already materialized. */
+export function materializedConfig<Config extends TrainConfig>(
   config: Config,
   directory: string,
 ): Config {
   const { dataset, evalDataset } = config;
   return {
     ...config,
-    dataset: frozenTo(join(directory, FROZEN.dataset), dataset),
-    evalDataset: evalDataset && frozenTo(join(directory, FROZEN.evalDataset), evalDataset),
+    dataset: materializedAt(join(directory, FILES.dataset), dataset),
+    evalDataset: evalDataset && materializedAt(join(directory, FILES.evalDataset), evalDataset),
   };
 }
 
-/** @returns the dataset itself if all of it is at URLs */
-function frozenTo(path: string, dataset: DatasetConfig): DatasetConfig {
+/** @returns the dataset itself if it has only URLs */
+function materializedAt(path: string, dataset: DatasetConfig): DatasetConfig {
   if (!isRemote(dataset)) return { type: "jsonl", path };
   const paths = datasetPaths(dataset.path);
   const urls = paths.filter(isUrl);
   return urls.length === paths.length ? dataset : { type: "jsonl", path: [...urls, path] };
 }
 
-async function freeze(
+async function materialize(
   config: TrainConfig,
   option: Option,
   dataset: DatasetConfig,
   { code, directory, from, onNote, signal }: MaterializeOptions,
 ): Promise<MaterializedDatasets<DatasetConfig>> {
   const asIs = (text: string) => text;
-  const path = join(directory, FROZEN[option]);
-  const frozen = frozenTo(path, dataset);
-  if (frozen === dataset) return { config: dataset, restoreLocations: asIs };
-  // Those of code and of a branch may be others by now.
+  const path = join(directory, FILES[option]);
+  const materialized = materializedAt(path, dataset);
+  if (materialized === dataset) return { config: dataset, restoreLocations: asIs };
+  // Code or a branch of the hub may give other rows by now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
   const isSame = from && isDeepStrictEqual(from.config[option], asWritten(dataset));
-  const before = isSame && canChange ? join(from.directory, FROZEN[option]) : "";
+  const before = isSame && canChange ? join(from.directory, FILES[option]) : "";
   if (existsSync(before)) {
     onNote(`reading the rows that the earlier job's ${option} had`);
     copy(before, path);
-    return { config: frozen, restoreLocations: asIs };
+    return { config: materialized, restoreLocations: asIs };
   }
   const { form } = objectiveOf(config);
-  const found = await located(dataset, { onNote, signal });
+  const found = await localDataset(dataset, { onNote, signal });
   const name = dataset.type === "code" ? option : nameOf(found.path);
   const reading = { name, form, onNote, signal };
-  const places = await materializeDataset(found, code[option] ?? {}, path, reading);
-  return { config: frozen, restoreLocations: restoreLocations(path, name, places) };
+  const sourceMap = await materializeDataset(found, code[option] ?? {}, path, reading);
+  return { config: materialized, restoreLocations: restoreLocations(path, name, sourceMap) };
 }
 
-/** As `job.json` has it. */
+/** As in `job.json`. */
 function asWritten(dataset: DatasetConfig): unknown {
   return JSON.parse(JSON.stringify(dataset));
 }
 
-/** With the paths of files that had to be downloaded. */
-async function located(
+/** The dataset with local paths, after downloading. */
+async function localDataset(
   dataset: DatasetConfig,
   options: Pick<MaterializeOptions, "onNote" | "signal">,
 ): Promise<FileDataset> {
@@ -108,7 +108,7 @@ async function located(
 
 function copy(from: string, to: string): void {
   try {
-    // Without a copy where the disk can share them.
+    // Shares the blocks if the file system can.
     copyFileSync(from, to, fsConstants.COPYFILE_FICLONE);
   } catch (error) {
     throw cannotWrite(`copy ${from} to ${to}`, error);
