@@ -326,7 +326,7 @@ test.each([
     "is an adapter of type LOHA, and Kit supports only LORA. Use a model into which PEFT's merge_and_unload",
   ],
   [{ peft_type: "IA3" }, "is an adapter of type IA3, and Kit supports only LORA. Use"],
-  [{ peft_type: "PREFIX_TUNING" }, "the kind PREFIX_TUNING, and Kit applies LORA. Train a LoRA"],
+  [{ peft_type: "PREFIX_TUNING" }, "type PREFIX_TUNING, and Kit supports only LORA. Train a LoRA"],
   [
     { peft_type: undefined, fine_tune_type: "lora", lora_parameters: { rank: 8 } },
     "is in MLX's own adapter format. Merge it into its model with mlx_lm's fuse",

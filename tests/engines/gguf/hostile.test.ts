@@ -84,9 +84,9 @@ const LIES: Record<string, [Buffer, RegExp]> = {
     Buffer.concat([start(0n, 2n), text("a"), words(4, 1), text("a"), words(4, 1), ROOM]),
     /has the key a twice/,
   ],
-  "an alignment of 0": [aligned(0), /alignment that is no power of two/],
-  "an alignment of 3": [aligned(3), /alignment that is no power of two/],
-  "an alignment of 2 GiB": [aligned(2 ** 31), /alignment that is no power of two/],
+  "an alignment of 0": [aligned(0), /alignment that is not a power of two/],
+  "an alignment of 3": [aligned(3), /alignment that is not a power of two/],
+  "an alignment of 2 GiB": [aligned(2 ** 31), /alignment that is not a power of two/],
   "a tensor without dimensions": [
     Buffer.concat([start(1n, 0n), tensor("a", [], 0, 0n), ROOM]),
     /gives a 0 dimensions/,

@@ -87,7 +87,7 @@ CASES = [
     ("gemma3_text", {"hidden_activation": "gelu_python_tanh", "hidden_act": "silu"}, None, None),
     ("llama", {"attention_bias": True, "mlp_bias": True}, None, None),
     ("llama", {"attention_bias": True}, without("o_proj.bias"), None),
-    ("llama", {}, lambda shapes: {**shapes, **EXTRA}, "q_proj.bias, which its config.json"),
+    ("llama", {}, lambda shapes: {**shapes, **EXTRA}, "q_proj.bias, but its config.json"),
     ("qwen2", {"attention_bias": False}, None, None),
     ("qwen3", {"attention_bias": True, "mlp_bias": True}, None, None),
     ("mistral", {"attention_bias": True}, None, None),
