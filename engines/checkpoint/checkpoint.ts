@@ -136,7 +136,9 @@ export function openWeights(path: string): SavedWeights {
 function openBase(directory: string): SavedWeights {
   const { shape, weights } = openModel(directory);
   const base = {
-    ...{ weights, directory, files: weightFiles(directory).files },
+    weights,
+    directory,
+    files: weightFiles(directory).files,
     openTokenizer: () => openTokenizer(directory, shape.vocabulary),
   };
   return { shape, weights, base };
@@ -148,7 +150,9 @@ function openAdapter(path: string, adapter: FoundAdapter): SavedWeights {
   const own = adapterTokenizer(path, directory);
   const base = own
     ? {
-        ...{ ...model, files: [...model.files, ...own.files], tokenizer: path },
+        ...model,
+        files: [...model.files, ...own.files],
+        tokenizer: path,
         openTokenizer: () => openTokenizer(own.texts, shape.vocabulary),
       }
     : model;

@@ -40,7 +40,8 @@ export function openGguf(path: string) {
   }
   const weights = ggufWeights(path, header.tensors, architecture, shape);
   const base = {
-    ...{ weights, files: [path] },
+    weights,
+    files: [path],
     openTokenizer: () => openTokenizer(texts, shape.vocabulary),
   };
   return { shape, weights, base, promptStyle: promptStyleOf(texts) };

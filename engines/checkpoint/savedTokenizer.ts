@@ -53,7 +53,13 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
   const { config, specials, ends } = settings;
   const render = savedRender(files, settings);
   const opened = createFileTokenizer({
-    ...{ path, tokenizer: completed, config, vocabulary, specials, ends, render },
+    path,
+    tokenizer: completed,
+    config,
+    vocabulary,
+    specials,
+    ends,
+    render,
   });
   return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
 }

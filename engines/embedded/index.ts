@@ -20,6 +20,9 @@ export function createEmbeddedEngine(): Engine {
     name: "embedded",
     resumeFiles: [OPTIMIZER_FILE],
     objectives: ["dpo", "kto"],
-    ...{ prepare, check, train: trainOnThread, load },
+    prepare,
+    check,
+    train: trainOnThread,
+    load,
   };
 }

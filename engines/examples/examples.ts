@@ -144,7 +144,10 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       predicted += size;
     }
     return {
-      ...{ length: chosen.length, longest, largest, predicted },
+      length: chosen.length,
+      longest,
+      largest,
+      predicted,
       at: (index) => at(chosen[index] ?? 0),
       lengthsAt: (index) => lengthsAt(chosen[index] ?? 0),
       rowAt: (index) => all[chosen[index] ?? 0] ?? 0,
@@ -168,7 +171,8 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     get predicted() {
       return predicted;
     },
-    ...{ at, lengthsAt },
+    at,
+    lengthsAt,
     rowAt: (index) => rows.slice(index, index + 1)[0] ?? 0,
     fingerprint,
     ofRows,

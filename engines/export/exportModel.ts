@@ -58,7 +58,9 @@ export async function exportModel(
   try {
     const bytes = await writeModel(checkpoint, target, {
       ...formatOptions,
-      ...{ write: format.write, staging, lock },
+      write: format.write,
+      staging,
+      lock,
     });
     return { path: formatName === "gguf" ? join(target, file) : target, bytes };
   } finally {

@@ -57,7 +57,8 @@ export const gguf: ExportFormat = {
     };
     const settings = tokenizerSettings(texts);
     const { text, problem } = modelfile(file, {
-      ...{ ...vocabulary, render: savedRender(texts, settings) },
+      ...vocabulary,
+      render: savedRender(texts, settings),
       system: options.system,
       isOfToday: templateDateIn(settings.config) === undefined,
     });
@@ -74,7 +75,11 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   const tokenizer = completeTokenizer(texts);
   const { config, specials, ends } = tokenizerSettings(texts, tokenizer);
   return openVocabulary({
-    ...{ path: texts.label(TOKENIZER_FILE), tokenizer, config, specials, size },
+    path: texts.label(TOKENIZER_FILE),
+    tokenizer,
+    config,
+    specials,
+    size,
     ends: ends.all,
   });
 }

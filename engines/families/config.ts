@@ -63,14 +63,23 @@ export function configShape(path: string, config: Config): Dimensions {
     );
   }
   return {
-    ...{ layers, width, heads, kvHeads, headDim, queryScalar: headDim, context },
+    layers,
+    width,
+    heads,
+    kvHeads,
+    headDim,
+    queryScalar: headDim,
+    context,
     intermediateSize: whole("intermediate_size"),
     vocabulary: whole("vocab_size"),
     tied: flag(TIED, config[TIED] ?? defaults?.tied ?? false),
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
     rope: own.rope ?? readRope(config, refuse, defaults?.theta),
     biases: (family.biases ?? llamaBiases)(config),
-    ...{ family: name, noRopeLayers: [], sliding: undefined, ...own },
+    family: name,
+    noRopeLayers: [],
+    sliding: undefined,
+    ...own,
   };
 }
 

@@ -9,7 +9,11 @@ import { smollm3 } from "./smollm3.ts";
 
 /** All supported families, by `model_type`. */
 export const FAMILIES = {
-  ...{ llama, qwen2, qwen3, mistral, smollm3 },
+  llama,
+  qwen2,
+  qwen3,
+  mistral,
+  smollm3,
   gemma3_text: gemma3,
 } satisfies Record<string, Family>;
 

@@ -31,7 +31,8 @@ export const gemma3: Family = {
   defaults: { tied: true, headDim: 256, kvHeads: 4 },
   activation: { key: "hidden_activation", names: GELU_BY_TANH },
   biases: attentionBiases,
-  ...{ hasCenteredNorms: true, hasSlidingLayers: true },
+  hasCenteredNorms: true,
+  hasSlidingLayers: true,
   read(config, refuse) {
     for (const key of ["attn_logit_softcapping", "final_logit_softcapping"]) {
       if ((config[key] ?? null) !== null)
@@ -123,7 +124,8 @@ function ropesOf(config: Config, refuse: Refuse): { full: Rope; theta: number } 
   const shared = { partial_rotary_factor, max_position_embeddings };
   const full = readRope(
     {
-      ...{ ...shared, rope_theta: theta },
+      ...shared,
+      rope_theta: theta,
       rope_parameters: { ...recordOf(ofFull), ...changes },
     },
     refuse,

@@ -5,7 +5,12 @@ import { EMBEDDING, HEAD } from "./projections.ts";
 
 /** llama.cpp's `general.file_type` of a file that is mostly of a type. */
 export const FILE_TYPES: Record<GgufType, number> = {
-  ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, q4_k_m: 15, bf16: 32 },
+  f32: 0,
+  f16: 1,
+  q4_0: 2,
+  q8_0: 7,
+  q4_k_m: 15,
+  bf16: 32,
 };
 
 /** llama.cpp's types for rows that aren't whole blocks. */

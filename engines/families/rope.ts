@@ -34,7 +34,9 @@ export function readRope(config: Config, refuse: Refuse, defaultTheta = DEFAULT_
       return { type: "linear", theta: base, factor: positive("factor") };
     case "llama3":
       return {
-        ...{ type: "llama3", theta: base, factor: positive("factor") },
+        type: "llama3",
+        theta: base,
+        factor: positive("factor"),
         lowFreqFactor: positive("low_freq_factor"),
         highFreqFactor: positive("high_freq_factor"),
         originalContext: positive(ORIGINAL, originalContext(config, given)),

@@ -7,8 +7,8 @@ import type { Modules } from "./tensorNames.ts";
 export interface Architecture {
   /** `general.architecture`. */
   name: string;
-  /** Whether a head's dimension turns with its neighbour, and not with the one half a head away. */
-  turnsNeighbours: boolean;
+  /** llama.cpp's rope type: "norm" pairs adjacent dimensions of a head, "neox" those half a head apart. */
+  ropeType: "norm" | "neox";
   /** Projections that may have a bias. */
   biases: readonly Projection[];
   /** Whether it supports Llama 3's RoPE scaling. */
@@ -27,7 +27,7 @@ export interface Architecture {
 
 const LLAMA: Architecture = {
   name: "llama",
-  turnsNeighbours: true,
+  ropeType: "norm",
   biases: PROJECTIONS,
   hasRopeFactors: true,
   hasHeadSize: true,
@@ -36,7 +36,7 @@ const LLAMA: Architecture = {
 
 const QWEN2: Architecture = {
   name: "qwen2",
-  turnsNeighbours: false,
+  ropeType: "neox",
   biases: ["q_proj", "k_proj", "v_proj"],
   hasRopeFactors: false,
   hasHeadSize: false,
@@ -57,7 +57,11 @@ const ARCHITECTURES: Record<string, Architecture> = {
     isNoRope: (layer) => (layer + 1) % 4 === 0,
   },
   gemma3_text: {
-    ...{ ...QWEN2, name: "gemma3", biases: [], hasHeadSize: true, normOffset: 1 },
+    ...QWEN2,
+    name: "gemma3",
+    biases: [],
+    hasHeadSize: true,
+    normOffset: 1,
     modules: [
       [/^model\.layers\.(\d+)\.post_attention_layernorm$/, "blk.$1.post_attention_norm"],
       [/^model\.layers\.(\d+)\.pre_feedforward_layernorm$/, "blk.$1.ffn_norm"],
@@ -89,12 +93,12 @@ export function normOffset({ normOffset: offset = 0 }: Architecture, name: strin
 
 /** Rows of a head if llama.cpp permutes a tensor's rows within each head, else 1. */
 export function permutedRows(
-  { turnsNeighbours }: Architecture,
+  { ropeType }: Architecture,
   name: string,
   { headDim }: Dimensions,
 ): number {
-  const isTurned = turnsNeighbours && /\.[qk]_proj\.(weight|bias|lora_B\.weight)$/.test(name);
-  return isTurned ? headDim : 1;
+  const isPermuted = ropeType === "norm" && /\.[qk]_proj\.(weight|bias|lora_B\.weight)$/.test(name);
+  return isPermuted ? headDim : 1;
 }
 
 function unsupportedIn(known: Architecture, d: Dimensions): string | undefined {

@@ -18,8 +18,19 @@ export type Metadata = Record<string, Value>;
 
 /** GGUF's ids of value types. */
 export const VALUE_IDS = {
-  ...{ uint8: 0, int8: 1, uint16: 2, int16: 3, uint32: 4, int32: 5, float32: 6, bool: 7 },
-  ...{ string: 8, array: 9, uint64: 10, int64: 11, float64: 12 },
+  uint8: 0,
+  int8: 1,
+  uint16: 2,
+  int16: 3,
+  uint32: 4,
+  int32: 5,
+  float32: 6,
+  bool: 7,
+  string: 8,
+  array: 9,
+  uint64: 10,
+  int64: 11,
+  float64: 12,
 } as const;
 
 export const uint32 = (value: number): Value => ({ type: "uint32", value });

@@ -37,9 +37,17 @@ const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KE
 
 /** Bytes of a value, by GGUF's type id; strings and arrays vary. */
 const VALUE_BYTES: Record<number, number> = {
-  ...{ [VALUE_IDS.uint8]: 1, [VALUE_IDS.int8]: 1, [VALUE_IDS.uint16]: 2, [VALUE_IDS.int16]: 2 },
-  ...{ [VALUE_IDS.uint32]: 4, [VALUE_IDS.int32]: 4, [VALUE_IDS.float32]: 4, [VALUE_IDS.bool]: 1 },
-  ...{ [VALUE_IDS.uint64]: 8, [VALUE_IDS.int64]: 8, [VALUE_IDS.float64]: 8 },
+  [VALUE_IDS.uint8]: 1,
+  [VALUE_IDS.int8]: 1,
+  [VALUE_IDS.uint16]: 2,
+  [VALUE_IDS.int16]: 2,
+  [VALUE_IDS.uint32]: 4,
+  [VALUE_IDS.int32]: 4,
+  [VALUE_IDS.float32]: 4,
+  [VALUE_IDS.bool]: 1,
+  [VALUE_IDS.uint64]: 8,
+  [VALUE_IDS.int64]: 8,
+  [VALUE_IDS.float64]: 8,
 };
 
 /**

@@ -26,7 +26,8 @@ interface Split {
 const SPLITS: Split[] = [
   { name: "qwen2", pattern: gpt4("\\p{N}"), ignoresMerges: false },
   {
-    ...{ name: "qwen35", pattern: gpt4("\\p{N}", "[\\p{L}\\p{M}]", "\\p{M}") },
+    name: "qwen35",
+    pattern: gpt4("\\p{N}", "[\\p{L}\\p{M}]", "\\p{M}"),
     ignoresMerges: false,
   },
   { name: "llama-bpe", pattern: gpt4("\\p{N}{1,3}"), ignoresMerges: true },

@@ -38,7 +38,10 @@ export async function cachedGguf(request: GgufRequest, options: LoadOptions = {}
     }
     onNote(`converting the model to ${file} for llama.cpp, once`);
     await exportModel(directory, folder, {
-      ...{ format: "gguf", name: "model", adapterOnly, onNote: () => {} },
+      format: "gguf",
+      name: "model",
+      adapterOnly,
+      onNote: () => {},
       ...(type && !adapterOnly && { type }),
       ...(signal && { signal }),
     });

@@ -47,7 +47,8 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
     const weights = await acquire(files.base);
     try {
       const llamaContext = await weights.model.createContext({
-        ...{ sequences: count, contextSize: { min: Math.min(maxContext, 256), max: maxContext } },
+        sequences: count,
+        contextSize: { min: Math.min(maxContext, 256), max: maxContext },
         ...(files.lora && { lora: { adapters: [{ filePath: files.lora }] } }),
       });
       const sequences = Array.from({ length: count }, () => llamaContext.getSequence());

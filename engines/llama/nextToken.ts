@@ -33,7 +33,9 @@ export function nextTokenOf(
   }
   const isFinite = [totalLogitWeight, highest, lowest].every(Number.isFinite);
   return {
-    ...{ logits, likeliest, isTelling: isFinite && highest > lowest },
+    logits,
+    likeliest,
+    isTelling: isFinite && highest > lowest,
     logTotal: () => highest + Math.log(totalLogitWeight),
     masses: (temperature) =>
       probabilitiesOf(logits, allowedTokens, logits[likeliest] ?? 0, temperature),

@@ -80,8 +80,12 @@ export async function startLlama(project: string, threads: number): Promise<Llam
   const { getLlama } = await importNodeLlama(project);
   try {
     return await getLlama({
-      ...{ gpu: "auto", build: "never", skipDownload: true, progressLogs: false },
-      ...{ maxThreads: threads, logLevel: "error" },
+      gpu: "auto",
+      build: "never",
+      skipDownload: true,
+      progressLogs: false,
+      maxThreads: threads,
+      logLevel: "error",
     });
   } catch (cause) {
     throw new KitError(

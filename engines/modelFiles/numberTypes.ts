@@ -31,17 +31,23 @@ export type BlockTypeName = keyof typeof BLOCK_TYPES;
 /** Supported types; safetensors has those without blocks. */
 export const NUMBER_TYPES = {
   f32: {
-    ...{ id: 0, block: 1, bytes: 4 },
+    id: 0,
+    block: 1,
+    bytes: 4,
     encode: (numbers) => bytesOf(widened(numbers)),
     decode: ({ buffer, byteOffset, length }) => new Float32Array(buffer, byteOffset, length / 4),
   },
   f16: {
-    ...{ id: 1, block: 1, bytes: 2 },
+    id: 1,
+    block: 1,
+    bytes: 2,
     encode: (numbers) => finiteHalves(toFloat16(widened(numbers)), 0x7c00),
     decode: (bytes) => fromFloat16(halvesIn(bytes)),
   },
   bf16: {
-    ...{ id: 30, block: 1, bytes: 2 },
+    id: 30,
+    block: 1,
+    bytes: 2,
     encode: (numbers) =>
       numbers instanceof Float32Array
         ? finiteHalves(toBfloat16(numbers), 0x7f80)

@@ -52,7 +52,8 @@ async function isSetAside(
     const source = await locateModel(model, options);
     const { shape, tokenizer } = findStartingPoint(source, config);
     readDataset(dataset.path, rowLimit(maxLength, shape.context, isPretrained(model)), {
-      ...{ objective: objectiveOf(config), tokenizer },
+      objective: objectiveOf(config),
+      tokenizer,
       onRow: ({ isSkipped }) => void kept.push(isSkipped ? -1 : count++),
     });
   } catch (cause) {

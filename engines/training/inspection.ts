@@ -171,7 +171,8 @@ export async function hardestRows(
   }
   const hardest = losses.toSorted((one, other) => other.loss - one.loss).slice(0, shown);
   return hardest.map(({ index, loss }) => ({
-    ...{ where: locationOf(examples.rowAt(index)), loss },
+    where: locationOf(examples.rowAt(index)),
+    loss,
     row: examples.at(index).sequences.flatMap((one) => segmentsOf(one, start.tokenizer)),
   }));
 }

@@ -48,7 +48,10 @@ export function prepareTraining(
   const { shape, tokenizer } = start;
   const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
   const data = readTrainingData(config, maxLength, {
-    ...{ objective, tokenizer, inspection, onNote },
+    objective,
+    tokenizer,
+    inspection,
+    onNote,
   });
   if (!tokenizer.hasTemplate && data.dataset.format !== TEXTS) onNote?.(constants.withoutTemplate);
   const { training } = data;
@@ -58,7 +61,12 @@ export function prepareTraining(
   const { numbers: parameters } = countOf(trained);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
   return {
-    ...{ config, objective, start, data, maxLength, steps },
+    config,
+    objective,
+    start,
+    data,
+    maxLength,
+    steps,
     started: { ...started, parameters, epochs },
   };
 }
@@ -72,7 +80,11 @@ function startedData(
 ) {
   const { truncated: cut, skipped: leftOut, format } = dataset;
   return {
-    ...{ model: source.name, rows: training.rows, cut, leftOut, format },
+    model: source.name,
+    rows: training.rows,
+    cut,
+    leftOut,
+    format,
     ...(evaluation && {
       evalRows: evaluation.rows,
       evalCut: evaluation.truncated,

@@ -79,8 +79,15 @@ export async function train(
   const skipped = resumed.step * rowsPerStep(config);
   const reference = isReplaced
     ? await computeReference(backend, {
-        ...{ objective, config, data, maxLength, directory, resumeFrom, onNote },
-        ...{ skipped, steps: steps - resumed.step },
+        objective,
+        config,
+        data,
+        maxLength,
+        directory,
+        resumeFrom,
+        onNote,
+        skipped,
+        steps: steps - resumed.step,
       })
     : createReference(backend);
   if (isReplaced && weights) await backend.setWeights(weights);
@@ -131,8 +138,13 @@ export async function train(
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
       ...(source.kind === "checkpoint" && { commit: source.commit }),
-      ...{ step, maxSteps: steps, tokens, pending: stepLog.pending() },
-      ...{ epoch: epochsAt(step), epochs: epochsAt(steps), baseType: backend.baseType },
+      step,
+      maxSteps: steps,
+      tokens,
+      pending: stepLog.pending(),
+      epoch: epochsAt(step),
+      epochs: epochsAt(steps),
+      baseType: backend.baseType,
     });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
     const files = lora

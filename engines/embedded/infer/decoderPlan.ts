@@ -58,11 +58,19 @@ export function planDecoder(sizes: DecoderSizes) {
   const plan = (arena: Arena) => {
     const team = planTeam(arena, threads);
     const model = planModel(arena, shape, {
-      ...{ bfloat16, isTrained: false, inPanels: true, quantize, stored, threads },
+      bfloat16,
+      isTrained: false,
+      inPanels: true,
+      quantize,
+      stored,
+      threads,
       cache: { context, pages },
       limits: {
-        ...{ tokens: MAX_TOKENS, sequences: MAX_SEQUENCES, selected: MAX_SEQUENCES },
-        ...{ longest: context, scores: 0 },
+        tokens: MAX_TOKENS,
+        sequences: MAX_SEQUENCES,
+        selected: MAX_SEQUENCES,
+        longest: context,
+        scores: 0,
       },
       recompute: { cheap: false, segments: 0 },
     });
@@ -70,14 +78,16 @@ export function planDecoder(sizes: DecoderSizes) {
     const widest = Math.max(width, intermediateSize, heads * headDim, MAX_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
-      ...{ team, model },
+      team,
+      model,
       argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
       // The decoder's mask, and one for each row.
       bits: words((MAX_SEQUENCES + 1) * wordsOfBits(model.vocabulary)),
       sampling: planProbabilities(arena, model.vocabulary),
       region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
       // For a panel, or rows to quantize.
-      ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
+      staging: words(PANEL * widest),
+      stagingBytes: PANEL * widest * 4,
     };
   };
   const isQuantized = quantize !== undefined || Object.values(stored ?? {}).some(isBlockType);

@@ -102,7 +102,9 @@ async function work(question: Question): Promise<InferResult | undefined> {
 function load(source: StoredModel): Model {
   const { base, promptStyle, tokenizer, adapter, close } = modelCache.load(source);
   const { answer } = createAnswers({
-    ...{ ...base, promptStyle, tokenizer },
+    ...base,
+    promptStyle,
+    tokenizer,
     read: (reader) => base.scheduler.read({ ...reader, adapter }),
   });
   return { answer, pending: new Set(), close };

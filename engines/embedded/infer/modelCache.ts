@@ -80,7 +80,9 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
     started.set(key, found);
     found.users++;
     return {
-      ...{ base: found.base, adapter, promptStyle: promptStyle ?? found.base.promptStyle },
+      base: found.base,
+      adapter,
+      promptStyle: promptStyle ?? found.base.promptStyle,
       tokenizer: tokenizerAt(found.base.tokenizer, templateDate),
       async close() {
         if (adapter) found.base.decoder.adapters.remove(adapter);
@@ -98,7 +100,9 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
     const threads = isShared && startHelpers ? threadCount() : 1;
     let helpers: Helpers | undefined;
     const fitted = fittedDecoder(kernels, shape, weights, {
-      ...{ allowed: () => answerTokens(tokens.tokenizer), threads, quantize },
+      allowed: () => answerTokens(tokens.tokenizer),
+      threads,
+      quantize,
       initWorkers(init) {
         if (threads > 1) helpers = startHelpers?.(threads - 1);
         helpers?.init(init);

@@ -114,7 +114,9 @@ export function createPagePool(count: number, maxIdle = count) {
     return {
       cached: length,
       pages: {
-        ...{ grow, read, pages: () => own.map(({ page }) => page) },
+        grow,
+        read,
+        pages: () => own.map(({ page }) => page),
         release: () => own.splice(0).toReversed().forEach(release),
       },
     };

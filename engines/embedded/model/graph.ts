@@ -111,7 +111,11 @@ export function createGraph(
     cache === undefined ? shared.take("gradient", count) : UNUSED;
 
   const graph: Graph = {
-    ...{ limits, batch, threads, cache, keep },
+    limits,
+    batch,
+    threads,
+    cache,
+    keep,
     ...tensorBuilders,
     add: (operation) => void segment().operations.push(operation),
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {

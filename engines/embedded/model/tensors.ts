@@ -167,7 +167,10 @@ export function createTensors(
       if (name !== undefined && grad === undefined) plan.frozen[name] = { at: at + from * 4 };
       if (name !== undefined && grad !== undefined) {
         const group: TrainedGroup = {
-          ...{ weights: at + from * 4, gradients: grad + from * 4, count, decays: false },
+          weights: at + from * 4,
+          gradients: grad + from * 4,
+          count,
+          decays: false,
           firstMoments: arena.words("moments", count),
           secondMoments: arena.words("moments", count),
         };

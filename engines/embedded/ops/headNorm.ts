@@ -14,7 +14,9 @@ export function headNorm(
   const xRow = (heads + kvHeads) * headDim;
   const x = graph.keep(maxTokens * xRow);
   const projection = (name: string, count: number, from: number) => ({
-    ...{ count, from: from * headDim * 4, weight: normWeight(graph, name, headDim, options) },
+    count,
+    from: from * headDim * 4,
+    weight: normWeight(graph, name, headDim, options),
     rstd: graph.keep(maxTokens * count, { isSmall: true }),
   });
   const projections = [projection(names.q, heads, 0), projection(names.k, kvHeads, heads)];

@@ -142,7 +142,11 @@ export function createLearner(
 
   const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
-    ...{ logProbs, backpropagate, gradNorm, update, baseType: sizes.lora?.baseType },
+    logProbs,
+    backpropagate,
+    gradNorm,
+    update,
+    baseType: sizes.lora?.baseType,
     setWeights: (weights) =>
       writeTensors(memory, tensors.trained.weights, inMemoryTensors(weights)),
     weights: () => at("weights"),

@@ -93,7 +93,10 @@ function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompu
   const tensors = { bfloat16: lora && bfloat16, lora, isTrained: true, quantize };
   const model = planModel(arena, shape, { ...tensors, limits, threads, recompute });
   return {
-    ...{ sizes, team, model, staging: placeStaging(arena, model) },
+    sizes,
+    team,
+    model,
+    staging: placeStaging(arena, model),
     partials: arena.bytes("work", partialCount(model.tensors.groups) * 8),
     stepScalars: arena.bytes("work", STEP_SCALARS_BYTES),
   };

@@ -43,7 +43,8 @@ export function planFor(
   const batches = {
     training: data.training.examples,
     evaluation: data.evaluation?.examples,
-    ...{ rows: config.batchSize, seed: config.seed },
+    rows: config.batchSize,
+    seed: config.seed,
     count: steps * config.gradientAccumulationSteps,
     longestMismatch: Math.min(
       maxLength,

@@ -9,7 +9,8 @@ import { planTraining } from "../step/trainingPlan.ts";
 /** A single short row at a time. */
 const SMALLEST = {
   limits: { tokens: 64, sequences: 1, selected: 64, longest: 64, scores: 64 * 64 },
-  ...{ threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } },
+  threads: 1,
+  options: { weightDecay: 0, maxGradNorm: 1 },
 };
 
 /**

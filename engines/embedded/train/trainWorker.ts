@@ -28,7 +28,9 @@ async function check(): Promise<TrainingCheck> {
 
 async function run(): Promise<undefined> {
   await train(asResumed(config), directory, {
-    ...{ source, resumeFrom, onNote: team.onNote },
+    source,
+    resumeFrom,
+    onNote: team.onNote,
     onEvent: (event) => send({ type: "event", event }),
     planBackend: embeddedBackend(team),
   });

@@ -3,7 +3,11 @@ import type { BlockType } from "./blockType.ts";
 
 /** 4-bit numbers; columns k and k + 16 share a byte. */
 export const q4_0: BlockType = {
-  ...{ id: 2, block: 32, bytes: 18, packedBytes: 18, scales: [0] },
+  id: 2,
+  block: 32,
+  bytes: 18,
+  packedBytes: 18,
+  scales: [0],
 
   encodeBlock(from, to) {
     const numbers = offsetNumbers(from, to, 8);

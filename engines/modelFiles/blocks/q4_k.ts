@@ -16,7 +16,11 @@ const SEARCH = [-1.2, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6];
  * each sub-block, times a float16 super-scale of their own.
  */
 export const q4_k: BlockType = {
-  ...{ id: 12, block: SUB_BLOCK * SUB_BLOCKS, bytes: 144, packedBytes: 152, scales: [0, 2] },
+  id: 12,
+  block: SUB_BLOCK * SUB_BLOCKS,
+  bytes: 144,
+  packedBytes: 152,
+  scales: [0, 2],
 
   encodeBlock(from, to) {
     const fits = Array.from({ length: SUB_BLOCKS }, (_, p) =>

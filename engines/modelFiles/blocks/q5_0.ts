@@ -4,7 +4,11 @@ import { offsetNumbers } from "./q4_0.ts";
 
 /** q4_0 with a fifth bit for each number, in one word. */
 export const q5_0: BlockType = {
-  ...{ id: 6, block: 32, bytes: 22, packedBytes: 34, scales: [0] },
+  id: 6,
+  block: 32,
+  bytes: 22,
+  packedBytes: 34,
+  scales: [0],
 
   encodeBlock(from, to) {
     let fifths = 0;

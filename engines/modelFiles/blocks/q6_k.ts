@@ -15,7 +15,11 @@ const SEARCH = [-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1];
 
 /** 6-bit numbers, times an 8-bit scale for each sub-block and a float16 super-scale. */
 export const q6_k: BlockType = {
-  ...{ id: 14, block: SUB_BLOCK * SUB_BLOCKS, bytes: 210, packedBytes: 276, scales: [SCALE_AT] },
+  id: 14,
+  block: SUB_BLOCK * SUB_BLOCKS,
+  bytes: 210,
+  packedBytes: 276,
+  scales: [SCALE_AT],
 
   encodeBlock(from, to) {
     const fits = Array.from({ length: SUB_BLOCKS }, (_, p) =>

@@ -3,7 +3,11 @@ import type { BlockType } from "./blockType.ts";
 
 /** 8-bit numbers: a block's highest absolute value becomes 127. The scale is rounded to float16 after the numbers. */
 export const q8_0: BlockType = {
-  ...{ id: 8, block: 32, bytes: 34, packedBytes: 34, scales: [0] },
+  id: 8,
+  block: 32,
+  bytes: 34,
+  packedBytes: 34,
+  scales: [0],
 
   /**
    * Rounds halves away from 0. Takes the sign from the bits, because a branch on it is mispredicted half the time, which

@@ -141,7 +141,8 @@ test.each([
   ],
   [
     {
-      ...{ model_type: "mistral", architectures: ["MistralForCausalLM"] },
+      model_type: "mistral",
+      architectures: ["MistralForCausalLM"],
       max_position_embeddings: 8_192,
     },
     "attends only to the last 4096 tokens.",

@@ -67,7 +67,10 @@ export function ofSequences(learner: learning.Learner) {
     return { loss: losses.reduce((sum, loss) => sum + loss), gradNorm: learner.gradNorm() };
   }
   return {
-    ...{ learner, backpropagate, update: learner.update, moments: learner.moments },
+    learner,
+    backpropagate,
+    update: learner.update,
+    moments: learner.moments,
     /** The loss of a batch and a copy of its gradients. */
     gradients(batch: readonly Sequence[]) {
       const { loss } = backpropagate([[...batch]]);
@@ -132,8 +135,12 @@ export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): plann
   const { lora, shape = shapeOf(weights), recompute } = sizes;
   const model = { shape, bfloat16: bfloat16Of(inMemoryTensors(weights)) };
   return planTraining({
-    ...{ ...model, limits: limitsOf(sizes), lora, ...(recompute !== undefined && { recompute }) },
-    ...{ threads, options: OPTIONS },
+    ...model,
+    limits: limitsOf(sizes),
+    lora,
+    ...(recompute !== undefined && { recompute }),
+    threads,
+    options: OPTIONS,
   });
 }
 
@@ -141,7 +148,10 @@ export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): plann
 export function limitsOf({ rows, length, limits }: Sizes): BatchLimits {
   const tokens = rows * length;
   return {
-    ...{ tokens, selected: tokens, sequences: rows, longest: length },
+    tokens,
+    selected: tokens,
+    sequences: rows,
+    longest: length,
     scores: rows * scoreCount(length),
     ...limits,
   };

@@ -70,7 +70,8 @@ test.each(Object.entries(FAMILIES))(
 test("bfloat16 stays as it is, vectors are float32, and other types are as gguf-py rounds them", async () => {
   const { folder, model } = save(SHAPE);
   saveModel(join(folder, "halves"), toBfloat16(tinyWeights(1, SHAPE)), {
-    ...{ shape: SHAPE, promptStyle: "message" },
+    shape: SHAPE,
+    promptStyle: "message",
   });
   const own = await exportModel(join(folder, "halves"), join(folder, "own"), { format: "gguf" });
   expect(new Set(Object.values(typesIn(own.path)))).toEqual(new Set(["bf16", "f32"]));
@@ -90,7 +91,11 @@ test("bfloat16 stays as it is, vectors are float32, and other types are as gguf-
 
 test("q4_k_m has llama.cpp's types, and its blocks answer as the numbers that they stand for", async () => {
   const shape = dimensionsOf({
-    ...{ layers: 9, heads: 4, width: 64, intermediateSize: 256, context: 96 },
+    layers: 9,
+    heads: 4,
+    width: 64,
+    intermediateSize: 256,
+    context: 96,
   });
   const { model, to } = save(shape, tinyWeights(1, shape));
   const { path } = await exportModel(model, to, { format: "gguf", type: "q4_k_m" });

@@ -6,13 +6,27 @@ import { randomWeights } from "../../../engines/families/randomWeights.ts";
 
 /** What the config.json of the published model of a billion weights says. */
 const PUBLISHED = {
-  ...{ architectures: ["Gemma3ForCausalLM"], model_type: "gemma3_text" },
-  ...{ attn_logit_softcapping: null, final_logit_softcapping: null, attention_bias: false },
-  ...{ head_dim: 256, hidden_activation: "gelu_pytorch_tanh", hidden_size: 1152 },
-  ...{ intermediate_size: 6912, max_position_embeddings: 32_768, num_attention_heads: 4 },
-  ...{ num_hidden_layers: 26, num_key_value_heads: 1, query_pre_attn_scalar: 256 },
-  ...{ rms_norm_eps: 1e-6, rope_local_base_freq: 10_000, rope_scaling: null },
-  ...{ rope_theta: 1_000_000, sliding_window: 512, sliding_window_pattern: 6, vocab_size: 262_144 },
+  architectures: ["Gemma3ForCausalLM"],
+  model_type: "gemma3_text",
+  attn_logit_softcapping: null,
+  final_logit_softcapping: null,
+  attention_bias: false,
+  head_dim: 256,
+  hidden_activation: "gelu_pytorch_tanh",
+  hidden_size: 1152,
+  intermediate_size: 6912,
+  max_position_embeddings: 32_768,
+  num_attention_heads: 4,
+  num_hidden_layers: 26,
+  num_key_value_heads: 1,
+  query_pre_attn_scalar: 256,
+  rms_norm_eps: 1e-6,
+  rope_local_base_freq: 10_000,
+  rope_scaling: null,
+  rope_theta: 1_000_000,
+  sliding_window: 512,
+  sliding_window_pattern: 6,
+  vocab_size: 262_144,
 };
 const FULL = [5, 11, 17, 23];
 const LAYERS = Array.from({ length: 26 }, (_, layer) => layer);
@@ -24,18 +38,25 @@ const shapeOf = (changes: object) => configShape("config.json", { ...PUBLISHED, 
 
 test("a published Gemma 3 has sliding layers with a rope of their own", () => {
   expect(shapeOf({})).toEqual({
-    ...{ family: "gemma3_text", layers: 26, heads: 4, kvHeads: 1, headDim: 256, width: 1152 },
-    ...{ intermediateSize: 6912, vocabulary: 262_144, context: 32_768, epsilon: 1e-6 },
-    ...{
-      tied: true,
-      biases: [],
-      queryScalar: 256,
-      noRopeLayers: [],
-      rope: { type: "default", theta: 1e6 },
-    },
+    family: "gemma3_text",
+    layers: 26,
+    heads: 4,
+    kvHeads: 1,
+    headDim: 256,
+    width: 1152,
+    intermediateSize: 6912,
+    vocabulary: 262_144,
+    context: 32_768,
+    epsilon: 1e-6,
+    tied: true,
+    biases: [],
+    queryScalar: 256,
+    noRopeLayers: [],
+    rope: { type: "default", theta: 1e6 },
     sliding: {
       layers: LAYERS.filter((layer) => !FULL.includes(layer)),
-      ...{ window: 512, theta: 10_000 },
+      window: 512,
+      theta: 10_000,
     },
   });
 });
@@ -47,7 +68,9 @@ test.each([
   { rope_theta: undefined, rope_local_base_freq: undefined },
   { hidden_activation: undefined, query_pre_attn_scalar: undefined, head_dim: undefined },
   {
-    ...{ rope_theta: undefined, rope_local_base_freq: undefined, layer_types: TYPES },
+    rope_theta: undefined,
+    rope_local_base_freq: undefined,
+    layer_types: TYPES,
     rope_parameters: {
       full_attention: { rope_type: "default", rope_theta: 1_000_000 },
       sliding_attention: { rope_type: "default", rope_theta: 10_000 },

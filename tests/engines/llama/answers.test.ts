@@ -31,8 +31,12 @@ beforeAll(async () => {
   const embedded = createEmbeddedEngine();
   const config = embedded.prepare({
     model: { layers: 1, heads: 2, width: 16, context: 48 },
-    ...{ dataset: { type: "jsonl", path }, maxSteps: 42, batchSize: 4, learningRate: 0.02 },
-    ...{ warmupSteps: 0, saveSteps: 42 },
+    dataset: { type: "jsonl", path },
+    maxSteps: 42,
+    batchSize: 4,
+    learningRate: 0.02,
+    warmupSteps: 0,
+    saveSteps: 42,
   });
   const { signal } = new AbortController();
   await embedded.train({ config, directory: scratch.root, signal, onEvent: () => undefined });

@@ -47,7 +47,9 @@ it("asks for all logits only where none of the likeliest tokens is allowed", asy
   const may = [(id: number) => id > 4, (id: number) => id > 2500, () => true];
   const chosen: number[] = [];
   await read({
-    ...{ tokens, wantedFrom: 2, isCancelled: () => false },
+    tokens,
+    wantedFrom: 2,
+    isCancelled: () => false,
     allowed: () => allowedBits(VOCABULARY, may[chosen.length]!),
     take({ likeliest }) {
       chosen.push(likeliest);

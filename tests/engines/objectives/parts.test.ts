@@ -18,8 +18,10 @@ const EXAMPLES: ScoredExample[] = Array.from({ length: 5 }, (_, i) => {
   const sequence = { tokens, learned: new Uint8Array(i + 2).fill(1, 1) };
   const logProbs = new Float32Array(i + 1).fill(-1 - i / 4);
   return {
-    ...{ sequences: [sequence, sequence], logProbs: [logProbs, logProbs.map((one) => one / 2)] },
-    ...{ reference: [-2 - i, -3], ...(i % 3 === 0 && { isUndesirable: true as const }) },
+    sequences: [sequence, sequence],
+    logProbs: [logProbs, logProbs.map((one) => one / 2)],
+    reference: [-2 - i, -3],
+    ...(i % 3 === 0 && { isUndesirable: true as const }),
   };
 });
 const BATCH: Batch = { examples: EXAMPLES, mismatches: EXAMPLES.slice(0, 2) };

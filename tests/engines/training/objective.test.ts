@@ -36,8 +36,10 @@ async function logsOf(
   const source = resolveModel(config.model);
   if (source.kind === "hub") throw new Error("a shape is trained here");
   await train(config, directory, {
-    ...{ source, planBackend },
-    ...{ resumeFrom, onEvent: (event) => void events.push(event) },
+    source,
+    planBackend,
+    resumeFrom,
+    onEvent: (event) => void events.push(event),
   });
   const logs = dataOf(events, "training.log").map(({ tokensPerSecond: _, ...log }) => log);
   return { logs, directory };

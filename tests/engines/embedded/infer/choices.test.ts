@@ -26,7 +26,9 @@ function answersOf(pages?: number) {
   const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights), options);
   let measured = 0;
   const { answer } = createAnswers({
-    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    context: SHAPE.context,
+    promptStyle: "message",
+    tokenizer: BYTE_TOKENIZER,
     ...createScheduler({
       ...decoder,
       step(parts) {

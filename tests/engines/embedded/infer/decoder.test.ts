@@ -27,7 +27,12 @@ const module = compileKernels();
 
 /** Columns in whole blocks, so that its matrices can be quantized. */
 const BLOCKS = dimensionsOf({
-  ...{ layers: 2, heads: 6, kvHeads: 2, headDim: 32, width: 64, intermediateSize: 96 },
+  layers: 2,
+  heads: 6,
+  kvHeads: 2,
+  headDim: 32,
+  width: 64,
+  intermediateSize: 96,
   context: 400,
 });
 

@@ -28,7 +28,9 @@ function schedulerOf(options: decoding.DecoderOptions = {}, tokenMs = 0) {
   const steps: number[][] = [];
   let now = 0;
   const answers = createAnswers({
-    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    context: SHAPE.context,
+    promptStyle: "message",
+    tokenizer: BYTE_TOKENIZER,
     ...createScheduler(
       {
         ...decoder,
@@ -139,7 +141,9 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
   weights["model.norm.weight"]?.data.fill(0);
   const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights));
   const { answer } = createAnswers({
-    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    context: SHAPE.context,
+    promptStyle: "message",
+    tokenizer: BYTE_TOKENIZER,
     ...createScheduler(decoder),
   });
   await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({

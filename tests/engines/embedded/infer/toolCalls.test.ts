@@ -12,8 +12,14 @@ import { scratchDirectory } from "../scratch.ts";
 
 const STYLE = STYLES["SmolLM"]!;
 const SHAPE = dimensionsOf({
-  ...{ layers: 1, heads: 2, kvHeads: 1, width: 16, intermediateSize: 32, context: 512 },
-  ...{ vocabulary: STYLE.size + 1, tied: true },
+  layers: 1,
+  heads: 2,
+  kvHeads: 1,
+  width: 16,
+  intermediateSize: 32,
+  context: 512,
+  vocabulary: STYLE.size + 1,
+  tied: true,
 });
 const MARKER = { id: STYLE.size, content: "[TOOL_CALLS]", special: true };
 const ASKED = { messages: [{ role: "user" as const, content: "Where is Emma?" }], tools: TOOLS };

@@ -20,8 +20,13 @@ function norm(rows: number, width: number): Case {
       added: numbers(rows * width, 4),
     },
     outputs: {
-      ...{ y: rows * width, sum: rows * width, centered: width },
-      ...{ inverse: rows, dx: rows * width, dw: width, more: width },
+      y: rows * width,
+      sum: rows * width,
+      centered: width,
+      inverse: rows,
+      dx: rows * width,
+      dw: width,
+      more: width,
     },
     call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0, ...of }) => {
       const { more = 0, sum = 0, centered = 0 } = of;

@@ -112,7 +112,9 @@ function plain({ heads, kvHeads, headDim, sequences, ...scores }: Sizes): Float6
 
 const CASES: Sizes[] = [
   ...[1, 2, 6, 10, 32, 64, 70].map((headDim) => ({
-    ...{ heads: 4, kvHeads: 2, headDim },
+    heads: 4,
+    kvHeads: 2,
+    headDim,
     sequences: [
       [0, 1],
       [5, 1],
@@ -141,7 +143,11 @@ const CASES: Sizes[] = [
   },
   { heads: 2, kvHeads: 2, headDim: 4, sequences: [[1, 1]] },
   ...[1, 15, 16, 17, 40].map((window) => ({
-    ...{ heads: 4, kvHeads: 2, headDim: 10, scale: 0.3, window },
+    heads: 4,
+    kvHeads: 2,
+    headDim: 10,
+    scale: 0.3,
+    window,
     sequences: [
       [0, 60],
       [47, 2],

@@ -37,7 +37,10 @@ const LAYOUTS: Record<BlockTypeName, Layout> = {
     units: [],
   },
   q4_k: {
-    ...{ part: 32, most: 127, scales: [0, 2], ones: [[16, 0x11, 128]] },
+    part: 32,
+    most: 127,
+    scales: [0, 2],
+    ones: [[16, 0x11, 128]],
     units: [
       [4, 1, 4],
       [8, 0, 4],
@@ -45,15 +48,13 @@ const LAYOUTS: Record<BlockTypeName, Layout> = {
     ],
   },
   q6_k: {
-    ...{
-      part: 16,
-      most: 8191,
-      scales: [208],
-      ones: [
-        [0, 0x11, 128],
-        [128, 0xaa, 64],
-      ],
-    },
+    part: 16,
+    most: 8191,
+    scales: [208],
+    ones: [
+      [0, 0x11, 128],
+      [128, 0xaa, 64],
+    ],
     units: [[192, 1, 16]],
   },
 };

@@ -26,7 +26,9 @@ test.each(SHAPES)("a step's gradients are the mean of its batches': %s", (_, sha
   for (const { data } of Object.values(adapter)) data.set(numbers(data.length, 1));
   for (const lora of [undefined, LORA]) {
     const sizes: Sizes = {
-      ...{ rows: ROWS, length: LENGTH, shape },
+      rows: ROWS,
+      length: LENGTH,
+      shape,
       ...(lora && { lora, adapter }),
     };
     const learner = learnerOf(base, sizes);

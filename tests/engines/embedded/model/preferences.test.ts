@@ -31,7 +31,8 @@ const MOST = 64;
 function examplesOf(first: number, count: number, type: "dpo" | "kto", vocabulary: number) {
   const examples = createExamples(vocabulary);
   const span = (name: string, length: number, isLearned: boolean) => ({
-    ...{ tokens: Uint16Array.from(tokensOf(name, length, vocabulary)), isLearned },
+    tokens: Uint16Array.from(tokensOf(name, length, vocabulary)),
+    isLearned,
   });
   for (let i = first; i < first + count; i++) {
     const prompt = span(`prompt ${i}`, 2 + (i % 5), false);
@@ -75,7 +76,10 @@ describe.each(CASES)("$family, $objective, lora: $lora", ({ family, objective, l
     const [training, heldOut] = [setOf(0, ROWS), setOf(ROWS, HELD_OUT)];
     const reference = createReference(learner);
     const learning: Learning = {
-      ...{ backend: learner, objective: objectiveOf({ objective }), reference, maxLength: MOST },
+      backend: learner,
+      objective: objectiveOf({ objective }),
+      reference,
+      maxLength: MOST,
     };
     const asked = (examples: readonly Example[]) => [
       ...examples,

@@ -23,19 +23,22 @@ const PARTS = { tied: false, biases: FAMILIES["Llama with biases"]?.biases ?? []
 const SMALL = { width: 8, intermediateSize: 16, context: 48, ...PARTS };
 /** One thread claims all positions at once, so that the others are soon at the next operation. */
 const few = (headDim: number) => ({
-  ...{ rows: 1, length: 16 },
+  rows: 1,
+  length: 16,
   shape: dimensionsOf({ layers: 4, heads: 6, kvHeads: 3, headDim, ...SMALL }),
 });
 /** A claim of attention takes longer than it takes a thread to wake up. */
 const MANY: { rows: number; length: number; shape: Dimensions } = {
-  ...{ rows: 3, length: 48 },
+  rows: 3,
+  length: 48,
   shape: dimensionsOf({ layers: 1, heads: 4, kvHeads: 2, headDim: 64, ...SMALL }),
 };
 /** Norms behind parts, centred ones, layers that see a window, and a scaled embedding. */
 const asGemma = (sizes: typeof MANY): typeof MANY => ({
   ...sizes,
   shape: {
-    ...{ ...sizes.shape, family: "gemma3_text" },
+    ...sizes.shape,
+    family: "gemma3_text",
     sliding: { layers: [0, 2], window: 5, theta: 100 },
   },
 });

@@ -90,7 +90,10 @@ test("a Gemma 3 keeps what its config says, trained whole or by an adapter", asy
   writeTokenizer(path, style);
   const { torch_dtype: _, rope_theta: theta, ...config } = configOf(path);
   const published = {
-    ...{ ...config, dtype: "float32", _sliding_window_pattern: 6, transformers_version: "5.18.0" },
+    ...config,
+    dtype: "float32",
+    _sliding_window_pattern: 6,
+    transformers_version: "5.18.0",
     rope_parameters: {
       full_attention: { rope_type: "default", rope_theta: theta },
       sliding_attention: { rope_type: "default", rope_theta: 30 },

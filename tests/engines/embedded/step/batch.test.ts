@@ -23,9 +23,15 @@ test("sequences follow one another without padding, and each learned token is a 
   const batch = [3, 0, 1].flatMap((index) => EXAMPLES.at(index).sequences);
   const words = (count: number) => new Int32Array(count).fill(-1);
   const arrays = {
-    ...{ counts: words(4), tokens: words(10), positions: words(10), offsets: words(4) },
-    ...{ scoreOffsets: words(3), selected: words(3), targets: words(3) },
-    ...{ lossWeights: new Float32Array(3), losses: new Float32Array(3) },
+    counts: words(4),
+    tokens: words(10),
+    positions: words(10),
+    offsets: words(4),
+    scoreOffsets: words(3),
+    selected: words(3),
+    targets: words(3),
+    lossWeights: new Float32Array(3),
+    losses: new Float32Array(3),
   };
   expect(writeBatch(arrays, batch)).toBe(3);
   const { bos, eos } = SPECIALS;

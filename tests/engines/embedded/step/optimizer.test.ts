@@ -34,8 +34,12 @@ function optimizing(
   const kernels = kernelsOn(memory);
   const thread = { kernels, memory: memory.memory, threadIndex: 0, count: () => 1 };
   const placed = groups.map(({ values, decays }, i) => ({
-    ...{ count: values.length, decays, weights: weights[i]!.at, gradients: gradients[i]!.at },
-    ...{ firstMoments: firstMoments[i]!.at, secondMoments: secondMoments[i]!.at },
+    count: values.length,
+    decays,
+    weights: weights[i]!.at,
+    gradients: gradients[i]!.at,
+    firstMoments: firstMoments[i]!.at,
+    secondMoments: secondMoments[i]!.at,
   }));
   const options = { weightDecay, maxGradNorm };
   const { norm, update } = createOptimizer(thread, placed, partials, options);

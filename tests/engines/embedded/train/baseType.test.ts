@@ -10,8 +10,15 @@ import { CONFIG } from "../../../jobs.ts";
 
 /** As Qwen3-1.7B. */
 const SHAPE = dimensionsOf({
-  ...{ layers: 28, heads: 16, kvHeads: 8, headDim: 128, width: 2048, intermediateSize: 6144 },
-  ...{ vocabulary: 151_936, context: 40_960, family: "qwen3" as const },
+  layers: 28,
+  heads: 16,
+  kvHeads: 8,
+  headDim: 128,
+  width: 2048,
+  intermediateSize: 6144,
+  vocabulary: 151_936,
+  context: 40_960,
+  family: "qwen3" as const,
 });
 const LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 const GIB = 2 ** 30;
@@ -27,7 +34,9 @@ function planned(rows: number, length: number, lora = LORA) {
   const preparation = {
     config: { ...CONFIG, lora, batchSize: rows },
     start: { shape: SHAPE, bfloat16: new Set(Object.keys(weightShapes(SHAPE))) },
-    ...{ objective: sft, maxLength: length, data: { training: { examples } } },
+    objective: sft,
+    maxLength: length,
+    data: { training: { examples } },
     steps: 1,
   } as unknown as Parameters<typeof planFor>[0];
   const { sizes, arena } = planFor(preparation, 2, (text) => notes.push(text));
@@ -39,7 +48,8 @@ const NOTE = 'the base does not fit in memory as it was saved; lora.baseType is 
 test("a base that fits as it was saved stays so, unless the trainer says otherwise", () => {
   expect(planned(1, 512)).toMatchObject({ baseType: undefined, notes: [] });
   expect(planned(1, 512, { ...LORA, baseType: "q8_0" })).toMatchObject({
-    ...{ baseType: "q8_0", notes: [] },
+    baseType: "q8_0",
+    notes: [],
   });
 });
 
