@@ -67,8 +67,8 @@ export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   if (head.shape.join() !== embedding.shape.join()) return true;
   const source = fileTensors(tensors);
   const others = chunks(source, HEAD);
-  for (const part of chunks(source, EMBEDDING)) {
-    const [ours, theirs] = [widened(part), widened(others.next().value as Numbers)];
+  for (const chunk of chunks(source, EMBEDDING)) {
+    const [ours, theirs] = [widened(chunk), widened(others.next().value as Numbers)];
     for (let i = 0; i < ours.length; i++) if (ours[i] !== theirs[i]) return true;
   }
   return false;
@@ -76,8 +76,8 @@ export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
 
 /** An interrupted download may leave a file of full length, with zeros for the missing rest. */
 function assertNotZeroed(tensors: ReadonlyMap<string, FileTensor>, label: string): void {
-  for (const part of chunks(fileTensors(tensors), EMBEDDING)) {
-    if (widened(part).some((number) => number !== 0)) return;
+  for (const chunk of chunks(fileTensors(tensors), EMBEDDING)) {
+    if (widened(chunk).some((number) => number !== 0)) return;
   }
   throw new KitError(
     "CHECKPOINT_INVALID",

@@ -12,11 +12,11 @@ import { availableSimd } from "./kernels/simd.ts";
  * Checks everything except a checkpoint on disk, which is checked when training starts.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`, `MACHINE_UNFIT`
  */
-export function prepare(asked: TrainingOptions): TrainConfig {
+export function prepare(options: TrainingOptions): TrainConfig {
   assertLittleEndian();
-  refuseUrls("embedded", asked);
+  refuseUrls("embedded", options);
   const settings = { name: "embedded", simd: availableSimd() };
-  const config = withDefaults(asked, settings, PROJECTIONS);
+  const config = withDefaults(options, settings, PROJECTIONS);
   const source = resolveModel(config.model);
   if (config.lora) assertTargets(config.lora.targetModules);
   if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);

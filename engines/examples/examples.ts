@@ -206,9 +206,9 @@ function readCount(lengths: Iterable<number>): number {
 
 const FINGERPRINT_DIGITS = 16;
 
-export function digestOf(parts: Iterable<NodeJS.ArrayBufferView | string>): string {
+export function digestOf(inputs: Iterable<NodeJS.ArrayBufferView | string>): string {
   const hash = createHash("sha256");
-  for (const part of parts) hash.update(part);
+  for (const input of inputs) hash.update(input);
   return hash.digest("hex").slice(0, FINGERPRINT_DIGITS);
 }
 
@@ -242,10 +242,10 @@ function createColumn<N extends Numbers>(create: (length: number) => N, beforeGr
       const copy = create(to - from);
       for (let at = from; at < to;) {
         const inChunk = at % CHUNK;
-        const part = chunks[Math.floor(at / CHUNK)]?.subarray(inChunk, inChunk + to - at);
-        if (!part) break;
-        copy.set(part, at - from);
-        at += part.length;
+        const chunk = chunks[Math.floor(at / CHUNK)]?.subarray(inChunk, inChunk + to - at);
+        if (!chunk) break;
+        copy.set(chunk, at - from);
+        at += chunk.length;
       }
       return copy;
     },

@@ -83,8 +83,8 @@ function buildGemma<X>(layers: Layers<X>, d: Dimensions): void {
       blockLinears(d, layer, "self_attn", ["q_proj", "k_proj", "v_proj"]),
     );
     qkv = layers.rope(layers.headNorm(qkv, heads, headNorms(layer)), heads, rope);
-    const seen = layers.attention(qkv, heads, { queryScalar, window: sliding?.window });
-    const attentionOut = layers.linear(seen, blockLinears(d, layer, "self_attn", ["o_proj"]));
+    const attended = layers.attention(qkv, heads, { queryScalar, window: sliding?.window });
+    const attentionOut = layers.linear(attended, blockLinears(d, layer, "self_attn", ["o_proj"]));
     x = layers.norm(attentionOut, norm("post_attention"), x);
 
     const h2 = layers.norm(x, norm("pre_feedforward"));

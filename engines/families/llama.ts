@@ -78,7 +78,7 @@ export function blockLinears(
 
 /** Names of a block's head norms. */
 export function headNorms(layer: number): { q: string; k: string } {
-  const norm = (part: string) => `model.layers.${layer}.self_attn.${part}_norm.weight`;
+  const norm = (head: string) => `model.layers.${layer}.self_attn.${head}_norm.weight`;
   return { q: norm("q"), k: norm("k") };
 }
 

@@ -58,21 +58,21 @@ export function* ggufBlocks(
  * Little-endian. Source: github.com/ggml-org/ggml/blob/master/docs/gguf.md.
  */
 export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]): Uint8Array {
-  const parts: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   const entries = Object.entries(metadata);
-  parts.push(uint32s(MAGIC, VERSION), uint64(tensors.length), uint64(entries.length));
-  for (const [key, value] of entries) parts.push(...text(key), ...encodeValue(value));
+  chunks.push(uint32s(MAGIC, VERSION), uint64(tensors.length), uint64(entries.length));
+  for (const [key, value] of entries) chunks.push(...text(key), ...encodeValue(value));
   let offset = 0;
   for (const { name, type, shape } of tensors) {
-    parts.push(...text(name), uint32s(shape.length));
+    chunks.push(...text(name), uint32s(shape.length));
     // Innermost dimension first.
-    for (const size of shape.toReversed()) parts.push(uint64(size));
-    parts.push(uint32s(NUMBER_TYPES[type].id), uint64(offset));
+    for (const size of shape.toReversed()) chunks.push(uint64(size));
+    chunks.push(uint32s(NUMBER_TYPES[type].id), uint64(offset));
     const bytes = tensorBytes({ type, shape });
     offset += bytes + padding(bytes);
   }
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return Buffer.concat(parts, length + padding(length));
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  return Buffer.concat(chunks, length + padding(length));
 }
 
 /** Without its padding. */

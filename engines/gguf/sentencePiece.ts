@@ -98,12 +98,12 @@ function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
 /** Whether every possible split of a token is a merge, and their ranks are consecutive. */
 function mergesAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
   const isOne = (part: string) => part.length <= 2 && [...part].length === 1;
-  const isPart = (part: string) => texts.has(part) || isOne(part);
+  const isToken = (part: string) => texts.has(part) || isOne(part);
   const characters = [...text];
   let at = 0;
   for (const character of characters.slice(0, -1)) {
     at += character.length;
-    const isPossible = isPart(text.slice(0, at)) && isPart(text.slice(at));
+    const isPossible = isToken(text.slice(0, at)) && isToken(text.slice(at));
     if (isPossible && !splits.some((split) => split.at === at)) return false;
   }
   // A run of one character merges from its start, whatever the ranks.

@@ -115,7 +115,7 @@ function isEmpty({ type, normalizers }: Config): boolean {
 /** Two tokens joined by a space; their own spaces are encoded. */
 function mergeText(merge: unknown): string {
   if (!Array.isArray(merge)) return String(merge);
-  return merge.map((piece) => String(piece).replaceAll(" ", "Ġ")).join(" ");
+  return merge.map((token) => String(token).replaceAll(" ", "Ġ")).join(" ");
 }
 
 /** Every id's text and type; missing ids get a placeholder. */

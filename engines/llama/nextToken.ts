@@ -46,14 +46,14 @@ export function nextTokenOf(
 function probabilitiesOf(
   logits: Float32Array,
   allowedTokens: Int32Array,
-  greatest: number,
+  max: number,
   temperature: number,
 ): Masses {
   const of = new Float32Array(logits.length);
   const sums = new Float64Array(GROUPS);
   const groups: number[][] = Array.from({ length: GROUPS }, () => []);
   for (const token of allowedTokens) {
-    const mass = Math.fround(Math.exp((logits[token]! - greatest) / temperature));
+    const mass = Math.fround(Math.exp((logits[token]! - max) / temperature));
     const group = mass >= 1 ? 0 : Math.floor(-Math.log2(mass) * 8) + 1;
     if (group >= GROUPS) continue;
     of[token] = mass;

@@ -123,8 +123,8 @@ export function openUpdates(
   for (const [name, { shape }] of base.files.flatMap((one) => [...one.tensors])) {
     const [rows, columns] = shape;
     for (const module of modulesOf(name)) {
-      const [a = "", b = ""] = ["A", "B"].map((part) =>
-        stored.get(peftName(`${module}.lora_${part}.weight`)),
+      const [a = "", b = ""] = ["A", "B"].map((matrix) =>
+        stored.get(peftName(`${module}.lora_${matrix}.weight`)),
       );
       const r = rankOf(module);
       if (shape.length !== 2 || !isOf(a, [r, columns]) || !isOf(b, [rows, r])) continue;

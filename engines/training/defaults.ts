@@ -24,20 +24,20 @@ const MODEL = "kit/nano";
  * @param linear the linear layers that `"all-linear"` adapts; none on an engine without adapters
  */
 export function withDefaults(
-  asked: TrainingOptions,
+  options: TrainingOptions,
   engine: EngineSettings,
   linear: readonly string[] = [],
 ): TrainConfig {
-  const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
+  const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = options;
   const steps = numTrainEpochs === undefined ? LENGTH_ARGUMENTS.maxSteps.default : undefined;
-  const { maxSteps = steps } = asked;
-  const rules = rulesOf(asked.objective);
+  const { maxSteps = steps } = options;
+  const rules = rulesOf(options.objective);
   const chosen = {
     ...defaultsOf(kindOf(model, lora)),
     ...(rules.learningRate && { learningRate: rules.learningRate[lora ? "lora" : "whole"] }),
-    ...givenArguments(asked),
+    ...givenArguments(options),
   };
-  const { evalDataset, evalSplit, evalSteps = chosen.saveSteps } = asked;
+  const { evalDataset, evalSplit, evalSteps = chosen.saveSteps } = options;
   return {
     ...chosen,
     engine,
@@ -49,15 +49,15 @@ export function withDefaults(
     evalSplit,
     evalSteps,
     lora: lora && loraWithDefaults(lora, linear),
-    objective: asked.objective && objectiveWithDefaults(asked.objective),
+    objective: options.objective && objectiveWithDefaults(options.objective),
     maxLength,
     // A missing option would be accepted but ignored.
   } satisfies Record<keyof TrainingOptions | keyof TrainConfig, unknown>;
 }
 
 /** Undefined for `sft`, the default. */
-function objectiveWithDefaults(asked: ObjectiveOptions): TrainConfig["objective"] {
-  const objective = { ...rulesOf(asked).defaults, ...defined(asked) } as ObjectiveConfig;
+function objectiveWithDefaults(options: ObjectiveOptions): TrainConfig["objective"] {
+  const objective = { ...rulesOf(options).defaults, ...defined(options) } as ObjectiveConfig;
   return objective.type === "sft" ? undefined : objective;
 }
 
@@ -79,8 +79,8 @@ function kindOf(
   return lora ? "lora" : "pretrained";
 }
 
-function givenArguments(asked: Partial<TrainingArguments>): Partial<TrainingArguments> {
+function givenArguments(options: Partial<TrainingArguments>): Partial<TrainingArguments> {
   return Object.fromEntries(
-    Object.entries(defined(asked)).filter(([name]) => name in TRAINING_ARGUMENTS),
+    Object.entries(defined(options)).filter(([name]) => name in TRAINING_ARGUMENTS),
   );
 }

@@ -141,10 +141,10 @@ function readTrainingData(
   }
   if (evalSplit === undefined) return all;
   const isHeldOut = heldOutRows(dataset.rows, evalSplit, seed);
-  const part = (mark: number) => ({
+  const splitOf = (mark: number) => ({
     rows: isHeldOut.reduce((count, one) => count + (one === mark ? 1 : 0), 0),
     examples: dataset.examples.ofRows((row) => isHeldOut[row] === mark),
   });
-  const evaluation = { ...part(1), fingerprint: digestOf([fingerprint, isHeldOut]) };
-  return { ...all, training: part(0), evaluation };
+  const evaluation = { ...splitOf(1), fingerprint: digestOf([fingerprint, isHeldOut]) };
+  return { ...all, training: splitOf(0), evaluation };
 }

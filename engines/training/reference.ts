@@ -69,20 +69,20 @@ interface ComputeOptions
  */
 export async function computeReference(
   backend: Backend,
-  { directory, resumeFrom, onNote, ...asked }: ComputeOptions,
+  { directory, resumeFrom, onNote, ...needs }: ComputeOptions,
 ): Promise<Reference> {
   onNote?.("computing how likely the answers are before the training");
   const reference = createReference(backend, readReference(resumeFrom && jobOf(resumeFrom)));
-  for (const batch of batchesAhead(asked)) await reference.of(batch);
+  for (const batch of neededBatches(needs)) await reference.of(batch);
   writeReference(directory, reference.known());
   return reference;
 }
 
-type Ahead = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
+type Needs = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
 
 /** All batches of a training and its evaluation, with their mismatches. */
-function* batchesAhead(ahead: Ahead): Generator<Example[]> {
-  const { config, data, objective, maxLength, skipped, steps } = ahead;
+function* neededBatches(needs: Needs): Generator<Example[]> {
+  const { config, data, objective, maxLength, skipped, steps } = needs;
   const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);
   for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
     const batch = next();

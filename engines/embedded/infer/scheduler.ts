@@ -99,8 +99,8 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     const answering = active.filter(isAnswering);
     const reading = active.filter((run) => !isAnswering(run));
     active = [...answering, ...reading];
-    const room = MAX_TOKENS - answering.length;
-    let promptTokens = answering.length > 0 ? Math.min(room, promptBudget.tokens()) : room;
+    const capacity = MAX_TOKENS - answering.length;
+    let promptTokens = answering.length > 0 ? Math.min(capacity, promptBudget.tokens()) : capacity;
     let remainingWanted = MAX_SEQUENCES;
     const { length } = active;
     const until = performance.now() + PREPARE_MS;

@@ -12,7 +12,7 @@ import { rope } from "../ops/rope.ts";
 import { select } from "../ops/select.ts";
 
 /** The operations that a family builds a model from, placed in a graph. */
-export function placedLayers(
+export function graphLayers(
   graph: Graph,
   { tied, ...norms }: NormOptions & { tied: boolean },
 ): Layers<Activation> & { head: Layers<Activation>["head"]; placed: () => PlacedHead } {

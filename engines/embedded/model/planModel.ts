@@ -4,7 +4,7 @@ import { familyOf } from "../../families/families.ts";
 import { matrixType } from "../../families/matrixTypes.ts";
 import type { Arena } from "../kernels/arena.ts";
 import { type GraphOptions, createGraph } from "./graph.ts";
-import { placedLayers } from "./layers.ts";
+import { graphLayers } from "./layers.ts";
 import type { ModelPlan } from "./passes.ts";
 
 interface PlanOptions extends Omit<GraphOptions, "typeOf"> {
@@ -24,7 +24,7 @@ export function planModel(arena: Arena, dimensions: Dimensions, options: PlanOpt
   });
   const { build, hasCenteredNorms: isCentered = false } = familyOf(dimensions);
   const { epsilon, tied } = dimensions;
-  const layers = placedLayers(graph, { epsilon, tied, isCentered });
+  const layers = graphLayers(graph, { epsilon, tied, isCentered });
   build(layers, dimensions);
   return { ...plan, ...layers.placed() };
 }
