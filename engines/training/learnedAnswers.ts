@@ -18,7 +18,9 @@ const MAX_ROWS = 16;
 
 /** Enough tokens for any answer of these rows, as the template renders them. */
 export function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
-  return Math.ceil(MARGIN * rows.reduce((highest, row) => Math.max(highest, tokensOf(row as Row)), 0));
+  return Math.ceil(
+    MARGIN * rows.reduce((highest, row) => Math.max(highest, tokensOf(row as Row)), 0),
+  );
 }
 
 /**
