@@ -12,7 +12,7 @@ import type { Example } from "../engines/examples/examples.ts";
 import type { Dimensions } from "../engines/families/dimensions.ts";
 import { resolveModel } from "../engines/families/modelSource.ts";
 import { randomWeights } from "../engines/families/randomWeights.ts";
-import { type TensorSource, heldTensors } from "../engines/modelFiles/tensors.ts";
+import { type TensorSource, inMemoryTensors } from "../engines/modelFiles/tensors.ts";
 import type { Weights } from "../engines/modelFiles/weights.ts";
 import { sft } from "../engines/objectives/sft.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
@@ -63,7 +63,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   const shape = shapeOf(model);
   const limits = limitsOf(rows, length);
   const training = planTraining({ shape, limits, lora: undefined, threads, options: OPTIONS });
-  const learner = createTeam(training, randomWeights(shape, SEED), heldTensors({}), simd);
+  const learner = createTeam(training, randomWeights(shape, SEED), inMemoryTensors({}), simd);
   const batch = randomBatch(rows, length);
   let step = 0;
   return {

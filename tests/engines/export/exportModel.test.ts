@@ -313,7 +313,7 @@ test("a folder with something in it is left alone, with one clear sentence", asy
     code: "CANNOT_WRITE",
     message: `${to} already exists. Choose a new or empty folder.`,
   });
-  await expect(exportModel(adapter, join(to, "notes.txt"))).rejects.toThrow("something at");
+  await expect(exportModel(adapter, join(to, "notes.txt"))).rejects.toThrow("already exists");
   await expect(exportModel(adapter, join(to, "notes.txt/model"))).rejects.toMatchObject({
     code: "CHECKPOINT_UNWRITABLE",
   });

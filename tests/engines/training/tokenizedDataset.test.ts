@@ -25,8 +25,8 @@ test("a pair whose answers differ only past the limit is left out, and none of i
   const objective = objectiveOf({ objective: { type: "dpo" } as DpoObjective });
   const read = (rows: object[], limit: number) =>
     readDataset(scratchFile("pairs.jsonl", canonical(rows, objective.form)), limit, { objective });
-  expect(read(pairs, 16)).toMatchObject({ rows: 1, leftOut: 1, needed: 27 });
-  expect(read(pairs, 27)).toMatchObject({ rows: 2, leftOut: 0 });
+  expect(read(pairs, 16)).toMatchObject({ rows: 1, skipped: 1, longestSkipped: 27 });
+  expect(read(pairs, 27)).toMatchObject({ rows: 2, skipped: 0 });
   expect(() => read([alike], 16)).toThrow(
     /^No row of .* Shorten the prompts or raise maxLength\.$/,
   );
@@ -64,7 +64,7 @@ test("a text that is too long is cut into pieces that miss no token", () => {
   const path = scratchFile("train.jsonl", jsonl([{ text }]));
   const dataset = readDataset(path, 16);
   const examples = examplesOf(dataset);
-  expect(dataset).toMatchObject({ rows: 1, cut: 0, leftOut: 0 });
+  expect(dataset).toMatchObject({ rows: 1, truncated: 0, skipped: 0 });
   expect(examples.every(({ tokens }) => tokens.length <= 16)).toBe(true);
   const learned = examples.flatMap(({ tokens, learned }) => tokens.filter((_, i) => learned[i]));
   expect(decode(learned)).toBe(text);
@@ -78,7 +78,7 @@ test("a conversation that is too long loses its end, or is left out when no answ
     jsonl([long, { prompt: "p", completion: "c".repeat(50) }]),
   );
   const dataset = readDataset(path, 20);
-  expect(dataset).toMatchObject({ rows: 1, cut: 1, leftOut: 1, needed: 57 });
+  expect(dataset).toMatchObject({ rows: 1, truncated: 1, skipped: 1, longestSkipped: 57 });
   expect(examplesOf(dataset).map(({ tokens }) => tokens.length)).toEqual([20]);
 });
 

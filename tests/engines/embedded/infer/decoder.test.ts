@@ -296,6 +296,6 @@ test("there is room for adapters as long as they fit, and for others once they a
   expect(added.map(({ slot }) => slot)).toEqual([1, 2, 3]);
   expect(adapters.add(own!)).toBeUndefined();
   adapters.remove(added[1]!);
-  expect(adapters.add(own!)).toMatchObject({ slot: 2, number: 4 });
+  expect(adapters.add(own!)).toMatchObject({ slot: 2, id: 4 });
   expect(adapters.add(updates(BLOCKS, 1, 257, ["q_proj"]))).toBeUndefined();
 });

@@ -38,7 +38,7 @@ test("a base and its adapters share one memory until the last of them is closed"
   await loaded[1]!.close();
   const again = load({ directory: adapters[0]! });
   expect(again.base).toBe(loaded[0]!.base);
-  expect(again.adapter).toMatchObject({ slot: 1, number: 3 });
+  expect(again.adapter).toMatchObject({ slot: 1, id: 3 });
   await Promise.all([again.close(), loaded[2]!.close()]);
   expect(load({ directory: base }).base).not.toBe(again.base);
 });

@@ -216,7 +216,7 @@ test.each([1e8, NaN, Infinity])("a weight of %s is refused", (wrong) => {
   const t = team();
   const w = numbers(3 * 32, 1);
   w[70] = wrong;
-  expect(() => write(t, "q8_0", 32, w)).toThrow("too great for q8_0, or not finite");
+  expect(() => write(t, "q8_0", 32, w)).toThrow("too large for q8_0, or not finite");
 });
 
 // V8 has joined vectors wrongly; then this Node would go without, and nothing else would tell.
