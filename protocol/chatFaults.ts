@@ -123,7 +123,7 @@ export function faultOfKwargs(kwargs: unknown): Fault | undefined {
   const own = OWN_KWARGS.find((name) => Object.hasOwn(kwargs, name));
   return own === undefined
     ? undefined
-    : [`has ${JSON.stringify(own)}, which is no variable of a chat template`, `.${own}`];
+    : [`has ${JSON.stringify(own)}, which is not a chat template variable`, `.${own}`];
 }
 
 /** What is wrong with a row's or a request's tools; undefined for good ones, or none. */

@@ -133,7 +133,7 @@ async function startOn(port: number, options: Omit<ServeOptions, "port">) {
     return await startServeServer({ port, ...options });
   } catch (error) {
     if (!isKitError(error) || error.code !== "PORT_TAKEN") throw error;
-    const message = `Port ${port} is taken. Name another with --port, or 0 for any free one.`;
+    const message = `Port ${port} is taken. Choose another with --port, or 0 for any free one.`;
     throw new KitError("PORT_TAKEN", message, { cause: error });
   }
 }

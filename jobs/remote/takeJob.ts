@@ -76,7 +76,7 @@ export function assertRemote(project: string, id: string): void {
   }
   throw new KitError(
     "CANNOT_ATTACH",
-    `Job ${id} runs on this machine, in a process of its own. Open kit ui to see it.`,
+    `Job ${id} runs on this machine, in its own process. Open kit ui to see it.`,
   );
 }
 

@@ -118,6 +118,7 @@ export async function askRows(
   const found = answers.filter(() => true);
   const [first] = refused;
   if (first && found.length === 0) throw first;
-  if (first) onNote?.(`${formatCounted(refused.length, "row")} cannot be asked: ${first.message}`);
+  if (first)
+    onNote?.(`${formatCounted(refused.length, "row")} refused by the model: ${first.message}`);
   return found;
 }

@@ -20,7 +20,7 @@ export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
   if (typeof found === "boolean" || isRecord(found)) return found;
   throw new KitError(
     "REQUEST_INVALID",
-    "infer: schema must be a JSON Schema, or a library's schema that converts to one, as of zod 4.2 or valibot.",
+    "infer: schema must be a JSON Schema, or a library's schema that converts to one, such as zod 4.2's or valibot's.",
   );
 }
 

@@ -201,7 +201,7 @@ const engine = v.looseObject(
 /** How to write an engine that was given by name or as an uncalled function. */
 function expectedEngine(input: unknown): string {
   const name = typeof input === "function" ? input.name : input;
-  if (name === "embedded") return "left out for the embedded engine";
+  if (name === "embedded") return "omitted for the embedded engine";
   if (name !== "python" && name !== "ray")
     return "an engine: { name, prepare, check, train, load }";
   return `${name}(), with import { ${name} } from "kit/engines"`;

@@ -98,7 +98,7 @@ export function createStreamLimit({ streams }: Limits): StreamLimit {
     // "close" never fires for a client that is gone.
     if (response.destroyed) return false;
     if (open >= streams) {
-      refuseForNow(response, `All ${streams} streams are in use.`);
+      refuseForNow(response, `${streams} streams are in use, the maximum.`);
       return false;
     }
     open++;

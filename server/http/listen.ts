@@ -92,13 +92,13 @@ async function bind(server: Server, host: string, port: number): Promise<number>
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
       throw new KitError(
         "PORT_TAKEN",
-        `Port ${port} is taken. Name another with --port, or leave it out for the next free one.`,
+        `Port ${port} is taken. Choose another with --port, or omit it for the next free one.`,
         { cause: error },
       );
     }
     throw new KitError(
       "CANNOT_LISTEN",
-      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Name another with --host or --port.`,
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Choose another with --host or --port.`,
       { cause: error },
     );
   }

@@ -145,7 +145,7 @@ function asApiError(
   if (isClosing()) return closing();
   // The message may name a path.
   onError(error);
-  const message = "The model could not answer. The output of kit serve has the reason.";
+  const message = "The model could not answer. See the output of kit serve for the reason.";
   return new ApiError(500, message);
 }
 

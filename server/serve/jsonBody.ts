@@ -56,7 +56,7 @@ function asBody(bytes: Buffer): Body {
 }
 
 function tooDeep(): ApiError {
-  return new ApiError(400, `The body is nested too deeply (at most ${MAX_DEPTH} levels).`);
+  return new ApiError(400, `The body is nested too deeply. Send at most ${MAX_DEPTH} levels.`);
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

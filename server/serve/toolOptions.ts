@@ -26,7 +26,7 @@ export function toolOptions(body: Body): ToolOptions {
   if (name !== undefined && indexOf(name, tools) >= 0) return { tools, toolChoice: { name } };
   throw invalid(
     name === undefined ? "tool_choice" : "tool_choice.function.name",
-    'tool_choice must be "auto", "none" or, beside tools, "required" or {"type":"function","function":{"name":"…"}} with the name of one of them.',
+    'tool_choice must be "auto", "none" or, with tools, "required" or {"type":"function","function":{"name":"…"}} with the name of one of them.',
   );
 }
 

@@ -466,7 +466,7 @@ Interrupted. Run the same command again to continue.
     expect(code).toBe(0);
     expect(stdout).toMatch(/^evaluated latest against base on 2 of 4 held-out rows\n/);
     expect(stderr).toMatch(
-      /^warning: base: 2 rows cannot be asked: The prompt is too long: its \d+ tokens/,
+      /^warning: base: 2 rows refused by the model: The prompt is too long: its \d+ tokens/,
     );
     writeFileSync(join(project, "long.jsonl"), jsonl([long]));
     const none = await runKit(project, ["eval", "latest", "--data", "long.jsonl"]);

@@ -27,6 +27,6 @@ test("where the loopback is ::1 alone, kit ui answers there; where it has no add
     code: 1,
     stdout: "",
     stderr:
-      "kit: Cannot listen on ::1 port 4000: listen EADDRNOTAVAIL: address not available ::1:4000. Name another with --host or --port.\n",
+      "kit: Cannot listen on ::1 port 4000: listen EADDRNOTAVAIL: address not available ::1:4000. Choose another with --host or --port.\n",
   });
 });

@@ -210,7 +210,7 @@ test.each([
     /^error: .*'--chat-template-kwargs <json>' argument '\{oops' is invalid\. It is not valid JSON: /,
   ],
   ["[]", /It must be an object, such as \{"enable_thinking":false\}\.$/m],
-  ['{"tools":[]}', /It has "tools", which is no variable of a chat template\.$/m],
+  ['{"tools":[]}', /It has "tools", which is not a chat template variable\.$/m],
 ])("wrong variables of a chat template are told: %s", async (given, message) => {
   const project = createTinyProject();
   const { code, stderr } = await runKit(project, [

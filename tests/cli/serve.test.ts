@@ -286,7 +286,7 @@ describe("a kit serve that cannot start", () => {
     const { code, stderr } = await runKit(template, ["serve", "--port", `${port}`]);
     expect([code, stderr]).toEqual([
       1,
-      `kit: Port ${port} is taken. Name another with --port, or 0 for any free one.\n`,
+      `kit: Port ${port} is taken. Choose another with --port, or 0 for any free one.\n`,
     ]);
   });
 });

@@ -7,7 +7,7 @@ const SOURCE = readFileSync(new URL("../../protocol/error.ts", import.meta.url),
 
 /** Words that tell what to do, or what is asked for. */
 const TELLING =
-  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—…] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|export|fix|free|install|load|look|lower|make|name|open|pass|raise|reconnect|reload|remove|rename|restore|run|save|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
+  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—…] )(or |then |if [\w ]+, )?(add|ask|check|choose|close|create|delete|export|fix|free|install|leave|load|look|lower|make|moderate|name|open|pass|raise|reconnect|reload|remove|rename|restore|run|save|search|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
 /** Sentences that name another place to look at, or what there is to choose from. */
 const POINTING = /Its whole output is in |Did you mean/;
 

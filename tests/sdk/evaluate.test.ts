@@ -280,8 +280,8 @@ describe("evaluate", () => {
     });
     expect(error).toBeUndefined();
     expect(evaluated.map(({ rows }) => rows)).toEqual([4, 4, 4]);
-    expect(notes.filter((note) => note.includes("cannot be asked"))).toEqual([
-      expect.stringMatching(/^warning: 1 row cannot be asked: The prompt is too long: its /),
+    expect(notes.filter((note) => note.includes("refused by the model"))).toEqual([
+      expect.stringMatching(/^warning: 1 row refused by the model: The prompt is too long: its /),
     ]);
   });
 

@@ -349,7 +349,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { engine: "embedded" },
-      "\"engine\" must be left out for the embedded engine, but is 'embedded'.",
+      "\"engine\" must be omitted for the embedded engine, but is 'embedded'.",
     ],
     [
       { engine: "cuda" },

@@ -127,7 +127,7 @@ test("one stream too many is 429 with the next step, and admitted when another h
   const answer = await askAlone(port, `/${events}`);
   expect(statusesIn(answer)).toEqual([429]);
   expect(answer).toMatch(/^Retry-After: 5\r$/m);
-  expect(answer).toContain("All 2 streams are in use. Close some tabs");
+  expect(answer).toContain("2 streams are in use, the maximum. Close some tabs");
   // Others are answered all the same.
   expect((await fetch(`${url}api/jobs`)).status).toBe(200);
   await first?.body?.cancel();

@@ -45,7 +45,7 @@ test("a named port that is busy is an error that says what to do", async () => {
   await expect(listen(httpServer(), { host: "127.0.0.1", port })).rejects.toMatchObject({
     name: "KitError",
     code: "PORT_TAKEN",
-    message: `Port ${port} is taken. Name another with --port, or leave it out for the next free one.`,
+    message: `Port ${port} is taken. Choose another with --port, or omit it for the next free one.`,
   });
 });
 

@@ -214,7 +214,7 @@ describe("a chat completion's request", () => {
     [{ logprobs: true, top_logprobs: 21 }, "top_logprobs", /whole number from 0 to 20/],
     [{ tools: {} }, "tools", /^"tools" is not a list\. Send OpenAI's form of a tool\.$/],
     [{ tools: [...tools, { type: "web_search" }] }, "tools[1].type", /tools\[1\] is not /],
-    [{ tool_choice: "required" }, "tool_choice", /beside tools/],
+    [{ tool_choice: "required" }, "tool_choice", /with tools/],
     [
       { tools, tool_choice: { type: "function", function: { name: "find" } } },
       "tool_choice.function.name",
@@ -324,7 +324,7 @@ describe("a chat completion's request", () => {
     [
       { chat_template_kwargs: { add_generation_prompt: false } },
       "chat_template_kwargs.add_generation_prompt",
-      /^chat_template_kwargs has "add_generation_prompt", which is no variable of a chat template\.$/,
+      /^chat_template_kwargs has "add_generation_prompt", which is not a chat template variable\.$/,
     ],
     [{ top_k: 40 }, "top_k", /^top_k is not supported\. Leave it out, or send -1\.$/],
     [{ min_p: 0.05 }, "min_p", /or send 0\.$/],
