@@ -73,13 +73,11 @@ export function createRun(options: RunJobOptions): Run {
   const { owned, engine, callbacks, cancel, failure, recorded } = options;
   const { directory } = owned;
   let hasStarted = recorded !== undefined;
-  const observer = {
-    ...options.observer,
-    onNote(text: string) {
-      if (!hasStarted && text.startsWith("downloading ")) report(text);
-      options.observer.onNote(text);
-    },
+  const onNote = (text: string) => {
+    if (!hasStarted && text.startsWith("downloading ")) report(text);
+    options.observer.onNote(text);
   };
+  const observer = { ...options.observer, onNote };
   function report(doing: string): void {
     try {
       owned.append({ event: PREPARING, data: { doing } });
@@ -87,7 +85,6 @@ export function createRun(options: RunJobOptions): Run {
       // The next event of more weight fails the job.
     }
   }
-  const { onNote } = observer;
   const stuck = new AbortController();
   const signal = AbortSignal.any([cancel, failure.signal]);
   const leaving = options.leave ? [options.leave] : [];
