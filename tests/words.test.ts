@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const MODEL_FOLDERS =
+  /^engines\/(embedded|training|checkpoint|modelFiles|families|gguf|export|lora|llama|objectives|examples)\//;
 const NOT_ENGINES = /^(?!engines\/)/;
 const PRODUCT = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 
@@ -15,6 +17,9 @@ const PRODUCT = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", 
  */
 const WORDS: [privateWord: string, fieldWord: string, folders?: RegExp][] = [
   ["taken over", "continued"],
+  ["is bad", "isUndesirable"],
+  ["turns neighbours", "ropeType"],
+  ["invitation", "workerInit"],
   ["shelf", "pool"],
   ["lend", "acquire"],
   ["retire", "evict"],
@@ -22,6 +27,8 @@ const WORDS: [privateWord: string, fieldWord: string, folders?: RegExp][] = [
   ["criterion", "scorer"],
   ["twin", "concurrent"],
   ["most *", "max", NOT_ENGINES],
+  ["most *", "max", MODEL_FOLDERS],
+  ["least *", "min", MODEL_FOLDERS],
   ["fewest *", "min", NOT_ENGINES],
   ["asked *", "requested", NOT_ENGINES],
   ["told *", "reported", NOT_ENGINES],

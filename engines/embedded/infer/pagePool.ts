@@ -28,7 +28,7 @@ export interface SequencePages {
 /**
  * Pages of the KV cache, shared by sequences with the same prefix. Unused pages are kept; the least recently used are
  * evicted first.
- * @param mostIdle limit of unused pages to keep
+ * @param maxIdle maximum unused pages to keep
  */
 export function createPagePool(count: number, maxIdle = count) {
   // Popped from the end: low pages first, to touch no more memory than needed.
