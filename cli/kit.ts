@@ -7,6 +7,7 @@ import { EXIT_CODE, lastExitCode } from "./process/exitCode.ts";
 import { keepHangupIgnored } from "./process/signals.ts";
 import { withSuggestions } from "./suggestions.ts";
 import { reportError, watchOutput } from "./terminal/errors.ts";
+import { styled } from "./terminal/style.ts";
 
 keepHangupIgnored();
 
@@ -97,7 +98,8 @@ const HIDDEN: Record<string, Listed> = {
 
 const words = process.argv.slice(2);
 program.configureOutput({
-  outputError: (text, write) => write(withSuggestions(text, Object.keys(COMMANDS), words)),
+  outputError: (text, write) =>
+    write(styled("red", withSuggestions(text, Object.keys(COMMANDS), words), process.stderr)),
 });
 
 const requested = words.find((word) => !word.startsWith("-") && word !== "help");

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { linkDependencies } from "./clone.ts";
 import { NPM, ROOT, createFolder, run, start } from "./packed.ts";
@@ -52,7 +53,8 @@ async function npmStart(
 /** What the page's button shows. */
 async function train(url: string): Promise<string> {
   await (await fetch(`${url}api/manifest`)).text();
-  return (await fetch(`${url}api/train`, { method: "POST" })).text();
+  const answer = await fetch(`${url}api/train`, { method: "POST" });
+  return stripVTControlCharacters(await answer.text());
 }
 
 /** The command that a run printed, to be pasted. */

@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import { DEFAULT_ENTRY, endedTooEarly } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
@@ -21,7 +20,8 @@ import { buildBundle } from "../project/bundle.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { loadEntry } from "../project/loadEntry.ts";
-import { openJsonOutput, print, printError } from "../terminal/print.ts";
+import { openJsonOutput, print, printError, printFailure } from "../terminal/print.ts";
+import { styled } from "../terminal/style.ts";
 
 /**
  * Prints what training with the latest edits would do, without training.
@@ -79,7 +79,7 @@ function timeLine({ seconds, evaluatingSeconds }: TrainingTime): string {
 
 /** Fails a check that the project's code ended with the process. */
 function explainEnd(code: number): void {
-  printError(`kit: ${endedTooEarly("check", code)}`);
+  printFailure(`kit: ${endedTooEarly("check", code)}`);
   process.exitCode = EXIT_CODE.failed;
 }
 
@@ -207,8 +207,4 @@ function shown(text: string, isLearned: boolean, specials: readonly string[]): s
     printable(text),
   );
   return isLearned ? styled("green", escaped) : escaped;
-}
-
-function styled(style: "dim" | "green", text: string): string {
-  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
 }

@@ -16,7 +16,7 @@ import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { openJsonOutput, print, printError } from "../terminal/print.ts";
+import { openJsonOutput, print, printError, printFailure } from "../terminal/print.ts";
 
 /** Default number of rows. */
 const DEFAULT_ROWS = 100;
@@ -65,7 +65,7 @@ export const command = createCommand("eval", {
     // If the project's code ends the process, a CI gate must not see a pass.
     const explainEnd = (code: number) => {
       if (signal.aborted) return;
-      printError(`kit: ${endedTooEarly("evaluation", code)}`);
+      printFailure(`kit: ${endedTooEarly("evaluation", code)}`);
       process.exitCode = EXIT_CODE.failed;
     };
     // The project's code may also fail in the background.
@@ -140,7 +140,7 @@ async function evaluate(
     if (unasked > 0) print(`${formatCount(unasked)} more have no text answer to compare with`);
     print(comparisonLines(found).join("\n"));
     if (wrongFile) print(wrongFile.note(found.wrong));
-    for (const line of missed) printError(`missed: ${line}`);
+    for (const line of missed) printFailure(`missed: ${line}`);
   }
   return missed.length > 0;
 

@@ -18,7 +18,7 @@ import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { fillPool } from "../serve/fillPool.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
-import { print, printError } from "../terminal/print.ts";
+import { print, printError, printFailure } from "../terminal/print.ts";
 
 /** How long open requests may take after the first signal. Docker kills after ten seconds. */
 const DRAIN_MS = 8_000;
@@ -70,7 +70,7 @@ export const command = createCommand("serve", {
       print(asJson ? JSON.stringify({ event, ...data }) : line);
     // stdout has one line per request.
     const onNote = (text: string) => printError(printableNote(text));
-    const onError = (error: unknown) => printError(`kit: ${printableNote(messageOf(error))}`);
+    const onError = (error: unknown) => printFailure(`kit: ${printableNote(messageOf(error))}`);
 
     const loading = new AbortController();
     const pool = createModelPool();

@@ -15,7 +15,8 @@ import { showPath } from "../project/bundle.ts";
 import { onUncaught } from "../project/describeError.ts";
 import { kitCommand, adaptCommands } from "../project/kitCommand.ts";
 import { reportError } from "../terminal/errors.ts";
-import { print, printError } from "../terminal/print.ts";
+import { print, printError, printFailure } from "../terminal/print.ts";
+import type { Style } from "../terminal/style.ts";
 import { createEventLines } from "./eventLines.ts";
 
 /** A job that this process drives and shows on the terminal. */
@@ -64,8 +65,8 @@ export function printJob({
   }
 
   function show(event: JobEvent, text: string): void {
-    if (event.event === "training.failed") printError(text);
-    else if (text !== "") print(text);
+    if (event.event === "training.failed") printFailure(text);
+    else if (text !== "") print(text, styleOf(event));
     if (isFinalEvent(event)) tellServer({ kind: "ended", text });
   }
 
@@ -138,12 +139,18 @@ export function printJob({
       } catch (error) {
         if (status !== "failed") return reportError(withOwnCommands(error));
         const location = error instanceof Error && sourceLocation(error);
-        if (location) printError(`  at ${location}`);
+        if (location) printFailure(`  at ${location}`);
         if (process.env.DEBUG === "kit") printError(inspect(error));
       }
       return EXIT_CODE[status ?? "failed"];
     },
   };
+}
+
+/** Steps are many; the result matters. */
+function styleOf(event: JobEvent): Style | undefined {
+  if (event.event === "training.log") return "dim";
+  return isFinalEvent(event) ? "bold" : undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import { isTrainer } from "../../sdk/kit.ts";
 import type { DrivenTrainer } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { restoreSignalsInLoops } from "../process/watchdog.ts";
-import { printError } from "../terminal/print.ts";
+import { printFailure } from "../terminal/print.ts";
 import { exitOnUncaught } from "./describeError.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 
@@ -36,7 +36,7 @@ export async function loadEntry(
 export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node's argument differs from process.exitCode.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
-  printError(`kit: ${why}`);
+  printFailure(`kit: ${why}`);
   tellServer({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
 }

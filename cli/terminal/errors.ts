@@ -3,7 +3,7 @@ import { tellServer } from "../../jobs/remote/followerMessage.ts";
 import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { printError } from "./print.ts";
+import { printError, printFailure } from "./print.ts";
 
 /** Error codes of wrong command lines. */
 const USAGE_ERRORS = new Set<ErrorCode>([
@@ -21,7 +21,7 @@ const USAGE_ERRORS = new Set<ErrorCode>([
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {
   const text = printableNote(messageOf(error));
-  printError(`kit: ${text}`);
+  printFailure(`kit: ${text}`);
   tellServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
   if (process.env.DEBUG === "kit") printError(inspect(error));
   const isUsageError = isKitError(error) && USAGE_ERRORS.has(error.code);

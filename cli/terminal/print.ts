@@ -1,4 +1,5 @@
 import { printableLines } from "../../protocol/printable.ts";
+import { type Style, styled } from "./style.ts";
 
 /** Keeps a loop that prints from filling the disk. */
 const MAX_BYTES = 256 * 2 ** 20;
@@ -7,8 +8,9 @@ const MAX_BYTES = 256 * 2 ** 20;
  * Prints text from any source with its control characters escaped. Everything that Kit prints goes through
  * here; the project's own code prints as it likes.
  */
-export function print(text: string): void {
-  asKit(() => console.log(printableLines(text)));
+export function print(text: string, style?: Style): void {
+  const shown = printableLines(text);
+  asKit(() => console.log(style ? styled(style, shown) : shown));
 }
 
 /** As {@link print}, without adding a newline. */
@@ -19,6 +21,11 @@ export function printInline(text: string): void {
 /** As {@link print}, on stderr. */
 export function printError(text: string): void {
   asKit(() => console.error(printableLines(text)));
+}
+
+/** As {@link printError}, in red. */
+export function printFailure(text: string): void {
+  asKit(() => console.error(styled("red", printableLines(text), process.stderr)));
 }
 
 /**

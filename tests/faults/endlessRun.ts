@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
@@ -71,7 +72,9 @@ export function compareSteps(steps: number[]): { lost: number; doubled: number }
 
 /** The steps that `kit start` has printed. */
 export function stepsIn(output: string): number[] {
-  return [...output.matchAll(/^step +(\d+)\//gm)].map(([, step]) => Number(step));
+  return [...stripVTControlCharacters(output).matchAll(/^step +(\d+)\//gm)].map(([, step]) =>
+    Number(step),
+  );
 }
 
 /** Clicks on the button. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { startKitUi } from "../e2e/kitUi.ts";
@@ -117,7 +118,8 @@ test("Home tabs that are hidden hold no connection, and show the whole output wh
   const TABS = 7;
   const project = createTinyProject(pacedSource());
   const { url } = await startKitUi(project);
-  const printed = () => readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
+  const printed = () =>
+    stripVTControlCharacters(readFileSync(join(project, ".kit", "run", "output.log"), "utf8"));
   const tabs = [await openTab(url)];
   const isDisabled = (tab: Page) => tab.locator(BUTTON).isDisabled();
   await expect.poll(() => isDisabled(tabs[0]!)).toBe(false);

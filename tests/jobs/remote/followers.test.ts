@@ -140,7 +140,7 @@ test.each(Object.keys(LEAVINGS) as (keyof typeof LEAVINGS)[])(
     const all = String(await readBody(rest).all());
     expect(all.startsWith(before)).toBe(true);
     expect(all.slice(before.length)).toMatch(
-      /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
+      /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\n\x1b\[1mcompleted in /,
     );
     expect(notes).toEqual([
       expect.stringMatching(/^job \S+ attached to the job on the far cluster after step 1$/),
