@@ -2,6 +2,8 @@
 import { buildStale } from "./build.mjs";
 
 export async function setup(project) {
+  // Would colour what tests read.
+  delete process.env.FORCE_COLOR;
   await buildStale();
   project.onTestsRerun(buildStale);
 }

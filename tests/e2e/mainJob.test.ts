@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { GATED, openGate, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
@@ -80,7 +81,8 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   await expect.poll(() => button.isEnabled()).toBe(true);
   const printed = await output.textContent();
   expect(printed).toMatch(/evaluated step 12: exactMatch [\d.]+ \(before 0\)/);
-  expect(printed).toBe(readFileSync(join(project, ".kit/run/output.log"), "utf8"));
+  const written = readFileSync(join(project, ".kit/run/output.log"), "utf8");
+  expect(printed).toBe(stripVTControlCharacters(written));
   // The box follows its output to the end.
   const hidden = await page.evaluate<number>(
     `(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector("pre"))`,
