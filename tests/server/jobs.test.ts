@@ -86,7 +86,7 @@ test("once a run's output has ended, the list says how its job ended, however la
     return jobs.map(({ status }) => status);
   };
   const output = readBody(await postTrain(url));
-  await output.until((text) => /\nstep +2\//.test(text));
+  await output.until((text) => /step +2\//.test(text));
   expect(await statuses()).toEqual(["running"]);
   const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunLease;
   process.kill(owner.pid, "SIGKILL");

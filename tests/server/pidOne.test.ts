@@ -16,7 +16,7 @@ test("kit ui as PID 1 leaves no zombies of its manifests and runs", async () => 
   const url = /http:\S+/.exec(await container.line())?.[0] ?? "";
   // Also builds, because the bundle is missing.
   const train = await fetch(`${url}api/train`, { method: "POST" });
-  expect(await train.text()).toContain("\ncompleted in ");
+  expect(await train.text()).toContain("completed in ");
   const manifests = await Promise.all([1, 2, 3].map(() => fetch(`${url}api/manifest`)));
   expect(manifests.map(({ status }) => status)).toEqual([200, 200, 200]);
   const pid = childrenOf(container.pid)[0]?.pid ?? 0;

@@ -70,7 +70,7 @@ test("the button starts a run beside a job that is followed, and the run's job o
   });
   await expect.poll(logged).toHaveLength(2);
   const output = readBody(await postTrain(url));
-  await output.until((text) => text.includes("\nstep 1/4 "));
+  await output.until((text) => text.includes("step 1/4 "));
   await close();
   expect(String(await output.all())).toMatch(
     /\ndetached: job \S+ keeps training on the far cluster/,
