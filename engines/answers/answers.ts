@@ -68,7 +68,7 @@ export function createAnswers(generator: Generator) {
     if (remaining < 1) {
       throw new KitError(
         "REQUEST_INVALID",
-        `The prompt is too long: its ${prompt.length} tokens leave no remaining for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
+        `The prompt is too long: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
         { fault: tooLong(request) },
       );
     }
