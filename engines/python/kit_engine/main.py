@@ -1,4 +1,4 @@
-"""The process: says hello, does what Kit asks, and ends with one last message."""
+"""The process: says hello, does the work, and ends with one last message."""
 
 import os
 import signal
@@ -13,13 +13,13 @@ from .process.inbox import Inbox, end_with_parent
 
 
 def run(mode: str) -> None:
-    """Does not return: threads of libraries must not keep the process."""
+    """Does not return: library threads must not keep the process alive."""
     channel = take_stdout()
     end_with_parent()
-    # Ctrl-C in a terminal is for Kit, which decides.
+    # Kit handles Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     code = 1
-    # Nobody reads on once Kit is gone.
+    # The pipe breaks once Kit is gone.
     with suppress(BrokenPipeError):
         code = worked(mode, channel)
     sys.stderr.flush()
@@ -27,7 +27,7 @@ def run(mode: str) -> None:
 
 
 def worked(mode: str, channel: Channel) -> int:
-    """The exit code; the last message is sent."""
+    """Works, sends the last message, and returns the exit code."""
     try:
         say_hello(channel, sys.executable, {})
         work(mode, channel)

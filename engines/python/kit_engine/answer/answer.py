@@ -1,4 +1,4 @@
-"""Answers from saved checkpoints, one question after another."""
+"""Answers from saved checkpoints, one request at a time."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ from .loaded import Loaded, load
 from .prompt import prompt_ids, too_long
 from .stream import TokenStream
 
-# Between two messages with an answer's tokens.
+# Pause between two messages with an answer's tokens.
 FLUSH_SECONDS = 0.02
-# Grammars of a model that are kept.
+# Cached grammars of a model.
 MAX_GRAMMARS = 16
 
 
 def answer(inbox: Questions, channel: Channel, flush_seconds: float = FLUSH_SECONDS) -> None:
-    """Until there are no more, as when Kit is gone."""
+    """Answers until the inbox closes."""
     silence_libraries()
     answers = Answers(inbox, channel, find_device(inbox.job.get("bf16")), flush_seconds)
     for question in inbox:
@@ -65,7 +65,7 @@ class Answers:
         prompt = prompt_ids(request, loaded.tokenizer)
         remaining = loaded.context - len(prompt)
         assert_fits(prompt, loaded.context, request)
-        if request.get("maxTokens") == 0:  # It is only checked.
+        if request.get("maxTokens") == 0:  # Only validate.
             return {"promptTokens": len(prompt), "finishReason": "length"}
 
         def is_over() -> bool:
@@ -77,7 +77,7 @@ class Answers:
         def send(tokens: list[dict[str, Any]]) -> None:
             self.channel.send("tokens", id=number, promptTokens=len(prompt), tokens=tokens)
 
-        # Nobody waits for a part of another answer.
+        # Without streaming or stop sequences, one message is enough.
         seconds = self.flush_seconds if question.get("isStreamed") or request.get("stop") else None
         stream = TokenStream(send, AnswerText(loaded.token_bytes), seconds)
         continuation = Continuation(

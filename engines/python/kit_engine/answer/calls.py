@@ -1,4 +1,4 @@
-"""How a model's chat template writes calls of tools."""
+"""How a model's chat template writes tool calls."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .loaded import Loaded
 
 
 def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
-    """An answer of some calls, without its end; empty if the template does not write them."""
+    """An answer of tool calls, without its end; empty if the template doesn't support them."""
     tokenizer = loaded.tokenizer
     if tokenizer.chat_template is None:
         return ""
@@ -28,7 +28,7 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
         opened = render(Conversation([question], tools), tokenizer, add_generation_prompt=True)
         whole = render(Conversation([question, called], tools), tokenizer)
     except KitError:
-        # It takes no tools, or not so many calls at once.
+        # The template supports no tools, or no parallel calls.
         return ""
     if not whole.startswith(opened):
         return ""
@@ -39,7 +39,7 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
 
 
 def specials_of(loaded: Loaded) -> list[tuple[int, str]]:
-    """Tokens that no text spells, and that end no answer, with their texts."""
+    """Special tokens other than stop tokens, with their texts."""
     return [
         (token, str(one.content))
         for token, one in loaded.tokenizer.added_tokens_decoder.items()

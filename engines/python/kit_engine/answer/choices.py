@@ -1,4 +1,4 @@
-"""The likeliest of some answers."""
+"""Chooses the most likely of some answers."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from .loaded import Loaded
 from .logprobs import Logprobs
 from .prompt import prompt_ids, too_long
 
-# Logits that are computed at once, at most, 256 MiB in float32; and tokens.
+# Limits of a batch: logits (256 MiB in float32), and tokens.
 MAX_LOGITS = 2**26
 MAX_TOKENS = 4_096
 
@@ -20,10 +20,10 @@ MAX_TOKENS = 4_096
 def choose(
     loaded: Loaded, request: dict[str, Any], prompt: list[int], is_over: Callable[[], bool]
 ) -> dict[str, Any]:
-    """Chooses by the probability of all tokens of an answer, as the model's tokenizer writes the
-    prompt and the answer in one, and of the end after them.
+    """Chooses by the probability of an answer's tokens, encoded together with the prompt, and of a
+    stop token after them.
 
-    :raises KitError: for one that does not fit the model's context
+    :raises KitError: for an answer that doesn't fit the context
     """
     choices: list[str] = request["choices"]
     texts = [prompt_ids(request, loaded.tokenizer, text) for text in choices]
@@ -35,7 +35,7 @@ def choose(
                 f"this model's maximum context length is {loaded.context} tokens.",
                 too_long(request),
             )
-    # A token may cross the border of prompt and answer: all are scored from where none does.
+    # A token may span the prompt's end and an answer's start, so scoring starts before it.
     start = max(1, min(shared_prefix_length(prompt, ids) for ids in texts))
     tails = [ids[start:] for ids in texts]
     sums: list[float] = []
@@ -75,9 +75,8 @@ def choose(
 def tail_logprobs(
     loaded: Loaded, head: list[int], tails: list[list[int]], is_over: Callable[[], bool]
 ) -> Iterator[Any]:
-    """For each tail, how likely each token is after the head and after each token of the tail: the
-    logarithm of its probability [tail + 1, vocabulary]. The head is read once, where the model's
-    cache can be copied."""
+    """For each tail, the log probabilities after the head and after each of its tokens
+    [tail + 1, vocabulary]. Reads the head once if the model's cache can be copied."""
     device, vocabulary = loaded.device.name, len(loaded.suppressed)
     with torch.inference_mode():
         first = loaded.model(input_ids=torch.tensor([head], device=device), use_cache=True)
@@ -102,7 +101,7 @@ def tail_logprobs(
             at += len(batch)
             logits = None
             if longest > 0:
-                # Padding on the right changes nothing before it.
+                # Right padding doesn't affect earlier positions.
                 rows = [before + tail + [0] * (longest - len(tail)) for tail in batch]
                 cache = copy.deepcopy(shared) if can_share else None
                 if cache is not None:
@@ -127,7 +126,7 @@ def log_softmax(logits: Any) -> Any:
 
 
 def shared_prefix_length(one: list[int], other: list[int]) -> int:
-    """How many tokens both begin with."""
+    """Length of the common prefix, in tokens."""
     length = 0
     while length < min(len(one), len(other)) and one[length] == other[length]:
         length += 1

@@ -1,4 +1,4 @@
-"""Which tokens an answer may have next."""
+"""Constrains an answer's tokens to a grammar."""
 
 from typing import Any
 
@@ -9,8 +9,7 @@ from ..process.errors import KitError
 from .decoding import TokenBytes
 from .grammar import Grammar
 
-# Bytes of a token. Longer ones, such as those of a hundred spaces, are left out: a shorter one can
-# always begin.
+# Longer tokens, such as a hundred spaces, are excluded: a shorter one can always start.
 MAX_TOKEN_BYTES = 64
 # Places in a grammar whose tokens are kept, and those whose bytes are.
 MAX_MASKS = 256
@@ -18,9 +17,9 @@ MAX_TRANSITIONS = 20_000
 
 
 class TextTokens:
-    """The tokens that answers are made of, by their bytes.
+    """The tokens that answers may contain, by their bytes.
 
-    :param suppressed: whether an answer is not made of a token [vocabulary]
+    :param suppressed: whether a token is excluded [vocabulary]
     """
 
     def __init__(self, token_bytes: TokenBytes, suppressed: Any, ends: set[int]) -> None:
@@ -38,7 +37,7 @@ class TextTokens:
 
 
 class TokenMasks:
-    """What may follow at each state of a Grammar, from its first two parameters."""
+    """The allowed tokens in each state of a Grammar, from its first two parameters."""
 
     def __init__(self, form: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens
@@ -47,7 +46,7 @@ class TokenMasks:
         self.transitions: dict[int, Any] = {}
 
     def mask(self, state: int, device: Any) -> Any:
-        """Whether a token may follow [vocabulary]."""
+        """Whether each token is allowed [vocabulary]."""
         state = self.grammar.clamp(state, MAX_TOKEN_BYTES)
         found = self.masks.get(state)
         if found is None:
@@ -57,7 +56,7 @@ class TokenMasks:
         return found
 
     def transitions_from(self, state: int) -> Any:
-        """The state after each byte, 0 for none."""
+        """The state after each byte; 0 if it isn't allowed."""
         found = self.transitions.get(state)
         if found is None:
             if len(self.transitions) == MAX_TRANSITIONS:
@@ -72,7 +71,7 @@ class TokenMasks:
         mask = torch.zeros(tokens.vocabulary, dtype=torch.bool)
         if self.grammar.is_accepting(state):
             mask[tokens.ends] = True
-        # Of all tokens at once, the state after each byte.
+        # Advances all tokens at once, byte by byte.
         left = np.arange(len(tokens.ids))
         states = np.full(len(left), state)
         for depth in range(MAX_TOKEN_BYTES):
@@ -92,7 +91,7 @@ class TokenMasks:
         return mask
 
     def _step(self, states: Any, after: Any) -> Any:
-        """The states after a byte each."""
+        """The states after one byte each."""
         some = np.flatnonzero(np.bincount(states))
         index = np.zeros(some[-1] + 1 if len(some) else 0, dtype=np.int64)
         index[some] = np.arange(len(some))
@@ -101,16 +100,16 @@ class TokenMasks:
 
 
 class Constraint:
-    """Where an answer is in a grammar."""
+    """An answer's state in a grammar."""
 
     def __init__(self, masks: TokenMasks) -> None:
         self.masks = masks
         self.state = masks.grammar.root
 
     def allowed(self, device: Any) -> Any:
-        """Whether a token may follow [vocabulary].
+        """Whether each token is allowed [vocabulary].
 
-        :raises KitError: if it takes too long to find, or none may
+        :raises KitError: if that takes too long, or none is
         """
         self.masks.grammar.begin()
         return self.masks.mask(self.state, device)
@@ -121,5 +120,5 @@ class Constraint:
             self.state = int(self.masks.transitions_from(self.state)[byte])
 
     def is_over(self, ends: set[int]) -> bool:
-        """Whether nothing may follow, where no token would say so."""
+        """Whether the answer is complete, for a model without stop tokens."""
         return not ends and self.masks.grammar.is_done(self.state)

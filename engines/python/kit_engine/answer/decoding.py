@@ -1,4 +1,4 @@
-"""The text of an answer's tokens."""
+"""Decodes an answer's tokens."""
 
 import codecs
 import re
@@ -6,18 +6,18 @@ from typing import Any
 
 from ..process.limits import decode
 
-# A byte of text that the vocabulary lacks, as sentencepiece writes it.
+# SentencePiece's byte-fallback token.
 BYTE = re.compile("<0x[0-9A-F]{2}>")
-# Stands for a space in sentencepiece's vocabularies.
+# SentencePiece's space.
 SPACE = "\u2581"
 
 
-# Decoders that write a token by more than its own text.
+# Decoders whose output for a token depends on others.
 MULTI_TOKEN_DECODERS = ("WordPiece", "BPEDecoder", "CTC")
 
 
 class TokenBytes:
-    """UTF-8 of the text that each token adds. A special has the text that it is written as."""
+    """UTF-8 of the text that a token adds to an answer; of a special, its own text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
@@ -26,9 +26,9 @@ class TokenBytes:
         decoder = str(backend.decoder) if backend else ""
         self.is_plain = bool(decoder) and not any(kind in decoder for kind in MULTI_TOKEN_DECODERS)
         self.is_byte_level = "ByteLevel" in decoder
-        # Without a decoder, the library writes a space between tokens.
+        # Without a decoder, the library joins tokens by spaces.
         self.has_spaces = decoder == "None"
-        # Whether an answer leaves out a space that its first token begins with.
+        # Whether an answer drops its first token's leading space.
         self.drops_space = (
             self.has_spaces
             or not self.is_plain
@@ -40,7 +40,7 @@ class TokenBytes:
         if token in self.added:
             return str(self.added[token].content).encode()
         if not self.is_plain:
-            # Behind another one.
+            # As a token within a text.
             before = self._decoded([token])
             return self._decoded([token, token])[len(before) :].encode()
         text = self.tokenizer.convert_ids_to_tokens(token) or ""
@@ -55,8 +55,8 @@ class TokenBytes:
 
 
 class AnswerText:
-    """The text of an answer, token by token: no character is split. Malformed bytes become U+FFFD;
-    a character that is cut off at the end never comes."""
+    """Decodes an answer token by token, never splitting a character. Malformed bytes become U+FFFD;
+    an incomplete character at the end never comes."""
 
     def __init__(self, token_bytes: TokenBytes) -> None:
         self.token_bytes = token_bytes
@@ -64,7 +64,7 @@ class AnswerText:
         self.is_begun = not token_bytes.drops_space
 
     def push(self, token: int) -> str:
-        """The text that is now known to follow."""
+        """The text that a token completes."""
         text = self.decoder.decode(self.token_bytes.of(token))
         if self.is_begun or not text:
             return text
@@ -73,7 +73,7 @@ class AnswerText:
 
 
 def byte_characters() -> list[str]:
-    """The character that stands for each byte in byte-level vocabularies."""
+    """The character of each byte in byte-level vocabularies."""
     characters, hidden = [], 0
     for byte in range(256):
         if 0x21 <= byte <= 0x7E or (byte >= 0xA1 and byte != 0xAD):

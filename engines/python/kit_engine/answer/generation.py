@@ -1,4 +1,4 @@
-"""Continues a prompt, token by token."""
+"""Generates an answer."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from .stream import TokenStream
 
 @dataclass
 class Continuation:
-    """What an answer goes on from."""
+    """What an answer continues."""
 
     request: dict[str, Any]
     prompt: list[int]
-    # Tokens of the answer that Kit has.
+    # Tokens already generated, by an earlier process.
     generated: list[int]
-    # Of the answer at most, in tokens.
+    # Maximum tokens of the answer.
     limit: int
 
 
 class AnswerTracker(StoppingCriteria):
-    """Follows an answer: takes each token once it is chosen, and stops after the last one."""
+    """Takes each token of an answer, and stops generation after the last."""
 
     def __init__(
         self,
@@ -77,13 +77,13 @@ class AnswerTracker(StoppingCriteria):
             self.is_ended = self.constraint.is_over(self.ends)
         self.stream.add(token, self.logprobs and self.logprobs.of(token))
 
-    # On Apple's GPU, generate takes one token more.
+    # On Apple's GPU, `generate` produces one token more.
     def _is_done(self) -> bool:
         return self.is_ended or self.left <= 0
 
 
 class AllowedTokens(LogitsProcessor):
-    """Rules out tokens that an answer may not have."""
+    """Masks out tokens that aren't allowed."""
 
     def __init__(self, tracker: AnswerTracker, suppressed: Any) -> None:
         self.tracker = tracker
@@ -99,10 +99,10 @@ class AllowedTokens(LogitsProcessor):
 
 def assert_not_degenerate(scores: Any) -> None:
     """
-    :raises KitError: for numbers that are not finite
+    :raises KitError: for logits that aren't finite, or all equal
     """
     lowest, highest = scores.aminmax()
-    # NaN if any is. Numbers that are all the same are what is left of too large ones.
+    # NaN if any is. After an overflow, logits may be all equal.
     if not (highest.isfinite() and (lowest < highest or scores.numel() == 1)):
         raise KitError(
             "CHECKPOINT_INVALID",
@@ -114,9 +114,9 @@ def assert_not_degenerate(scores: Any) -> None:
 def generate(
     loaded: Loaded, continuation: Continuation, tracker: AnswerTracker, markers: Iterable[int]
 ) -> str:
-    """Why the answer ended.
+    """Generates, and returns why the answer ended.
 
-    :param markers: special tokens that it may have; a constraint has its own
+    :param markers: allowed special tokens; a constraint has its own
     """
     model, tokenizer, request = loaded.model, loaded.tokenizer, continuation.request
     ids = torch.tensor([continuation.prompt + continuation.generated], device=loaded.device.name)

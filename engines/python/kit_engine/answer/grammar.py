@@ -1,4 +1,4 @@
-"""The texts that an answer may have, followed by Kit's own grammar code in QuickJS."""
+"""Kit's own grammar engine, which runs in QuickJS."""
 
 import json
 import os
@@ -15,14 +15,14 @@ QUICKJS = {"quickjs-ng": "0.17"}
 CODE = os.path.join(os.path.dirname(__file__), "grammar.js")
 # Expressions are up to 2,500 deep, more than the main thread's stack holds.
 STACK_BYTES = 64 * 2**20
-# Of them, for what the interpreter calls.
+# Reserved for the interpreter's own calls.
 RESERVED_BYTES = 2**20
 
 
 class Grammar:
     """
     :param form: JSON of a Form of engines/answers/form.ts
-    :param count: of its expressions
+    :param count: number of its expressions in Node
     :raises KitError: in any method, for a grammar that takes too much work or memory
     """
 
@@ -32,27 +32,27 @@ class Grammar:
         self.root: int = self._call("root", form, count, drops_space)
 
     def begin(self) -> None:
-        """Begins a part of the work, which is bounded."""
+        """Starts a bounded unit of work."""
         self._call("begin")
 
     def has_budget(self) -> bool:
-        """Whether there is work left for another answer."""
+        """Whether the budget suffices for another answer."""
         return bool(self._call("hasBudget"))
 
     def is_accepting(self, state: int) -> bool:
-        """Whether an answer may end there."""
+        """Whether an answer may end in a state."""
         return bool(self._call("isAccepting", state))
 
     def is_done(self, state: int) -> bool:
-        """Whether nothing may follow."""
+        """Whether an answer must end in a state."""
         return bool(self._call("isDone", state))
 
     def clamp(self, state: int, count: int) -> int:
-        """The same as far as so many bytes tell."""
+        """An equivalent state for the next `count` bytes."""
         return int(self._call("clamp", state, count))
 
     def transitions(self, state: int) -> list[int]:
-        """The states after each byte; 0 where it may not come."""
+        """The state after each byte; 0 if it isn't allowed."""
         return list(self._call("transitions", state))
 
     def _call(self, name: str, *arguments: Any) -> Any:
@@ -65,7 +65,7 @@ class Grammar:
 
 @cache
 def thread() -> ThreadPoolExecutor:
-    """The one in which QuickJS runs."""
+    """The thread of QuickJS."""
     usual = threading.stack_size(STACK_BYTES)
     try:
         pool = ThreadPoolExecutor(1)

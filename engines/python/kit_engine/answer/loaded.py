@@ -1,4 +1,4 @@
-"""A model to ask."""
+"""A loaded model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,33 +26,33 @@ class Loaded:
     model: Any
     tokenizer: Any
     device: Device
-    # Tokens of the longest prompt with its answer.
+    # Context length: maximum tokens of prompt and answer.
     context: int
     token_bytes: TokenBytes
-    # Tokens that end an answer.
+    # Stop tokens.
     ends: set[int]
-    # Whether an answer is not made of a token [vocabulary].
+    # Whether answers may not contain a token [vocabulary].
     suppressed: Any
-    # For answers that are held to a form: by the markers that they may have.
+    # For constrained answers, by their allowed markers.
     text_tokens: dict[tuple[int, ...], TextTokens] = field(default_factory=dict)
-    # By their forms and markers, the one that was used last at the end.
+    # By form and markers, most recently used last.
     grammars: dict[tuple[str, tuple[int, ...]], TokenMasks] = field(default_factory=dict)
 
     def without(self, markers: Iterable[int]) -> Any:
-        """`suppressed`, but for some special tokens."""
+        """`suppressed`, except some special tokens."""
         suppressed = self.suppressed.clone()
         suppressed[list(markers)] = False
         return suppressed
 
 
 def load(source: Source, device: Device) -> Loaded:
-    # Says what is no model to answer from.
+    # Refuses models that can't generate.
     load_config(source)
     tokenizer = load_tokenizer(source)
     set_padding(tokenizer)
     model = load_model(source, device.frozen_dtype()).to(device.name)
     model.eval()
-    # Its other settings are of other ways to generate, some of which take hours or code of its own.
+    # Drops the model's other generation settings, some of which take hours or need custom code.
     vocabulary = model.config.get_text_config().vocab_size
     ends = {one for one in stop_tokens_of(tokenizer) if one < vocabulary}
     model.generation_config = GenerationConfig(eos_token_id=sorted(ends) or None)
@@ -70,7 +70,7 @@ def load(source: Source, device: Device) -> Loaded:
 
 
 def suppressed_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:
-    """Specials and numbers without a token, which an answer is not made of."""
+    """Special tokens and unused ids."""
     specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
     unused = range(len(tokenizer), vocabulary)
     return sorted(one for one in (specials | set(unused)) - ends if one < vocabulary)

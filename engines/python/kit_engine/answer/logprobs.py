@@ -1,4 +1,4 @@
-"""How likely tokens are, at temperature 1 and among all tokens."""
+"""Log probabilities at temperature 1, among all tokens."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from .decoding import TokenBytes
 
 
 class Logprobs:
-    """Of a token, as `InferResult` has them.
+    """Log probabilities in the format of `InferResult`.
 
-    :param logprobs: the logarithm of each token's probability [vocabulary]
-    :param count: of the likeliest ones
+    :param logprobs: of each token [vocabulary]
+    :param count: of top tokens
     """
 
     def __init__(self, logprobs: Any, count: int, token_bytes: TokenBytes) -> None:
         self.logprobs = logprobs
         self.token_bytes = token_bytes
-        # Of equal ones the first one first.
+        # Ties by id.
         order = logprobs.sort(descending=True, stable=True).indices[:count] if count else []
         self.top = [self._of(int(token)) for token in order]
 

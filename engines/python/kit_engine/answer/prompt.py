@@ -1,4 +1,4 @@
-"""The tokens that an answer goes on from."""
+"""The tokens of a prompt."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") 
             raise without_tools()
         text = "".join(one["content"] or "" for one in conversation.messages)
         return encode_text(text + answer_start, tokenizer)
-    # An answer at the end stays open, to be continued.
+    # A final assistant message is continued.
     last = conversation.messages[-1]
     continues = last["role"] == "assistant" and "tool_calls" not in last
     text = render(
@@ -48,5 +48,5 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") 
 
 
 def too_long(request: dict[str, Any]) -> dict[str, Any]:
-    """What an error is about for a prompt that leaves no room."""
+    """The fault of a prompt that leaves no room for an answer."""
     return {"option": "messages" if request.get("messages") else "prompt", "isTooLong": True}

@@ -1,4 +1,4 @@
-"""An answer's tokens on their way to Kit, some in one message."""
+"""Batches an answer's tokens into messages to Kit."""
 
 import time
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from .decoding import AnswerText
 
 class TokenStream:
     """
-    :param send: takes some tokens as JSON has them, each with its text and its log probability
-    :param seconds: between two messages at least; None sends all at the end
+    :param send: takes tokens as JSON, each with its text and log probability
+    :param seconds: minimum between two messages; None sends all at the end
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Rows, and the tokens that are learned from them."""
+"""Rows, and the tokens learned from them."""

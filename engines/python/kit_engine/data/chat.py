@@ -1,4 +1,4 @@
-"""Messages and tools as Kit writes them, as protocol/chat.ts has them."""
+"""Messages and tools, as in protocol/chat.ts."""
 
 import json
 import re
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 
-# As DeepSeek's templates have them.
+# In DeepSeek's templates.
 JOINED_ARGUMENTS = re.compile(CONSTANTS["joinedArguments"])
 
-# As templates take it: `content` is None beside `tool_calls` alone.
+# As templates expect it: `content` is None if there are only `tool_calls`.
 Message = dict[str, Any]
 
 WITHOUT_TOOLS = (
@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
 
 
 def arguments_of(value: Any) -> dict[str, Any] | None:
-    """A call's arguments as an object; None for others. No arguments are none."""
+    """A call's arguments as an object, empty without any; None for anything else."""
     if value is None or value == "":
         return {}
     if not isinstance(value, str):
@@ -44,17 +44,17 @@ def read_json(text: str) -> Any:
 
 
 def integer(digits: str) -> int | float:
-    """A number may have more digits than Python's own have by default."""
+    """Parses an integer with more digits than Python's limit as a float."""
     return int(digits) if len(digits) < 4_000 else float(digits)
 
 
 def refuse(constant: str) -> Any:
-    """Refuses NaN and Infinity, which Python accepts although JSON has neither."""
+    """Refuses NaN and Infinity, which Python accepts but JSON lacks."""
     raise ValueError(f"{constant} is not JSON")
 
 
 def as_message(message: Message) -> Message:
-    """As Kit writes it: without content where it only calls tools."""
+    """A message in Kit's format, in which content is missing if it only calls tools."""
     return {"role": message["role"], "content": None} | message
 
 
@@ -67,9 +67,9 @@ def without_tools() -> KitError:
 
 
 def adapted(conversation: Conversation, template: str) -> list[Message]:
-    """The messages as a template wants them.
+    """The messages as a template expects them.
 
-    :raises KitError: for tools of a template that drops them in silence
+    :raises KitError: for tools, if the template would silently drop them
     """
     has_calls = any("tool_calls" in message for message in conversation.messages)
     if (conversation.tools and "tools" not in template) or (
@@ -83,7 +83,7 @@ def adapt(message: Message, template: str) -> Message:
     adapted = {key: value for key, value in message.items() if key != "weight"}
     if adapted["role"] == "developer" and "developer" not in template:
         adapted["role"] = "system"
-    # A template that takes a text, too, writes it as it is.
+    # Templates that accept text write it unchanged.
     takes_text = "arguments is string" in template or JOINED_ARGUMENTS.search(template)
     if "tool_calls" in adapted and not takes_text:
         adapted["tool_calls"] = [with_parsed_arguments(call) for call in adapted["tool_calls"]]

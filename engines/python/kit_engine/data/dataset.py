@@ -1,4 +1,4 @@
-"""The rows that a training learns from, and those it is evaluated on."""
+"""The rows of a training and its evaluation."""
 
 import time
 from collections.abc import Callable
@@ -22,13 +22,13 @@ NOTE_EVERY_SECONDS = 10.0
 @dataclass
 class Dataset:
     examples: Examples = field(default_factory=Examples)
-    # Rows that were read, and those of them that are texts.
+    # Rows read, and plain texts among them.
     read: int = 0
     texts: int = 0
-    # Rows that lost their end, and rows without an answer that fits.
+    # Truncated rows, and rows skipped because no answer fits.
     truncated: int = 0
     skipped: int = 0
-    # Tokens of the longest row that is left out, and of the longest of all.
+    # Tokens of the longest skipped row, and of the longest of all.
     needed: int = 0
     longest: int = 0
     formats: set[str] = field(default_factory=set)
@@ -44,11 +44,11 @@ class TrainingData:
     fingerprint: str
     training: ExampleSet
     evaluation: ExampleSet | None
-    # Fields of `training.started` about the evaluation's rows.
+    # Fields of `training.started` on the evaluation's rows.
     evaluated: dict[str, Any]
 
 
-# Takes each row, its sequences, and whether it is left out.
+# Takes each row, its sequences, and whether it is skipped.
 OnRow = Callable[[Row, list[Tokens], bool], None]
 
 
@@ -61,7 +61,7 @@ def read_training_data(
     inspection: Inspection | None = None,
 ) -> TrainingData:
     """
-    :raises KitError: for what cannot be read or learned, or is not what the other workers have read
+    :raises KitError: for rows that can't be read or learned, or differ from other workers' rows
     """
     data = read_all(job, objective, tokenizer, max_length, note, inspection)
     assert_same(data.fingerprint, data.evaluated.get("evalFingerprint", data.fingerprint))
@@ -113,7 +113,7 @@ def read_dataset(
     noted = time.monotonic()
     for row in read_rows(files, objective.forms):
         sequences = sequences_of(row, objective, tokenizer)
-        # What is truncated is told elsewhere.
+        # Truncation is reported elsewhere.
         whole = [one for one in sequences if len(one.ids) <= max_length]
         row_notes.add(row, [] if row.is_text else whole)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
@@ -142,7 +142,7 @@ def read_dataset(
 
 
 def sequences_of(row: Row, objective: Objective, tokenizer: Any) -> list[Tokens]:
-    """:raises KitError: with where the row is"""
+    """:raises KitError: with the row's location"""
     try:
         return objective.sequences_of(row, tokenizer)
     except KitError as error:

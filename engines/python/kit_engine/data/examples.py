@@ -1,4 +1,4 @@
-"""Examples to learn from as flat numbers, because lists of a hundred million would not fit."""
+"""Examples as flat arrays, since lists of a hundred million numbers would not fit."""
 
 import hashlib
 from array import array
@@ -18,13 +18,13 @@ Arrays = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
 class Examples:
     ids: array = field(default_factory=lambda: array("i"))
     learned: bytearray = field(default_factory=bytearray)
-    # Of each sequence.
+    # For each sequence.
     starts: array = field(default_factory=lambda: array("q"))
     lengths: array = field(default_factory=lambda: array("i"))
-    # Of each example: its first sequence, and its row, counted from 0 as they were added.
+    # For each example: its first sequence, and the index of its row.
     offsets: array = field(default_factory=lambda: array("q"))
     rows: array = field(default_factory=lambda: array("q"))
-    # Those whose answer was judged to be undesirable.
+    # Examples with an undesirable answer.
     undesirable: set[int] = field(default_factory=set)
     row_count: int = 0
 
@@ -35,7 +35,7 @@ class Examples:
         return [self._tokens(self._slice(one)) for one in self._sequences(index)]
 
     def arrays(self, index: int) -> list[Arrays]:
-        """An example's sequences, without a copy."""
+        """An example's sequences, as views."""
         ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
         parts = [self._slice(one) for one in self._sequences(index)]
         return [(ids[part], learned[part]) for part in parts]
@@ -47,7 +47,7 @@ class Examples:
     def add_truncated(
         self, sequences: list[Tokens], limit: int, is_undesirable: bool = False
     ) -> None:
-        """Adds a row's example: the first tokens of each of its sequences."""
+        """Adds a row's example, with its sequences truncated."""
         if is_undesirable:
             self.undesirable.add(len(self))
         self._begin()
@@ -57,8 +57,7 @@ class Examples:
         self.row_count += 1
 
     def add_chunks(self, tokens: Tokens, limit: int) -> None:
-        """Adds a row's only sequence in pieces, an example each, which begins with the last token
-        of the one before."""
+        """Adds a row's only sequence in chunks, an example each, overlapping by one token."""
         first = self._append(tokens)
         end = len(self.ids)
         for start in range(first, end - 1, limit - 1):
@@ -78,7 +77,7 @@ class Examples:
         return start
 
     def _begin(self) -> None:
-        """The sequences that are added next are a new example's."""
+        """Starts a new example."""
         self.offsets.append(len(self.starts))
         self.rows.append(self.row_count)
 
@@ -99,7 +98,7 @@ class Examples:
 
     def _tokens(self, part: slice) -> Tokens:
         learned = [bool(one) for one in self.learned[part]]
-        # Nothing comes before the first.
+        # The first token is never predicted.
         learned[0] = False
         return Tokens(list(self.ids[part]), learned)
 
@@ -114,11 +113,11 @@ def digest_of(*parts: memoryview | bytes | bytearray) -> str:
 
 @dataclass
 class ExampleSet:
-    """Some of the examples, by their numbers."""
+    """A subset of the examples, by index."""
 
     examples: Examples
     chosen: Sequence[int]
-    # Rows that they come from, a count.
+    # Number of rows.
     rows: int
 
     def __len__(self) -> int:
@@ -134,7 +133,7 @@ class ExampleSet:
         return self.chosen[index] in self.examples.undesirable
 
     def row_at(self, index: int) -> int:
-        """The row that one was made of, counted from 0 as they were added."""
+        """The index of an example's row."""
         return self.examples.rows[self.chosen[index]]
 
     def largest(self) -> int:
@@ -143,5 +142,5 @@ class ExampleSet:
         return max(len(one) * max(one) for one in lengths)
 
     def predicted(self) -> int:
-        """Tokens of all, without each sequence's first, which is never predicted."""
+        """Predicted tokens: all but each sequence's first."""
         return sum(one - 1 for i in self.chosen for one in self.examples.lengths_of(i))

@@ -1,4 +1,4 @@
-"""Gathers what a dataset has, as engines/training/inspection.ts does here."""
+"""Statistics of a dataset, as in engines/training/inspection.ts."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from .chat import refuse
 from .masks import Tokens
 from .rows import Row
 
-# More kinds of answers are no kinds, and each of them occurs so often, on average.
+# Answers count as labels if there are few distinct ones, each frequent enough on average.
 MAX_KINDS = CONSTANTS["maxAnswerKinds"]
 MIN_PER_KIND = CONSTANTS["minPerAnswerKind"]
 OPENING = re.compile(r"\s*[{[]")
 
 
 class RepeatedRows:
-    """Counts pairs of rows, and keeps the first."""
+    """Counts repeated rows, and keeps the first pair."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -38,7 +38,7 @@ class Inspection:
     def __init__(self) -> None:
         self.forms: Counter[str] = Counter()
         self.lengths = array("q")
-        # Where each row was first, by the digest of its tokens; and those that are trained on.
+        # Location of each distinct row, by digest; and locations of the rows trained on.
         self.first_seen: dict[bytes, str] = {}
         self.kept: list[str] = []
         self.duplicates, self.leaked = RepeatedRows(), RepeatedRows()
@@ -82,7 +82,7 @@ class Inspection:
         if len(self.kinds) <= MAX_KINDS and self.answers >= MIN_PER_KIND * len(self.kinds):
             counts = self.kinds.most_common()
             found["answers"] = [{"text": text, "count": count} for text, count in counts]
-        # Text may begin with a bracket here and there.
+        # A few plain texts may begin with a bracket.
         if self.objects * 2 > self.answers:
             first = {"first": self.broken[0]} if self.broken else {}
             found["json"] = {"answers": self.objects, "broken": len(self.broken), **first}

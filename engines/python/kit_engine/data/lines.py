@@ -1,4 +1,4 @@
-"""The lines of a text file: at a path, or at a URL that a cluster's workers see."""
+"""Reads lines of a text file, at a path or at a URL that a cluster's workers see."""
 
 import io
 import os
@@ -8,7 +8,7 @@ from typing import IO
 from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 
-# A line is refused once so much of it has been read.
+# Longer lines are refused.
 MAX_LINE_BYTES = (CONSTANTS["maxLineMiB"] + 1) << 20
 CHUNK_BYTES = 1 << 20
 # What JavaScript's trim() removes.
@@ -19,9 +19,9 @@ WHITE_SPACE = (
 
 
 def read_lines(file: str) -> Iterator[tuple[str, str]]:
-    """Each line that is not blank, trimmed, and its place: the file and the number.
+    """Yields each non-blank line, trimmed, with its location: file and line number.
 
-    :raises KitError: for a file that cannot be read, or a line that is no text
+    :raises KitError: for a file that can't be read, or a line that isn't text
     """
     try:
         with open_file(file) as lines:
@@ -34,13 +34,13 @@ def read_lines(file: str) -> Iterator[tuple[str, str]]:
                     yield text, where
     except (KitError, MemoryError):
         raise
-    # Each library of a URL's scheme has errors of its own.
+    # Each URL scheme's library has its own errors.
     except Exception as error:
         raise unreadable(file, error) from error
 
 
 def open_file(file: str) -> IO[bytes]:
-    """Reads a URL as it is needed: nothing of it is kept."""
+    """Opens a file; streams a URL without storing it."""
     if "://" not in file:
         return open(file, "rb")
     from pyarrow.fs import FileSystem

@@ -1,4 +1,4 @@
-"""Special tokens that a text spells, as engines/tokens/markup.ts tells them."""
+"""Special tokens spelled out in text, as in engines/tokens/markup.ts."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ CONVERSATIONS = [
 @dataclass
 class Markup:
     has_template: bool
-    # All that the chat template writes, and the special tokens among it.
+    # Everything that the chat template writes, and the special tokens in it.
     written: str
     own: list[str]
     # What it writes around a question.
@@ -33,24 +33,24 @@ class Markup:
     added: set[str]
 
     def is_rendered(self, prompt: str) -> bool:
-        """Whether a prompt begins as the chat template begins one, so that it is read as it is."""
+        """Whether a prompt is already rendered with the model's chat template."""
         if not self.has_template:
             return False
         if any(prompt.startswith(text) for text in self.own):
             return True
-        # Some templates write words alone, which others may say.
+        # Some templates frame messages in plain words, which a prompt may contain by chance.
         is_framed = prompt.startswith(self.opening) and prompt.rstrip().endswith(self.closing)
         return bool(self.opening and self.closing) and is_framed
 
     def own_token_in(self, text: str) -> str | None:
-        """The model's own token in it that the chat template writes around messages."""
+        """One of the template's own tokens in a text."""
         if not self.has_template or not self.own:
             return None
         found = re.search("|".join(map(re.escape, sorted(self.own, key=len, reverse=True))), text)
         return found and found[0]
 
     def foreign_token_in(self, text: str) -> str | None:
-        """Another model's, which this one reads letter by letter."""
+        """Another model's special token, which this tokenizer reads letter by letter."""
         markers = MARKERS.findall(text)
         return next(
             (one for one in markers if one not in self.added and one not in self.written), None

@@ -1,4 +1,4 @@
-"""A row as the model sees it, and which of its tokens are learned."""
+"""A row's tokens, and which of them are learned."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Tokens:
 
 
 def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
-    """One, or one for each answer where the chat template rewrites earlier turns."""
+    """One sequence, or one for each answer if the chat template rewrites earlier turns."""
     if row.is_text:
         return [text_tokens(row.text, tokenizer)]
     return tokens_of(row.conversations[0], tokenizer, is_prompt=row.keys.startswith("prompt"))
@@ -30,7 +30,7 @@ def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
 
 def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> list[Tokens]:
     """
-    :param is_prompt: whether it may be a prompt that was rendered before, and its answer
+    :param is_prompt: whether it may be an already rendered prompt with its answer
     """
     prompt = rendered_prompt(conversation, tokenizer) if is_prompt else None
     if prompt is not None:
@@ -41,7 +41,7 @@ def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> li
 
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
-    """All of a text is learned, and its end."""
+    """A plain text, learned whole, with an end token."""
     ids = encode_text(text, tokenizer)
     if not ends_with_stop_token(ids, tokenizer):
         ids += stop_tokens_of(tokenizer)[:1]
@@ -50,7 +50,7 @@ def text_tokens(text: str, tokenizer: Any) -> Tokens:
 
 
 def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
-    """Without a chat template, a conversation is its words, and an end after each answer."""
+    """Without a chat template: the messages' contents, with an end token after each answer."""
     tokens = Tokens([], [])
     if conversation.tools or any(
         one["role"] == "tool" or "tool_calls" in one for one in conversation.messages
@@ -71,7 +71,7 @@ def bare_ids(text: str, tokenizer: Any) -> list[int]:
 
 
 def ends_with_stop_token(ids: list[int], tokenizer: Any) -> bool:
-    """Whether tokens end with one at which answers stop, but for white space."""
+    """Whether tokens end with a stop token, ignoring trailing white space."""
     ends = stop_tokens_of(tokenizer)
     for one in reversed(ids):
         if one in ends:
@@ -82,7 +82,7 @@ def ends_with_stop_token(ids: list[int], tokenizer: Any) -> bool:
 
 
 def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
-    """The prompt of a question and an answer that was rendered by a chat template before."""
+    """The prompt of a question and an answer, if it is already rendered."""
     messages = conversation.messages
     if [one["role"] for one in messages] != ["user", "assistant"] or conversation.tools:
         return None
@@ -91,7 +91,7 @@ def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
 
 
 def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
-    """A prompt that was rendered before is not rendered again, and nor is its answer."""
+    """A prompt that is already rendered, with its completion."""
     whole = prompt + completion
     tokens = mask_spans(whole, [(len(prompt), len(whole))], tokenizer)
     ends = stop_tokens_of(tokenizer)
@@ -107,11 +107,10 @@ def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
 
 
 def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
-    """The answers are learned, each up to the first token at which answers stop, which may be the
-    next turn's first."""
+    """The answers are learned, each up to its stop token, which may be the next turn's first."""
     messages = conversation.messages
     if messages[0]["role"] == "assistant":
-        # `transformers` opens no conversation without a message.
+        # `transformers` can't render a prompt without messages.
         raise KitError(
             "DATASET_INVALID",
             "A conversation starts with an assistant message. "
@@ -133,16 +132,16 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
 
 
 def mask_answers(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
-    """None where the template writes an answer otherwise than what came before it."""
+    """None if the template rewrites earlier turns."""
     text = render(conversation, tokenizer)
     spans = answer_spans(conversation, answers, text, tokenizer)
     return None if spans is None else mask_spans(text, spans, tokenizer)
 
 
 def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
-    """A text's tokens, of which answers are learned.
+    """A text's tokens, of which the answers are learned.
 
-    :param spans: the characters of each
+    :param spans: the characters of each answer
     """
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
@@ -150,7 +149,7 @@ def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Token
     ends = stop_tokens_of(tokenizer)
     for begin, end in spans:
         for i, (first, last) in enumerate(offsets):
-            # A byte-level tokenizer may leave white space out of its offsets.
+            # Byte-level offsets may exclude white space.
             if first < begin or last <= begin:
                 continue
             learned[i] = last <= end or (first >= end and ids[i] in ends)
@@ -215,7 +214,7 @@ def render(
 
 def written_with_content(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
     """
-    Without words, a message that calls tools has an empty text where the template refuses None.
+    Retries with empty content if the template refuses None in messages that only call tools.
     """
     try:
         return written(messages)

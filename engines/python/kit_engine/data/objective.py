@@ -1,4 +1,4 @@
-"""What every objective has."""
+"""The interface of objectives."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,10 +8,10 @@ from .rows import Row
 
 
 class Objective(Protocol):
-    # Of rows at a URL, by their names: `prompt, completion`.
+    # Formats of rows at a URL: `prompt, completion`.
     forms: tuple[str, ...]
-    # Whether a row needs each of its sequences, and a difference between them, as a pair does.
-    # Others go without those that do not fit.
+    # Whether a row needs all its sequences, and a difference between them, as a pair does.
+    # Others drop sequences that don't fit.
     needs_all: bool
 
     def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:

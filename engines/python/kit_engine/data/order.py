@@ -1,4 +1,4 @@
-"""The order of rows and the rows set aside, as every engine of Kit has them for the same seed."""
+"""The order of rows and the held-out rows, the same on every engine for the same seed."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..process.errors import KitError
 
-# Numbers that are drawn at once.
+# Numbers drawn at once.
 CHUNK = 4096
 
 
@@ -37,7 +37,7 @@ def endless(seed: int, stream: str) -> Iterator[float]:
 
 
 class RowOrder:
-    """Pass after pass over all rows, each shuffled anew; asked in ascending order."""
+    """Epoch after epoch over all rows, each reshuffled; index it in ascending order."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
@@ -46,7 +46,7 @@ class RowOrder:
         self.shuffled = 0
 
     def __getitem__(self, position: int) -> int:
-        """The row at a position, counted from 0 over all passes."""
+        """The row at a position, counted from 0 over all epochs."""
         while self.shuffled <= position // self.count:
             self._shuffle()
         return self.rows[position % self.count]
@@ -60,7 +60,7 @@ class RowOrder:
 
 
 def held_out_rows(rows: int, share: float, seed: int) -> list[bool]:
-    """Whether each row is set aside to evaluate on: a share that the seed decides."""
+    """Whether each row is held out for evaluation."""
     if rows < 2:
         raise KitError(
             "DATASET_INVALID",

@@ -1,4 +1,4 @@
-"""Rows at URLs, which only a cluster's workers read: those of Kit's own forms alone."""
+"""Rows at URLs, read only by a cluster's workers and only in Kit's own formats."""
 
 import json
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ MESSAGE_KEYS = {
 
 def plain_row(line: str, where: str, forms: Sequence[str]) -> dict[str, Any]:
     """
-    A row as Kit writes it.
+    A row in one of Kit's own formats.
 
-    :param forms: by their names: `prompt, completion`
+    :param forms: the allowed formats: `prompt, completion`
     :raises KitError: for any other row
     """
     try:
         row = read_json(line)
-        # JSON can spell infinity and half a character, which no model learns.
+        # JSON can spell infinity and lone surrogates, which no model learns.
         json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
         return checked(row, forms)
     except (ValueError, RecursionError) as error:
@@ -103,7 +103,7 @@ def is_empty(answer: str | list[Message]) -> bool:
 
 
 def without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """Libraries write a key that an object lacks as null, or as an empty list."""
+    """Libraries write missing keys as null or an empty list."""
     return {key: one for key, one in value.items() if one is not None and one != []}
 
 

@@ -1,5 +1,4 @@
-"""Notes on what a dataset's rows teach that no single row shows, as
-engines/training/rowNotes.ts has them."""
+"""Notes on a dataset's rows as a whole, as in engines/training/rowNotes.ts."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +11,7 @@ from .masks import Tokens, ends_with_stop_token, rendered_prompt
 from .rows import Row
 from .unwritten import Unwritten, name_of, parts_of
 
-# Last tokens of an answer that are shown, a count.
+# Number of an answer's last tokens shown.
 SHOWN = 12
 
 
@@ -22,12 +21,12 @@ class RowNotes:
         self.markup = markup_of(tokenizer)
         self.is_unwritten = Unwritten(tokenizer)
         self.rows = 0
-        # Of each kind: rows, the first token, and where it is.
+        # For each kind: number of rows, the first token, and its location.
         self.found: dict[str, list[Any]] = {}
 
     def add(self, row: Row, whole: Iterable[Tokens]) -> None:
         """
-        :param whole: the sequences that are learned whole
+        :param whole: the sequences that aren't truncated
         """
         self.rows += 1
         where, conversations = row.where, row.conversations
@@ -41,7 +40,7 @@ class RowNotes:
         if not conversations:
             return None
         own = (
-            # An answer may have its own end, where the template's would be.
+            # An answer may spell out its end token.
             (one, is_answer and text.rstrip().endswith(one or ""))
             for text, is_answer in texts
             for one in [self.markup.own_token_in(text)]
@@ -133,7 +132,7 @@ def learned_runs(learned: list[bool]) -> list[tuple[int, int]]:
 
 
 def texts_of(row: Row) -> list[tuple[str, bool]]:
-    """The texts of a row of any form, and whether each is an answer."""
+    """The texts of a row, and whether each is an answer."""
     if row.is_text:
         return [(row.text, False)]
     return [

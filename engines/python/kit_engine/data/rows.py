@@ -1,4 +1,4 @@
-"""The rows of a dataset as Kit has written them, and at URLs the plain ones among others."""
+"""Reads materialized rows, and plain rows at URLs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from .plain_rows import plain_row
 
 @dataclass
 class Row:
-    # Its names in the file: `prompt, completion`.
+    # Its keys in the file: `prompt, completion`.
     keys: str
-    # Of a row alone that is no conversation.
+    # Of a plain text row.
     text: str
-    # One, or those with the better and with the worse answer.
+    # One, or those with the chosen and the rejected answer.
     conversations: list[Conversation]
-    # Whether its answer was judged to be bad.
+    # Whether its answer is labelled undesirable.
     is_undesirable: bool = False
     # File and line.
     where: str = ""
 
     @property
     def is_text(self) -> bool:
-        """Whether it is one long text, which is cut into pieces rather than shortened."""
+        """Whether it is one long text, which is split into chunks rather than truncated."""
         return not self.conversations
 
     def answers(self) -> list[str]:
-        """Those that are learned."""
+        """The learned answers."""
         messages = [one for each in self.conversations[:1] for one in each.messages]
         return [
             one["content"] for one in messages if is_learned(one) and one["content"] is not None
@@ -37,8 +37,8 @@ class Row:
 
 def read_rows(files: list[str], forms: Sequence[str]) -> Iterator[Row]:
     """
-    :param forms: of the plain rows, by their names: `prompt, completion`
-    :raises KitError: for a file that cannot be read, or a row at a URL that is not a plain one
+    :param forms: formats of plain rows: `prompt, completion`
+    :raises KitError: for a file that can't be read, or a row at a URL that isn't plain
     """
     for file in files:
         is_url = "://" in file

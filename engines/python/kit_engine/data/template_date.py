@@ -1,4 +1,4 @@
-"""The date that chat templates write, as engines/tokens/templateDate.ts has it."""
+"""The date that chat templates write, as in engines/tokens/templateDate.ts."""
 
 import json
 import os
@@ -7,12 +7,12 @@ from typing import Any
 
 from ..model.models import resuming
 
-# Of tokenizer_config.json, Kit's own: a time of the clock, without a zone.
+# Kit's own key in tokenizer_config.json; local time, without a zone.
 KEY = "template_date"
 
 
 def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
-    """Saved with each checkpoint: when the training began, also for one that goes on."""
+    """Saved with each checkpoint: when the training began, even if it is resumed."""
     if "strftime_now" not in str(tokenizer.chat_template):
         return
     resumed = job.get("resumeFrom")

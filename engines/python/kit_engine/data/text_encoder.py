@@ -1,4 +1,4 @@
-"""Whole texts with the special tokens around them, as engines/tokens/textEncoder.ts has them."""
+"""Encodes texts with special tokens around them, as in engines/tokens/textEncoder.ts."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ..process.limits import encode
 
 
 def encode_text(text: str, tokenizer: Any) -> list[int]:
-    """A text that was rendered before has them itself, and gets no second ones."""
+    """Doesn't duplicate special tokens that a rendered text already has."""
     before, after = tokens_around(tokenizer)
     ids = list(encode(text, tokenizer)["input_ids"])
     if before and ids[len(before) : 2 * len(before)] == before:

@@ -1,4 +1,4 @@
-"""Parts of messages that a chat template leaves out, as engines/tokens/unwritten.ts tells them."""
+"""Parts of messages that a chat template drops, as in engines/tokens/unwritten.ts."""
 
 import re
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ RESULT = {"role": "tool", "content": PROBE, "name": "look", "tool_call_id": "cal
 
 
 def parts_of(messages: list[Message]) -> Iterable[str]:
-    """Of the parts that messages have, those that a template may leave out."""
+    """The parts of messages that a template may drop."""
     for turn, message in enumerate(messages):
         yield from parts_at(turn, message)
 
@@ -55,7 +55,7 @@ def parts_at(turn: int, message: Message) -> Iterable[str]:
 
 
 def refuse_unwritten(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
-    """:raises KitError: for a part of a question or a variable that the template would leave out"""
+    """:raises KitError: for a part of a message or a variable that the template would drop"""
     read = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     for name, value in kwargs.items():
         if value and value != "none" and name not in read:
@@ -88,7 +88,7 @@ class Unwritten:
         self.known: dict[str, bool] = {}
 
     def __call__(self, part: str) -> bool:
-        """Whether the template writes nothing of a part, wherever a conversation has it."""
+        """Whether the template drops a part wherever it occurs."""
         if part not in self.known:
             has_template = self.tokenizer.chat_template is not None
             self.known[part] = self._leaves_out(part) if has_template else part in REASONING
@@ -103,7 +103,7 @@ class Unwritten:
         return 'write it in "content", or leave it out'
 
     def _leaves_out(self, part: str) -> bool:
-        """A template that refuses a part leaves nothing out."""
+        """A template that refuses a part doesn't drop it silently."""
         written = [self._tried(one) for one in conversations_with(part)]
         is_refused = all(one is None for one in written)
         return not is_refused and not any(PROBE in (one or "") for one in written)

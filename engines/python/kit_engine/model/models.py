@@ -1,4 +1,4 @@
-"""Models and tokenizers from their folders."""
+"""Loads models and tokenizers from their folders."""
 
 import json
 import os
@@ -29,12 +29,12 @@ from .stop_tokens import read_stop_tokens
 # The folder of an adapter's base, among a job's artifacts.
 BASE = CONSTANTS["baseFolder"]
 
-# Nothing is downloaded, and no code of a model's folder runs.
+# No downloads, and no custom code.
 SAFE_OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 def silence_libraries() -> None:
-    """Keeps what the libraries say to developers from the user."""
+    """Hides the libraries' messages to developers."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     warnings.filterwarnings("ignore", category=FutureWarning)
@@ -42,10 +42,10 @@ def silence_libraries() -> None:
 
 @dataclass
 class Source:
-    """The folders of a model, which Kit has found."""
+    """A model's folders."""
 
     base: str
-    # Folder of an adapter to it.
+    # The folder of its adapter.
     adapter: str | None = None
 
 
@@ -64,8 +64,8 @@ def load_config(source: Source) -> Any:
 
 def assert_safe(folder: str) -> None:
     """
-    Code of a model that transformers does not know by itself, other names for the weights' files,
-    whose index may lead anywhere, and more layers than any model has, each of which is listed.
+    Refuses custom code for a model that transformers doesn't know, renamed weight files, whose
+    index may lead anywhere, and more layers than any model has.
     """
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
@@ -93,15 +93,15 @@ def assert_safe(folder: str) -> None:
 
 
 def is_bidirectional(config: Any) -> bool:
-    """An encoder such as BERT, which AutoModelForCausalLM loads, would see the answers."""
+    """Encoders such as BERT, which AutoModelForCausalLM loads, would see the answers."""
     is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING and not is_decoder
 
 
 def load_tokenizer(source: Source) -> Any:
     """
-    By its tokenizer.json alone, as the embedded engine. AutoTokenizer would replace parts of it by
-    those of the class that goes with the model's type.
+    Reads only tokenizer.json, like the embedded engine. AutoTokenizer would replace components by
+    those of the model type's class.
     """
     folders = [one for one in (source.adapter, source.base) if one is not None]
     where = next((one for one in folders if os.path.exists(os.path.join(one, FILE))), None)
@@ -112,7 +112,7 @@ def load_tokenizer(source: Source) -> Any:
         )
     with reading(where):
         tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFE_OPTIONS)
-        # Its class may have other parts, and its config may have special tokens read as text.
+        # The class may replace components, and the config may read special tokens as text.
         tokenizer._tokenizer = with_added(Tokenizer.from_file(os.path.join(where, FILE)), tokenizer)
         tokenizer.split_special_tokens = False
         read_stop_tokens(tokenizer, source.base)
@@ -123,7 +123,7 @@ FILE = "tokenizer.json"
 
 
 def with_added(own: Tokenizer, tokenizer: Any) -> Tokenizer:
-    """The tokens that only the files beside tokenizer.json have, in the order of their ids."""
+    """Adds tokens that only the sidecar files have, in order of id."""
     for _, token in sorted(tokenizer.added_tokens_decoder.items()):
         if own.token_to_id(token.content) is None:
             add = own.add_special_tokens if token.special else own.add_tokens
@@ -150,8 +150,8 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
 
 def merged(model: Any, adapter: str) -> Any:
     """
-    The model with an adapter merged in. PEFT leaves out what it finds no place for, so names as a
-    tool stored them, with the adapter's or without PEFT's prefix, are made those that PEFT saves.
+    The model with an adapter merged in. PEFT ignores unknown names, so names as other tools store
+    them, with the adapter's name or without PEFT's prefix, become those that PEFT saves.
     """
     from peft import PeftModel
     from peft.utils.save_and_load import load_peft_weights, set_peft_model_state_dict
@@ -171,7 +171,7 @@ def merged(model: Any, adapter: str) -> Any:
 
 
 def saved_name(name: str) -> str:
-    """As engines/lora/peftConfig.ts has it."""
+    """As in engines/lora/peftConfig.ts."""
     saved = re.sub(r"\.(lora_[AB])\.[^.]+\.weight$", r".\1.weight", name)
     return saved if saved.startswith(PREFIX) else PREFIX + saved
 
@@ -181,7 +181,7 @@ PREFIX = "base_model.model."
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Says in a sentence why a model's files cannot be read."""
+    """Turns errors of reading a model into a KitError."""
     try:
         yield
     except (KitError, MemoryError, torch.OutOfMemoryError):
@@ -201,7 +201,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def resuming(checkpoint: str) -> Iterator[None]:
-    """Of a checkpoint to resume from: Kit tries the one before when this one cannot be read."""
+    """For a checkpoint to resume from: on this error, Kit tries the previous one."""
     try:
         with reading(checkpoint):
             yield
@@ -212,7 +212,7 @@ def resuming(checkpoint: str) -> Iterator[None]:
 
 
 def context_of(config: Any) -> int:
-    """The longest sequence that a model reads, in tokens."""
+    """A model's context length, in tokens."""
     text = config.get_text_config()
     for name in ("max_position_embeddings", "n_positions", "max_sequence_length"):
         length = getattr(text, name, None)
@@ -221,7 +221,7 @@ def context_of(config: Any) -> int:
     return DEFAULT_CONTEXT
 
 
-# Context of a model that names none.
+# For models whose config names none.
 DEFAULT_CONTEXT = 1_000_000
 
 

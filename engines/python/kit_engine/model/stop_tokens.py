@@ -1,4 +1,4 @@
-"""The tokens at which answers stop, as engines/tokens/stopTokens.ts finds them."""
+"""The tokens at which answers stop, as in engines/tokens/stopTokens.ts."""
 
 import json
 import os
@@ -11,19 +11,19 @@ from ..process.limits import TEMPLATES
 
 @dataclass
 class StopTokens:
-    # Ids: what ends a text first, then what ends a turn.
+    # Ids: the end of a text first, then the end of a turn.
     all: list[int]
-    # What the chat template ends an answer's turn with.
+    # The chat template's end of turn.
     turn: int | None
 
 
 def stop_tokens_of(tokenizer: Any) -> list[int]:
-    """What ends a text, too, is the first."""
+    """Stop token ids; the first also ends a text."""
     return stop_tokens(tokenizer).all
 
 
 def stop_tokens(tokenizer: Any) -> StopTokens:
-    """Those that a model's folder names are among them once `read_stop_tokens` has read them."""
+    """Includes the config's stop tokens once `read_stop_tokens` has read them."""
     ends: StopTokens | None = getattr(tokenizer, "kit_stop_tokens", None)
     if ends is None:
         ends = tokenizer.kit_stop_tokens = find_stop_tokens(tokenizer, [], None)
@@ -31,7 +31,7 @@ def stop_tokens(tokenizer: Any) -> StopTokens:
 
 
 def read_stop_tokens(tokenizer: Any, folder: str) -> None:
-    """Takes what the model's folder names; the first is the tokenizer's end, if it has none."""
+    """Reads the config's stop tokens; the first is the default eos_token."""
     config = read_config(folder, "config.json")
     size = config.get("vocab_size", text_config(config).get("vocab_size"))
     tokenizer.kit_stop_tokens = find_stop_tokens(
@@ -43,7 +43,7 @@ def read_stop_tokens(tokenizer: Any, folder: str) -> None:
 
 
 def save_stop_tokens(model: Any, tokenizer: Any) -> None:
-    """Names all of them in the model's generation config, for other programs to stop there, too."""
+    """Adds all stop tokens to the model's generation config, for other programs."""
     named = listed(model.generation_config.eos_token_id)
     missing = [one for one in stop_tokens_of(tokenizer) if one not in named]
     if missing:
@@ -53,12 +53,12 @@ def save_stop_tokens(model: Any, tokenizer: Any) -> None:
 
 def find_stop_tokens(tokenizer: Any, named: list[int], size: Any) -> StopTokens:
     """
-    :param size: of the model's vocabulary, if it is known
+    :param size: of the model's vocabulary, if known
     """
     own = tokenizer.eos_token_id
     text = own if own is not None or not named else named[0]
     turn = turn_stop_token(tokenizer, {text, *named})
-    # No other id is ever an answer's next token.
+    # Ids beyond the logits are never generated.
     ends = [
         one
         for one in dict.fromkeys([text, turn, *named])
@@ -68,11 +68,11 @@ def find_stop_tokens(tokenizer: Any, named: list[int], size: Any) -> StopTokens:
 
 
 def all_named(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
-    """As `transformers`, which reads config.json where there is no other file."""
+    """As in `transformers`, which falls back to config.json."""
     generation = read_config(folder, "generation_config.json")
     if not os.path.exists(os.path.join(folder, "generation_config.json")):
         return named_stop_tokens(config)
-    # A config that somebody wrote anew often has a number that is another token here.
+    # A rewritten config.json often has an id that is a different token here.
     added = [one for one in named_stop_tokens(config) if one in tokenizer.added_tokens_decoder]
     return named_stop_tokens(generation) or added
 
@@ -97,7 +97,7 @@ def read_config(folder: str, name: str) -> dict[str, Any]:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             config = json.load(file)
     except (OSError, ValueError):
-        # Who needs it says what is wrong with it.
+        # Whoever needs the file reports the problem.
         return {}
     return config if isinstance(config, dict) else {}
 
@@ -109,8 +109,8 @@ SYSTEM = {"role": "system", "content": "a system message"}
 
 def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
     """
-    The first special token that the template writes after an answer, of which none is made; without
-    one, as some turns end where the next begins, the first after the answer before a question.
+    The first special token that the template writes after an answer; without one, the first between
+    an answer and the next question, since some templates only mark where turns begin.
     """
     if tokenizer.chat_template is None:
         return None
@@ -127,7 +127,7 @@ def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
     def end_in(tokens: list[tuple[str, int, bool]]) -> int | None:
         return next((i for _, i, special in tokens if special or i in known), None)
 
-    # Some templates demand one.
+    # Some templates require a system message.
     begin = [SYSTEM] if tail_of([QUESTION, ANSWER], tokenizer) is None else []
     last = written([*begin, QUESTION, ANSWER])
     end = end_in(last)
@@ -137,12 +137,12 @@ def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
 
 
 def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str | None:
-    """What the template writes after the answer's words; None for one that refuses messages."""
+    """What the template writes after the answer's text; None if it refuses the messages."""
     try:
         with TEMPLATES.limit():
             text = str(tokenizer.apply_chat_template(messages, tokenize=False))
     except Exception:  # noqa: BLE001
-        # A row that it refuses, too, says so.
+        # Refused rows are reported on their own.
         return None
     _, found, tail = text.rpartition(ANSWER["content"])
     return tail if found else ""

@@ -1,1 +1,1 @@
-"""The process: how it speaks with Kit, what it runs on, and how it fails."""
+"""The process: communication with Kit, devices, errors and limits."""

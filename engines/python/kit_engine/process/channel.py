@@ -1,4 +1,4 @@
-"""The line to Kit: messages that no library's print can tear."""
+"""Messages to Kit that library output can't interleave."""
 
 import json
 import math
@@ -11,13 +11,13 @@ from .constants import CONSTANTS
 
 
 class Channel:
-    """Writes messages, each a line of JSON with a number of its own, from any thread."""
+    """Writes messages as numbered lines of JSON, from any thread."""
 
     def __init__(
         self, descriptor: int, before: str = "", marks: dict[str, Any] | None = None
     ) -> None:
         self.descriptor = descriptor
-        # Of each message, where others print to the same file.
+        # Prefix of each message, in case others print to the same file.
         self.before = before
         self.marks = {"kit": CONSTANTS["messageVersion"], **(marks or {})}
         self.lock = threading.Lock()
@@ -27,12 +27,12 @@ class Channel:
         with self.lock:
             seq = self.seq + 1
             message = {**self.marks, "seq": seq, "type": type, **finite(fields)}
-            # ASCII alone, so that no character counts as the end of a line.
+            # ASCII only, so no character counts as a line break.
             line = f"{self.before}{json.dumps(message, ensure_ascii=True)}\n"
             left = memoryview(line.encode())
             while left:
                 left = left[os.write(self.descriptor, left) :]
-            # The number of a message that could not be written is the next one's.
+            # A failed write doesn't use up a number.
             self.seq = seq
 
     def event(self, event: str, data: dict[str, Any]) -> None:
@@ -42,12 +42,12 @@ class Channel:
         self.send("note", text=text)
 
     def saved(self, directory: str, data: dict[str, Any]) -> None:
-        """A checkpoint is whole in the job's directory, on the first worker."""
+        """Reports a complete checkpoint in the job's directory, on the first worker."""
         self.event("checkpoint.saved", data)
 
 
 def take_stdout(before: str = "", marks: dict[str, Any] | None = None) -> Channel:
-    """A private copy of stdout. What anyone prints from now on, C code too, goes to stderr."""
+    """A private copy of stdout. From now on, all other output, even of C code, goes to stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     os.set_inheritable(private, False)
@@ -56,7 +56,7 @@ def take_stdout(before: str = "", marks: dict[str, Any] | None = None) -> Channe
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON can have it: a number that is not finite becomes null."""
+    """Replaces non-finite numbers by None, since JSON lacks them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

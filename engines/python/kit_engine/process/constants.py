@@ -1,11 +1,11 @@
-"""What Kit's TypeScript must have alike, and reads from the same file."""
+"""Constants shared with TypeScript."""
 
 import json
 import os
 from typing import Any
 
 FOLDER = os.path.dirname(__file__)
-# A job takes the file to a cluster beside this module; in Kit it lies in engines/.
+# On a cluster, the file lies beside this module; in Kit, in engines/.
 PATHS = [os.path.join(FOLDER, *above, "constants.json") for above in ([], [".."] * 3)]
 
 with open(next(filter(os.path.exists, PATHS)), encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Where to compute, and in which precision."""
+"""The device, and its precision."""
 
 import platform
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from .environment import NEEDED, TRL, installed
 class Device:
     # `cuda`, `mps` or `cpu`.
     name: str
-    # Whether matrices are multiplied in bfloat16; the weights that are trained stay in float32.
+    # Whether matrices are multiplied in bfloat16; trained weights stay in float32.
     bf16: bool
 
     def trained_dtype(self) -> torch.dtype:
         return torch.float32
 
     def frozen_dtype(self) -> torch.dtype:
-        """The type of weights that are only read."""
+        """The type of frozen weights."""
         return torch.bfloat16 if self.bf16 else torch.float32
 
     def precision(self) -> str:
         return "bfloat16" if self.bf16 else "float32"
 
     def record(self) -> dict[str, str]:
-        """For a job's log: what has computed it."""
+        """The environment, for a job's log."""
         gpu = {"gpu": torch.cuda.get_device_name()} if self.name == "cuda" else {}
         versions = {"python": platform.python_version(), **installed({**NEEDED, **TRL})[0]}
         return {"device": self.name, **gpu, "precision": self.precision(), **versions}
 
     def description(self) -> str:
-        """For people: training on the processor may be a surprise."""
+        """For people, who may be surprised to train on the CPU."""
         precision = self.precision()
         if self.name == "cpu":
             return f"device cpu, {precision}: PyTorch {torch.__version__} sees no GPU"
@@ -41,9 +41,9 @@ class Device:
 
 
 def find_device(bf16: bool | None) -> Device:
-    """`bf16` is as asked for; None is the device's default."""
+    """`bf16` is the option; None means the device's default."""
     if torch.cuda.is_available():
-        # cuDNN plans its attention for each new length of a padded batch, a second or more each.
+        # cuDNN's attention takes a second or more to plan for each new batch length.
         torch.backends.cuda.enable_cudnn_sdp(False)
         return Device("cuda", torch.cuda.is_bf16_supported() if bf16 is None else bf16)
     if torch.backends.mps.is_available():

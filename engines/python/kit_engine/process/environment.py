@@ -1,4 +1,4 @@
-"""The packages that the engine needs, looked up without importing any."""
+"""Checks required packages without importing them."""
 
 import platform
 import re
@@ -8,15 +8,15 @@ from importlib import metadata
 from .channel import Channel
 from .errors import KitError
 
-# The oldest that Kit was tested with.
+# Oldest tested versions.
 NEEDED = {"torch": "2.13", "transformers": "5.18", "peft": "0.21", "accelerate": "1.15"}
-# Likewise, of objectives that compare answers, and the Python that it needs.
+# For preference objectives; TRL needs this Python.
 TRL, TRL_PYTHON = {"trl": "1.16"}, (3, 11)
 
 
 def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
     """
-    :param more: versions of what the caller needs besides
+    :param more: versions of the caller's other requirements
     :raises KitError: when packages are missing or too old
     """
     found, missing = installed()
@@ -31,7 +31,7 @@ def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
 
 
 def assert_trl(objective: str) -> None:
-    """:raises KitError: unless TRL is here, by the `type` of an objective that needs it"""
+    """:raises KitError: without TRL, naming the objective that needs it"""
     if sys.version_info < TRL_PYTHON:
         raise KitError(
             "PYTHON_UNFIT",
@@ -42,7 +42,7 @@ def assert_trl(objective: str) -> None:
 
 
 def installed(needed: dict[str, str] = NEEDED) -> tuple[dict[str, str], list[str]]:
-    """Versions of those that are here, and the names of those that are not."""
+    """Versions of installed packages, and names of missing ones."""
     found: dict[str, str] = {}
     missing: list[str] = []
     for name in needed:
@@ -59,7 +59,7 @@ def assert_fit(
     oldest: dict[str, str] = NEEDED,
     purpose: str = "",
 ) -> None:
-    """Says what has to be installed."""
+    """:raises KitError: naming packages to install or upgrade"""
     pip = f"{sys.executable} -m pip install --upgrade"
     if missing:
         wanted = " ".join(f'"{name}>={oldest[name]}"' for name in missing)

@@ -1,4 +1,4 @@
-"""Errors that the reader can act on."""
+"""Errors that users can act on."""
 
 import re
 import sys
@@ -8,9 +8,9 @@ MEMORY_ADVICE = (
     "Use a smaller batchSize with more gradientAccumulationSteps, a smaller maxLength or model, "
     "or gradientCheckpointing, or train an adapter with lora."
 )
-# For answers: their keys and values grow with each token.
+# For answers, whose KV cache grows with each token.
 ANSWER_MEMORY_ADVICE = "Use a smaller model, shorter prompts or a smaller maxTokens."
-# Of a process that Kit starts on its own machine, whose stderr is Kit's.
+# For a local process, whose stderr is Kit's.
 DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
 # Escape sequences that color text in a terminal.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -19,7 +19,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class KitError(Exception):
     """Its message says what happened and what to do; its code is one of protocol/error.ts.
 
-    :param fault: what of a question it is about, as protocol/error.ts has it
+    :param fault: the part of a request at fault, as in protocol/error.ts
     """
 
     def __init__(self, code: str, message: str, fault: dict[str, Any] | None = None) -> None:
@@ -28,12 +28,12 @@ class KitError(Exception):
         self.fault = fault
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        # Pickle would call the class with the message alone.
+        # Pickle would call the class with only the message.
         return KitError, (self.code, str(self), self.fault)
 
 
 def fault_of(error: BaseException) -> dict[str, Any]:
-    """As a failure has it, if it has one."""
+    """The fault as a field of a failure, if there is one."""
     fault = error.fault if isinstance(error, KitError) else None
     return {} if fault is None else {"fault": fault}
 
@@ -45,7 +45,7 @@ class Cancelled(Exception):
 def failure_of(
     error: BaseException, advice: str, memory_advice: str = MEMORY_ADVICE
 ) -> tuple[str, str]:
-    """An error's code and its sentence for people, with advice on what nobody expected."""
+    """An error's code and message for people, with advice for unexpected errors."""
     if isinstance(error, KitError):
         return error.code, str(error)
     text, kind = ESCAPES.sub("", str(error)), type(error).__name__
@@ -60,25 +60,25 @@ def failure_of(
 
 
 def clause_of(error: BaseException) -> str:
-    """An error's kind and the first line of its message, without a period."""
+    """An error's type and the first line of its message, without a period."""
     text = ESCAPES.sub("", str(error)).strip()
     line = text.splitlines()[0].rstrip(".") if text else "no message"
     return f"{type(error).__name__}: {line}"
 
 
-# Other programs' memory of a GPU that is worth a word.
+# Other programs' GPU memory that is worth reporting.
 MIN_REPORTED_BYTES = 2**31
 
 
 def gpu_use_of_others() -> str:
-    """What of the GPU's memory this process has not, if it is much."""
+    """Other programs' GPU memory, if it is much."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return ""
     try:
         free, total = torch.cuda.mem_get_info()
     except RuntimeError:
-        # Not even enough to ask.
+        # Not even enough memory for the query.
         return ", which other programs use (nvidia-smi shows which)"
     others = total - free - torch.cuda.memory_reserved()
     if others < MIN_REPORTED_BYTES:

@@ -1,4 +1,4 @@
-"""What Kit sends over stdin, read on a thread of its own; its end means that Kit is gone."""
+"""Kit's messages over stdin, read on a thread; end of file means that Kit is gone."""
 
 import ctypes
 import json
@@ -14,13 +14,13 @@ from typing import Any
 
 from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of, fault_of
 
-# How long a native call may go on without Kit, in seconds.
+# How long a native call may outlive Kit.
 GRACE_SECONDS = 3.0
 PR_SET_PDEATHSIG = 1
 
 
 class Questions:
-    """Questions until their end; `cancelled` is set when nobody waits for any."""
+    """A queue of questions; `cancelled` is set when all are cancelled."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
@@ -40,7 +40,7 @@ class Questions:
             self.cancelled.set()
 
     def failure(self, error: BaseException) -> dict[str, Any]:
-        """The code and sentence of the error that is being handled."""
+        """The failure for the error being handled."""
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
         code, message = failure_of(error, DEBUG_ADVICE, ANSWER_MEMORY_ADVICE)
@@ -48,7 +48,7 @@ class Questions:
 
 
 class Inbox(Questions):
-    """`job` is the first line; `cancelled` is set when Kit says so, or is gone."""
+    """`job` is the first line; `cancelled` is set on request, or when Kit is gone."""
 
     def __init__(self) -> None:
         first = sys.stdin.buffer.readline()
@@ -62,24 +62,24 @@ class Inbox(Questions):
             self.put(json.loads(line))
         self.cancelled.set()
         self.questions.put(None)
-        # A native call sees no flag.
+        # Native calls don't check the flag.
         time.sleep(GRACE_SECONDS)
         os._exit(1)
 
 
 def end_with_parent() -> None:
-    """Linux ends this process with its parent, even in a call that holds Python's lock."""
+    """Makes Linux kill this process with its parent, even in a call that holds the GIL."""
     if sys.platform != "linux":
         return
     parent = os.getppid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # It may have ended before.
+    # The parent may have exited already.
     if os.getppid() != parent:
         os._exit(1)
 
 
 def without_surrogates(value: Any) -> Any:
-    """JSON can spell half a character, which UTF-8 cannot: it becomes U+FFFD."""
+    """Replaces lone surrogates, which JSON can spell and UTF-8 can't, by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):

@@ -1,5 +1,4 @@
-"""What the files of a model may cost: seconds and bytes of a template, tries of a tokenizer's
-pattern."""
+"""Limits for a model's files: time and memory of templates, backtracking of tokenizers."""
 
 import ctypes
 import os
@@ -14,17 +13,17 @@ from jinja2.sandbox import SandboxedEnvironment
 from .constants import CONSTANTS
 from .errors import KitError
 
-# Of a conversation, whatever the template says.
+# For each conversation.
 MAX_SECONDS = CONSTANTS["templateSeconds"]
 CHECK_EVERY_SECONDS = 0.25
-# Of what a template makes, beside what the process has.
+# Memory that a template may add to the process.
 MAX_BYTES = 2**30
-# Of a power's operands: a larger one takes minutes in one native call, which nothing ends.
+# Limits of `**`: larger operands take minutes in one uninterruptible native call.
 MAX_BASE, MAX_EXPONENT = 10**6, 64
 
 
 class TooSlow(Exception):
-    """Its class is raised from outside, so that it takes no words."""
+    """Raised asynchronously by class, so it takes no arguments."""
 
     def __str__(self) -> str:
         return f"it takes more than {MAX_SECONDS:g} s"
@@ -36,12 +35,12 @@ class TooLarge(Exception):
 
 
 class Watchdog:
-    """Ends Python code that takes too long or too much memory, on any thread. A native call is over
-    first."""
+    """Interrupts Python code that takes too long or too much memory, on any thread, once a native
+    call returns."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        # By the threads that are watched.
+        # Deadlines by thread.
         self.ends: dict[int, float] = {}
         self.is_running = False
 
@@ -78,8 +77,7 @@ class Watchdog:
 
 
 def seconds_of(thread: int) -> float:
-    """A thread's CPU time, which other work does not lengthen; wall-clock time where the system
-    does not report it."""
+    """A thread's CPU time, unaffected by other load; wall-clock time if the system lacks it."""
     if hasattr(time, "pthread_getcpuclockid"):
         return time.clock_gettime(time.pthread_getcpuclockid(thread))
     return time.monotonic()
@@ -90,7 +88,7 @@ TEMPLATES = Watchdog()
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Of the whole process, whose other threads wait or need little meanwhile."""
+    """Limits the whole process, whose other threads wait or need little meanwhile."""
     now = data_bytes()
     if now == 0:
         yield
@@ -111,7 +109,7 @@ def limited_memory() -> Iterator[None]:
 
 
 def data_bytes() -> int:
-    """What the limit counts of this process; 0 where the system does not say (macOS, Windows)."""
+    """This process's memory as the limit counts it; 0 if unknown (macOS, Windows)."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
@@ -125,7 +123,7 @@ def limited_power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-# Before a template is compiled, which computes with constants, too.
+# Applies before compilation, which folds constants.
 SandboxedEnvironment.intercepted_binops = frozenset(["**"])
 SandboxedEnvironment.default_binop_table = {
     **SandboxedEnvironment.default_binop_table,
@@ -145,7 +143,7 @@ def decode(ids: list[int], tokenizer: Any, **options: Any) -> str:
 
 @contextmanager
 def catching_panic(tokenizer: Any, what: str) -> Iterator[None]:
-    """The library panics over a pattern that takes too many tries, and a panic is no Exception."""
+    """The library panics on excessive backtracking, and a panic isn't an Exception."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Means that others are added to."""
+"""Means that can be accumulated."""
 
 from dataclasses import dataclass
 
@@ -17,5 +17,5 @@ def add_means(to: dict[str, Mean], added: dict[str, Mean]) -> None:
 
 
 def values_of(means: dict[str, Mean]) -> dict[str, float]:
-    """Of those that have something to say."""
+    """The means with a count."""
     return {name: mean.sum / mean.count for name, mean in means.items() if mean.count > 0}

@@ -1,4 +1,4 @@
-"""The workers of one training; a process by itself is its only one."""
+"""The workers of a training; a single process is the only one."""
 
 import torch
 from torch import distributed
@@ -16,7 +16,7 @@ def is_first() -> bool:
 
 
 def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
-    """The mean of the workers' losses, and all their tokens."""
+    """The mean of the workers' losses, and the sum of their tokens."""
     if worker_count() == 1:
         return loss, tokens
     both = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
@@ -25,7 +25,7 @@ def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
 
 
 def all_reduce_means(means: dict[str, Mean], device: str) -> dict[str, Mean]:
-    """Those of all workers, which have the same names."""
+    """The means over all workers, which have the same names."""
     if worker_count() == 1 or not means:
         return means
     both = [[mean.sum, mean.count] for mean in means.values()]
@@ -36,12 +36,12 @@ def all_reduce_means(means: dict[str, Mean], device: str) -> dict[str, Mean]:
 
 def assert_same(*fingerprints: str) -> None:
     """
-    :raises KitError: on every worker, when one has read other rows, as of a disk that is not shared
+    :raises KitError: on every worker, if one read different rows, as from a disk that isn't shared
     """
     if worker_count() == 1:
         return
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    # 60 bits: torch's integers have 64, with a sign.
+    # 60 bits fit torch's signed 64-bit integers.
     numbers = [int(fingerprint[:15], 16) for fingerprint in fingerprints]
     min_and_max = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
     distributed.all_reduce(min_and_max, distributed.ReduceOp.MIN)

@@ -1,4 +1,4 @@
-"""A new adapter with Kit's random start, the same as on the embedded engine."""
+"""A new adapter, initialized as on the embedded engine."""
 
 import math
 from typing import Any
@@ -36,7 +36,7 @@ def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
 
 
 def initialize(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
-    """Uniform within ±1/√in, as PEFT has it; B is 0, so a new adapter changes nothing."""
+    """Uniform within ±1/√in, as in PEFT; B is 0, so a new adapter changes nothing."""
     bound = 1 / math.sqrt(parameter.shape[1])
     numbers = (2 * uniforms(seed, name, 0, parameter.numel()) - 1) * bound
     with torch.no_grad():
@@ -44,7 +44,7 @@ def initialize(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
 
 
 def plain_name(name: str) -> str:
-    """`model.layers.0.self_attn.q_proj.lora_A.weight`, without PEFT's own parts."""
+    """`model.layers.0.self_attn.q_proj.lora_A.weight`, without PEFT's prefix and adapter name."""
     return name.removeprefix("base_model.model.").replace(".default.", ".")
 
 

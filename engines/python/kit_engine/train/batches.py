@@ -1,4 +1,4 @@
-"""Rows for transformers' Trainer: a map in Kit's order already, and how rows become a batch."""
+"""Datasets in Kit's order for transformers' Trainer, and its collator."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ Example = list[Arrays]
 
 
 class OrderedRows(Dataset[Example]):
-    """Every row of the training, in the order in which it is learned from."""
+    """All rows of the training, in training order."""
 
     def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
         self.examples = examples
@@ -30,7 +30,7 @@ class OrderedRows(Dataset[Example]):
 
 
 class AllRows(Dataset[Example]):
-    """All rows once, in their order."""
+    """All rows once, in dataset order."""
 
     def __init__(self, examples: ExampleSet) -> None:
         self.examples = examples
@@ -43,8 +43,8 @@ class AllRows(Dataset[Example]):
 
 
 class Collator:
-    """The examples' sequences one below another, padded to the longest. A GPU waits meanwhile: no
-    loops over tokens."""
+    """Stacks the examples' sequences, padded to the longest, without loops over tokens, since a GPU
+    waits meanwhile."""
 
     def __init__(self, pad: int | None) -> None:
         self.pad = pad
@@ -61,7 +61,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def padded(rows: list[Arrays], pad: int | None) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_]]:
-    """:return: [rows, longest]: the tokens, 1 for each of them, and whether it is learned"""
+    """:return: [rows, longest]: input ids, attention mask, and whether each token is learned"""
     shape = len(rows), max(len(ids) for ids, _ in rows)
     inputs = np.full(shape, pad or 0, np.int64)
     attended = np.zeros(shape, np.int64)
@@ -70,12 +70,12 @@ def padded(rows: list[Arrays], pad: int | None) -> tuple[Numbers, Numbers, npt.N
         inputs[i, : len(ids)] = ids
         attended[i, : len(ids)] = 1
         learned[i, : len(ids)] = is_learned
-    # Nothing comes before the first.
+    # The first token is never predicted.
     learned[:, 0] = False
     return inputs, attended, learned
 
 
 def predicted_count(batch: dict[str, torch.Tensor]) -> int:
-    """Tokens of a batch without padding and without each row's first."""
+    """Predicted tokens of a batch: without padding and each row's first token."""
     mask = batch["attention_mask"]
     return int(mask.sum()) - len(mask)

@@ -1,4 +1,4 @@
-"""Says when transformers' Trainer logs, evaluates, saves and stops, and tells Kit what happened."""
+"""Controls when transformers' Trainer logs, evaluates, saves and stops, and reports to Kit."""
 
 import math
 import threading
@@ -15,12 +15,12 @@ from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 
-# A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
+# A larger rate overflows float32 when AdamW's first step divides it by 1 - 0.9.
 MAX_RATE = 3.4e37
 
 
 class Kit(TrainerCallback, ExportableState):
-    """Its name is the key under which trainer_state.json keeps its state."""
+    """trainer_state.json has its state under the class's name."""
 
     def __init__(
         self,
@@ -33,13 +33,12 @@ class Kit(TrainerCallback, ExportableState):
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        # Figures of the current step; KitTrainer sets them. A metric has its name from the
-        # first step on.
+        # Figures of the current step, set by KitTrainer.
         self.metrics: dict[str, Mean] = {}
         self.loss = 0.0
         self.grad_norm = math.nan
         self.tokens = 0
-        # A step's log that waits for its evaluation.
+        # A step's log entry until its evaluation is done.
         self.pending_entry: dict[str, Any] | None = None
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads what a training would, and trains nothing."""
+"""Prepares a training without training."""
 
 import time
 from typing import Any
@@ -21,9 +21,9 @@ from .sft_trainer import token_losses
 from .train import load_trained, trainable_count
 
 FLOAT32_BYTES = 4
-# Copies of a trained number: itself, its gradient and AdamW's two means.
+# Copies of a trained number: weight, gradient and AdamW's two moments.
 TRAINED_COPIES = 4
-# Numbers that a block keeps for each token until its gradient, as multiples of the hidden size.
+# Activations that a layer keeps per token for the backward pass, as multiples of the hidden size.
 KEPT_BY_BLOCK = 34
 # Copies of the logits: in float32, their softmax and their gradient.
 LOGITS_COPIES = 3
@@ -58,7 +58,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
 def hardest_rows(
     prepared: Preparation, model: Any, inspection: Inspection, channel: Channel
 ) -> list[dict[str, Any]]:
-    """As engines/training/inspection.ts finds them."""
+    """As in engines/training/inspection.ts."""
     training, device = prepared.data.training, prepared.device
     count = min(CONSTANTS["maxMeasuredRows"], len(training))
     channel.note(f"measuring the loss of {count:,} examples")
@@ -85,7 +85,7 @@ def hardest_rows(
 
 
 def loss_of(sequences: list[Tokens], model: Any) -> float | None:
-    """The mean of its learned tokens; None without any, as of a segment of a text."""
+    """Mean loss of the learned tokens; None without any."""
     total, learned = 0.0, 0
     for one in sequences:
         ids = torch.tensor([one.ids], device=model.device)
@@ -101,7 +101,7 @@ def segments_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]
 
 
 def first_row(prepared: Preparation, objective: Objective) -> list[dict[str, Any]]:
-    """Its segments; what is learned to be less likely is marked."""
+    """The first row's segments; those of rejected answers are marked."""
     training = prepared.data.training
     return [
         {**segment, "isAvoided": True} if is_avoided and segment["isLearned"] else segment
@@ -122,14 +122,14 @@ def memory_bytes(prepared: Preparation, model: Any) -> int:
     text = prepared.model_config.get_text_config()
     tokens = prepared.config["batchSize"] * prepared.data.training.largest()
     kept = KEPT_BY_BLOCK * text.hidden_size * text.num_hidden_layers
-    # In these, a block multiplies and an adapter's base is kept.
+    # The type of activations and of an adapter's base.
     size = prepared.device.frozen_dtype().itemsize
     in_float32 = TRAINED_COPIES * trained + tokens * LOGITS_COPIES * text.vocab_size
     return FLOAT32_BYTES * in_float32 + size * (frozen + tokens * kept)
 
 
 def segments_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
-    """A row's text in parts that are learned or not; each special token is one."""
+    """Splits a row's text into learned and other segments; each special token is one."""
     added = tokenizer.added_tokens_decoder
     segments: list[dict[str, Any]] = []
     start = 0

@@ -1,4 +1,4 @@
-"""Checkpoints on the disk: whole when they have their names."""
+"""Writes checkpoints atomically."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from ..process.errors import KitError
 
 ARTIFACTS = "artifacts"
-# As disk/checksums.ts reads it.
+# Read by disk/checksums.ts.
 CHECKSUMS = "checksums.json"
 BLOCK_BYTES = 1 << 20
 
@@ -23,12 +23,12 @@ def checkpoint_path(step: int) -> str:
 
 
 def partial_of(path: str) -> str:
-    """The name of a folder while it is written."""
+    """A folder's name while it is written."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.partial")
 
 
 def write_directory(path: str, fill: Callable[[str], None]) -> None:
-    """Fills a folder under another name, puts all of it on the disk, and renames it."""
+    """Fills a temporary folder, flushes it to disk, and renames it."""
     partial = partial_of(path)
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -50,7 +50,7 @@ def write_directory(path: str, fill: Callable[[str], None]) -> None:
 
 
 def write_checksums(folder: str) -> None:
-    """How each file is, for a resume to know that it still is so."""
+    """Records each file's checksum, which a resume verifies."""
     names = sorted(name for name in os.listdir(folder) if name != CHECKSUMS)
     checksums = {name: checksum(os.path.join(folder, name)) for name in names}
     with open(os.path.join(folder, CHECKSUMS), "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""TRL's trainer of preference pairs."""
+"""TRL's DPO trainer."""
 
 from typing import Any
 

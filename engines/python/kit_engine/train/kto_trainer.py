@@ -1,4 +1,4 @@
-"""TRL's trainer of judged answers."""
+"""TRL's KTO trainer."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class LabelledTrainer(PreferenceTrainer, KTOTrainer):
     def batch_of(
         self, examples: list[Example], is_desirable: list[bool]
     ) -> dict[str, torch.Tensor]:
-        """Each question also with the answer to the one before it, for the KL term."""
+        """Also pairs each question with the previous one's answer, for the KL term."""
         rows = [sequence for example in examples for sequence in example]
         others = [rows[-1], *rows[:-1]]
         limit = self.prepared.max_length
@@ -38,7 +38,7 @@ class LabelledTrainer(PreferenceTrainer, KTOTrainer):
         return {**self.padded(rows), **self.padded(mismatched, "KL_"), "label": label}
 
     def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
-        """Its figures are means over its good answers, or over its bad ones."""
+        """Its metrics are means over its desirable or its undesirable answers."""
         return 1
 
 

@@ -1,7 +1,7 @@
-"""What the trainers of TRL need to train on Kit's rows and to tell what they measure.
+"""Adapts TRL's trainers to Kit's rows and metrics.
 
-TRL's own way from rows to batches is not taken: it learns all that follows a prompt, while Kit's
-masks end with the answer; and it copies all tokens of each pass, which has each row once.
+Replaces TRL's own batches: they learn everything after the prompt, while Kit's masks end with the
+answer; and they copy all tokens for each epoch.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from .preparation import Preparation
 from .schedule import rows_per_step
 from .trainer import KitTrainer, arguments_of
 
-# TRL's names and Kit's.
+# TRL's names to Kit's.
 METRICS = {
     "rewards/chosen": "rewardsChosen",
     "rewards/rejected": "rewardsRejected",
@@ -32,9 +32,9 @@ METRICS = {
 
 
 class PreferenceTrainer(KitTrainer):
-    """Comes before a trainer of TRL among the bases."""
+    """Must precede TRL's trainer among the base classes."""
 
-    # What `compute_ref_log_probs` returns, as TRL's batches name it.
+    # Names of `compute_ref_log_probs`'s results in TRL's batches.
     references: Sequence[str]
 
     def __init__(
@@ -48,13 +48,13 @@ class PreferenceTrainer(KitTrainer):
         **of_objective: Any,
     ) -> None:
         data, config = prepared.data, prepared.config
-        # Of the evaluation in work.
+        # Metrics of the current evaluation.
         self.evaluated: dict[str, Mean] = {}
         self.sets = {False: data.training, True: data.evaluation}
         order = RowOrder(len(data.training), config["seed"])
         positions = range(prepared.steps * rows_per_step(config))
         more = {
-            # A whole model would need a second one in memory; an adapter is turned off.
+            # Full fine-tuning would need a second model in memory; an adapter can be disabled.
             "precompute_ref_log_probs": not config.get("lora"),
             "beta": config["objective"]["beta"],
             "max_length": None,
@@ -69,7 +69,7 @@ class PreferenceTrainer(KitTrainer):
             data_collator=self.collate,
         )
         if config.get("lora"):
-            # A copy of the new adapter, which TRL would compute with and save.
+            # TRL's copy of the new adapter, which it would use and save.
             self.model.delete_adapter("ref")
 
     def batch_of(
@@ -79,7 +79,7 @@ class PreferenceTrainer(KitTrainer):
         raise NotImplementedError
 
     def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
-        """What its figures count in a mean over batches; an evaluation's last one is smaller."""
+        """The batch's weight in a mean over batches; an evaluation's last batch is smaller."""
         raise NotImplementedError
 
     def collate(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
@@ -109,7 +109,7 @@ class PreferenceTrainer(KitTrainer):
     def _precompute_ref_logps(
         self, dataset: datasets.Dataset, name: str, batch_size: int
     ) -> datasets.Dataset:
-        """In memory. TRL writes files that would stay, and hears of no cancel meanwhile."""
+        """In memory; TRL would leave files behind, and ignore a cancel."""
         loader = DataLoader(dataset, batch_size=batch_size, collate_fn=self.collate)
         found = []
         for batch in self.accelerator.prepare(loader):
@@ -143,7 +143,7 @@ class PreferenceTrainer(KitTrainer):
 
 
 def named(examples: Sequence[int], is_held_out: bool) -> datasets.Dataset:
-    """Rows as TRL takes them: which example each is, in the order in which it is learned from."""
+    """Rows for TRL: the index of each example, in training order."""
     columns = {"example": np.array(examples, np.int64)}
     return datasets.Dataset.from_dict(
         {**columns, "is_held_out": np.full(len(examples), is_held_out)}

@@ -1,4 +1,4 @@
-"""All that is known before a training's first step."""
+"""Everything known before the first step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,11 @@ class Preparation:
     data: TrainingData
     # Longest row in tokens.
     max_length: int
-    # Optimizer steps in all.
+    # Total optimizer steps.
     steps: int
     # `repo` and `commit` of a model of the hub.
     hub: dict[str, str] | None
-    # How an adapter names its base, if not by the folder that it is read from.
+    # The adapter's name for its base, if not its folder.
     base_name: str | None
 
     def epochs_at(self, step: int) -> float:
@@ -55,7 +55,7 @@ class Preparation:
         }
 
     def skipped_rows(self) -> dict[str, int]:
-        """What Kit's advice on rows that are left out depends on."""
+        """Input of Kit's advice on skipped rows."""
         dataset = self.data.dataset
         return {
             "rows": dataset.examples.row_count,
@@ -89,7 +89,7 @@ def prepare(
     return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, *named)
 
 
-# Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.
+# Default for pretrained models, whose context may be 100 times as long.
 DEFAULT_MAX_LENGTH = CONSTANTS["defaultMaxLength"]
 
 

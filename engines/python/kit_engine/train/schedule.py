@@ -1,4 +1,4 @@
-"""The learning rate of each step, as engines/training/schedule.ts has it."""
+"""The learning rate of each step, as in engines/training/schedule.ts."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ FLOOR = CONSTANTS["cosineFloor"]
 
 
 def step_count(config: dict[str, Any], rows: int) -> int:
-    """Optimizer steps in all. `rows` are those of one pass."""
+    """Total optimizer steps. `rows` is the number per epoch."""
     if config.get("numTrainEpochs") is None:
         return int(config["maxSteps"])
     return max(1, math.ceil(config.get("numTrainEpochs") * rows / rows_per_step(config)))
@@ -21,7 +21,7 @@ def rows_per_step(config: dict[str, Any]) -> int:
 
 
 def learning_rate(step: int, steps: int, config: dict[str, Any]) -> float:
-    """The rate of a step, from 1: a linear warm-up to the peak, then as lrSchedulerType says."""
+    """The rate of a step, counted from 1: linear warm-up to the peak, then lrSchedulerType."""
     peak, kind = float(config["learningRate"]), config["lrSchedulerType"]
     warmup = config["warmupSteps"]
     if warmup < 1:

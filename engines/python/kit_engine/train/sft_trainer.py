@@ -1,4 +1,4 @@
-"""transformers' Trainer for right answers, with sums over tokens in place of means of batches."""
+"""transformers' Trainer for SFT, with sums over tokens instead of means of batches."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class SftTrainer(KitTrainer):
     def __init__(
         self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
     ) -> None:
-        # Of the evaluation in work.
+        # Loss of the current evaluation.
         self.evaluated = Mean()
         data, config = prepared.data, prepared.config
         length = prepared.steps * rows_per_step(config)
@@ -34,14 +34,14 @@ class SftTrainer(KitTrainer):
     def step_share(
         self, outputs: Any, labels: torch.Tensor, num_items_in_batch: Any
     ) -> torch.Tensor:
-        """A sum divided by the learned tokens of all batches of the step, so that the size of a
-        batch does not show. Some models average each batch, or forget to divide."""
+        """The sum divided by the step's learned tokens, so batch size has no effect. Some models
+        average each batch, or forget to divide."""
         return token_losses(outputs.logits, labels).sum() / num_items_in_batch
 
     def prediction_step(
         self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None
     ) -> tuple[None, torch.Tensor, torch.Tensor]:
-        """The tokens' losses in place of the logits, and no mean of the batch."""
+        """The tokens' losses instead of logits and a batch mean."""
         labels = inputs.pop("labels")
         prepared = self._prepare_inputs({**inputs, "labels": labels})
         labels = prepared.pop("labels")
@@ -51,12 +51,12 @@ class SftTrainer(KitTrainer):
 
     def measure(self, batch: EvalPrediction, compute_result: bool) -> dict[str, Any]:
         """
-        A sum over all, divided once.
+        Sums over all batches, divided once.
 
         :return: at the end the `loss`, and `metrics` by their names, if there are any
         """
         learned = torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED
-        # Other workers' rows may be longer: what pads to them counts for nothing.
+        # Ignores padding to other workers' longer rows.
         losses = torch.as_tensor(batch.predictions)[:, :-1][learned]
         self.evaluated.sum += float(losses.double().sum())
         self.evaluated.count += int(learned.sum())
@@ -68,7 +68,7 @@ class SftTrainer(KitTrainer):
 
 
 def token_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """[rows, length]: each next token's loss in nats, and 0 where it is not learned."""
+    """[rows, length]: each next token's loss in nats; 0 if it isn't learned."""
     following = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
     return torch.nn.functional.cross_entropy(
         logits.float().flatten(0, 1),

@@ -1,4 +1,4 @@
-"""How a training goes: its steps as events of Kit, and what must be finite."""
+"""Accumulates steps into log events, and checks that numbers are finite."""
 
 import math
 import time
@@ -9,11 +9,11 @@ from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 from ..process.means import Mean, add_means
 
-# Logged whatever loggingSteps says: one that warms up, and one that shows how fast it is.
+# Always logged: a warm-up step, and one that shows the real speed.
 FIRST_STEPS = CONSTANTS["firstLoggedSteps"]
-# float32 holds no more digits.
+# float32's precision.
 DIGITS = CONSTANTS["loggedDigits"]
-# The advised learning rate is this share of the one that failed, and not above the most.
+# The advised learning rate, as a share of the failed one, and its maximum.
 LOWER = CONSTANTS["loweredRate"]
 MAX_ADVISED_RATE = CONSTANTS["maxAdvisedRate"]
 
@@ -28,7 +28,7 @@ def is_logged(step: int, every: int, steps: int) -> bool:
 
 @dataclass
 class StepLog:
-    """Gathers steps until they are logged."""
+    """Accumulates steps until they are logged."""
 
     # Figures since the previous log.
     losses: list[float] = field(default_factory=list)
@@ -51,7 +51,7 @@ class StepLog:
         self.seconds += time.perf_counter() - self.began
 
     def pending(self) -> dict[str, Any]:
-        """The steps since the previous log, for a training that goes on from here."""
+        """The steps since the previous log, for a resumed training."""
         metrics = {name: asdict(mean) for name, mean in self.metrics.items()}
         return {"losses": self.losses, **({"metrics": metrics} if metrics else {})}
 
@@ -69,9 +69,9 @@ def log_event(
     entry: dict[str, Any], tokens_per_second: int, metrics: dict[str, float]
 ) -> dict[str, Any]:
     """
-    The data of `training.log`, from what the Trainer logs.
+    The data of `training.log`, from the Trainer's log entry.
 
-    :param metrics: those of the training; the entry has those of an evaluation
+    :param metrics: of the training; the entry has those of an evaluation
     """
     data: dict[str, Any] = {
         "step": entry["step"],
@@ -99,7 +99,7 @@ def rounded(value: float) -> float | None:
 
 
 def assert_finite(step: int, what: str, is_finite: bool, peak: float) -> None:
-    """`what` with its verb: `loss is`."""
+    """`what` includes the verb: `loss is`."""
     if is_finite:
         return
     lower = min(MAX_ADVISED_RATE, float(f"{peak * LOWER:.2g}"))

@@ -1,4 +1,4 @@
-"""A whole training."""
+"""Trains a model."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .step_log import StepLog
 
-# Files of a checkpoint that only a resumed training needs.
+# Files of a checkpoint needed only to resume.
 OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
 
 
@@ -57,7 +57,7 @@ def has_optimizer(checkpoint: str) -> bool:
 
 
 def load_trained(prepared: Preparation, directory: str) -> Any:
-    """The model, or with LoRA the base with a new adapter."""
+    """The model; with LoRA, the base with a new adapter."""
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
     model = load_model(prepared.source, dtype)
@@ -65,14 +65,14 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
     if not lora:
         return model
     if prepared.source.adapter is not None:
-        # The merged model is on no disk yet.
+        # The merged model isn't on disk yet.
         save_base(model, prepared, directory)
     adapted = with_adapter(model, lora, prepared.config["seed"])
     name, saved = prepared.base_name, adapted.peft_config["default"]
     if prepared.hub:
         name, saved.revision = prepared.hub["repo"], prepared.hub["commit"]
     if name is not None:
-        # PEFT looks for the base under its name, and there is no folder of that name.
+        # PEFT looks for a folder of the base's name, which doesn't exist.
         warnings.filterwarnings("ignore", "Could not find a config file")
         saved.base_model_name_or_path = name
     return adapted
@@ -97,7 +97,7 @@ def trainable_count(model: Any) -> int:
 
 
 def read_state(checkpoint: str) -> dict[str, Any]:
-    """How far another job's training was."""
+    """The progress of a training to resume."""
     try:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
@@ -114,7 +114,7 @@ def read_state(checkpoint: str) -> dict[str, Any]:
 
 
 def assert_same_model(checkpoint: str, trained: int) -> None:
-    """By the count of all numbers, whatever the library calls the tensors."""
+    """Compares the number of parameters, whatever the tensors' names."""
     saved = 0
     for name in os.listdir(checkpoint):
         if name.endswith(".safetensors") and not name.startswith("optimizer"):
@@ -131,7 +131,7 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
 def adopt_checkpoint(
     resume_from: str, directory: str, step: int, prepared: Preparation, channel: Channel
 ) -> None:
-    """The job had trained all its steps, but not ended."""
+    """For a job that had trained all its steps, but not ended."""
     path = checkpoint_path(step)
     whole = os.path.join(directory, path)
     os.makedirs(os.path.dirname(whole), exist_ok=True)

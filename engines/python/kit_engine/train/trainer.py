@@ -1,4 +1,4 @@
-"""A Trainer of transformers or TRL with Kit's schedule, figures and checkpoints."""
+"""A Trainer of transformers or TRL with Kit's schedule, metrics and checkpoints."""
 
 import copy
 import math
@@ -18,12 +18,12 @@ from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import assert_finite
 
-# Files that the libraries write besides: one with this machine's paths, one with generic words.
+# Other files that the libraries write: one with local paths, one with boilerplate.
 UNWANTED = ("training_args.bin", "README.md")
 
 
 class KitTrainer(Trainer):
-    """What every objective's trainer has. One of TRL comes second among its bases."""
+    """Base of every objective's trainer; TRL's own trainer comes second among the bases."""
 
     def __init__(
         self,
@@ -39,14 +39,13 @@ class KitTrainer(Trainer):
         self.directory = directory
         # The step of a checkpoint without the schedule's state.
         self.initial_step = initial_step
-        # The current step's last batch, and the losses of all;
-        # the batch proves the weights that are saved.
+        # The current step's last batch, which tests saved weights, and the losses of all batches.
         self.batch: dict[str, torch.Tensor] = {}
         self.shares: list[torch.Tensor] = []
         super().__init__(
             model=model, processing_class=prepared.tokenizer, callbacks=[kit], **of_objective
         )
-        # It prints every log.
+        # Prints every log.
         self.remove_callback(PrinterCallback)
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
@@ -62,7 +61,7 @@ class KitTrainer(Trainer):
         return self.lr_scheduler
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        # Before the Trainer moves it to the device, where each count would wait for the device.
+        # Counted before the batch moves to the device, which would force a sync.
         self.kit.tokens += predicted_count(inputs)
         self.batch = inputs
         loss = super().training_step(model, inputs, num_items_in_batch)
@@ -71,7 +70,7 @@ class KitTrainer(Trainer):
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
-        # Waits for the device, once a step.
+        # The only device sync of a step.
         *shares, self.kit.grad_norm = torch.stack([*self.shares, norm]).tolist()
         self.kit.loss = math.fsum(shares)
         self.shares = []
@@ -79,7 +78,7 @@ class KitTrainer(Trainer):
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         if "loss" in logs:
-            # The Trainer's mean forgets the steps before it was resumed.
+            # The Trainer's own mean ignores steps before a resume.
             logs["loss"] = self.kit.log.mean()
         super().log(logs, start_time)
 
@@ -107,7 +106,7 @@ class KitTrainer(Trainer):
         self.kit.channel.saved(self.directory, data)
 
     def _try_next_step(self, step: int, model: Any) -> None:
-        """Computes a step and does not take it: finite weights may be too large to compute with."""
+        """Tries a step without applying it: finite weights may still be too large."""
         peak = self.prepared.config["learningRate"]
         labels = self.batch.get("labels")
         learned = None if labels is None else (labels != IGNORED).sum()
@@ -122,8 +121,8 @@ class KitTrainer(Trainer):
             assert_finite(following, what, math.isfinite(value), peak)
 
     def _fill(self, folder: str) -> None:
-        """All that the Trainer saves, by its own means."""
-        # The Trainer turns it off for training; the saved model keeps its own setting.
+        """Saves everything that the Trainer would, by its own methods."""
+        # The Trainer disables the cache for training; the saved model keeps its own setting.
         self.model.config.use_cache = getattr(self.prepared.model_config, "use_cache", True)
         self.save_model(folder, _internal_call=True)
         self.model.config.use_cache = self.args.use_cache
@@ -149,7 +148,7 @@ def arguments_of(
 ) -> TrainingArguments:
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
-    # batchSize is the whole training's.
+    # batchSize is across all workers.
     rows = config["batchSize"] // worker_count()
     arguments = kind(
         output_dir=os.path.join(directory, ARTIFACTS),
@@ -181,6 +180,6 @@ def arguments_of(
         report_to="none",
         **more,
     )
-    # With more, the Trainer would multiply the batch by their number.
+    # With several GPUs, the Trainer would multiply the batch.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments

@@ -1,4 +1,4 @@
-"""What a training learns, one file each, as engines/objectives/ has them."""
+"""Objectives, one file each, as in engines/objectives/."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ PREFERENCE_OBJECTIVES: dict[str, type[Objective]] = {"dpo": Dpo, "kto": Kto}
 
 def objective_of(config: dict[str, Any]) -> Objective:
     """
-    The config's.
+    The config's objective.
 
-    :raises KitError: when it needs TRL, which is not here
+    :raises KitError: if it needs TRL, which isn't installed
     """
     objective = config.get("objective")
     if objective is None:

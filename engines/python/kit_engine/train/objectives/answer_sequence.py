@@ -1,4 +1,4 @@
-"""A question with one of its answers as the model sees it."""
+"""The tokens of a question with one answer."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ...process.errors import KitError
 
 
 def answer_sequence(conversation: Conversation, tokenizer: Any) -> Tokens:
-    """:raises KitError: for an answer of several turns of which the template shows the last"""
+    """:raises KitError: for an answer of several turns if the template rewrites earlier turns"""
     sequence, *more = tokens_of(conversation, tokenizer, is_prompt=True)
     if not more:
         return sequence

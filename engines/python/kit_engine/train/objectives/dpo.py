@@ -1,4 +1,4 @@
-"""The better of two answers."""
+"""DPO: preference pairs."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Single answers that were judged good or bad."""
+"""KTO: single answers labelled desirable or undesirable."""
 
 from collections.abc import Callable
 from typing import Any
