@@ -145,7 +145,7 @@ test("a row with the weight 0 is refused, as its answers would be learned", asyn
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringContaining(
-      `${project}/data.jsonl:2: the row has the "weight" 0: leave it out, or give`,
+      `${project}/data.jsonl:2: the row has the "weight" 0: remove it, or set`,
     ),
   });
 });
