@@ -207,9 +207,9 @@ async function answer({ directory }) {
 
 /** What may follow, as Kit chooses from it. */
 function nextOf(logits, bits) {
-  const { isTextToken, isEnd } = BYTE_TOKENIZER;
+  const { isTextToken, isStopToken } = BYTE_TOKENIZER;
   const ids = Int32Array.from(logits.keys()).filter((id) =>
-    bits ? (bits[id >> 5] >> (id & 31)) & 1 : isTextToken(id) || isEnd(id),
+    bits ? (bits[id >> 5] >> (id & 31)) & 1 : isTextToken(id) || isStopToken(id),
   );
   const likeliest = ids.reduce((best, id) => (logits[id] > logits[best] ? id : best), ids[0] ?? -1);
   const masses = (temperature) => {
