@@ -40,7 +40,7 @@ export const command = createCommand("serve", {
   .option("--allowed-origin <origin...>", "allow browser requests from these origins (CORS)")
   .option(
     "--key-file <path>",
-    `a file with the API key that clients must send (default: ${KEY_VARIABLE})`,
+    `a file with the API key that clients must send (default: the key in ${KEY_VARIABLE})`,
   )
   .addOption(quantizeOption())
   .addOption(
