@@ -164,18 +164,18 @@ test("Home tabs that are hidden hold no connection, and show the whole output wh
   expect(wrong).toBe(0);
 });
 
-/** Keeps in the page's `most` how many requests it had in flight at once. */
+/** Keeps in the page's `most` how many requests to one address it had in flight at once. */
 const COUNT_REQUESTS = `
   var most = 0;
   {
-    let inFlight = 0;
-    const ask = fetch;
-    window.fetch = async (...args) => {
-      most = Math.max(most, ++inFlight);
+    const inFlight = {};
+    const send = fetch;
+    window.fetch = async (address, ...rest) => {
+      most = Math.max(most, (inFlight[address] = (inFlight[address] ?? 0) + 1));
       try {
-        return await ask(...args);
+        return await send(address, ...rest);
       } finally {
-        inFlight--;
+        inFlight[address]--;
       }
     };
   }`;
