@@ -38,13 +38,13 @@ export const APPEND_ITSELF =
 
 /**
  * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device, which could lead anywhere.
- * @throws KitError `NO_FILE` unless it is a plain file, and the errors of `openSync`
+ * @throws KitError `NO_FILE` unless it is a regular file, and the errors of `openSync`
  */
 export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
 }
 
-/** Error codes for a missing file, or for something that isn't a plain file. */
+/** Error codes for a missing file, or for something that isn't a regular file. */
 const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
 /** Whether {@link openPlain} failed because the file is missing, rather than unreadable. */
@@ -53,7 +53,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Like {@link openPlain}; undefined without a plain file.
+ * Like {@link openPlain}; undefined without a regular file.
  * @throws KitError `CANNOT_READ` for an existing file, as with too many open files
  */
 export function openIfThere(path: string): number | undefined {
@@ -71,7 +71,7 @@ export function cannotRead(path: string, cause: unknown): KitError {
 }
 
 /**
- * Calls `use` with a plain file of `.kit`; returns `fallback` if there is none or `use` throws. For
+ * Calls `use` with a regular file of `.kit`; returns `fallback` if there is none or `use` throws. For
  * optional files.
  * @param use also gets the file's stats from before it is read
  */
@@ -98,7 +98,7 @@ function openWithStats(path: string, flags: number): { file: number; stats: Stat
   const stats = fstatSync(file);
   if (stats.isFile()) return { file, stats };
   closeSync(file);
-  throw new KitError("NO_FILE", `${path} is not a plain file. Remove it.`);
+  throw new KitError("NO_FILE", `${path} is not a regular file. Remove it.`);
 }
 
 /** Whether a path is a folder, not a link to one. */
@@ -106,7 +106,7 @@ export function isFolder(path: string): boolean {
   return statsOf(path)?.isDirectory() ?? false;
 }
 
-/** Whether a path is a plain file, not a link to one. */
+/** Whether a path is a regular file, not a link to one. */
 export function isPlainFile(path: string): boolean {
   return statsOf(path)?.isFile() ?? false;
 }

@@ -34,7 +34,7 @@ interface Shared extends Omit<SharedTail, "release"> {
 /** By device and inode, because another file may have taken the same path. */
 const openTails = new Map<string, Shared>();
 
-/** @returns undefined until a plain file is at the path */
+/** @returns undefined until a regular file is at the path */
 export async function openSharedTail(path: string): Promise<SharedTail | undefined> {
   const handle = await openPlainIfThere(path);
   if (!handle) return undefined;
@@ -102,7 +102,7 @@ function createShared(path: string, handle: FileHandle): Shared {
   };
 }
 
-/** @returns undefined unless the path is a plain file, not a link to one */
+/** @returns undefined unless the path is a regular file, not a link to one */
 export async function openPlainIfThere(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {

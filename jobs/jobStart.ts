@@ -30,13 +30,13 @@ export function hasBegun({ started }: JobStart): boolean {
   return Object.keys(started).length > 0;
 }
 
-/** The earlier job, and its step, that a job continues. */
+/** The job, and its step, that another resumed from. */
 export interface ResumedFrom {
   id: string;
   step: number;
 }
 
-/** Undefined for a job that resumed none or has not started. */
+/** Undefined for a job that did not resume another or has not started. */
 export function resumedFrom({ started }: JobStart): ResumedFrom | undefined {
   const { resumedFrom: id, resumedStep: step } = started;
   return typeof id === "string" && typeof step === "number" ? { id, step } : undefined;
@@ -52,7 +52,7 @@ export function haveSameHeldOut(one: JobStart, other: JobStart): boolean {
   return areSame(one, other, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
 }
 
-/** Compares fingerprints; options, where an engine reported none. */
+/** Compares fingerprints, or these options if an engine reported no fingerprint. */
 function areSame(one: JobStart, other: JobStart, fingerprint: string, options: string[]): boolean {
   const [a, b] = [one.started[fingerprint], other.started[fingerprint]];
   if (a !== undefined && b !== undefined) return a === b;

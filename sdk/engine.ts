@@ -73,7 +73,7 @@ export async function heldOutQuestions(
   return heldOutQuestions(config, choice);
 }
 
-/** Enough tokens for any answer that a job learned, in its own tokenizer; undefined if it learned texts. */
+/** Token limit that fits every answer in the job's dataset, by the job's own tokenizer; undefined if it trained on plain text. */
 export async function learnedTokens(
   config: JobConfig,
   directory: string,
@@ -92,7 +92,7 @@ export async function sharedSystem(
   return sharedSystem(await materializedConfig(config, directory));
 }
 
-/** Calls `use` with the folder of a training's starting model. */
+/** Calls `use` with the folder of a training run's initial model. */
 export async function withStartingModel<T>(
   config: TrainConfig,
   options: LoadOptions,

@@ -9,7 +9,7 @@ import {
 import { KitError } from "../protocol/error.ts";
 import { type Manifest, type ManifestMessage, isManifestMessage } from "../protocol/http.ts";
 
-/** Concurrent subprocesses. More than one, so that a fixed project loads while an old read hangs. */
+/** Concurrent subprocesses: several, so that a project that was just corrected can load while an earlier read hangs. */
 const MAX_CONCURRENT = 4;
 
 export interface ManifestReader {

@@ -13,7 +13,7 @@ import { JsonError, parseJson, stringifyJson } from "../../protocol/json.ts";
 import { positionIn } from "../../protocol/jsonProblem.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
-/** A request, and how to print its answer. */
+/** A request, and how to format its answer. */
 export interface Question {
   request: InferRequest;
   print: (answer: Pick<InferResult, "text" | "toolCalls">) => string;

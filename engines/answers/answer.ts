@@ -86,7 +86,7 @@ export function assertTelling({ isTelling }: NextToken): void {
   if (isTelling) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
+    "The model's logits are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
   );
 }
 

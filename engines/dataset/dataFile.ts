@@ -23,7 +23,7 @@ function openPlainFile(path: string): number {
   const stats = fstatSync(file);
   if (stats.isFile() || stats.isDirectory()) return file;
   closeSync(file);
-  throw new Error("it is not a plain file");
+  throw new Error("it is not a regular file");
 }
 
 const PROBLEMS: Record<string, string> = {

@@ -46,7 +46,7 @@ function* copied(path: string, from: number, bytes: number): Iterable<Uint8Array
   for (let at = from; at < from + bytes; at += COPIED_BYTES) {
     const block = new Uint8Array(Math.min(COPIED_BYTES, from + bytes - at));
     if (!useFile(path, ({ file }) => readWhole(file, block, at))) {
-      throw new KitError("CHECKPOINT_INVALID", `${path} is cut off. Use another checkpoint.`);
+      throw new KitError("CHECKPOINT_INVALID", `${path} is truncated. Use another checkpoint.`);
     }
     yield block;
   }

@@ -57,7 +57,7 @@ const VALUE_BYTES: Record<number, number> = {
 export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeader {
   const invalid = (problem: string) =>
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Export or download it again.`);
-  const truncated = () => invalid("is cut off in its header, or damaged");
+  const truncated = () => invalid("is truncated in its header, or damaged");
   const cursor = createCursor(file, size, truncated);
   if (cursor.remaining() < 8 || cursor.uint32() !== MAGIC) throw invalid("is not a GGUF file");
   const version = cursor.uint32();
@@ -93,7 +93,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     if (tensors.has(name)) throw invalid(`has the tensor ${printable(name)} twice`);
     // The format requires contiguous tensors.
     if (offset !== end) throw invalid(`has a gap or an overlap at ${printable(name)}`);
-    if (data + offset + bytes > size) throw invalid(`is cut off at ${printable(name)}`);
+    if (data + offset + bytes > size) throw invalid(`is truncated at ${printable(name)}`);
     tensors.set(name, { ...tensor, path, offset: data + offset, bytes });
     end = offset + bytes + padding(bytes, alignment);
   }

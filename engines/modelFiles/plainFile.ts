@@ -19,7 +19,7 @@ export interface OpenFile {
 
 /**
  * Opens a file, calls `use` with it and closes it. Follows links, which hub caches use.
- * @throws KitError `CHECKPOINT_INVALID` if it is missing, unreadable or not a plain file
+ * @throws KitError `CHECKPOINT_INVALID` if it is missing, unreadable or not a regular file
  */
 export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
   const found = useFileIfThere(path, use);
@@ -58,7 +58,7 @@ export function assertPlainFiles(directory: string): void {
 function notPlain(path: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
-    `${path} is not a plain file. Name the directory of a model or a checkpoint.`,
+    `${path} is not a regular file. Name the directory of a model or a checkpoint.`,
   );
 }
 

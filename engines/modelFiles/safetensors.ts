@@ -8,7 +8,7 @@ import { type StoredWeights, isBfloat16 } from "./weights.ts";
 /** A header has about 130 bytes for each tensor, and its writer's metadata. */
 const MAX_ENTRY_BYTES = 1024;
 const MAX_METADATA_BYTES = 64 * 1024;
-/** Far more than any model has; their header takes 100 MiB. */
+/** Far more than any model has. Limits the header to about 100 MiB. */
 const MAX_TENSORS = 100_000;
 const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
@@ -61,7 +61,7 @@ export function isWholeSafetensors(path: string): boolean {
 }
 
 /**
- * @param most tensors that are expected
+ * @param maxTensors the most tensors the file may have
  * @throws KitError `CHECKPOINT_INVALID` if the file has another format, is truncated or damaged, or has a header far
  * too long
  */
@@ -76,12 +76,12 @@ export function openSafetensors(path: string, maxTensors = MAX_TENSORS): Safeten
     if (!readWhole(file, length, 0)) throw invalid("is not a safetensors file");
     const headerBytes = Number(length.readBigUInt64LE());
     const start = LENGTH_BYTES + headerBytes;
-    if (start > size) throw invalid("is not a safetensors file, or is cut off");
+    if (start > size) throw invalid("is not a safetensors file, or is truncated");
     if (headerBytes > MAX_METADATA_BYTES + maxTensors * MAX_ENTRY_BYTES) {
       throw invalid(`has a header of ${headerBytes} bytes, too long for ${maxTensors} tensors`);
     }
     const bytes = Buffer.alloc(headerBytes);
-    if (!readWhole(file, bytes, LENGTH_BYTES)) throw invalid("is cut off in its header");
+    if (!readWhole(file, bytes, LENGTH_BYTES)) throw invalid("is truncated in its header");
     return { path, size, start, tensors: tensorsIn(parsed(bytes.toString()), start, size) };
   });
 
@@ -107,8 +107,9 @@ export function openSafetensors(path: string, maxTensors = MAX_TENSORS): Safeten
       const [from, to] = entry.data_offsets;
       const type = Object.hasOwn(TYPES, dtype) ? TYPES[dtype as keyof typeof TYPES] : dtype;
       const bytes = to - from;
-      const isTruncated = isNumberType(type) ? bytes !== typeBytes(type, sizeOf(shape)) : bytes < 0;
-      if (isTruncated || start + to > size) throw invalid(`is cut off at ${name}`);
+      const isWrongSize = isNumberType(type) ? bytes !== typeBytes(type, sizeOf(shape)) : bytes < 0;
+      if (isWrongSize || start + to > size)
+        throw invalid(`has the wrong size, or is truncated, at ${name}`);
       return [name, { path, type, shape, offset: start + from, bytes }];
     });
     found.sort(([, a], [, b]) => a.offset - b.offset || a.bytes - b.bytes);

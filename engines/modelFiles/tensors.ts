@@ -100,7 +100,7 @@ export function fileTensors(
     const rowBytes = bytes / rowsOf(shape);
     const read = bytesIn(buffer, (to - from) * rowBytes);
     const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
-    if (!isWhole) throw invalid(name, "is cut off at");
+    if (!isWhole) throw invalid(name, "is truncated at");
     return read;
   }
 

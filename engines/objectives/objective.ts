@@ -3,7 +3,7 @@ import type { Example, ExampleSet } from "../examples/examples.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 
 /**
- * What a training learns from its rows: their format, the sequences of a row, the weight of each learned token, and
+ * What a training run learns from its rows: their format, the sequences of a row, the weight of each learned token, and
  * the metrics besides the loss.
  */
 export interface Objective<Row extends object = object> {
@@ -11,8 +11,8 @@ export interface Objective<Row extends object = object> {
   /** A row's sequences, of any length; they are never split between micro-batches. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
   /**
-   * Whether a row needs all of its sequences, and they must differ, as with pairs. Otherwise those that are too long are
-   * dropped.
+   * Whether to drop a row unless all its sequences fit and differ, as for preference pairs. Otherwise only the sequences
+   * that are too long are dropped.
    */
   needsAll?: boolean;
   /** Whether a row's answer is labelled undesirable. Default: no. */
@@ -28,7 +28,7 @@ export interface Objective<Row extends object = object> {
   weight?: number;
   /** Whether it needs the reference model: the model before training, without the adapter. */
   needsReference?: boolean;
-  /** Creates more sequences from a batch, which are measured but not learned. Default: none. */
+  /** Default: none. */
   mismatches?: Mismatches;
   /**
    * Scores some of a batch's examples by their log probabilities, before any gradient. A batch may come in several
@@ -37,9 +37,12 @@ export interface Objective<Row extends object = object> {
   score: (examples: readonly ScoredExample[], batch: Batch) => Score;
 }
 
-/** Prompts of a batch with answers to other prompts; nothing is learned from them. */
+/**
+ * Extra examples built from a batch to estimate the KL divergence (KTO): each prompt with another prompt's answer. They
+ * are scored but not trained on.
+ */
 export interface Mismatches {
-  /** @param most tokens of each */
+  /** @param maxLength maximum tokens of each example */
   of: (batch: readonly Example[], maxLength: number) => Example[];
   /** Tokens of the longest possible one. */
   longestOf: (examples: ExampleSet) => number;
@@ -54,7 +57,7 @@ export interface Batch {
 /** An example with the log probabilities of each sequence's learned tokens, in nats. */
 export interface ScoredExample extends Example {
   logProbs: readonly Float32Array[];
-  /** The reference's sum for each sequence, if the objective needs it. */
+  /** The reference model's summed log probability of each sequence, if the objective needs it. */
   reference: readonly number[];
 }
 

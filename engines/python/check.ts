@@ -34,8 +34,8 @@ export async function check(
     if (last.type !== "done" || !last.check) {
       throw new KitError("WORKER_FAILED", "The Python process returned no check. Try again.");
     }
-    const { kept, started, ...found } = last.check;
-    return { ...found, started: withAdvice(started, kept, job) };
+    const { skipped, started, ...found } = last.check;
+    return { ...found, started: withAdvice(started, skipped, job) };
   } finally {
     removeCheckFolder(directory);
   }

@@ -79,12 +79,12 @@ interface AnswerEnd {
 /** A line from the process; `done`, `failed` or `cancelled` is the last. */
 export type PythonMessage =
   | Hello
-  | { type: "started"; data: EventData["training.started"]; kept: SkippedRows }
+  | { type: "started"; data: EventData["training.started"]; skipped: SkippedRows }
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
   | { type: "tokens"; id: number; promptTokens: number; tokens: AnswerToken[] }
   | { type: "answer"; id: number; result?: Answered; failure?: Failure }
-  | { type: "done"; check?: TrainingCheck & { kept: SkippedRows } }
+  | { type: "done"; check?: TrainingCheck & { skipped: SkippedRows } }
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 

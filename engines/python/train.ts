@@ -55,21 +55,21 @@ export async function train(python: Python, options: TrainOptions): Promise<void
 function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefined {
   if (message.type === "event") return message.event;
   if (message.type !== "started") return undefined;
-  const data = withAdvice(message.data, message.kept, job);
+  const data = withAdvice(message.data, message.skipped, job);
   return { event: "training.started", data };
 }
 
 /** Adds the options that would keep skipped rows. */
 export function withAdvice<T extends { maxLength?: number | undefined }>(
   started: T,
-  kept: SkippedRows,
+  skipped: SkippedRows,
   { config: { model, maxLength } }: Pick<PythonJob, "config">,
 ): T & { keepLeftOut?: string } {
   const source = resolveModel(model);
   const shape = source.kind === "shape" ? source.shape : undefined;
-  const limit = started.maxLength ?? kept.context;
-  const option = limit < kept.context ? limit : maxLength;
-  const advice = keepLeftOut({ ...kept, maxLength: option, shape });
+  const limit = started.maxLength ?? skipped.context;
+  const option = limit < skipped.context ? limit : maxLength;
+  const advice = keepLeftOut({ ...skipped, maxLength: option, shape });
   return advice === undefined ? started : { ...started, keepLeftOut: advice };
 }
 

@@ -26,8 +26,8 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
     const files = pack({ id, mode: "check", job: { ...job, measuresLoss: options.loss }, cluster });
     const onSend = () => (isSent = true);
     await remote.submit({ id, secret, files, command: COMMAND, signal: options.signal, onSend });
-    const { kept, started, ...found } = await checked(remote, { id, secret }, options);
-    return { ...found, started: withAdvice(started, kept, job) };
+    const { skipped, started, ...found } = await checked(remote, { id, secret }, options);
+    return { ...found, started: withAdvice(started, skipped, job) };
   } catch (error) {
     // If nothing answers, the job ends by itself.
     if (isSent) await remote.stop(id).catch(() => {});
@@ -42,7 +42,7 @@ async function checked(
   remote: Remote,
   job: JobLog,
   { signal = new AbortController().signal, onNote }: CheckOptions,
-): Promise<TrainingCheck & { kept: SkippedRows }> {
+): Promise<TrainingCheck & { skipped: SkippedRows }> {
   for await (const message of follow(remote, job, signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
     if (message.type === "note") onNote?.(noteOfCluster(message.text));

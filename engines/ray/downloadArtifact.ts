@@ -25,9 +25,9 @@ interface DownloadOptions {
 }
 
 /**
- * Brings a checkpoint from the cluster's storage to this machine, whole when it has its name: by the
- * file system where both see it, else through the dashboard. Files that an earlier attempt has brought
- * are not brought again.
+ * Copies a checkpoint from the cluster's storage to this machine: over a shared file system if there is one, otherwise
+ * through the dashboard. The folder gets its final name only when it is complete. Files from an interrupted attempt are
+ * kept.
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
 export async function downloadArtifact(
@@ -52,13 +52,13 @@ export async function downloadArtifact(
     }
   } catch (cause) {
     signal.throwIfAborted();
-    // Of the disk.
+    // A disk error.
     throw (cause as NodeJS.ErrnoException).syscall ? cannotSave(path, cause) : cause;
   }
 }
 
 /**
- * Brings an artifact here by its record; does nothing without one.
+ * Downloads the artifact that its record describes. Does nothing without a record.
  * @param remoteAt finds the cluster by the record's address
  * @param skipped names of files that are left there
  * @throws KitError as `RemoteTraining.fetch`
@@ -88,7 +88,7 @@ export function isVisible({ path, files }: Stored): boolean {
   return names.length > 0 && names.every((name) => isFile(join(path, name)));
 }
 
-/** @param path the folder's name to be */
+/** @param path the folder's final path */
 async function fill(
   stored: Stored,
   folder: string,
@@ -119,7 +119,7 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
     await file.close();
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} is not a plain file. Name the directory of a model or a checkpoint.`,
+      `${path} is not a regular file. Name the directory of a model or a checkpoint.`,
     );
   }
   yield* file.createReadStream() as AsyncIterable<Buffer>;

@@ -75,10 +75,10 @@ type Fields = Record<string, unknown>;
 const FORMS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = {
   hello: ({ python, executable, packages }) => areTexts(python, executable) && isRecord(packages),
   note: ({ text }) => areTexts(text),
-  started: ({ data, kept }) => isRecord(data) && isRecord(kept),
+  started: ({ data, skipped }) => isRecord(data) && isRecord(skipped),
   event: ({ event, stored }) => isRecord(event) && (stored === undefined || isStored(stored)),
   tokens: ({ tokens }) => Array.isArray(tokens) && tokens.every(isToken),
-  done: ({ check }) => check === undefined || (isRecord(check) && isRecord(check["kept"])),
+  done: ({ check }) => check === undefined || (isRecord(check) && isRecord(check["skipped"])),
   failed: ({ code, message }) => areTexts(code, message),
   ready: ({ folder, node }) => areTexts(folder, node),
 };

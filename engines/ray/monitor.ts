@@ -98,7 +98,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
   if (message.type === "note") onNote?.(noteOfCluster(message.text));
   else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
   else if (message.type === "started") {
-    const data = withAdvice(message.data, message.kept, options);
+    const data = withAdvice(message.data, message.skipped, options);
     onEvent({ event: "training.started", data });
   } else if (message.type === "event") {
     const { event, stored } = message;

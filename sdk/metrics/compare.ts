@@ -52,9 +52,9 @@ export interface Compared {
 
 /** Fewer for a set metric, which is recomputed for each resample. */
 const SET_RESAMPLES = 1_000;
-/** Five rows that all improve are chance once in 16 times, whatever the bootstrap says. */
+/** Five changes in the same direction happen by chance once in 16 times, so ignore the bootstrap below six. */
 const MIN_CHANGED = 6;
-/** Maximum parts with a value of their own: keys that are data would have no end. */
+/** Maximum parts with a value of their own: keys taken from data could be unlimited. */
 const MAX_PARTS = 50;
 
 /**

@@ -40,7 +40,7 @@ export async function scoreAnswers(
   const figures = new Map<string, number>();
   const each = answers.map((): Record<string, number | undefined> => ({}));
   const add = (name: string, figure: number) => {
-    if (figures.has(name)) throw failed(`Two metrics have the figure ${name}. Rename one.`);
+    if (figures.has(name)) throw failed(`Two metrics have a value named ${name}. Rename one.`);
     figures.set(name, figure);
   };
   for (const [name, metric] of Object.entries(metrics)) {

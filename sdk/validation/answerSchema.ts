@@ -11,7 +11,7 @@ interface Standard {
 }
 
 /**
- * A request's schema as JSON Schema: a library schema's input type.
+ * Converts a request's schema to JSON Schema. A library's schema is converted by its input type.
  * @throws KitError `REQUEST_INVALID` for one that does not convert
  */
 export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
@@ -20,7 +20,7 @@ export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
   if (typeof found === "boolean" || isRecord(found)) return found;
   throw new KitError(
     "REQUEST_INVALID",
-    "infer: schema must be a JSON Schema, or a library's schema that converts to one, such as zod 4.2's or valibot's.",
+    "infer: schema must be a JSON Schema, or a schema of a library that converts to it, such as zod 4.2 or valibot.",
   );
 }
 

@@ -16,7 +16,7 @@ export interface Slots {
 
 interface Queue {
   taken: number;
-  /** Start the waiting requests, in order. */
+  /** Callbacks that start the waiting requests, in order. */
   waiting: Set<() => void>;
 }
 

@@ -19,7 +19,7 @@ test("an answer whose numbers overflow is an error, not NUL characters", async (
       code: 1,
       stdout: "",
       stderr:
-        "kit: The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.\n",
+        "kit: The model's logits are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.\n",
     });
   }
 });

@@ -121,7 +121,7 @@ describe("a metric that gives no number", () => {
     [{ bad: { ofAll: () => 1 as never } }, /^The metric bad returned 1 for all answers/],
     [
       { labels, labelsMacroF1: () => 1 },
-      /^Two metrics have the figure labelsMacroF1\. Rename one\.$/,
+      /^Two metrics have a value named labelsMacroF1\. Rename one\.$/,
     ],
   ])("%j is named with the row", async (metrics, message) => {
     const failed = scoreAnswers(metrics, answers);

@@ -13,7 +13,7 @@ import {
 import { uniqueList } from "./uniqueList.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
-/** A list: its places, then other items. */
+/** An array: its prefix items, then the rest. */
 export function arrayGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
   const isUnique = facts.some(({ uniqueItems }) => uniqueItems === true);
   const before = reading.isPlain;
@@ -25,7 +25,7 @@ export function arrayGrammar(reading: Reading, facts: readonly Keywords[]): Expr
 
 function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boolean): Expression {
   const { of, grammarOf } = reading;
-  if (valuesOf(facts, "notValues").flat().some(Array.isArray)) throw refused('"not" of a list');
+  if (valuesOf(facts, "notValues").flat().some(Array.isArray)) throw refused('"not" with an array');
   const groups = facts.map(({ items, prefixItems, additionalItems }) => ({
     places: Array.isArray(items)
       ? (items as unknown[])
@@ -42,7 +42,7 @@ function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boole
   );
   const others = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
   const containers = facts.filter((fact) => fact["contains"] !== undefined);
-  // Where nothing is said, a list has its places alone, if they are enough, or any items.
+  // If the schema doesn't say which items may follow: none if the prefix items satisfy minItems, otherwise any.
   const isEnough = length >= least && length > 0 && containers.length === 0;
   const isClosed = (others.length === 0 && isEnough) || most === length;
   const item = isClosed ? of.none : grammarOf(...others);

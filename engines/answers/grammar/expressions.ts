@@ -10,28 +10,31 @@ export interface Expressions {
   none: Expression;
   /** The empty text alone. */
   empty: Expression;
-  /** @param ranges of bytes, each with its last, in order */
+  /** @param ranges inclusive byte ranges, in ascending order */
   bytes: (ranges: readonly (readonly [number, number])[]) => Expression;
   text: (text: string) => Expression;
-  /** A text in UTF-8, a character for each byte. */
+  /** UTF-8 bytes, as a string with one character per byte. */
   encoded: (bytes: string) => Expression;
   sequence: (...parts: readonly Expression[]) => Expression;
   either: (...choices: readonly Expression[]) => Expression;
-  /** The texts that all of these have: none of them a rule whose texts never end. */
+  /** The intersection. No operand may be a rule that never ends. */
   both: (...all: readonly Expression[]) => Expression;
-  /** The texts that another lacks: a part of `both` alone, which finds whether a text is left. */
+  /** The complement. Use only inside `both`, which checks that some text remains. */
   not: (of: Expression) => Expression;
   /**
    * @param most may be Infinity
-   * @param double what may come in place of one, and counts as two towards `most`. Default: nothing
+   * @param double an alternative to `of` that counts as two repetitions. Default: nothing
    */
   repeat: (of: Expression, least: number, most: number, double?: Expression) => Expression;
-  /** Texts of any length of a character, of which whatever such characters make is a part. */
+  /**
+   * `character` repeated any number of times. `either` and `both` simplify against it, so every text made of such
+   * characters must match.
+   */
   any: (character: Expression) => Expression;
   /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
   rule: (name: string, body: () => Expression) => Expression;
   next: (of: Expression, byte: number) => Expression;
-  /** The one that is known by this key, or a new one. @param inner those that it is made of */
+  /** Returns the expression interned under this key, or makes it. @param inner its operands */
   one: (key: string, make: () => NewExpression, inner?: readonly Expression[]) => Expression;
   /** Begins a new part of the work; each part has a step limit. */
   begin: () => void;
@@ -41,7 +44,7 @@ export interface Expressions {
   count: () => number;
   /** Steps of all work so far. */
   spent: () => number;
-  /** Whether there is work left for another answer. */
+  /** Whether enough of the budget is left for another answer. */
   isFresh: () => boolean;
 }
 
@@ -117,7 +120,7 @@ export function createExpressions(): Expressions {
     });
   }
 
-  /** Numbers of longer texts: keying each suffix by its content would take quadratic memory. */
+  /** IDs of longer texts: keying each suffix by its content would take quadratic memory. */
   const longTexts = new Map<string, number>();
 
   function encoded(content: string): Expression {
@@ -163,7 +166,7 @@ export function createExpressions(): Expressions {
   }
 
   function either(...parts: readonly Expression[]): Expression {
-    // All of them, as most are the same where an expression repeats one that repeats.
+    // Counts all choices, before deduplication: with nested repetition, most are duplicates.
     spend(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
     const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
     flat.delete(none);
@@ -206,7 +209,7 @@ export function createExpressions(): Expressions {
     if (isBound) for (const part of flat) if (anything.has(part)) flat.delete(part);
     if (isBound && [...flat].some(({ lacking }) => lacking && anything.has(lacking))) return none;
     const inner = [...flat].sort((a, b) => a.id - b.id);
-    // Parts multiply what is left of them all, so that little of it is found twice.
+    // States multiply with the number of parts, so few are found in the cache.
     spend(inner.length + 2 ** Math.min(inner.length, 8) / 4);
     const longest = Math.min(...inner.map((part) => part.longest));
     if (inner.some(({ shortest }) => shortest > longest)) return none;
@@ -308,13 +311,13 @@ function cutsOf(...some: readonly Expression[]): ReadonlySet<number> {
   return found;
 }
 
-/** Makes it when it is first asked for. */
+/** Calls `make` once, on first use. */
 export function once<T>(make: () => T): () => T {
   let known: { made: T } | undefined;
   return () => (known ??= { made: make() }).made;
 }
 
-/** Remembers what it was last. */
+/** Caches the last result. */
 function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
   let known: { count: number; made: Expression } | undefined;
   return (count) => {
@@ -326,6 +329,6 @@ function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
 function endless(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "The schema refers to itself with nothing between, so no answer ends. Remove the $ref, or write it in a property or an item.",
+    "The schema refers directly to itself, so no answer could ever end. Remove the $ref, or move it into a property or an item.",
   );
 }

@@ -46,8 +46,8 @@ function negated({ value, isOpen }: Bound): Bound {
 }
 
 /**
- * Numbers within bounds, of up to 100 digits before and after the point. An exponent is allowed on a side of 0 that
- * has no other bound.
+ * Numbers within bounds, of up to 100 digits before and after the point. Positive numbers may have an exponent if they
+ * have no bound but 0; likewise negative ones.
  * @returns `of.none` if no number is within bounds
  */
 export function numbersOf(of: Expressions, { least, most }: Bounds): Expression {
@@ -68,7 +68,7 @@ export function numbersOf(of: Expressions, { least, most }: Bounds): Expression 
   return found;
 }
 
-/** The bound's value, or the next one within it that a double tells apart. */
+/** The bound as inclusive: its own value, or, if it is exclusive, the next integer (for a bigint) or double inside it. */
 function closed({ value, isOpen }: Bound, direction: 1 | -1): number | bigint {
   if (!isOpen) return value;
   return typeof value === "bigint" ? value + BigInt(direction) : nextDouble(value, direction);
@@ -103,7 +103,7 @@ function decimals(
   );
 }
 
-/** Any number without a sign that is finite as a double. */
+/** Any unsigned number. Exponents to 199 after any digits, or 200 to 307 after one digit: always finite as a double. */
 function magnitude(of: Expressions): Expression {
   const digit = digitsOf(of);
   const hundreds = (first: number, last: number) =>

@@ -4,14 +4,12 @@ import type { Matrix, Products, Rows } from "../kernels/products.ts";
 import type { Thread } from "../kernels/team.ts";
 
 /**
- * An operation's passes on one thread. Each waits at a barrier before it reads other threads' results, and ends without
- * one.
+ * An operation's passes on one thread. Each pass waits at a barrier before reading other threads' results; there is
+ * none at its end.
  */
 export interface Passes {
   forward: () => void;
-  /**
-   * Recomputes the results that segments share, from what is saved. Without a barrier.
-   */
+  /** Recomputes, from saved arrays, the results whose memory segments share. Needs no barrier. */
   recompute?: () => void;
   /**
    * Computes the gradients of its inputs and trained tensors from its result's.
@@ -47,7 +45,7 @@ export interface Activation extends Rows {
   width: number;
   rows: "tokens" | "selected";
   grad: Rows;
-  /** Whether later segments add to it; readers then add to its gradient. */
+  /** Whether it is the residual stream: later operations add to it, so their backward passes accumulate into its gradient. */
   isResidual: boolean;
 }
 
@@ -82,7 +80,7 @@ export interface BatchPlan {
   positions: Address;
   /** int32 [sequences + 1]: the start of each, and the end of the last. */
   offsets: Address;
-  /** int32 [sequences]: elements of one head's probabilities in the sequences before. */
+  /** int32 [sequences]: offset of each sequence's attention probabilities, in elements of one head. */
   scoreOffsets: Address;
   /** int32 [selected]: indices of the tokens whose logits are needed. */
   selected: Address;
@@ -155,7 +153,7 @@ export interface Graph {
     width: number,
     options?: { isCheap?: boolean; isResidual?: boolean },
   ) => Activation;
-  /** A sum with the residual, which has the same gradient. */
+  /** The residual plus an operation's result. It shares the residual's gradient array. */
   residual: (to: Activation) => Activation;
   /** Ends a segment: what follows needs only the residual. */
   endSegment: () => void;

@@ -19,13 +19,13 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
   const ids = new Map(entries.map(([text], id) => [text, id]));
   const unknown = model["unk_id"] ?? undefined;
   if (unknown !== undefined && !(typeof unknown === "number" && unknown in entries)) {
-    throw new Error('the "unk_id" of its model is none of its ids');
+    throw new Error('the model\'s "unk_id" is not in its vocabulary');
   }
   const byteFallback = model["byte_fallback"] === true;
   const lowest = entries.reduce((score, [, other]) => Math.min(score, other), Infinity);
   const endsAt = createTrie(ids.keys());
 
-  /** The best step to each position. */
+  /** The best step to each position (Viterbi). */
   function stepsOf(piece: string): (Step | undefined)[] {
     const steps: (Step | undefined)[] = [];
     const offer = (from: number, to: number, id: number, own: number) => {
@@ -47,7 +47,9 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
 
   function unknownId(): number {
     if (typeof unknown === "number") return unknown;
-    throw new Error("a text has a character that its vocabulary lacks, and it has no unk_id");
+    throw new Error(
+      "a text has a character that is not in the vocabulary, and the model has no unk_id",
+    );
   }
 
   /** The tokens' texts; adjacent unknown ones are merged. */

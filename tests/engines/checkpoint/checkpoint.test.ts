@@ -160,8 +160,8 @@ test("the safetensors header is JSON padded to 8 bytes, with PyTorch's mark and 
 });
 
 test.each([
-  ["cut off", (file: Buffer) => file.subarray(0, -4), /is cut off at/],
-  ["cut off in its header", (file: Buffer) => file.subarray(0, 40), /is cut off/],
+  ["cut off", (file: Buffer) => file.subarray(0, -4), /is truncated, at/],
+  ["cut off in its header", (file: Buffer) => file.subarray(0, 40), /is truncated/],
   ["empty", () => Buffer.alloc(0), /is not a safetensors file/],
   ["of another kind", () => Buffer.from("version https://git-lfs"), /is not a safetensors file/],
 ])("a weights file that is %s is a clear error", (_, damage, message) => {

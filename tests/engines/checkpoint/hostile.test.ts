@@ -208,10 +208,10 @@ test.each(["config.json", "tokenizer_config.json", "model.safetensors"])(
     expect(problemOf(path)).toContain(file);
     rmSync(file);
     execFileSync("mkfifo", [file]);
-    expect(problemOf(path)).toMatch(`${name} is not a plain file`);
+    expect(problemOf(path)).toMatch(`${name} is not a regular file`);
     rmSync(file);
     mkdirSync(file);
-    expect(problemOf(path)).toMatch(`${name} is not a plain file`);
+    expect(problemOf(path)).toMatch(`${name} is not a regular file`);
   },
 );
 

@@ -57,10 +57,16 @@ test.each([
   ['{"a":7}', "has a damaged entry for a"],
   [JSON.stringify({ a: { ...ENTRY, shape: [-2] } }), "has a damaged entry for a"],
   [JSON.stringify({ a: { ...ENTRY, data_offsets: "all" } }), "has a damaged entry for a"],
-  [JSON.stringify({ a: { ...ENTRY, dtype: "I8", data_offsets: [8, 0] } }), "is cut off at a"],
-  [JSON.stringify({ a: { ...ENTRY, dtype: "BF16" } }), "is cut off at a"],
-  [JSON.stringify({ a: { ...ENTRY, shape: [3, 1] } }), "is cut off at a"],
-  [JSON.stringify({ a: { ...ENTRY, data_offsets: [8, 16] } }), "is cut off at a"],
+  [
+    JSON.stringify({ a: { ...ENTRY, dtype: "I8", data_offsets: [8, 0] } }),
+    "has the wrong size, or is truncated, at a",
+  ],
+  [JSON.stringify({ a: { ...ENTRY, dtype: "BF16" } }), "has the wrong size, or is truncated, at a"],
+  [JSON.stringify({ a: { ...ENTRY, shape: [3, 1] } }), "has the wrong size, or is truncated, at a"],
+  [
+    JSON.stringify({ a: { ...ENTRY, data_offsets: [8, 16] } }),
+    "has the wrong size, or is truncated, at a",
+  ],
 ])("a header of %s is told: it %s", (header, problem) => {
   expect(() => readAll(scratchFile("a.safetensors", fileOf(header)))).toThrow(
     `a.safetensors ${problem}. Save or download it again.`,

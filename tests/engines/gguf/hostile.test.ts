@@ -47,14 +47,14 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   "another format": [Buffer.from("PK\u0003\u0004 and more"), /is not a GGUF file/],
   "an old version": [Buffer.concat([start(0n, 0n, 1), ROOM]), /version 1, not 3/],
   "a big-endian file": [Buffer.concat([start(0n, 0n, 0x03000000), ROOM]), /version 50331648/],
-  "more tensors than it has room for": [Buffer.concat([start(HUGE, 0n), ROOM]), /is cut off/],
+  "more tensors than it has room for": [Buffer.concat([start(HUGE, 0n), ROOM]), /is truncated/],
   "more keys than it has room for": [
     Buffer.concat([start(0n, 2n ** 64n - 1n), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "a key that is longer than the file": [
     Buffer.concat([start(0n, 1n), uint64(HUGE), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "a key of 100 KB": [
     Buffer.concat([start(0n, 1n), uint64(100_000n), Buffer.alloc(200_000)]),
@@ -62,7 +62,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "a value that is longer than the file": [
     Buffer.concat([start(0n, 1n), text("general.name"), words(8), uint64(HUGE), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "a value of no known type": [
     Buffer.concat([start(0n, 1n), text("general.name"), words(77), ROOM]),
@@ -70,7 +70,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "an array whose size overflows": [
     Buffer.concat([start(0n, 1n), text("a"), words(9, 10), uint64(2n ** 61n), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "an array of arrays": [
     Buffer.concat([start(0n, 1n), text("a"), words(9, 9), uint64(1n), ROOM]),
@@ -78,7 +78,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "an array of texts that are longer than the file": [
     Buffer.concat([start(0n, 1n), text("a"), words(9, 8), uint64(2n), uint64(HUGE), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "a key twice": [
     Buffer.concat([start(0n, 2n), text("a"), words(4, 1), text("a"), words(4, 1), ROOM]),
@@ -117,7 +117,7 @@ const LIES: Record<string, [Buffer, RegExp]> = {
   ],
   "a tensor outside": [
     Buffer.concat([start(1n, 0n), tensor("a", [32n], 0, 2n ** 40n), ROOM]),
-    /is cut off/,
+    /is truncated/,
   ],
   "a tensor that begins before another ends": [
     Buffer.concat([start(2n, 0n), tensor("a", [32n], 0, 0n), tensor("b", [32n], 0, 64n), ROOM]),
@@ -197,7 +197,7 @@ describe("a file", () => {
     const odd = scratchFile("model.gguf", bytes);
     expect(() => readAll(openCheckpoint(odd).weights)).toThrow("has non-finite numbers in");
     truncateSync(path, bytes.length - 40);
-    expect(() => openCheckpoint(path)).toThrow("is cut off at");
+    expect(() => openCheckpoint(path)).toThrow("is truncated at");
   });
 });
 

@@ -205,7 +205,7 @@ describe.runIf(hasPython)("with Python", () => {
       execFileSync("mkfifo", [join(saved, name)]);
       await expect(train(model, 2, saved)).rejects.toMatchObject({
         code: "RESUME_INVALID",
-        message: `${join(saved, name)} is not a plain file. Name the directory of a model or a checkpoint.`,
+        message: `${join(saved, name)} is not a regular file. Name the directory of a model or a checkpoint.`,
       });
     },
   );
@@ -232,7 +232,7 @@ describe.runIf(hasPython)("with Python", () => {
     await expect(answer(model)).rejects.toMatchObject({
       code: "CHECKPOINT_INVALID",
       message: expect.stringMatching(
-        /^The model computes numbers that are not finite: its weights are too large\. Use an earlier/,
+        /^The model's logits are not finite: its weights are too large\. Use an earlier/,
       ) as string,
     });
   });

@@ -46,7 +46,7 @@ it("leaves the job there when this machine cannot keep its record, or has a dama
     code: "CANNOT_FOLLOW",
     message: expect.stringMatching(/^Cannot save \S+\/step-1\.stored\.json: EEXIST: /) as string,
   });
-  const started = { type: "started", data: {}, kept: { context: 8 } };
+  const started = { type: "started", data: {}, skipped: { context: 8 } };
   await expect(attendTo(remote, [], { first: [started] })).rejects.toMatchObject({
     code: "CANNOT_FOLLOW",
   });

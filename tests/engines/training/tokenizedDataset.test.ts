@@ -115,7 +115,7 @@ test("a missing file, a directory and a pipe are clear errors", () => {
   const pipe = join(directory, "pipe.jsonl");
   execFileSync("mkfifo", [pipe]);
   expect(() => readDataset(pipe, 64)).toThrow(
-    /Cannot read the dataset .*pipe\.jsonl: it is not a plain file\. Check its path\./,
+    /Cannot read the dataset .*pipe\.jsonl: it is not a regular file\. Check its path\./,
   );
 });
 

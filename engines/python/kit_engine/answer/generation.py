@@ -21,13 +21,13 @@ from .stream import TokenStream
 
 @dataclass
 class Continuation:
-    """What an answer continues."""
+    """The state that an answer continues from."""
 
     request: dict[str, Any]
     prompt: list[int]
-    # Tokens already generated, by an earlier process.
+    # Tokens of the answer generated so far.
     generated: list[int]
-    # Maximum tokens of the answer.
+    # Maximum length of the answer in tokens, including those generated.
     limit: int
 
 
@@ -102,19 +102,19 @@ def assert_not_degenerate(scores: Any) -> None:
     :raises KitError: for logits that aren't finite, or all equal
     """
     lowest, highest = scores.aminmax()
-    # NaN if any is. After an overflow, logits may be all equal.
+    # NaN if any logit is NaN. Overflow can also leave all logits equal.
     if not (highest.isfinite() and (lowest < highest or scores.numel() == 1)):
         raise KitError(
             "CHECKPOINT_INVALID",
-            "The model computes numbers that are not finite: its weights are too large. Use an "
-            "earlier checkpoint, or train again with a lower learningRate.",
+            "The model's logits are not finite: its weights are too large. Use an earlier "
+            "checkpoint, or train again with a lower learningRate.",
         )
 
 
 def generate(
     loaded: Loaded, continuation: Continuation, tracker: AnswerTracker, markers: Iterable[int]
 ) -> str:
-    """Generates, and returns why the answer ended.
+    """Generates the answer and returns its finish reason: "stop" or "length".
 
     :param markers: allowed special tokens; a constraint has its own
     """

@@ -45,7 +45,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
             hardest = hardest_rows(prepared, model, inspection, channel)
     return {
         "started": started,
-        "kept": prepared.skipped_rows(),
+        "skipped": prepared.skipped_rows(),
         "dataset": inspection.report(),
         **({} if hardest is None else {"hardest": hardest}),
         "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),

@@ -1,4 +1,4 @@
-"""Trains a model."""
+"""Runs a training job from start to end."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     started = prepared.started(job["modelName"], trainable_count(model))
     if resume_from:
         assert_same_model(resume_from, trainable_count(model))
-    channel.send("started", data=started, kept=prepared.skipped_rows())
+    channel.send("started", data=started, skipped=prepared.skipped_rows())
     if resume_from and state["step"] >= prepared.steps:
         return adopt_checkpoint(resume_from, directory, state["step"], prepared, channel)
     initial_step = 0
@@ -97,7 +97,7 @@ def trainable_count(model: Any) -> int:
 
 
 def read_state(checkpoint: str) -> dict[str, Any]:
-    """The progress of a training to resume."""
+    """The other job's step and logged losses at its checkpoint."""
     try:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
@@ -114,7 +114,7 @@ def read_state(checkpoint: str) -> dict[str, Any]:
 
 
 def assert_same_model(checkpoint: str, trained: int) -> None:
-    """Compares the number of parameters, whatever the tensors' names."""
+    """Compares parameter counts, since tensor names vary between libraries."""
     saved = 0
     for name in os.listdir(checkpoint):
         if name.endswith(".safetensors") and not name.startswith("optimizer"):
@@ -124,14 +124,14 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
         raise KitError(
             "CANNOT_RESUME",
             f"{checkpoint} belongs to a different model or adapter than the trainer's, so the "
-            "training cannot go on from it. Undo the change, or start without resume.",
+            "training cannot resume from it. Undo the change, or start without resume.",
         )
 
 
 def adopt_checkpoint(
     resume_from: str, directory: str, step: int, prepared: Preparation, channel: Channel
 ) -> None:
-    """For a job that had trained all its steps, but not ended."""
+    """Copies the checkpoint: the earlier job finished its steps but never completed."""
     path = checkpoint_path(step)
     whole = os.path.join(directory, path)
     os.makedirs(os.path.dirname(whole), exist_ok=True)
