@@ -18,7 +18,7 @@ export interface LossSummary {
   bestStep: number;
 }
 
-/** A job's options, data and results. What its files don't say is undefined. */
+/** A job's options, data and results. Anything missing from its files is undefined. */
 export interface JobSummary extends Job {
   resumedFrom?: string | undefined;
   /** Options from `job.json`. */
@@ -33,7 +33,7 @@ export interface JobSummary extends Job {
   /** Steps so far, and of the whole job. */
   step?: number | undefined;
   steps?: number | undefined;
-  /** From the first step, or the evaluation before it, to the last event. */
+  /** Time from the start of the first step (or of the initial evaluation) to the last event. */
   seconds?: number | undefined;
   loss?: LossSummary | undefined;
   evalLoss?: LossSummary | undefined;

@@ -32,7 +32,7 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   const failed = await runKit(project, ["start"], offline);
   expect(failed.code).toBe(1);
   expect(failed.stderr).toMatch(
-    /^failed: Cannot download HuggingFaceTB\/SmolLM2-135M-Instruct from 127\.0\.0\.1:9: .* Check the network, set HF_ENDPOINT to a mirror, or copy the model's folder here and name its path\./,
+    /^failed: Cannot download HuggingFaceTB\/SmolLM2-135M-Instruct from 127\.0\.0\.1:9: .* Check the network, set HF_ENDPOINT to a mirror, or copy the model's folder here and pass its path\./,
   );
 
   const env = { HF_HOME: join(home, "hf"), HF_ENDPOINT: hub.endpoint };

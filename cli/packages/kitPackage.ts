@@ -32,8 +32,9 @@ const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
 const WORKSPACE_ONLY = /^(workspace|catalog):/;
 
 /**
- * The version or path of `kit` for a new project's `package.json`: copied from the folder that has the
- * running Kit installed, else its path. npm has another package of that name.
+ * The version or path of `kit` for a new project's `package.json`: copied from the
+ * `package.json` of the project that has the running Kit installed, or else a `file:` path to it. npm has
+ * another package of that name.
  */
 export function kitDependency(project: string): string {
   const folders = [...foldersAbove(PACKAGE.root), ...foldersAbove(process.cwd())];
@@ -97,7 +98,7 @@ export function installedKit(file: string): Found {
 export function wrongKit(project: string): KitError {
   return new KitError(
     "WRONG_KIT",
-    `The package kit installed for ${project} is a different package. Install this one with: ${installOwn(project)}`,
+    `The "kit" package installed in ${project} is not this Kit but an unrelated package of the same name. Install this one with: ${installOwn(project)}`,
   );
 }
 

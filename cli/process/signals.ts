@@ -31,7 +31,7 @@ export function keepHangupIgnored(): void {
   process.on("SIGHUP", () => undefined);
 }
 
-/** The signals that ask this process to end, without those that it ignores. */
+/** The signals that ask this process to end, except those it ignores. */
 export function endingSignals(signals = ENDING_SIGNALS): NodeJS.Signals[] {
   return signals.filter((signal) => !(process.env[VARIABLE] === IGNORED && signal === "SIGHUP"));
 }
@@ -58,7 +58,7 @@ export function onEndingSignal(
   };
 }
 
-/** Node resets SIGHUP before any script runs, so this is how `nohup` is known. */
+/** Node resets SIGHUP before any script runs, so `nohup` is detected this way. */
 function wasHangupIgnored(): boolean {
   return process.env[VARIABLE] === IGNORED || (!process.stdin.isTTY && writesToFile());
 }

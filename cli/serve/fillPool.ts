@@ -23,7 +23,7 @@ interface FillOptions {
   options: Omit<LoadOptions, "onNote"> & { engine: Engine | undefined };
   /** Whether a job that completes later replaces `latest`. */
   follows: boolean;
-  /** Takes its id and its name. */
+  /** Called with the id and name of the job that is now served as `latest`. */
   onFollow: (id: string, name: string) => void;
   onError: (error: unknown) => void;
 }
@@ -31,7 +31,7 @@ interface FillOptions {
 /**
  * Loads the named models.
  * @returns a function that stops following newer jobs
- * @throws KitError as `findReference` and of models that cannot be loaded
+ * @throws KitError as `findReference` throws, and if a model cannot be loaded
  */
 export async function fillPool(pool: ModelPool, fill: FillOptions): Promise<{ stop: () => void }> {
   const { project, onFollow, onError } = fill;
@@ -80,7 +80,7 @@ async function serve(
     reference,
     id: reference.kind === "saved" ? saved : name,
     created: Math.floor(Date.parse(job?.listed?.createdAt ?? new Date().toISOString()) / 1000),
-    // An engine of the project's answers one after another.
+    // The project's own engine handles one request at a time.
     maxConcurrent: trained ? 1 : MAX_CONCURRENT,
     open: () => openModel(project, reference, { ...options, engine }),
   };

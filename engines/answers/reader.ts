@@ -5,7 +5,7 @@ export interface Reader {
   /** First token whose prediction is needed. */
   readonly wantedFrom: number;
   /**
-   * Whether it needs all logits. Default: only the highest; an engine may omit others if copying is slow.
+   * Whether it needs all logits. By default an engine may return only the highest logits.
    */
   readonly asksAny?: boolean;
   /**
@@ -13,19 +13,19 @@ export interface Reader {
    * @returns whether it is ready; other readers proceed meanwhile. Default: always ready
    */
   prepare?: (until: number) => boolean;
-  /** Bitmap of the allowed next tokens, as of `allowedBits`. Default: the engine's. */
+  /** Bitmap of the allowed next tokens, as returned by `allowedBits`. Default: the engine's. */
   allowed?: () => Int32Array | undefined;
   /**
    * Takes each needed prediction, in order.
    * @returns whether the reader is done
-   * @throws an error with which the reading then rejects
+   * @throws an error, which rejects the read
    */
   take: (next: NextToken) => boolean;
-  /** Checked before each step; once aborted, the reading rejects. */
+  /** Checked before each step; once aborted, the read rejects. */
   isCancelled: () => boolean;
 }
 
-/** Groups of masses: 1 alone, then eight per power of two. Below 2⁻³⁰, tokens are never drawn. */
+/** Buckets of weights: one for weight 1, then eight per power of two. Below 2⁻³⁰, tokens are never sampled. */
 export const GROUPS = 241;
 
 /** Unnormalized probabilities; the most likely token has 1. */
@@ -34,7 +34,7 @@ export interface Masses {
   of: Float32Array;
   /** [GROUPS] */
   sums: Float64Array;
-  /** The tokens of a group; valid until the next call. */
+  /** The tokens of a bucket; valid until the next call. */
   tokensOf: (group: number) => Int32Array;
 }
 

@@ -14,9 +14,9 @@ import { type TextFiles, directoryTexts } from "./textFiles.ts";
 
 /** The tokenizer that an adapter was trained with, if it isn't its base's. */
 export interface AdapterTokenizer {
-  /** The adapter's files, with the base's configs, which also name end tokens. */
+  /** The adapter's tokenizer files, with the base's `config.json` and `generation_config.json` for the EOS tokens. */
   texts: TextFiles;
-  /** Paths of the existing ones. */
+  /** Paths of the tokenizer files that exist. */
   files: readonly string[];
 }
 

@@ -22,20 +22,20 @@ export interface HubAnswer {
 const MESSAGES: Record<HubName["repoType"], RepoMessages> = {
   model: {
     prefix: "",
-    alternative: "copy the model's folder here and name its path",
+    alternative: "copy the model's folder here and pass its path",
     local: (repo) => `write "./${repo}" for a folder`,
   },
   dataset: {
     prefix: "datasets/",
-    alternative: "copy its files here and name their path",
-    local: () => "name the path of your own files",
+    alternative: "copy its files here and pass their path",
+    local: () => "pass the path of your own files",
   },
 };
 
 interface RepoMessages {
   /** Path prefix of the repository's page. */
   prefix: string;
-  /** Advice without the hub. */
+  /** What to do if the hub can't be reached. */
   alternative: string;
   local: (repo: string) => string;
 }
@@ -46,7 +46,7 @@ const SHOWN_LENGTH = 200;
 /**
  * Sends a GET request to the hub. `fetch` drops the token on redirects to another origin.
  * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, `DATASET_UNREADABLE`, or
- * `CONFIG_INVALID` for a token
+ * `CONFIG_INVALID` for a malformed token
  */
 export async function askHub(url: string, request: HubRequest): Promise<HubAnswer> {
   const { settings, from = 0 } = request;
@@ -99,7 +99,7 @@ function authorization({ token, endpoint }: HubSettings): { authorization?: stri
   if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
   throw new KitError(
     "CONFIG_INVALID",
-    `The token in HF_TOKEN, or in the file of hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+    `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
   );
 }
 
@@ -129,13 +129,13 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (code === "GatedRepo") {
     return refused(
       name,
-      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token of that account.`,
+      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token from that account.`,
     );
   }
   if (code === "RevisionNotFound" && isConverted(name)) {
     return unknown(
       name,
-      `The hub has made no Parquet files of ${repo}. Set revision: "main" to read its own files.`,
+      `The hub has no Parquet conversion of ${repo}. Set revision: "main" to read its original files.`,
     );
   }
   if (code === "RevisionNotFound") {

@@ -79,6 +79,6 @@ function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: L
 function unheard(name: string): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job that answers on ${name} has ended: it missed this process's heartbeat for minutes, as when a machine sleeps. Load the model again.`,
+    `The inference job on ${name} has ended: it received no heartbeat from this process for several minutes, for example because this machine was asleep. Load the model again.`,
   );
 }

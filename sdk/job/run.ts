@@ -30,21 +30,21 @@ export interface RunJobOptions {
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
   failure: AbortController;
-  /** Aborting detaches from a remote job, without an end in its log. */
+  /** Aborting detaches from a remote job, without writing a final event. */
   leave?: AbortSignal;
   observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onDetached">;
   /** How long a callback may take. Default: an hour. */
   callbackLimitMs?: number;
 }
 
-/** What a training starts with. */
+/** What training starts with. */
 export interface Training {
   engine: Pick<Engine, "name" | "train">;
   /** With the datasets as engines read them. */
   config: JobConfig;
-  /** As `trainFrom` tries them. */
+  /** Checkpoints to resume from, in the order `trainFrom` tries them. */
   points: readonly ResumePoint[];
-  /** Restores the rows' own locations in a sentence. Default: unchanged. */
+  /** Replaces row locations in an error message with those in the user's files. Default: unchanged. */
   restoreLocations?: (text: string) => string;
 }
 
@@ -54,9 +54,9 @@ export interface Run extends Omit<RunJobOptions, "leave"> {
   signal: AbortSignal;
   /** Aborted when this process detaches from a remote job. */
   leave: AbortSignal;
-  /** Aborted when the remote machines are out of reach. */
+  /** Aborted when the remote machines are unreachable. */
   stuck: AbortController;
-  /** Aborted when the training is over. */
+  /** Aborted when training has ended. */
   over: AbortController;
   calls: CallbackQueue;
   checkpoints: Checkpoints;
@@ -82,7 +82,7 @@ export function createRun(options: RunJobOptions): Run {
     try {
       owned.append({ event: PREPARING, data: { doing } });
     } catch {
-      // The next event of more weight fails the job.
+      // Progress only; if the log stays unwritable, the next real event fails the job.
     }
   }
   const stuck = new AbortController();

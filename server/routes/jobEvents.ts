@@ -90,7 +90,7 @@ export async function getJobEvents(
     if (!isLast && !jobs.hasEnded(id)) {
       await writeChunk(response, unrecordedFailure(OWNER_GONE));
     }
-    // The last record may be unsent, as a cancelled job's is.
+    // The log's last record may not be streamed: `training.cancelled` is not.
     response.end(`id: ${offset}\n${frame(END_OF_STREAM, {})}`);
   } finally {
     clearInterval(heartbeat);

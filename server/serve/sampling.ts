@@ -51,7 +51,7 @@ function stopOf(body: Body): readonly string[] | undefined {
   if (all.length > MAX_STOPS || !all.every(isStop)) {
     throw invalid(
       pathIn("stop", stop, isStop),
-      `stop must be a string of 1 to ${MAX_STOP_LENGTH} characters, or a list of at most ${MAX_STOPS}.`,
+      `stop must be a string of 1 to ${MAX_STOP_LENGTH} characters, or an array of at most ${MAX_STOPS} such strings.`,
     );
   }
   return all.length > 0 ? all : undefined;

@@ -17,18 +17,18 @@ export interface StreamFrame {
   data: string;
   /** Byte offset after the record in the job's log. A frame without an id repeats the last one. */
   id: string;
-  /** When the event happened, in ms since 1970; NaN if nobody knows. */
+  /** When the event happened, in ms since 1970; NaN if unknown. */
   at: number;
 }
 
 export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
-  /** Nobody follows the job, which goes on remotely. */
+  /** No process follows the job any more; it continues remotely. */
   onOwnerAway: () => void;
-  /** The job's owner, presumed dead, reports again, or somebody follows the job again. */
+  /** The job's owner, presumed dead, reports again, or a process follows the job again. */
   onOwnerBack: () => void;
-  /** Nothing came for long: the connection died without a word. It is closed now. */
+  /** Nothing arrived before the timeout, so the connection was presumed dead and closed. */
   onSilence: () => void;
   /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
   onError: (closed: boolean) => void;

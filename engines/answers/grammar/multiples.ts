@@ -17,7 +17,8 @@ export function multiplesOf(of: Expressions, factor: number | bigint): Expressio
   const digits = `${whole}${fraction}`;
   const zeros = places > 0 ? 0 : /0*$/.exec(digits)![0].length;
   const modulus = Number(digits) / 10 ** zeros;
-  if (modulus > GREATEST) throw refused(`"multipleOf" ${factor}, which is too great or too fine,`);
+  if (modulus > GREATEST)
+    throw refused(`"multipleOf" ${factor}, which is too large or has too many digits`);
   const found = of.sequence(of.repeat(of.text("-"), 0, 1), multipleNumbers(of, modulus, places));
   return zeros === 0
     ? found

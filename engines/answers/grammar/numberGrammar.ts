@@ -55,7 +55,7 @@ function bound(name: string, value: unknown): Bound {
 
 function numberOf(name: string, value: unknown): number | bigint {
   if (typeof value === "bigint" || Number.isFinite(value)) return value as number | bigint;
-  throw refused(`"${name}" that is no number`);
+  throw refused(`"${name}" that is not a number`);
 }
 
 /** The stricter of two bounds. @param sign 1 for lower bounds */

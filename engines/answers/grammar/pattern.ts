@@ -245,7 +245,7 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
 
 /** The texts of a schema's pattern, in JSON. @throws KitError `REQUEST_INVALID` for one that no automaton can follow */
 export function ofPattern(of: Expressions, source: unknown): Expression {
-  if (typeof source !== "string") throw refused('"pattern" that is no text');
+  if (typeof source !== "string") throw refused('"pattern" that is not a string');
   return followed(of, source, characterOf, (why) =>
     refused(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
   );
@@ -260,7 +260,7 @@ export function textPattern(of: Expressions, source: string): Expression {
     (why) =>
       new KitError(
         "REQUEST_INVALID",
-        `No answer can be held to the regular expression ${JSON.stringify(source.slice(0, 60))} (${why}). Write it without that.`,
+        `Kit can't enforce the regular expression ${JSON.stringify(source.slice(0, 60))} (${why}). Write it without that.`,
       ),
   );
 }

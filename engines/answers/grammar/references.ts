@@ -36,13 +36,13 @@ export function createReferences(root: unknown, spend: Spend) {
   function resolved(schema: Keywords): unknown {
     if (known.size === 0) findAddresses();
     const ref = schema["$ref"] ?? schema["$dynamicRef"];
-    const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in it,`);
+    const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in the schema`);
     const address = typeof ref === "string" && addressOf(ref, bases.get(schema) ?? NOWHERE);
     if (!address) throw missing();
     const [base = "", fragment = ""] = address.split("#");
     const name = nameOf(fragment);
     if (schema["$ref"] === undefined && (dynamic.get(name) ?? 0) > 1) {
-      throw refused(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas answer to,`);
+      throw refused(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas define`);
     }
     if (name !== "" && !name.startsWith("/")) {
       if (!known.has(`${base}#${name}`)) throw missing();

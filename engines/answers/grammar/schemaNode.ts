@@ -10,14 +10,13 @@ export type Spend = (steps: number) => void;
 /** A schema's keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
-/** How a part of a schema is read. */
 export interface Reading {
   of: Expressions;
-  /** Any character of a string, found once. */
+  /** Any character of a string, built once. */
   character: Expression;
-  /** Whether equal JSON values must have the same text, so that they can be compared. */
+  /** Whether values must be written in canonical form, so that equal ones have equal text. */
   isPlain: boolean;
-  /** What was looked for first and not found, for an error. */
+  /** The first string constraint that no text satisfies, for the error message. */
   missing: string | undefined;
   /** The JSON that all of these schemas allow. */
   grammarOf: (...schemas: unknown[]) => Expression;
@@ -44,17 +43,18 @@ export const HONOURED = [
 ] as const;
 const KNOWN: ReadonlySet<string> = new Set(HONOURED);
 
-/** @param what names the keyword, and what of it cannot be held */
+/** @param what the unsupported keyword, with what is unsupported about it */
 export function refused(what: string): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    `No answer can be held to ${what} of the schema. Remove it, and check the answer yourself.`,
+    `Kit can't enforce this part of the schema: ${what}. Remove it, and validate the answer yourself.`,
   );
 }
 
-/** A schema without its annotations, whose numbers are JavaScript's. @throws KitError `REQUEST_INVALID` naming a keyword that is not honoured */
+/** A schema without its annotations, with whole floats converted to JavaScript numbers. @throws KitError `REQUEST_INVALID` naming an unsupported keyword */
 export function keywordsOf(schema: unknown, spend: Spend): Keywords {
-  if (!isRecord(schema)) throw refused(`${stringifyJson(schema)?.slice(0, 60)}, which is none,`);
+  if (!isRecord(schema))
+    throw refused(`${stringifyJson(schema)?.slice(0, 60)}, which is not a schema`);
   for (const value of Object.values(schema)) spend(1 + sizeOf(value));
   const own = Object.entries(schema).filter(
     ([name, value]) => value !== undefined && !ANNOTATIONS.has(name) && !name.startsWith("x-"),
@@ -62,7 +62,7 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   const unknown = own.find(([name]) => !KNOWN.has(name) && name !== "discriminator");
   if (unknown) throw refused(`"${unknown[0].slice(0, 60)}"`);
   const beyond = own.find(([name, value]) => isBeyond(value, VALUES.has(name)));
-  if (beyond) throw refused(`a number beyond 1.8e308 in "${beyond[0]}"`);
+  if (beyond) throw refused(`a number in "${beyond[0]}" that exceeds 1.8e308`);
   const { discriminator, ...found } = Object.fromEntries(
     own.map(([name, value]) => {
       const isFloat = name !== "const" && value instanceof WholeFloat;
@@ -72,7 +72,8 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   const tag = isRecord(discriminator) && discriminator["propertyName"];
   for (const name of typeof tag === "string" ? ["oneOf", "anyOf"] : []) {
     if (!Array.isArray(found[name])) continue;
-    // Without its tag, which pydantic lets have a default, a value may be of several.
+    // Pydantic allows a default for the discriminator, so it may not be required. Without it, a value
+    // could match several branches.
     const tagged = { type: "object", required: [tag] };
     found[name] = (found[name] as unknown[]).map((one) => ({ allOf: [one, tagged] }));
   }
@@ -82,7 +83,7 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
 /** Keywords whose values are not schemas. */
 const VALUES = new Set(["const", "enum"]);
 
-/** Whether it is a number that no double holds, or has one. */
+/** Whether a value is, or contains, a number too large for a double. */
 function isBeyond(value: unknown, isDeep: boolean): boolean {
   if (typeof value === "number" || value instanceof WholeFloat)
     return !Number.isFinite(Number(value));
@@ -95,7 +96,7 @@ function sizeOf(value: unknown): number {
   return isRecord(value) ? Object.keys(value).length : 0;
 }
 
-/** What several keyword sets have under a name. */
+/** A keyword's values in several keyword sets. */
 export function valuesOf(facts: readonly Keywords[], name: string): unknown[] {
   return facts.flatMap((fact) => (fact[name] === undefined ? [] : [fact[name]]));
 }
@@ -117,7 +118,7 @@ export function textOf(value: unknown, spend: Spend): string {
 
 export const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
 
-/** The types, without duplicates. @throws KitError `REQUEST_INVALID` for an unknown type */
+/** Types without duplicates. @throws KitError `REQUEST_INVALID` for an unknown type */
 export function typesOf(type: unknown): string[] {
   const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
   const wrong = types.find((one) => one !== "integer" && !ALL_TYPES.includes(one as string));
@@ -134,7 +135,7 @@ export function commonTypes(own: readonly string[], others: readonly string[]): 
   });
 }
 
-/** The counts that keyword sets ask for, together. */
+/** The tightest minimum and maximum that all keyword sets impose. */
 export function countsOf(facts: readonly Keywords[], least: string, most: string) {
   return {
     least: Math.max(0, ...valuesOf(facts, least).map((value) => countOf(least, value))),
@@ -145,17 +146,17 @@ export function countsOf(facts: readonly Keywords[], least: string, most: string
 export function countOf(name: string, value: unknown): number {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (Number.isInteger(count) && Number(count) >= 0) return Number(count);
-  throw refused(`"${name}" that is no count`);
+  throw refused(`"${name}" that is not a non-negative integer`);
 }
 
 export function listOf(name: string, value: unknown): unknown[] {
-  const isFilled =
-    Array.isArray(value) && (value.length > 0 || name === "required" || name === "enum");
-  if (isFilled) return value as unknown[];
-  throw refused(`"${name}" that is no list`);
+  const isOptional = name === "required" || name === "enum";
+  if (Array.isArray(value) && (value.length > 0 || isOptional)) return value;
+  const kind = isOptional ? "an array" : "a non-empty array";
+  throw refused(`"${name}" that is not ${kind}`);
 }
 
 export function recordOf(name: string, value: unknown): Record<string, unknown> {
   if (isRecord(value)) return value;
-  throw refused(`"${name}" that are no object`);
+  throw refused(`"${name}" that is not an object`);
 }

@@ -15,7 +15,7 @@ const MAX_CALLS = 16;
  * Tool calls as a chat template writes them, with arguments that the tools' schemas allow.
  * @param only name of the only allowed tool. Default: any
  * @param isOne whether to allow only one call. Default: one or more
- * @throws KitError `REQUEST_INVALID` naming the tool, as `schemaGrammar`, and for parameters that don't describe an object
+ * @throws KitError `REQUEST_INVALID` naming the tool, if `schemaGrammar` throws or the parameters don't describe an object
  */
 export function callGrammar(
   of: Expressions,
@@ -64,6 +64,6 @@ function objectOf(parameters: unknown): JsonSchema {
   if (isRecord(parameters) && isObject) return { ...parameters, type: "object" };
   throw new KitError(
     "REQUEST_INVALID",
-    'The "parameters" are not the schema of an object. Write {"type":"object","properties":{…}}.',
+    '"parameters" must be a JSON Schema of type "object", such as {"type":"object","properties":{…}}.',
   );
 }

@@ -5,7 +5,7 @@ import { openDataFile, readable } from "../dataFile.ts";
 import { HEAD_BYTES } from "../fileKind.ts";
 import { invalid } from "./tableRow.ts";
 
-/** A file that the library reads on demand. */
+/** A file that hyparquet reads on demand. */
 export interface ParquetFile extends AsyncBuffer {
   /** The first and last bytes, which identify the format. */
   head: Buffer;
@@ -23,13 +23,14 @@ export function openParquet(path: string): ParquetFile {
 
   function read(start: number, end: number): Uint8Array<ArrayBuffer> {
     // Check before allocating.
-    if (!(start >= 0 && start <= end && end <= size)) throw new Error("a part is outside the file");
+    if (!(start >= 0 && start <= end && end <= size))
+      throw new Error("a byte range lies outside the file");
     const bytes = new Uint8Array(end - start);
     for (let done = 0; done < bytes.length;) {
       const count = readable(path, () =>
         readSync(file, bytes, done, bytes.length - done, start + done),
       );
-      if (count === 0) throw new Error("it has become shorter");
+      if (count === 0) throw new Error("it was truncated while being read");
       done += count;
     }
     return bytes;
@@ -50,7 +51,7 @@ export function openParquet(path: string): ParquetFile {
   }
 }
 
-/** @throws KitError `DATASET_INVALID` for whatever the library throws */
+/** @throws KitError `DATASET_INVALID` if hyparquet throws */
 export async function orDamaged<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
@@ -61,8 +62,8 @@ export async function orDamaged<T>(path: string, read: () => T | Promise<T>): Pr
 }
 
 export function damaged(path: string, cause: unknown): KitError {
-  // The library's own crashes mean nothing to users.
+  // hyparquet's own crashes mean nothing to users.
   const isLibraryError = cause instanceof TypeError || cause instanceof RangeError;
-  const why = isLibraryError ? "its content contradicts itself" : messageOf(cause);
-  return invalid(path, `damaged, or not Parquet (${why}). Save it again.`, cause);
+  const why = isLibraryError ? "its contents are inconsistent" : messageOf(cause);
+  return invalid(path, `the file is damaged or not Parquet (${why}). Export it again.`, cause);
 }

@@ -1,19 +1,19 @@
 import { fromHalf, toHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 
-/** Numbers per sub-block, which share a scale, and sub-blocks per block. */
+/** Values per sub-block, which share a scale, and sub-blocks per block. */
 const SUB_BLOCK = 16;
 const SUB_BLOCKS = 16;
-/** Added to numbers, so that none is negative. */
+/** Added to quants, so that none is negative. */
 const OFFSET = 32;
-/** Byte offsets of the numbers' upper two bits, the sub-blocks' scales and the super-scale. */
+/** Byte offsets of the quants' high two bits, the sub-blocks' scales and the super-block scale. */
 const UPPER_AT = 128;
 const SCALES_AT = 192;
 const SCALE_AT = 208;
-/** Offsets from the scale of a sub-block's extreme at which to search its scale. */
+/** Offsets to try around the scale implied by the sub-block's largest value. */
 const SEARCH = [-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1];
 
-/** 6-bit numbers, times an 8-bit scale for each sub-block and a float16 super-scale. */
+/** 6-bit quants, times an 8-bit scale for each sub-block and a float16 super-block scale. */
 export const q6_k: BlockType = {
   id: 14,
   block: SUB_BLOCK * SUB_BLOCKS,
@@ -57,7 +57,10 @@ export const q6_k: BlockType = {
   },
 };
 
-/** Position of a number's bits: of 128 columns, k and k + 64 share a byte, and four share one for their upper bits. */
+/**
+ * Where a value's bits are. In each half of 128 values, k and k + 64 share a byte of low bits; k, k + 32,
+ * k + 64 and k + 96 share a byte of high bits.
+ */
 function bitsOf(k: number) {
   const half = k >> 7;
   return {
@@ -73,7 +76,7 @@ function nearest(value: number): number {
   return number >= OFFSET ? OFFSET - 1 : number < -OFFSET ? -OFFSET : number;
 }
 
-/** The scale with the least squared error, weighted by magnitude: for each candidate rounding, the best fit. */
+/** The scale with the least squared error, weighted by x²: the best least-squares fit over the candidate roundings. */
 function fit(x: Float32Array): number {
   let extreme = 0;
   for (let k = 0; k < SUB_BLOCK; k++) if (Math.abs(x[k]!) > Math.abs(extreme)) extreme = x[k]!;

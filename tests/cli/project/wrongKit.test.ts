@@ -18,7 +18,7 @@ const OTHERS: Record<string, Record<string, string>> = {
 };
 
 const SENTENCE =
-  /^kit: The package kit installed for \S+ is a different package\. Install this one with: pnpm add kit@file:\S+\n$/;
+  /^kit: The "kit" package installed in \S+ is not this Kit but an unrelated package of the same name\. Install this one with: pnpm add kit@file:\S+\n$/;
 
 function install(project: string, files: Record<string, string>): void {
   for (const [name, content] of Object.entries({ ...files, "../../pnpm-lock.yaml": "" })) {

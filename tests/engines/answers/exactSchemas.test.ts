@@ -195,9 +195,9 @@ test.each([
     '{"type":"integer","minimum":9007199254740993,"maximum":9007199254740992}',
     /contradicts itself/,
   ],
-  ['{"type":"integer","minimum":"1"}', /"minimum" that is no number/],
-  ['{"allOf":[{"minimum":1},{"minimum":null}],"type":"integer"}', /"minimum" that is no number/],
-  ['{"type":"array","items":1.0}', /1, which is none,/],
+  ['{"type":"integer","minimum":"1"}', /"minimum" that is not a number/],
+  ['{"allOf":[{"minimum":1},{"minimum":null}],"type":"integer"}', /"minimum" that is not a number/],
+  ['{"type":"array","items":1.0}', /1, which is not a schema/],
   ['{"type":["integer",12345678901234567890]}', /"type" 12345678901234567890/],
 ])("%s is refused in a sentence", (schema, message) => {
   expect(() => written(schema, "1")).toThrow(message);

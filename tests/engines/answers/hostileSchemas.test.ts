@@ -271,7 +271,7 @@ test.each(REFUSED)(
   "what an answer is not held to is refused by its name: %s in %j",
   (name, schema) => {
     const begin = () => createConstraints(BYTE_TOKENIZER).begin({ schema });
-    expect(begin).toThrow(new RegExp(`^No answer can be held to .*"${name.replace("$", "\\$")}"`));
+    expect(begin).toThrow(new RegExp(`^Kit can't enforce .*"${name.replace("$", "\\$")}"`));
   },
 );
 

@@ -90,7 +90,7 @@ test("what is here is read offline, and when the hub is gone", async () => {
   expect((await fetch()).paths).toEqual(paths);
   expect(notes.at(-2)).toMatch(/^warning: Cannot download org\/data from .*from the cache$/s);
   await expect(fetch({ split: "test" })).rejects.toThrow(
-    /or copy its files here and name their path\.$/,
+    /or copy its files here and pass their path\.$/,
   );
 });
 
@@ -113,7 +113,7 @@ test("what the hub has not converted is said", async () => {
   const hub = await startHub({ [REPO]: { files: OWN } });
   onTestFinished(hub.close);
   await expect(cacheOf(hub).fetch()).rejects.toThrow(
-    /^The hub has made no Parquet files of org\/data\. Set revision: "main" to read its own files\.$/,
+    /^The hub has no Parquet conversion of org\/data\. Set revision: "main" to read its original files\.$/,
   );
 });
 

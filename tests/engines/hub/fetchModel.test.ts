@@ -353,7 +353,7 @@ test.each(["hf_SECRET\nx", "hf_SECRET x", "hf_SECRETü"])(
     const { home, fetch } = cacheOf(hub, { HF_TOKEN: token });
     const expected = {
       code: "CONFIG_INVALID",
-      message: `The token in HF_TOKEN, or in the file of hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${hub.endpoint}/settings/tokens.`,
+      message: `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${hub.endpoint}/settings/tokens.`,
     };
     await expect(fetch()).rejects.toMatchObject(expected);
     writeFileSync(join(home, "token"), token);

@@ -87,7 +87,7 @@ def tail_logprobs(
         at = 0
         while at < len(tails):
             if is_over():
-                raise KitError("WORKER_FAILED", "The question was given up. Try again.")
+                raise KitError("WORKER_FAILED", "The request was cancelled. Try again.")
             longest, batch = 0, []
             for tail in tails[at:]:
                 length = max(longest, len(tail))

@@ -106,7 +106,7 @@ it.each(["encrypted.parquet", "encryptedColumn.parquet"])("%s is refused", async
 
 it("a file that ends too early, or isn't Parquet, is refused", async () => {
   const end =
-    /^DATASET_INVALID \S+: damaged, or not Parquet \(its end is missing\). Save it again.$/;
+    /^DATASET_INVALID \S+: the file is damaged or not Parquet \(its end is missing\). Export it again.$/;
   for (const length of [0, 4, 7, 8, 500, 1000]) {
     expect(await refusal(changed("snappy.parquet", (bytes) => bytes.subarray(0, length)))).toMatch(
       end,
@@ -122,7 +122,8 @@ it("a file that ends too early, or isn't Parquet, is refused", async () => {
 });
 
 it("damage within a file is refused: in the metadata, a page, or between them", async () => {
-  const damaged = /^DATASET_INVALID \S+: damaged, or not Parquet \(.+\). Save it again.$/;
+  const damaged =
+    /^DATASET_INVALID \S+: the file is damaged or not Parquet \(.+\). Export it again.$/;
   for (const codec of ["snappy", "gzip", "zstd"]) {
     // The first page's content.
     const page = changed(`${codec}.parquet`, (bytes) => bytes.fill(0xff, 30, 60));
@@ -159,19 +160,19 @@ it("a column that has fewer values than there are rows is refused", async () => 
   // The row group's count of rows, before its total of bytes.
   const more = changed("nested.parquet", (bytes) => bytes.fill(2 * 5, 1026, 1027));
   expect(await refusal(more)).toMatch(
-    '(column "messages" has 4 values for 5 rows). Save it again.',
+    '(column "messages" has 4 values for 5 rows). Export it again.',
   );
 });
 
 it("damage of which the library never ends, or which it throws when nobody waits, is refused", async () => {
   const endless = changed("v2.parquet", (bytes) => bytes.fill(0x05, 280, 281));
-  expect(await refusal(endless)).toMatch("(a page has wrong sizes). Save it again.");
+  expect(await refusal(endless)).toMatch("(a page has wrong sizes). Export it again.");
   const unknown = changed("snappy.parquet", (bytes) => {
     // In the row group; the schema's comes before.
     const at = bytes.lastIndexOf("answer");
     return bytes.fill("others", at, at + 6);
   });
-  expect(await refusal(unknown)).toMatch("(a row group has other columns). Save it again.");
+  expect(await refusal(unknown)).toMatch("(a row group has other columns). Export it again.");
 });
 
 it("metadata, a row group or values that would take too much memory are refused", async () => {

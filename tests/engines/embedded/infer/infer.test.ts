@@ -240,7 +240,9 @@ test("a number beyond all floats in a schema is refused, and becomes no null", a
   const model = await createEmbeddedEngine().load(path);
   const schemas = [{ const: Infinity }, { enum: [1, { a: [-Infinity] }] }, { maximum: Infinity }];
   for (const schema of schemas) {
-    await expect(model.infer({ prompt: "a", schema })).rejects.toThrow(/No answer can be held to/);
+    await expect(model.infer({ prompt: "a", schema })).rejects.toThrow(
+      /Kit can't enforce this part/,
+    );
   }
   await model.close();
 });

@@ -113,10 +113,10 @@ test("an error of a tool says which one", async () => {
   const model = await modelOf("hermes");
   const [first] = ASKED.tools;
   for (const [parameters, message] of [
-    [{ type: "array" }, /^tools\[1\]: The "parameters" are not the schema of an object\./],
+    [{ type: "array" }, /^tools\[1\]: "parameters" must be a JSON Schema of type "object"/],
     [
       { type: "object", requird: [] },
-      /^tools\[1\]: No answer can be held to "requird" of the schema\./,
+      /^tools\[1\]: Kit can't enforce this part of the schema: "requird"\./,
     ],
   ] as const) {
     const tools = [first!, { type: "function", function: { name: "b", parameters } }] as const;
