@@ -414,7 +414,7 @@ test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
   (parameters) => {
     const form = { begin: "<", separator: undefined, end: ">", around: ["", "(", ")"] } as const;
     const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
-    expect(make).toThrow(/^tools\[0\]: The "parameters" are not the schema/);
+    expect(make).toThrow(/^tools\[0\]: "parameters" must be a JSON Schema/);
   },
 );
 
