@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
-import { createTinyProject } from "../kit.ts";
-import { openPage, useBrowser } from "./browser.ts";
+import { createTinyProject, pacedSource } from "../kit.ts";
+import { openPage, runButton, useBrowser } from "./browser.ts";
 import { leaveRun } from "./endedRun.ts";
 import { startKitUi } from "./kitUi.ts";
 import { createJobs } from "./statuses.ts";
@@ -92,3 +92,56 @@ test("in a short window a job's chart leaves its end visible, however many metri
   const chart = await page.getByRole("heading", { name: "Loss" }).boundingBox();
   expect(end!.y + end!.height).toBeLessThanOrEqual(chart!.y);
 });
+
+test.each([
+  [320, "customer-support-triage-bot-v2"],
+  [1280, "n".repeat(300)],
+])("at %i px only the project's name gives way in the masthead: %s", async (width, name) => {
+  const { url } = await startKitUi(createTinyProject());
+  const page = await openPage(`${url}#/jobs/none`);
+  await page.setViewportSize({ width, height: 800 });
+  const links = page.locator(".masthead a");
+  const boxes = async () => Promise.all((await links.all()).map((link) => link.boundingBox()));
+  const sizes = async () => (await boxes()).map((box) => [box!.width, box!.height]);
+  await page.locator(".project").evaluate("(element) => (element.textContent = 'dates')");
+  const before = await sizes();
+  await page.locator(".project").evaluate(`(element) => (element.textContent = "${name}")`);
+  expect(await sizes()).toEqual(before);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+});
+
+test("in a wide window the list of jobs gets the room", async () => {
+  const project = createTinyProject();
+  createJob(project, "listed", [STARTED, COMPLETED]);
+  const page = await openPage((await startKitUi(project)).url);
+  const width = async (window: number) => {
+    await page.setViewportSize({ width: window, height: 800 });
+    return (await page.locator(".jobs table").boundingBox())!.width;
+  };
+  expect(await width(1920)).toBeGreaterThan(await width(1280));
+});
+
+test("forced colours leave a running button enabled to the eye, its bar and the rows' rules", async () => {
+  const project = createTinyProject(pacedSource());
+  const page = await openPage((await startKitUi(project)).url);
+  await runButton(page).click();
+  await page.locator(".in-flight .label").waitFor();
+  await page.locator("tbody tr").waitFor();
+  await page.emulateMedia({ forcedColors: "active" });
+  const styles = await page.evaluate(FORCED);
+  expect(styles).toEqual({ text: true, bar: true, rule: "solid" });
+});
+
+const FORCED = `(() => {
+  const run = document.querySelector(".run");
+  const system = (color) => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = color;
+    return getComputedStyle(probe).color;
+  };
+  return {
+    text: getComputedStyle(run).color === system("ButtonText"),
+    bar: getComputedStyle(run, "::after").backgroundColor === system("Highlight"),
+    rule: getComputedStyle(document.querySelector("tbody tr")).borderBottomStyle,
+  };
+})()`;
