@@ -78,7 +78,7 @@ export function createAskedForms(tokenizer: Tokenizer) {
     queue = compiled
       .catch(() => {})
       .then(async () => {
-        for (let left = found.spent(); left >= 0; left -= STEP_WORK) await setImmediate();
+        for (let left = found.stepsSpent(); left >= 0; left -= STEP_WORK) await setImmediate();
       });
     return compiled;
   }

@@ -18,10 +18,10 @@ export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
 }
 
 /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
-export function formGrammar(of: Expressions, { schema, pattern, calls }: Form): Expression {
+export function formGrammar(grammar: Expressions, { schema, pattern, calls }: Form): Expression {
   const choices: Expression[] = [];
-  if (schema !== undefined) choices.push(schemaGrammar(of, schema as JsonSchema));
-  else if (pattern !== undefined) choices.push(textPattern(of, pattern));
-  if (calls) choices.push(callGrammar(of, calls.form, calls.tools, calls));
-  return of.either(...choices);
+  if (schema !== undefined) choices.push(schemaGrammar(grammar, schema as JsonSchema));
+  else if (pattern !== undefined) choices.push(textPattern(grammar, pattern));
+  if (calls) choices.push(callGrammar(grammar, calls.form, calls.tools, calls));
+  return grammar.either(...choices);
 }

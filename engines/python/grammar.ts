@@ -8,34 +8,34 @@ import { type Form, formGrammar } from "../answers/form.ts";
 import type { Expression } from "../answers/grammar/expression.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
 
-const of = createExpressions();
+const grammar = createExpressions();
 /** States by number; 0 is the dead state. */
 const expressions: Expression[] = [];
 const numbers = new Map<Expression, number>();
-numberOf(of.none);
+numberOf(grammar.none);
 
 const FUNCTIONS = {
-  begin: of.begin,
-  hasBudget: of.isFresh,
+  begin: grammar.beginPart,
+  hasBudget: grammar.hasBudget,
   /** The initial state. @param count of expressions in Node; 0 if it may differ. @param dropsSpace whether an answer drops its leading space */
   root(form: string, count: number, dropsSpace: boolean): number {
-    const found = formGrammar(of, parseJson(form) as Form);
-    if (count > 0 && of.count() !== count)
+    const found = formGrammar(grammar, parseJson(form) as Form);
+    if (count > 0 && grammar.count() !== count)
       throw new Error("QuickJS and Node compile a form to different grammars");
-    const space = dropsSpace ? of.repeat(of.text(" "), 0, 1) : of.empty;
-    return numberOf(of.sequence(space, found));
+    const space = dropsSpace ? grammar.repeat(grammar.text(" "), 0, 1) : grammar.empty;
+    return numberOf(grammar.sequence(space, found));
   },
   isAccepting: (state: number) => expressions[state]!.isNullable,
-  isDone: (state: number) => expressions[state] === of.empty,
-  clamp: (state: number, bytes: number) => numberOf(expressions[state]!.clamp(bytes)),
+  isDone: (state: number) => expressions[state] === grammar.empty,
+  clamp: (state: number, bytes: number) => numberOf(expressions[state]!.limitedTo(bytes)),
   /** The states after each byte. */
   transitions(state: number): number[] {
     const from = expressions[state]!;
-    // Comes first: it refuses left recursion, for which `cuts` would never end.
-    let after = numberOf(of.next(from, 0));
-    const cuts = from.cuts();
+    // Comes first: it refuses left recursion, for which `classStarts` would never end.
+    let after = numberOf(grammar.derivative(from, 0));
+    const cuts = from.classStarts();
     return Array.from({ length: 256 }, (_, byte) => {
-      if (cuts.has(byte)) after = numberOf(of.next(from, byte));
+      if (cuts.has(byte)) after = numberOf(grammar.derivative(from, byte));
       return after;
     });
   },

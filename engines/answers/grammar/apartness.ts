@@ -50,8 +50,8 @@ function areApart(
     if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
   }
   const isObject = one["type"] === "object" || other["type"] === "object";
-  const needed = (of: Keywords) =>
-    (Array.isArray(of["required"]) ? of["required"] : []) as string[];
+  const needed = (grammar: Keywords) =>
+    (Array.isArray(grammar["required"]) ? grammar["required"] : []) as string[];
   const [mine, theirs] = [one["properties"], other["properties"]];
   if (!isObject || !isRecord(mine) || !isRecord(theirs)) return false;
   const [some, all] = [needed(one), new Set(needed(other))];

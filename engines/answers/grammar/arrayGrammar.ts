@@ -1,51 +1,59 @@
-import { containing } from "./containing.ts";
+import { containsGrammar } from "./containsGrammar.ts";
 import type { Expression } from "./expression.ts";
-import { listed } from "./members.ts";
+import { listGrammar } from "./listGrammar.ts";
 import {
   type Keywords,
   type Reading,
   countOf,
   countsOf,
   listOf,
-  refused,
+  unsupported,
   valuesOf,
 } from "./schemaNode.ts";
 import { uniqueList } from "./uniqueList.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** An array: its prefix items, then the rest. */
-export function arrayGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
-  const isUnique = facts.some(({ uniqueItems }) => uniqueItems === true);
-  const before = reading.isPlain;
-  reading.isPlain ||= isUnique;
-  const found = readArray(reading, facts, isUnique);
-  reading.isPlain = before;
+export function arrayGrammar(reading: Reading, keywordSets: readonly Keywords[]): Expression {
+  const isUnique = keywordSets.some(({ uniqueItems }) => uniqueItems === true);
+  const before = reading.isCanonical;
+  reading.isCanonical ||= isUnique;
+  const found = readArray(reading, keywordSets, isUnique);
+  reading.isCanonical = before;
   return found;
 }
 
-function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boolean): Expression {
-  const { of, grammarOf } = reading;
-  if (valuesOf(facts, "notValues").flat().some(Array.isArray)) throw refused('"not" with an array');
-  const groups = facts.map(({ items, prefixItems, additionalItems }) => ({
-    places: Array.isArray(items)
+function readArray(
+  reading: Reading,
+  keywordSets: readonly Keywords[],
+  isUnique: boolean,
+): Expression {
+  const { grammar, grammarOf } = reading;
+  if (valuesOf(keywordSets, "notValues").flat().some(Array.isArray))
+    throw unsupported('"not" with an array');
+  const groups = keywordSets.map(({ items, prefixItems, additionalItems }) => ({
+    prefixItems: Array.isArray(items)
       ? (items as unknown[])
       : prefixItems === undefined
         ? []
         : listOf("prefixItems", prefixItems),
     rest: Array.isArray(items) ? additionalItems : items,
   }));
-  const { least, most } = countsOf(facts, "minItems", "maxItems");
-  const length = Math.min(most, Math.max(0, ...groups.map(({ places }) => places.length)));
+  const { minimum: minItems, maximum: maxItems } = countsOf(keywordSets, "minItems", "maxItems");
+  const length = Math.min(
+    maxItems,
+    Math.max(0, ...groups.map(({ prefixItems }) => prefixItems.length)),
+  );
   if (length > MAX_IN_A_ROW) throw tooLarge();
   const schemas = Array.from({ length }, (_, i) =>
-    groups.map(({ places: own, rest = true }) => (i < own.length ? own[i] : rest)),
+    groups.map(({ prefixItems: own, rest = true }) => (i < own.length ? own[i] : rest)),
   );
   const others = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
-  const containers = facts.filter((fact) => fact["contains"] !== undefined);
+  const containers = keywordSets.filter((fact) => fact["contains"] !== undefined);
   // If the schema doesn't say which items may follow: none if the prefix items satisfy minItems, otherwise any.
-  const isEnough = length >= least && length > 0 && containers.length === 0;
-  const isClosed = (others.length === 0 && isEnough) || most === length;
-  const item = isClosed ? of.none : grammarOf(...others);
+  const isEnough = length >= minItems && length > 0 && containers.length === 0;
+  const isClosed = (others.length === 0 && isEnough) || maxItems === length;
+  const item = isClosed ? grammar.none : grammarOf(...others);
   const lists = containers.map(({ contains, minContains = 1, maxContains }) => {
     const itemOf = (...schemas: unknown[]) => ({
       match: grammarOf(contains, ...schemas),
@@ -55,22 +63,26 @@ function readArray(reading: Reading, facts: readonly Keywords[], isUnique: boole
           : grammarOf({ not: contains }, ...schemas),
     });
     const counts = {
-      least,
-      most,
-      low: countOf("minContains", minContains),
-      high: maxContains === undefined ? Infinity : countOf("maxContains", maxContains),
+      minItems,
+      maxItems,
+      minContains: countOf("minContains", minContains),
+      maxContains: maxContains === undefined ? Infinity : countOf("maxContains", maxContains),
     };
-    const rest = isClosed ? { match: of.none, other: of.none } : itemOf(...others);
-    return containing(of, { places: schemas.map((some) => itemOf(...some)), rest }, counts);
+    const rest = isClosed ? { match: grammar.none, other: grammar.none } : itemOf(...others);
+    return containsGrammar(
+      grammar,
+      { prefixItems: schemas.map((some) => itemOf(...some)), rest },
+      counts,
+    );
   });
-  const places = schemas.map((some) => grammarOf(...some));
-  const written = places.map((text) => ({ text, isNeeded: true }));
+  const prefixItems = schemas.map((some) => grammarOf(...some));
+  const written = prefixItems.map((expression) => ({ expression, isRequired: true }));
   if (lists.length === 0 && !(isUnique && length === 0))
-    lists.push(listed(of, written, item, least, most));
+    lists.push(listGrammar(grammar, written, item, minItems, maxItems));
   if (isUnique) {
-    const [low, high] = lists.length > 0 ? [0, Infinity] : [least, most];
-    const unique = uniqueList(of, of.either(item, ...places), low, high);
-    lists.push(low === 0 ? of.either(of.empty, unique) : unique);
+    const [min, max] = lists.length > 0 ? [0, Infinity] : [minItems, maxItems];
+    const unique = uniqueList(grammar, grammar.either(item, ...prefixItems), min, max);
+    lists.push(min === 0 ? grammar.either(grammar.empty, unique) : unique);
   }
-  return of.sequence(of.text("["), of.both(...lists), of.text("]"));
+  return grammar.sequence(grammar.text("["), grammar.intersection(...lists), grammar.text("]"));
 }

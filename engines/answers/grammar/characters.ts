@@ -40,64 +40,64 @@ export function without(ranges: readonly Range[], others: readonly Range[]): Ran
 const known = new WeakMap<Expressions, Map<string, Expression>>();
 
 /** One of these characters in a JSON string: raw, or escaped where JSON requires it. */
-export function characterOf(of: Expressions, ranges: readonly Range[]): Expression {
-  const own = known.get(of) ?? new Map<string, Expression>();
-  known.set(of, own);
+export function characterOf(grammar: Expressions, ranges: readonly Range[]): Expression {
+  const own = known.get(grammar) ?? new Map<string, Expression>();
+  known.set(grammar, own);
   const key = ranges.join(";");
-  const found = own.get(key) ?? charactersOf(of, ranges);
+  const found = own.get(key) ?? charactersOf(grammar, ranges);
   own.set(key, found);
   return found;
 }
 
-function charactersOf(of: Expressions, ranges: readonly Range[]): Expression {
+function charactersOf(grammar: Expressions, ranges: readonly Range[]): Expression {
   const wanted = union(ranges);
   const plain = without(wanted, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
   const has = (code: number) => wanted.some(([first, last]) => first <= code && code <= last);
   const special = [...Array.from({ length: 0x20 }, (_, code) => code), 0x22, 0x5c].filter(has);
   const escaped = special.map((code) => JSON.stringify(String.fromCharCode(code)).slice(1, -1));
-  return of.either(utf8(of, plain), textsOf(of, escaped));
+  return grammar.either(utf8(grammar, plain), textsOf(grammar, escaped));
 }
 
 /** One of these characters as it is. */
-export function bareCharacterOf(of: Expressions, ranges: readonly Range[]): Expression {
-  return utf8(of, without(ranges, [SURROGATES]));
+export function bareCharacterOf(grammar: Expressions, ranges: readonly Range[]): Expression {
+  return utf8(grammar, without(ranges, [SURROGATES]));
 }
 
 /** Any of these texts. */
-export function textsOf(of: Expressions, texts: readonly string[]): Expression {
-  return encodedOf(of, texts.map(encodeUtf8));
+export function textsOf(grammar: Expressions, texts: readonly string[]): Expression {
+  return encodedOf(grammar, texts.map(encodeUtf8));
 }
 
 /** Any of these texts in UTF-8, a character for each byte. */
-export function encodedOf(of: Expressions, texts: readonly string[]): Expression {
+export function encodedOf(grammar: Expressions, texts: readonly string[]): Expression {
   const sorted = [...new Set(texts)].sort();
-  return branches(of, sorted, 0, sorted.length, 0);
+  return branches(grammar, sorted, 0, sorted.length, 0);
 }
 
 /** Texts `from` to `to` in sorted order, which share a prefix. Branches one byte at a time. */
 function branches(
-  of: Expressions,
+  grammar: Expressions,
   sorted: readonly string[],
   from: number,
   to: number,
   at: number,
 ): Expression {
   const [first, last] = [sorted[from], sorted[to - 1]];
-  if (first === undefined || last === undefined) return of.none;
+  if (first === undefined || last === undefined) return grammar.none;
   let same = at;
   while (same < first.length && first[same] === last[same]) same++;
-  const head = of.encoded(first.slice(at, same));
+  const head = grammar.encoded(first.slice(at, same));
   const choices: Expression[] = [];
   let start = from;
   if (first.length === same) {
-    choices.push(of.empty);
+    choices.push(grammar.empty);
     start++;
   }
   for (let end = start; start < to; start = end) {
     while (end < to && sorted[end]![same] === sorted[start]![same]) end++;
-    choices.push(branches(of, sorted, start, end, same));
+    choices.push(branches(grammar, sorted, start, end, same));
   }
-  return of.sequence(head, of.either(...choices));
+  return grammar.sequence(head, grammar.either(...choices));
 }
 
 /** The last character of each UTF-8 length. */
@@ -112,8 +112,8 @@ const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
 const RANGE_WORK = 4;
 
 /** One of these characters, in UTF-8. */
-function utf8(of: Expressions, ranges: readonly Range[]): Expression {
-  of.spend(RANGE_WORK * ranges.length);
+function utf8(grammar: Expressions, ranges: readonly Range[]): Expression {
+  grammar.spendSteps(RANGE_WORK * ranges.length);
   const paths: Range[][] = [];
   for (const [first, last] of ranges) {
     let from = first;
@@ -124,7 +124,7 @@ function utf8(of: Expressions, ranges: readonly Range[]): Expression {
       from = to + 1;
     }
   }
-  return branching(of, paths);
+  return branching(grammar, paths);
 }
 
 function bytesOf(code: number): number[] {
@@ -147,19 +147,21 @@ function pathsOf([first = 0, ...low]: number[], [last = 0, ...high]: number[]): 
 }
 
 /** Any of these paths, which branch byte by byte: many alternatives at once are slow to follow. */
-function branching(of: Expressions, paths: readonly Range[][]): Expression {
+function branching(grammar: Expressions, paths: readonly Range[][]): Expression {
   const byFirst = new Map<string, { first: Range; rests: Range[][] }>();
   for (const [first, ...rest] of paths) {
-    if (first === undefined) return of.empty;
+    if (first === undefined) return grammar.empty;
     const same = byFirst.get(first.join());
     if (same) same.rests.push(rest);
     else byFirst.set(first.join(), { first, rests: [rest] });
   }
   const byRest = new Map<Expression, Range[]>();
   for (const { first, rests } of byFirst.values()) {
-    const rest = branching(of, rests);
+    const rest = branching(grammar, rests);
     byRest.set(rest, [...(byRest.get(rest) ?? []), first]);
   }
-  const choices = [...byRest].map(([rest, firsts]) => of.sequence(of.bytes(union(firsts)), rest));
-  return of.either(...choices);
+  const choices = [...byRest].map(([rest, firsts]) =>
+    grammar.sequence(grammar.bytes(union(firsts)), rest),
+  );
+  return grammar.either(...choices);
 }

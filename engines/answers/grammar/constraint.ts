@@ -59,7 +59,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     spent = 0;
     const key = keyOf(form);
     const known = kept.get(key);
-    const grammar = known?.expressions.isFresh() ? known : grammarOf(key, form);
+    const grammar = known?.expressions.hasBudget() ? known : grammarOf(key, form);
     kept.delete(key);
     kept.set(key, grammar);
     return constraintOf(grammar);
@@ -90,7 +90,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     try {
       return formGrammar(expressions, form);
     } finally {
-      spent = expressions.spent();
+      spent = expressions.stepsSpent();
     }
   }
 
@@ -116,8 +116,8 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
         if (done) trie = value;
         else yield;
       }
-      expressions.begin();
-      const clamped = state.clamp(trie.longest);
+      expressions.beginPart();
+      const clamped = state.limitedTo(trie.longest);
       const found = masks.get(clamped.id) ?? (yield* maskOf(trie, expressions, clamped));
       if (masks.size === MAX_MASKS) masks.clear();
       masks.set(clamped.id, found);
@@ -133,8 +133,8 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
       },
       accept(token) {
         work = known = undefined;
-        expressions.begin();
-        for (const byte of tokenizer.bytesOf(token)) state = expressions.next(state, byte);
+        expressions.beginPart();
+        for (const byte of tokenizer.bytesOf(token)) state = expressions.derivative(state, byte);
       },
       isWhole: () => state.isNullable,
       isOver: () => state === expressions.empty && ends.length === 0,
@@ -144,7 +144,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   /** The tokens whose bytes may follow, found by walking all of them at once. */
   function* maskOf(
     tokens: TokenTrie,
-    { next, none }: Expressions,
+    { derivative, none }: Expressions,
     from: Expression,
   ): Generator<undefined, Int32Array> {
     const { depths, bytes, afters, firsts, tokens: spoken } = tokens;
@@ -155,7 +155,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     for (let node = 0; node < depths.length;) {
       if (++steps % SLICE === 0) yield;
       const depth = depths[node]!;
-      const after = next(path[depth - 1]!, bytes[node]!);
+      const after = derivative(path[depth - 1]!, bytes[node]!);
       if (after === none) {
         node = afters[node]!;
         continue;
@@ -171,7 +171,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   return {
     begin,
     /** Steps of work that the last form took, also one that was refused. */
-    spent: () => spent,
+    stepsSpent: () => spent,
   };
 }
 

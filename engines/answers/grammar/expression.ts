@@ -9,7 +9,7 @@ export interface Expression {
   /** Computes the derivative. */
   readonly derive: (byte: number) => Expression;
   /** An expression that agrees on all texts of up to so many bytes. */
-  readonly clamp: (bytes: number) => Expression;
+  readonly limitedTo: (bytes: number) => Expression;
   /** Derivatives that are known, by their byte. */
   readonly known: (Expression | undefined)[];
   /** Of a sequence. */
@@ -19,11 +19,11 @@ export interface Expression {
   /** Of a choice. */
   readonly choices?: readonly Expression[] | undefined;
   /** Of what all of these have. */
-  readonly all?: readonly Expression[] | undefined;
+  readonly operands?: readonly Expression[] | undefined;
   /** Of what this one lacks. */
-  readonly lacking?: Expression | undefined;
+  readonly complementOf?: Expression | undefined;
   /** Bytes from which on derivatives may be others than before, and 0. */
-  readonly cuts: () => ReadonlySet<number>;
+  readonly classStarts: () => ReadonlySet<number>;
   /** Bytes of a text of it, at least. */
   readonly shortest: number;
   /** Bytes of a text of it, at most. */
@@ -33,5 +33,5 @@ export interface Expression {
 }
 
 /** One that is to be made: what it does not say follows from these. */
-export type NewExpression = Pick<Expression, "isNullable" | "derive" | "cuts"> &
+export type NewExpression = Pick<Expression, "isNullable" | "derive" | "classStarts"> &
   Partial<Expression>;

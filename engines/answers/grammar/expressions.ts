@@ -2,7 +2,7 @@ import { KitError } from "../../../protocol/error.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression, NewExpression } from "./expression.ts";
 import { createTextSearch } from "./textSearch.ts";
-import { DEEPEST, createWork, tooLarge } from "./work.ts";
+import { MAX_DEPTH, createWork, tooLarge } from "./work.ts";
 
 /** Expressions of one grammar. */
 export interface Expressions {
@@ -18,104 +18,104 @@ export interface Expressions {
   sequence: (...parts: readonly Expression[]) => Expression;
   either: (...choices: readonly Expression[]) => Expression;
   /** The intersection. No operand may be a rule that never ends. */
-  both: (...all: readonly Expression[]) => Expression;
-  /** The complement. Use only inside `both`, which checks that some text remains. */
-  not: (of: Expression) => Expression;
+  intersection: (...operands: readonly Expression[]) => Expression;
+  /** The complement. Use only inside `intersection`, which checks that some text remains. */
+  complement: (inner: Expression) => Expression;
   /**
-   * @param most may be Infinity
-   * @param double an alternative to `of` that counts as two repetitions. Default: nothing
+   * @param max may be Infinity
+   * @param double an alternative to `inner` that counts as two repetitions. Default: nothing
    */
-  repeat: (of: Expression, least: number, most: number, double?: Expression) => Expression;
+  repeat: (inner: Expression, min: number, max: number, double?: Expression) => Expression;
   /**
-   * `character` repeated any number of times. `either` and `both` simplify against it, so every text made of such
+   * `character` repeated any number of times. `either` and `intersection` simplify against it, so every text made of such
    * characters must match.
    */
   any: (character: Expression) => Expression;
   /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
   rule: (name: string, body: () => Expression) => Expression;
-  next: (of: Expression, byte: number) => Expression;
-  /** Returns the expression interned under this key, or makes it. @param inner its operands */
-  one: (key: string, make: () => NewExpression, inner?: readonly Expression[]) => Expression;
+  derivative: (inner: Expression, byte: number) => Expression;
+  /** Returns the expression interned under this key, or makes it. @param operands its parts */
+  intern: (key: string, make: () => NewExpression, operands?: readonly Expression[]) => Expression;
   /** Begins a new part of the work; each part has a step limit. */
-  begin: () => void;
+  beginPart: () => void;
   /** Counts work done elsewhere on the grammar's behalf. */
-  spend: (steps: number) => void;
+  spendSteps: (steps: number) => void;
   /** How many there are. */
   count: () => number;
   /** Steps of all work so far. */
-  spent: () => number;
+  stepsSpent: () => number;
   /** Whether enough of the budget is left for another answer. */
-  isFresh: () => boolean;
+  hasBudget: () => boolean;
 }
 
 /** Longest text, in bytes, that is keyed by its content. */
 const LONG_TEXT = 64;
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
-  const all = new Map<string, Expression>();
-  const { spend, begin, spent, isFresh } = createWork(() => all.size);
-  const hasText = createTextSearch({ next: (of, byte) => next(of, byte), product });
+  const interned = new Map<string, Expression>();
+  const { spendSteps, beginPart, stepsSpent, hasBudget } = createWork(() => interned.size);
+  const hasText = createTextSearch({ derivative, product });
 
-  function one(
+  function intern(
     key: string,
     make: () => NewExpression,
-    inner: readonly Expression[] = [],
+    operands: readonly Expression[] = [],
   ): Expression {
-    const known = all.get(key);
+    const known = interned.get(key);
     if (known) return known;
-    spend(1);
-    const depth = inner.reduce((most, { depth: own }) => Math.max(most, own + 1), 0);
-    if (depth > DEEPEST) throw tooLarge();
+    spendSteps(1);
+    const depth = operands.reduce((max, { depth: own }) => Math.max(max, own + 1), 0);
+    if (depth > MAX_DEPTH) throw tooLarge();
     const found = make();
     // Field by field: spreads take longer than all the rest.
     const made: Expression = {
-      id: all.size,
+      id: interned.size,
       isNullable: found.isNullable,
       derive: found.derive,
-      clamp: found.clamp ?? (() => made),
+      limitedTo: found.limitedTo ?? (() => made),
       known: [],
       parts: found.parts,
       tail: found.tail,
       choices: found.choices,
-      all: found.all,
-      lacking: found.lacking,
-      cuts: once(found.cuts),
+      operands: found.operands,
+      complementOf: found.complementOf,
+      classStarts: once(found.classStarts),
       shortest: found.shortest ?? (found.isNullable ? 0 : 1),
       longest: found.longest ?? Infinity,
       depth,
     };
-    all.set(key, made);
+    interned.set(key, made);
     return made;
   }
 
-  const none = one("none", () => ({
+  const none = intern("none", () => ({
     isNullable: false,
     shortest: Infinity,
     longest: 0,
     derive: () => none,
-    cuts: cutsOf,
+    classStarts: classStartsOf,
   }));
-  const empty = one("empty", () => ({
+  const empty = intern("empty", () => ({
     isNullable: true,
     longest: 0,
     derive: () => none,
-    cuts: cutsOf,
+    classStarts: classStartsOf,
   }));
 
-  function next(of: Expression, byte: number): Expression {
-    return (of.known[byte] ??= of.derive(byte));
+  function derivative(inner: Expression, byte: number): Expression {
+    return (inner.known[byte] ??= inner.derive(byte));
   }
 
   function bytes(ranges: readonly (readonly [number, number])[]): Expression {
     if (ranges.length === 0) return none;
-    return one(`b${ranges.join(";")}`, () => {
+    return intern(`b${ranges.join(";")}`, () => {
       const has = new Uint8Array(256);
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
         isNullable: false,
         longest: 1,
         derive: (byte) => (has[byte] === 1 ? empty : none),
-        cuts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
+        classStarts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
     });
   }
@@ -134,12 +134,12 @@ export function createExpressions(): Expressions {
     if (left === 0) return empty;
     const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.slice(at)}`;
     const first = content.charCodeAt(at);
-    return one(key, () => ({
+    return intern(key, () => ({
       isNullable: false,
       shortest: left,
       longest: left,
       derive: (byte) => (byte === first ? textFrom(content, at + 1, number) : none),
-      cuts: () => new Set([0, first, first + 1]),
+      classStarts: () => new Set([0, first, first + 1]),
     }));
   }
 
@@ -155,19 +155,19 @@ export function createExpressions(): Expressions {
       shortest: first.shortest + rest.shortest,
       longest: first.longest + rest.longest,
       derive(byte: number) {
-        spend(1);
-        const after = pair(next(first, byte), rest);
-        return first.isNullable ? either(after, next(rest, byte)) : after;
+        spendSteps(1);
+        const after = pair(derivative(first, byte), rest);
+        return first.isNullable ? either(after, derivative(rest, byte)) : after;
       },
-      clamp: clamping((count) => pair(first.clamp(count), rest.clamp(count))),
-      cuts: () => cutsOf(first, ...(first.isNullable ? [rest] : [])),
+      limitedTo: cacheLast((count) => pair(first.limitedTo(count), rest.limitedTo(count))),
+      classStarts: () => classStartsOf(first, ...(first.isNullable ? [rest] : [])),
     });
-    return one(`s${first.id},${rest.id}`, make, [first, rest]);
+    return intern(`s${first.id},${rest.id}`, make, [first, rest]);
   }
 
   function either(...parts: readonly Expression[]): Expression {
     // Counts all choices, before deduplication: with nested repetition, most are duplicates.
-    spend(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
+    spendSteps(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
     const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
     flat.delete(none);
     const whole = [...flat].find((part) => anything.has(part));
@@ -179,77 +179,88 @@ export function createExpressions(): Expressions {
       ...{ choices, shortest: Math.min(...choices.map(({ shortest }) => shortest)) },
       longest: Math.max(...choices.map(({ longest }) => longest)),
       derive(byte: number) {
-        spend(choices.length);
-        return either(...choices.map((choice) => next(choice, byte)));
+        spendSteps(choices.length);
+        return either(...choices.map((choice) => derivative(choice, byte)));
       },
-      clamp: clamping((count) => either(...choices.map((choice) => choice.clamp(count)))),
-      cuts: () => cutsOf(...choices),
+      limitedTo: cacheLast((count) => either(...choices.map((choice) => choice.limitedTo(count)))),
+      classStarts: () => classStartsOf(...choices),
     });
-    return one(`e${choices.map(({ id }) => id).join()}`, make, choices);
+    return intern(`e${choices.map(({ id }) => id).join()}`, make, choices);
   }
 
-  function not(of: Expression): Expression {
-    if (of.lacking) return of.lacking;
-    const derive = (byte: number) => not(next(of, byte));
-    const make = () => ({ isNullable: !of.isNullable, lacking: of, derive, cuts: of.cuts });
-    return one(`!${of.id}`, make, [of]);
+  function complement(inner: Expression): Expression {
+    if (inner.complementOf) return inner.complementOf;
+    const derive = (byte: number) => complement(derivative(inner, byte));
+    const make = () => ({
+      isNullable: !inner.isNullable,
+      complementOf: inner,
+      derive,
+      classStarts: inner.classStarts,
+    });
+    return intern(`!${inner.id}`, make, [inner]);
   }
 
-  function both(...parts: readonly Expression[]): Expression {
+  function intersection(...parts: readonly Expression[]): Expression {
     const found = product(parts);
-    return found.all && !hasText(found) ? none : found;
+    return found.operands && !hasText(found) ? none : found;
   }
 
   /** May be empty without being `none`. */
   function product(parts: readonly Expression[]): Expression {
-    const flat = new Set(parts.flatMap((part) => part.all ?? [part]));
-    flat.delete(not(none));
+    const flat = new Set(parts.flatMap((part) => part.operands ?? [part]));
+    flat.delete(complement(none));
     if (flat.has(none)) return none;
-    const isBound = [...flat].some((part) => !part.lacking && !anything.has(part));
+    const isBound = [...flat].some((part) => !part.complementOf && !anything.has(part));
     if (isBound) for (const part of flat) if (anything.has(part)) flat.delete(part);
-    if (isBound && [...flat].some(({ lacking }) => lacking && anything.has(lacking))) return none;
-    const inner = [...flat].sort((a, b) => a.id - b.id);
+    if (isBound && [...flat].some(({ complementOf }) => complementOf && anything.has(complementOf)))
+      return none;
+    const operands = [...flat].sort((a, b) => a.id - b.id);
     // States multiply with the number of parts, so few are found in the cache.
-    spend(inner.length + 2 ** Math.min(inner.length, 8) / 4);
-    const longest = Math.min(...inner.map((part) => part.longest));
-    if (inner.some(({ shortest }) => shortest > longest)) return none;
-    const isNullable = inner.every((part) => part.isNullable);
+    spendSteps(operands.length + 2 ** Math.min(operands.length, 8) / 4);
+    const longest = Math.min(...operands.map((part) => part.longest));
+    if (operands.some(({ shortest }) => shortest > longest)) return none;
+    const isNullable = operands.every((part) => part.isNullable);
     if (flat.has(empty)) return isNullable ? empty : none;
-    if (inner.length < 2) return inner[0] ?? not(none);
+    if (operands.length < 2) return operands[0] ?? complement(none);
     const make = () => ({
       isNullable,
       longest,
-      all: inner,
-      cuts: () => cutsOf(...inner),
-      derive: (byte: number) => both(...inner.map((part) => next(part, byte))),
+      operands,
+      classStarts: () => classStartsOf(...operands),
+      derive: (byte: number) => intersection(...operands.map((part) => derivative(part, byte))),
     });
-    return one(`a${inner.map(({ id }) => id).join()}`, make, inner);
+    return intern(`a${operands.map(({ id }) => id).join()}`, make, operands);
   }
 
-  function repeat(of: Expression, least: number, most: number, double = none): Expression {
-    if (most < least) return none;
-    if (most === 0 || of === empty) return empty;
-    if (of === none) return least > 0 ? none : empty;
-    const needed = of.isNullable ? 0 : least;
-    if (needed === 1 && most === 1) return of;
+  function repeat(inner: Expression, min: number, max: number, double = none): Expression {
+    if (max < min) return none;
+    if (max === 0 || inner === empty) return empty;
+    if (inner === none) return min > 0 ? none : empty;
+    const needed = inner.isNullable ? 0 : min;
+    if (needed === 1 && max === 1) return inner;
     const make = () => ({
       isNullable: needed === 0,
-      shortest: needed * of.shortest,
-      longest: most * Math.max(of.longest, double.longest / 2),
+      shortest: needed * inner.shortest,
+      longest: max * Math.max(inner.longest, double.longest / 2),
       derive(byte: number) {
         const left = Math.max(0, needed - 1);
-        const after = pair(next(of, byte), repeat(of, left, most - 1, double));
-        if (double === none || most < 2) return after;
-        return either(after, pair(next(double, byte), repeat(of, left, most - 2, double)));
+        const after = pair(derivative(inner, byte), repeat(inner, left, max - 1, double));
+        if (double === none || max < 2) return after;
+        return either(after, pair(derivative(double, byte), repeat(inner, left, max - 2, double)));
       },
-      // Each repetition takes at least one byte.
-      clamp: clamping((count) => {
-        const bounded = most === Infinity ? most : Math.min(most, 2 * count + 2);
-        return repeat(of.clamp(count), Math.min(needed, count + 1), bounded, double.clamp(count));
+      // Each repetition takes at min one byte.
+      limitedTo: cacheLast((count) => {
+        const bounded = max === Infinity ? max : Math.min(max, 2 * count + 2);
+        return repeat(
+          inner.limitedTo(count),
+          Math.min(needed, count + 1),
+          bounded,
+          double.limitedTo(count),
+        );
       }),
-      cuts: () => cutsOf(of, double),
+      classStarts: () => classStartsOf(inner, double),
     });
-    return one(`r${of.id},${needed},${most},${double.id}`, make, [of, double]);
+    return intern(`r${inner.id},${needed},${max},${double.id}`, make, [inner, double]);
   }
 
   /** What `any` has made. */
@@ -262,18 +273,18 @@ export function createExpressions(): Expressions {
   }
 
   function rule(name: string, body: () => Expression): Expression {
-    return one(`n${name}`, () => {
+    return intern(`n${name}`, () => {
       let known: Expression | undefined;
       let isOpen = false;
       const found = () => (known ??= body());
       return {
         isNullable: false,
-        cuts: () => found().cuts(),
+        classStarts: () => found().classStarts(),
         derive(byte) {
           if (isOpen) throw endless();
           isOpen = true;
           try {
-            return next(found(), byte);
+            return derivative(found(), byte);
           } finally {
             isOpen = false;
           }
@@ -288,26 +299,26 @@ export function createExpressions(): Expressions {
     bytes,
     encoded,
     either,
-    both,
-    not,
+    intersection,
+    complement,
     repeat,
     any,
     rule,
-    next,
-    one,
-    spend,
+    derivative,
+    intern,
+    spendSteps,
     text: (content) => encoded(encodeUtf8(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
-    begin,
-    spent,
-    isFresh,
-    count: () => all.size,
+    beginPart,
+    stepsSpent,
+    hasBudget,
+    count: () => interned.size,
   };
 }
 
-function cutsOf(...some: readonly Expression[]): ReadonlySet<number> {
+function classStartsOf(...some: readonly Expression[]): ReadonlySet<number> {
   const found = new Set([0]);
-  for (const { cuts } of some) for (const cut of cuts()) found.add(cut);
+  for (const { classStarts } of some) for (const start of classStarts()) found.add(start);
   return found;
 }
 
@@ -318,7 +329,7 @@ export function once<T>(make: () => T): () => T {
 }
 
 /** Caches the last result. */
-function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
+function cacheLast(make: (bytes: number) => Expression): Expression["limitedTo"] {
   let known: { count: number; made: Expression } | undefined;
   return (count) => {
     if (known?.count !== count) known = { count, made: make(count) };

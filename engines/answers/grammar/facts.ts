@@ -3,7 +3,14 @@ import { createApartness } from "./apartness.ts";
 import { once } from "./expressions.ts";
 import { createNegation, ruled, without } from "./negation.ts";
 import type { createReferences } from "./references.ts";
-import { type Keywords, type Spend, keywordsOf, listOf, recordOf, refused } from "./schemaNode.ts";
+import {
+  type Keywords,
+  type Spend,
+  keywordsOf,
+  listOf,
+  recordOf,
+  unsupported,
+} from "./schemaNode.ts";
 
 /**
  * Keywords that hold of a value itself and of its parts, without `$ref` and those that combine schemas; and of what
@@ -19,7 +26,7 @@ export interface Fact {
 export type Alternative = readonly Fact[];
 
 /** Limit of schemas within a value that combine others. */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 
 /** Turns a schema into alternatives: whatever one of them allows is valid. */
 export function createFacts(resolved: ReturnType<typeof createReferences>, spend: Spend) {
@@ -28,7 +35,7 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
   const { negated, problem } = createNegation({ alternativesOf, product, deeper, resolved, spend });
 
   function deeper<T>(make: () => T): T {
-    if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
+    if (++depth > MAX_DEPTH) throw unsupported(`schemas deeper than ${MAX_DEPTH}`);
     try {
       return make();
     } finally {

@@ -9,7 +9,7 @@ import {
   keywordsOf,
   listOf,
   recordOf,
-  refused,
+  unsupported,
   typesOf,
 } from "./schemaNode.ts";
 
@@ -147,7 +147,7 @@ export function createNegation({
       case "maxContains":
         return [];
     }
-    throw refused(`"not" of "${name}"`);
+    throw unsupported(`"not" of "${name}"`);
   }
 
   return {

@@ -5,35 +5,39 @@ import type { Expressions } from "./expressions.ts";
 import { multiplesOf } from "./multiples.ts";
 import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";
-import { type Keywords, type Reading, refused, valuesOf } from "./schemaNode.ts";
+import { type Keywords, type Reading, unsupported, valuesOf } from "./schemaNode.ts";
 
 /** Numbers without an exponent or zeros at the end of a fraction. */
-const PLAIN = "^(?:-?[1-9][0-9]*|0|-?(?:0|[1-9][0-9]*)\\.[0-9]*[1-9])$";
+const CANONICAL = "^(?:-?[1-9][0-9]*|0|-?(?:0|[1-9][0-9]*)\\.[0-9]*[1-9])$";
 
 /** A number within its bounds. @param type `integer` or `number` */
 export function numberGrammar(
-  { of, isPlain }: Reading,
+  { grammar, isCanonical }: Reading,
   type: string,
-  facts: readonly Keywords[],
+  keywordSets: readonly Keywords[],
 ): Expression {
-  const ranges = valuesOf(facts, "format").flatMap((format) => rangeOf(format) ?? []);
+  const ranges = valuesOf(keywordSets, "format").flatMap((format) => rangeOf(format) ?? []);
   const bounds = (sign: number, ...names: string[]) => [
-    ...names.flatMap((name) => valuesOf(facts, name).map((value) => bound(name, value))),
+    ...names.flatMap((name) => valuesOf(keywordSets, name).map((value) => bound(name, value))),
     ...ranges.map(({ least, most }) => (sign > 0 ? least : most)),
   ];
   const least = bounds(1, "minimum", "exclusiveMinimum").reduce(tightest(1), undefined);
   const most = bounds(-1, "maximum", "exclusiveMaximum").reduce(tightest(-1), undefined);
-  const factors = valuesOf(facts, "multipleOf").map(factorOf);
+  const factors = valuesOf(keywordSets, "multipleOf").map(factorOf);
   const isWhole =
     type === "integer" || ranges.length > 0 || factors.some((one) => Number.isInteger(one));
-  const found = isWhole ? integersOf(of, { least, most }) : numbersOf(of, { least, most });
-  const unwanted = valuesOf(facts, "notValues")
+  const found = isWhole
+    ? integersOf(grammar, { least, most })
+    : numbersOf(grammar, { least, most });
+  const unwanted = valuesOf(keywordSets, "notValues")
     .flat()
     .filter((one) => Number.isFinite(one) || typeof one === "bigint");
-  return of.both(
+  return grammar.intersection(
     found,
-    ...factors.map((factor) => multiplesOf(of, factor)),
-    ...(isPlain || unwanted.length > 0 ? [patternOf(of, PLAIN), without(of, unwanted)] : []),
+    ...factors.map((factor) => multiplesOf(grammar, factor)),
+    ...(isCanonical || unwanted.length > 0
+      ? [patternOf(grammar, CANONICAL), without(grammar, unwanted)]
+      : []),
   );
 }
 
@@ -44,18 +48,18 @@ function rangeOf(format: unknown): Bounds | undefined {
   const count = 2n ** BigInt(size);
   const first = unsigned === undefined ? -count / 2n : 0n;
   return {
-    least: { value: first, isOpen: false },
-    most: { value: first + count - 1n, isOpen: false },
+    least: { value: first, isExclusive: false },
+    most: { value: first + count - 1n, isExclusive: false },
   };
 }
 
 function bound(name: string, value: unknown): Bound {
-  return { value: numberOf(name, value), isOpen: name.startsWith("exclusive") };
+  return { value: numberOf(name, value), isExclusive: name.startsWith("exclusive") };
 }
 
 function numberOf(name: string, value: unknown): number | bigint {
   if (typeof value === "bigint" || Number.isFinite(value)) return value as number | bigint;
-  throw refused(`"${name}" that is not a number`);
+  throw unsupported(`"${name}" that is not a number`);
 }
 
 /** The stricter of two bounds. @param sign 1 for lower bounds */
@@ -64,23 +68,23 @@ function tightest(sign: number) {
     if (!one || !other) return one ?? other;
     if (isLess(one.value, other.value)) return sign > 0 ? other : one;
     if (isLess(other.value, one.value)) return sign > 0 ? one : other;
-    return { value: one.value, isOpen: one.isOpen || other.isOpen };
+    return { value: one.value, isExclusive: one.isExclusive || other.isExclusive };
   };
 }
 
 function factorOf(value: unknown): number | bigint {
   const factor = numberOf("multipleOf", value);
   if (factor > 0) return factor;
-  throw refused('"multipleOf" that is not greater than 0');
+  throw unsupported('"multipleOf" that is not greater than 0');
 }
 
 /** All texts but these numbers, as `PLAIN` has them. */
-function without(of: Expressions, values: readonly unknown[]): Expression {
+function without(grammar: Expressions, values: readonly unknown[]): Expression {
   const texts = values.map((value) => {
     const { whole, fraction } = decimalOf(magnitudeOf(value));
     return `${Number(value) < 0 ? "-" : ""}${whole}${fraction && `.${fraction}`}`;
   });
-  return of.not(textsOf(of, texts));
+  return grammar.complement(textsOf(grammar, texts));
 }
 
 function magnitudeOf(value: unknown): number | bigint {

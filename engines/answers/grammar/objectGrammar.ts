@@ -2,7 +2,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
 import { textsOf } from "./characters.ts";
 import type { Expression } from "./expression.ts";
-import { listed } from "./members.ts";
+import { listGrammar } from "./listGrammar.ts";
 import { ofPattern } from "./pattern.ts";
 import {
   type Keywords,
@@ -10,7 +10,7 @@ import {
   countsOf,
   listOf,
   recordOf,
-  refused,
+  unsupported,
   valuesOf,
 } from "./schemaNode.ts";
 import { ANY_TEXT, quoted, textWithin } from "./stringGrammar.ts";
@@ -22,33 +22,34 @@ const MAX_PATTERNS = 6;
 /** An object: its known properties in their order, then others. */
 export function objectGrammar(
   reading: Reading,
-  facts: readonly Keywords[],
+  keywordSets: readonly Keywords[],
   isIn: (some: Expression, text: string) => boolean,
 ): Expression {
-  const { of, grammarOf } = reading;
-  if (valuesOf(facts, "notValues").flat().some(isRecord)) throw refused('"not" of an object');
-  const groups = facts.map((fact) => ({
+  const { grammar, grammarOf } = reading;
+  if (valuesOf(keywordSets, "notValues").flat().some(isRecord))
+    throw unsupported('"not" with an object');
+  const groups = keywordSets.map((fact) => ({
     properties: recordOf("properties", fact["properties"] ?? {}),
     patterns: Object.entries(recordOf("patternProperties", fact["patternProperties"] ?? {})),
     more: fact["additionalProperties"],
   }));
-  const needed = new Set(
-    valuesOf(facts, "required")
+  const required = new Set(
+    valuesOf(keywordSets, "required")
       .flatMap((some) => listOf("required", some))
       .map(String),
   );
   const known = [
-    ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...needed]),
+    ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...required]),
   ];
   // Refused before their values are read, which takes long.
   if (known.length > MAX_IN_A_ROW) throw tooLarge();
-  const { least, most } = countsOf(facts, "minProperties", "maxProperties");
+  const { minimum, maximum } = countsOf(keywordSets, "minProperties", "maxProperties");
   const patterns = [
     ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),
   ];
   if (patterns.length > MAX_PATTERNS)
-    throw refused(`more than ${MAX_PATTERNS} "patternProperties"`);
-  const names = valuesOf(facts, "propertyNames").filter((one) => one !== true);
+    throw unsupported(`more than ${MAX_PATTERNS} "patternProperties"`);
+  const names = valuesOf(keywordSets, "propertyNames").filter((one) => one !== true);
   const nameGrammar =
     names.length > 0 ? grammarOf(...names, { type: "string", ...ANY_TEXT }) : undefined;
 
@@ -66,55 +67,63 @@ export function objectGrammar(
     const isNamed = !nameGrammar || isIn(nameGrammar, JSON.stringify(name));
     const value = isNamed
       ? grammarOf(...schemasOf((source) => isMatch(source, name), name))
-      : of.none;
+      : grammar.none;
     return {
-      text: of.sequence(of.text(`${JSON.stringify(name)}:`), value),
-      isNeeded: needed.has(name),
+      expression: grammar.sequence(grammar.text(`${JSON.stringify(name)}:`), value),
+      isRequired: required.has(name),
     };
   }
 
   /** Where nothing is said, an object has its properties alone, or any. */
   function isFree(): boolean {
     if (groups.some(({ more }) => more !== undefined)) return true;
-    const isBound = facts.some((fact) => "properties" in fact || "patternProperties" in fact);
-    return known.length === 0 && (!isBound || least > 0 || names.length > 0);
+    const isBound = keywordSets.some((fact) => "properties" in fact || "patternProperties" in fact);
+    return known.length === 0 && (!isBound || minimum > 0 || names.length > 0);
   }
 
   /** Properties that are not known, of which these patterns match and no others. */
   function otherMember(matching: readonly string[]): Expression {
     const schemas = schemasOf((source) => matching.includes(source));
-    if (schemas.includes(false) || (matching.length === 0 && !isFree())) return of.none;
+    if (schemas.includes(false) || (matching.length === 0 && !isFree())) return grammar.none;
     const name = quoted(
-      of,
+      grammar,
       textWithin(reading, {
-        patterns: matching.map((source) => ofPattern(of, source)),
+        patterns: matching.map((source) => ofPattern(grammar, source)),
         others: [
           textsOf(
-            of,
+            grammar,
             known.map((one) => JSON.stringify(one).slice(1, -1)),
           ),
           ...patterns
             .filter((one) => !matching.includes(one))
-            .map((source) => ofPattern(of, source)),
+            .map((source) => ofPattern(grammar, source)),
         ],
       }),
     );
-    const own = nameGrammar ? of.both(name, nameGrammar) : name;
-    return own === of.none ? own : of.sequence(own, of.text(":"), grammarOf(...schemas));
+    const own = nameGrammar ? grammar.intersection(name, nameGrammar) : name;
+    return own === grammar.none
+      ? own
+      : grammar.sequence(own, grammar.text(":"), grammarOf(...schemas));
   }
 
   const subsets = Array.from({ length: 2 ** patterns.length }, (_, bits) =>
     patterns.filter((__, i) => (bits >> i) & 1),
   );
-  const other = of.either(...subsets.map(otherMember));
+  const other = grammar.either(...subsets.map(otherMember));
   const written = known.map(knownMember);
-  const isCounted = other !== of.none && least > Math.max(1, needed.size);
+  const isCounted = other !== grammar.none && minimum > Math.max(1, required.size);
   // A name that is not known may come twice.
-  if (isCounted && known.length < least) throw refused('"minProperties" of more than 1');
+  if (isCounted && known.length < minimum) throw unsupported('"minProperties" of more than 1');
   // Others have no order, so that two texts of them may be equal.
-  const mayHaveOthers = !isCounted && !reading.isPlain;
-  const body = listed(of, written, mayHaveOthers ? other : of.none, least, most);
-  return of.sequence(of.text("{"), body, of.text("}"));
+  const mayHaveOthers = !isCounted && !reading.isCanonical;
+  const body = listGrammar(
+    grammar,
+    written,
+    mayHaveOthers ? other : grammar.none,
+    minimum,
+    maximum,
+  );
+  return grammar.sequence(grammar.text("{"), body, grammar.text("}"));
 }
 
 function isMatch(source: string, name: string): boolean {

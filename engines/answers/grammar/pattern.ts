@@ -2,7 +2,7 @@ import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
 import { type Range, ANY, bareCharacterOf, characterOf, union, without } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
-import { refused } from "./schemaNode.ts";
+import { unsupported } from "./schemaNode.ts";
 
 const DIGIT: Range[] = [[0x30, 0x39]];
 const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
@@ -39,22 +39,22 @@ const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0"
 type Follow = (rest: Expression) => Expression;
 
 /** Groups in groups, at most. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /**
  * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
  * @param write writes a character otherwise, of texts that it matches as a whole
  * @throws Error naming what no automaton can follow, such as a reference to a group
  */
-export function patternOf(of: Expressions, source: string, write = characterOf): Expression {
+export function patternOf(grammar: Expressions, source: string, write = characterOf): Expression {
   const characters = [...source];
   let at = 0;
   let depth = 0;
   let lookaheads = 0;
-  const set = (ranges: readonly Range[]) => write(of, ranges);
-  const any = of.any(set(ANY));
+  const set = (ranges: readonly Range[]) => write(grammar, ranges);
+  const any = grammar.any(set(ANY));
   /** What may come before and after a text that matches. */
-  const around = write === characterOf ? any : of.empty;
+  const around = write === characterOf ? any : grammar.empty;
 
   const peek = (text: string) =>
     characters[at] === text[0] && characters.slice(at, at + text.length).join("") === text;
@@ -72,12 +72,12 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
       const parts = sequence(kind);
       const isToEnd = kind === "group" || take("$");
       found.push((rest) => {
-        const after = isToEnd ? rest : of.sequence(kind === "look" ? any : around, rest);
+        const after = isToEnd ? rest : grammar.sequence(kind === "look" ? any : around, rest);
         const text = parts.reduceRight((next, part) => part(next), after);
-        return kind === "whole" && !isFromStart ? of.sequence(around, text) : text;
+        return kind === "whole" && !isFromStart ? grammar.sequence(around, text) : text;
       });
     } while (take("|"));
-    return (rest) => of.either(...found.map((follow) => follow(rest)));
+    return (rest) => grammar.either(...found.map((follow) => follow(rest)));
   }
 
   function sequence(kind: string): Follow[] {
@@ -93,7 +93,7 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
   }
 
   function always(text: Expression): Follow {
-    return (rest) => of.sequence(text, rest);
+    return (rest) => grammar.sequence(text, rest);
   }
 
   /** Whether a `$` ends the alternative. */
@@ -104,9 +104,10 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
   function repeated(one: Follow, isLooking: boolean): Follow {
     const [least, most] = quantifier();
     take("?");
-    if (!isLooking) return always(of.repeat(one(of.empty), least, most));
+    if (!isLooking) return always(grammar.repeat(one(grammar.empty), least, most));
     if (most > 1) throw new Error("a lookahead that is repeated");
-    return (rest) => of.either(most > 0 ? one(rest) : of.none, least === 0 ? rest : of.none);
+    return (rest) =>
+      grammar.either(most > 0 ? one(rest) : grammar.none, least === 0 ? rest : grammar.none);
   }
 
   function quantifier(): [number, number] {
@@ -140,8 +141,8 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
     const isNegative = peek("?!");
     if (take("?=") || take("?!")) {
       lookaheads++;
-      const seen = nested("look")(of.empty);
-      return (rest) => of.both(rest, isNegative ? of.not(seen) : seen);
+      const seen = nested("look")(grammar.empty);
+      return (rest) => grammar.intersection(rest, isNegative ? grammar.complement(seen) : seen);
     }
     if (peek("?<=") || peek("?<!")) throw new Error("a lookbehind");
     if (take("?<")) while (at < characters.length && !take(">")) at++;
@@ -150,7 +151,7 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
   }
 
   function nested(kind: "group" | "look"): Follow {
-    if (++depth > DEEPEST) throw new Error(`groups deeper than ${DEEPEST}`);
+    if (++depth > MAX_DEPTH) throw new Error(`groups deeper than ${MAX_DEPTH}`);
     const found = alternatives(kind);
     if (!take(")")) throw new Error('a "(" without its ")"');
     depth--;
@@ -164,7 +165,7 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
     if (/[pP]/.test(letter) && take("{")) {
       const from = at;
       while (at < characters.length && !take("}")) at++;
-      return charactersWith(of, `\\${letter}{${characters.slice(from, at).join("")}`);
+      return charactersWith(grammar, `\\${letter}{${characters.slice(from, at).join("")}`);
     }
     const code = codeOf(letter);
     return [[code, code]];
@@ -238,23 +239,23 @@ export function patternOf(of: Expressions, source: string, write = characterOf):
 
   // JavaScript itself rejects an invalid pattern.
   void new RegExp(source, "u");
-  const found = alternatives("whole")(of.empty);
+  const found = alternatives("whole")(grammar.empty);
   if (at < characters.length) throw new Error('a ")" without its "("');
   return found;
 }
 
 /** The texts of a schema's pattern, in JSON. @throws KitError `REQUEST_INVALID` for one that no automaton can follow */
-export function ofPattern(of: Expressions, source: unknown): Expression {
-  if (typeof source !== "string") throw refused('"pattern" that is not a string');
-  return followed(of, source, characterOf, (why) =>
-    refused(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
+export function ofPattern(grammar: Expressions, source: unknown): Expression {
+  if (typeof source !== "string") throw unsupported('"pattern" that is not a string');
+  return followed(grammar, source, characterOf, (why) =>
+    unsupported(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
   );
 }
 
 /** The texts that match a regular expression as a whole. @throws KitError `REQUEST_INVALID` as well */
-export function textPattern(of: Expressions, source: string): Expression {
+export function textPattern(grammar: Expressions, source: string): Expression {
   return followed(
-    of,
+    grammar,
     source,
     bareCharacterOf,
     (why) =>
@@ -266,14 +267,14 @@ export function textPattern(of: Expressions, source: string): Expression {
 }
 
 function followed(
-  of: Expressions,
+  grammar: Expressions,
   source: string,
   write: typeof characterOf,
   problem: (why: string) => KitError,
 ): Expression {
-  of.spend(source.length >>> 2);
+  grammar.spendSteps(source.length >>> 2);
   try {
-    return patternOf(of, source, write);
+    return patternOf(grammar, source, write);
   } catch (error) {
     throw isKitError(error) ? error : problem(messageOf(error));
   }
@@ -284,10 +285,10 @@ const PROPERTY_WORK = 30_000;
 const properties = new Map<string, readonly Range[]>();
 
 /** @param property of Unicode, as a pattern has it */
-function charactersWith(of: Expressions, property: string): readonly Range[] {
+function charactersWith(grammar: Expressions, property: string): readonly Range[] {
   const known = properties.get(property);
   if (known) return known;
-  of.spend(PROPERTY_WORK);
+  grammar.spendSteps(PROPERTY_WORK);
   const has = new RegExp(property, "u");
   const found: [number, number][] = [];
   for (let code = 0; code <= 0x10ffff; code++) {

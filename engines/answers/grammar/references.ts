@@ -1,7 +1,7 @@
 import { messageOf } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Keywords, type Spend, refused } from "./schemaNode.ts";
+import { type Keywords, type Spend, unsupported } from "./schemaNode.ts";
 
 /** Where a schema has no address of its own. */
 const NOWHERE = "schema://kit/";
@@ -36,13 +36,13 @@ export function createReferences(root: unknown, spend: Spend) {
   function resolved(schema: Keywords): unknown {
     if (known.size === 0) findAddresses();
     const ref = schema["$ref"] ?? schema["$dynamicRef"];
-    const missing = () => refused(`"$ref" ${stringifyJson(ref)}, which is not in the schema`);
+    const missing = () => unsupported(`"$ref" ${stringifyJson(ref)}, which is not in the schema`);
     const address = typeof ref === "string" && addressOf(ref, bases.get(schema) ?? NOWHERE);
     if (!address) throw missing();
     const [base = "", fragment = ""] = address.split("#");
     const name = nameOf(fragment);
     if (schema["$ref"] === undefined && (dynamic.get(name) ?? 0) > 1) {
-      throw refused(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas define`);
+      throw unsupported(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas define`);
     }
     if (name !== "" && !name.startsWith("/")) {
       if (!known.has(`${base}#${name}`)) throw missing();
@@ -102,6 +102,6 @@ function nameOf(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (error) {
-    throw refused(`a "$ref" that cannot be read (${messageOf(error)})`);
+    throw unsupported(`a "$ref" that cannot be read (${messageOf(error)})`);
   }
 }

@@ -8,7 +8,7 @@ import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { createFacts } from "./facts.ts";
-import { listed } from "./members.ts";
+import { listGrammar } from "./listGrammar.ts";
 import { numberGrammar } from "./numberGrammar.ts";
 import { numbersOf } from "./numbers.ts";
 import { objectGrammar } from "./objectGrammar.ts";
@@ -20,7 +20,7 @@ import {
   commonTypes,
   keywordsOf,
   listOf,
-  refused,
+  unsupported,
   textOf,
   typesOf,
   valuesOf,
@@ -51,14 +51,14 @@ const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[]
 
 interface Body {
   schema: unknown;
-  isPlain: boolean;
+  isCanonical: boolean;
   rule: Expression;
   body: Expression | undefined;
   read: () => Expression;
 }
 
 /** Limits: nesting of schemas, and schemas read in all. */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
 
 /**
@@ -67,17 +67,17 @@ const MAX_SCHEMAS = 20_000;
  * @param scope tells schemas of one grammar apart
  * @throws KitError `REQUEST_INVALID` naming a keyword that it is not held to
  */
-export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Expression {
+export function schemaGrammar(grammar: Expressions, root: JsonSchema, scope = ""): Expression {
   try {
-    return readGrammar(of, root, scope);
+    return readGrammar(grammar, root, scope);
   } catch (error) {
     // Deeper than the stack.
     throw error instanceof RangeError ? tooLarge() : error;
   }
 }
 
-function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expression {
-  const { spend } = of;
+function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Expression {
+  const { spendSteps: spend } = grammar;
   const resolved = createReferences(root, spend);
   const { alternativesOf, apartness, problem } = createFacts(resolved, spend);
   /** What each schema behind a `$ref` allows, found before an answer begins. */
@@ -88,19 +88,19 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   let depth = 0;
   let count = 0;
   const reading: Reading = {
-    of,
-    character: characterOf(of, ANY),
+    grammar,
+    character: characterOf(grammar, ANY),
     grammarOf,
-    isPlain: false,
+    isCanonical: false,
     missing: undefined,
   };
 
   function grammarOf(...schemas: unknown[]): Expression {
-    if (++count > MAX_SCHEMAS) throw refused(`more than ${MAX_SCHEMAS} schemas`);
-    if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
+    if (++count > MAX_SCHEMAS) throw unsupported(`more than ${MAX_SCHEMAS} schemas`);
+    if (++depth > MAX_DEPTH) throw unsupported(`schemas deeper than ${MAX_DEPTH}`);
     try {
       const some = [...new Set(schemas)].filter((schema) => schema !== true);
-      if (some.includes(false)) return of.none;
+      if (some.includes(false)) return grammar.none;
       const [first] = some;
       if (first === undefined) return anyValue();
       return some.length > 1 ? allOf(some) : ofSchema(first);
@@ -117,26 +117,28 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     const { $ref, allOf: all, anyOf, oneOf } = keywords;
     if ($ref !== undefined) return ruleOf(resolved(schema as Keywords));
     if (anyOf !== undefined)
-      return of.either(...listOf("anyOf", anyOf).map((one) => grammarOf(one)));
+      return grammar.either(...listOf("anyOf", anyOf).map((one) => grammarOf(one)));
     if (Array.isArray(all) && all.length === 1) return grammarOf(all[0]);
     if (oneOf !== undefined && areApart(listOf("oneOf", oneOf))) {
-      return of.either(...listOf("oneOf", oneOf).map((one) => grammarOf(one)));
+      return grammar.either(...listOf("oneOf", oneOf).map((one) => grammarOf(one)));
     }
     return allOf([schema]);
   }
 
   /** Recursion is a rule. */
   function allOf(schemas: readonly unknown[]): Expression {
-    const key = `${reading.isPlain ? "plain " : ""}${schemas.map(numberOf).join()}`;
+    const key = `${reading.isCanonical ? "plain " : ""}${schemas.map(numberOf).join()}`;
     const known = together.get(key);
     if (known) {
-      return known.found ?? of.rule(`${scope} ${key}`, () => notNone(known.found ?? of.none));
+      return (
+        known.found ?? grammar.rule(`${scope} ${key}`, () => notNone(known.found ?? grammar.none))
+      );
     }
     const made: { found: Expression | undefined } = { found: undefined };
     together.set(key, made);
     const alternatives = alternativesOf(schemas.length > 1 ? { allOf: schemas } : schemas[0]);
-    made.found = of.either(
-      ...alternatives.map((facts) => ofFacts(facts.map(({ keywords }) => keywords))),
+    made.found = grammar.either(
+      ...alternatives.map((keywordSets) => ofFacts(keywordSets.map(({ keywords }) => keywords))),
     );
     return made.found;
   }
@@ -147,19 +149,19 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   }
 
   function ruleOf(schema: unknown): Expression {
-    const { isPlain } = reading;
-    const known = bodies.find((one) => one.schema === schema && one.isPlain === isPlain);
+    const { isCanonical } = reading;
+    const known = bodies.find((one) => one.schema === schema && one.isCanonical === isCanonical);
     if (known) return known.rule;
     const read = () => {
-      reading.isPlain = isPlain;
+      reading.isCanonical = isCanonical;
       return notNone(grammarOf(schema));
     };
     const made: Body = {
       schema,
-      isPlain,
+      isCanonical,
       read,
       body: undefined,
-      rule: of.rule(`${scope} $ref ${bodies.length}`, () => (made.body ??= read())),
+      rule: grammar.rule(`${scope} $ref ${bodies.length}`, () => (made.body ??= read())),
     };
     bodies.push(made);
     return made.rule;
@@ -168,7 +170,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   /** Reads what is behind each `$ref`, and whether that begins with itself. */
   function readRules(): void {
     for (const one of bodies) one.body = one.read();
-    for (const { rule } of bodies) of.next(rule, 0);
+    for (const { rule } of bodies) grammar.derivative(rule, 0);
   }
 
   function areApart(schemas: readonly unknown[]): boolean {
@@ -180,33 +182,33 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     return schemas.every((_, i) => schemas.every((__, j) => j <= i || apart(i, j)));
   }
 
-  function ofFacts(facts: readonly Keywords[]): Expression {
-    const types = typesAsked(facts);
-    const lists = facts.flatMap((fact) => [
+  function ofFacts(keywordSets: readonly Keywords[]): Expression {
+    const types = typesAsked(keywordSets);
+    const lists = keywordSets.flatMap((fact) => [
       ...("enum" in fact ? [listOf("enum", fact["enum"])] : []),
       ...("const" in fact ? [[fact["const"]]] : []),
     ]);
     const [first, ...others] = lists;
-    if (!first) return of.either(...types.map((type) => ofType(type, facts)));
+    if (!first) return grammar.either(...types.map((type) => ofType(type, keywordSets)));
     const texts = others.map((some) => new Set(some.map((one) => textOf(one, spend))));
     const held = first.filter((value) => {
       const text = textOf(value, spend);
       return types.some((type) => isOfType(value, type)) && texts.every((some) => some.has(text));
     });
-    const more = facts.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
+    const more = keywordSets.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
     if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(held);
     const left = held.filter((value) => {
       const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
       return isIn(ofType(type, [...more, ANY_TEXT]), textOf(value, spend));
     });
     const isFormat = left.length === 0 && valuesOf(more, "format").length > 0;
-    if (isFormat) reading.missing ??= textWith(facts);
+    if (isFormat) reading.missing ??= textWith(keywordSets);
     return valuesGrammar(left);
   }
 
   function valuesGrammar(values: readonly unknown[]): Expression {
     return textsOf(
-      of,
+      grammar,
       values.map((value) => stringifyJson(value) ?? ""),
     );
   }
@@ -215,34 +217,34 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     let left = some;
     for (const byte of encodeUtf8(text)) {
       spend(1);
-      left = of.next(left, byte.charCodeAt(0));
+      left = grammar.derivative(left, byte.charCodeAt(0));
     }
     return left.isNullable;
   }
 
   /** The types that all allow, or that their keywords are about. */
-  function typesAsked(facts: readonly Keywords[]): string[] {
-    const asked = valuesOf(facts, "type").map(typesOf);
+  function typesAsked(keywordSets: readonly Keywords[]): string[] {
+    const asked = valuesOf(keywordSets, "type").map(typesOf);
     if (asked.length > 0) return asked.reduce(commonTypes);
     const meant = TYPE_OF.filter(([, names]) =>
-      names.some((name) => facts.some((fact) => name in fact)),
+      names.some((name) => keywordSets.some((fact) => name in fact)),
     );
     return meant.length > 0 ? meant.map(([name]) => name) : ALL_TYPES;
   }
 
-  function ofType(type: string, facts: readonly Keywords[]): Expression {
+  function ofType(type: string, keywordSets: readonly Keywords[]): Expression {
     switch (type) {
       case "object":
-        return objectGrammar(reading, facts, isIn);
+        return objectGrammar(reading, keywordSets, isIn);
       case "array":
-        return arrayGrammar(reading, facts);
+        return arrayGrammar(reading, keywordSets);
       case "string":
-        return stringGrammar(reading, facts);
+        return stringGrammar(reading, keywordSets);
       case "number":
       case "integer":
-        return numberGrammar(reading, type, facts);
+        return numberGrammar(reading, type, keywordSets);
       default: {
-        const out = valuesOf(facts, "notValues").flat();
+        const out = valuesOf(keywordSets, "notValues").flat();
         const words = type === "boolean" ? [true, false] : [null];
         return valuesGrammar(words.filter((word) => !out.includes(word)));
       }
@@ -251,22 +253,22 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
 
   /** Any JSON value, expanded lazily. */
   function anyValue(): Expression {
-    if (reading.isPlain) return of.either(...SCALARS.map((type) => ofType(type, [])));
-    return of.rule("any", () => {
+    if (reading.isCanonical) return grammar.either(...SCALARS.map((type) => ofType(type, [])));
+    return grammar.rule("any", () => {
       const [value, string] = [anyValue(), anyString(reading)];
-      const member = of.sequence(string, of.text(":"), value);
-      return of.either(
-        ...["true", "false", "null"].map((word) => of.text(word)),
+      const member = grammar.sequence(string, grammar.text(":"), value);
+      return grammar.either(
+        ...["true", "false", "null"].map((word) => grammar.text(word)),
         string,
-        numbersOf(of, { least: undefined, most: undefined }),
-        of.sequence(of.text("["), listed(of, [], value), of.text("]")),
-        of.sequence(of.text("{"), listed(of, [], member), of.text("}")),
+        numbersOf(grammar, { least: undefined, most: undefined }),
+        grammar.sequence(grammar.text("["), listGrammar(grammar, [], value), grammar.text("]")),
+        grammar.sequence(grammar.text("{"), listGrammar(grammar, [], member), grammar.text("}")),
       );
     });
   }
 
   function notNone(found: Expression): Expression {
-    if (found !== of.none) return found;
+    if (found !== grammar.none) return found;
     const unknown = problem();
     if (unknown) throw unknown;
     throw new KitError(

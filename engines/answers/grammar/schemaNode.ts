@@ -11,11 +11,11 @@ export type Spend = (steps: number) => void;
 export type Keywords = Readonly<Record<string, unknown>>;
 
 export interface Reading {
-  of: Expressions;
+  grammar: Expressions;
   /** Any character of a string, built once. */
   character: Expression;
   /** Whether values must be written in canonical form, so that equal ones have equal text. */
-  isPlain: boolean;
+  isCanonical: boolean;
   /** The first string constraint that no text satisfies, for the error message. */
   missing: string | undefined;
   /** The JSON that all of these schemas allow. */
@@ -44,7 +44,7 @@ export const HONOURED = [
 const KNOWN: ReadonlySet<string> = new Set(HONOURED);
 
 /** @param what the unsupported keyword, with what is unsupported about it */
-export function refused(what: string): KitError {
+export function unsupported(what: string): KitError {
   return new KitError(
     "REQUEST_INVALID",
     `Kit can't enforce this part of the schema: ${what}. Remove it, and validate the answer yourself.`,
@@ -54,15 +54,15 @@ export function refused(what: string): KitError {
 /** A schema without its annotations, with whole floats converted to JavaScript numbers. @throws KitError `REQUEST_INVALID` naming an unsupported keyword */
 export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   if (!isRecord(schema))
-    throw refused(`${stringifyJson(schema)?.slice(0, 60)}, which is not a schema`);
+    throw unsupported(`${stringifyJson(schema)?.slice(0, 60)}, which is not a schema`);
   for (const value of Object.values(schema)) spend(1 + sizeOf(value));
   const own = Object.entries(schema).filter(
     ([name, value]) => value !== undefined && !ANNOTATIONS.has(name) && !name.startsWith("x-"),
   );
   const unknown = own.find(([name]) => !KNOWN.has(name) && name !== "discriminator");
-  if (unknown) throw refused(`"${unknown[0].slice(0, 60)}"`);
+  if (unknown) throw unsupported(`"${unknown[0].slice(0, 60)}"`);
   const beyond = own.find(([name, value]) => isBeyond(value, VALUES.has(name)));
-  if (beyond) throw refused(`a number in "${beyond[0]}" that exceeds 1.8e308`);
+  if (beyond) throw unsupported(`a number in "${beyond[0]}" that exceeds 1.8e308`);
   const { discriminator, ...found } = Object.fromEntries(
     own.map(([name, value]) => {
       const isFloat = name !== "const" && value instanceof WholeFloat;
@@ -97,8 +97,8 @@ function sizeOf(value: unknown): number {
 }
 
 /** A keyword's values in several keyword sets. */
-export function valuesOf(facts: readonly Keywords[], name: string): unknown[] {
-  return facts.flatMap((fact) => (fact[name] === undefined ? [] : [fact[name]]));
+export function valuesOf(keywordSets: readonly Keywords[], name: string): unknown[] {
+  return keywordSets.flatMap((fact) => (fact[name] === undefined ? [] : [fact[name]]));
 }
 
 /** A canonical text: equal for equal JSON only. */
@@ -122,7 +122,7 @@ export const ALL_TYPES = ["object", "array", "string", "number", "boolean", "nul
 export function typesOf(type: unknown): string[] {
   const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
   const wrong = types.find((one) => one !== "integer" && !ALL_TYPES.includes(one as string));
-  if (wrong !== undefined) throw refused(`"type" ${stringifyJson(wrong)?.slice(0, 60)}`);
+  if (wrong !== undefined) throw unsupported(`"type" ${stringifyJson(wrong)?.slice(0, 60)}`);
   return types.includes("number")
     ? (types.filter((one) => one !== "integer") as string[])
     : (types as string[]);
@@ -136,27 +136,30 @@ export function commonTypes(own: readonly string[], others: readonly string[]): 
 }
 
 /** The tightest minimum and maximum that all keyword sets impose. */
-export function countsOf(facts: readonly Keywords[], least: string, most: string) {
+export function countsOf(keywordSets: readonly Keywords[], minName: string, maxName: string) {
   return {
-    least: Math.max(0, ...valuesOf(facts, least).map((value) => countOf(least, value))),
-    most: Math.min(Infinity, ...valuesOf(facts, most).map((value) => countOf(most, value))),
+    minimum: Math.max(0, ...valuesOf(keywordSets, minName).map((value) => countOf(minName, value))),
+    maximum: Math.min(
+      Infinity,
+      ...valuesOf(keywordSets, maxName).map((value) => countOf(maxName, value)),
+    ),
   };
 }
 
 export function countOf(name: string, value: unknown): number {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (Number.isInteger(count) && Number(count) >= 0) return Number(count);
-  throw refused(`"${name}" that is not a non-negative integer`);
+  throw unsupported(`"${name}" that is not a non-negative integer`);
 }
 
 export function listOf(name: string, value: unknown): unknown[] {
   const isOptional = name === "required" || name === "enum";
   if (Array.isArray(value) && (value.length > 0 || isOptional)) return value;
   const kind = isOptional ? "an array" : "a non-empty array";
-  throw refused(`"${name}" that is not ${kind}`);
+  throw unsupported(`"${name}" that is not ${kind}`);
 }
 
 export function recordOf(name: string, value: unknown): Record<string, unknown> {
   if (isRecord(value)) return value;
-  throw refused(`"${name}" that is not an object`);
+  throw unsupported(`"${name}" that is not an object`);
 }

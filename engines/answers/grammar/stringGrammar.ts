@@ -10,77 +10,82 @@ import { type Keywords, type Reading, countsOf, valuesOf } from "./schemaNode.ts
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
 const SINGLE = without(ANY, PAIRS);
 
-export function quoted(of: Expressions, content: Expression): Expression {
-  return of.sequence(of.text('"'), content, of.text('"'));
+export function quoted(grammar: Expressions, content: Expression): Expression {
+  return grammar.sequence(grammar.text('"'), content, grammar.text('"'));
 }
 
-export function anyString({ of, character }: Reading): Expression {
-  return quoted(of, of.repeat(character, 0, Infinity));
+export function anyString({ grammar, character }: Reading): Expression {
+  return quoted(grammar, grammar.repeat(character, 0, Infinity));
 }
 
 /** Beside a pattern, even one that every text matches, a format is the whole of what it means. */
 export const ANY_TEXT = { pattern: "" };
 
 /** A string, by its lengths, patterns and formats. */
-export function stringGrammar(reading: Reading, facts: readonly Keywords[]): Expression {
-  const { of } = reading;
-  const formats = valuesOf(facts, "format").flatMap((name) => {
+export function stringGrammar(reading: Reading, keywordSets: readonly Keywords[]): Expression {
+  const { grammar } = reading;
+  const formats = valuesOf(keywordSets, "format").flatMap((name) => {
     const known = FORMATS.get(name);
     return known ? [known] : [];
   });
-  const sources = [...new Set(valuesOf(facts, "pattern"))].filter((source) => source !== "");
-  const others = valuesOf(facts, "notPattern").map((source) => ofPattern(of, source));
-  const isAlone = facts.every((fact) => !("pattern" in fact) && !("notPattern" in fact));
-  const unwanted = valuesOf(facts, "notValues")
+  const sources = [...new Set(valuesOf(keywordSets, "pattern"))].filter((source) => source !== "");
+  const others = valuesOf(keywordSets, "notPattern").map((source) => ofPattern(grammar, source));
+  const isAlone = keywordSets.every((fact) => !("pattern" in fact) && !("notPattern" in fact));
+  const unwanted = valuesOf(keywordSets, "notValues")
     .flat()
     .filter((one) => typeof one === "string")
     .map((one) => JSON.stringify(one).slice(1, -1));
-  const patterns = sources.map((source) => ofPattern(of, source));
-  const { least, most } = countsOf(facts, "minLength", "maxLength");
+  const patterns = sources.map((source) => ofPattern(grammar, source));
+  const { minimum: minLength, maximum: maxLength } = countsOf(
+    keywordSets,
+    "minLength",
+    "maxLength",
+  );
   const within = (forms: readonly string[]) =>
     textWithin(reading, {
-      least,
-      most,
-      others: [...others, textsOf(of, unwanted)],
-      patterns: [...patterns, ...forms.map((source) => ofPattern(of, source))],
+      minLength,
+      maxLength,
+      others: [...others, textsOf(grammar, unwanted)],
+      patterns: [...patterns, ...forms.map((source) => ofPattern(grammar, source))],
     });
-  const plain = isAlone ? within(formats.map(([form]) => form)) : of.none;
-  const found = plain === of.none ? within(formats.map(([form, whole = form]) => whole)) : plain;
-  if (found === of.none) reading.missing ??= textWith(facts);
-  return quoted(of, found);
+  const plain = isAlone ? within(formats.map(([form]) => form)) : grammar.none;
+  const found =
+    plain === grammar.none ? within(formats.map(([form, whole = form]) => whole)) : plain;
+  if (found === grammar.none) reading.missing ??= textWith(keywordSets);
+  return quoted(grammar, found);
 }
 
 /** Names what a string is asked for. */
-export function textWith(facts: readonly Keywords[]): string {
+export function textWith(keywordSets: readonly Keywords[]): string {
   const asked = ["const", "enum", "format", "pattern", "minLength", "maxLength"].flatMap((name) =>
-    valuesOf(facts, name).map((value) => `"${name}" ${stringifyJson(value)?.slice(0, 60)}`),
+    valuesOf(keywordSets, name).map((value) => `"${name}" ${stringifyJson(value)?.slice(0, 60)}`),
   );
   return `text with ${asked.join(" and ")}`;
 }
 
 /** A string's content: so long, within all of these patterns and none of the others. */
 export function textWithin(
-  { of, character }: Reading,
+  { grammar, character }: Reading,
   {
-    least = 0,
-    most = Infinity,
+    minLength = 0,
+    maxLength = Infinity,
     patterns,
     others,
   }: {
-    least?: number;
-    most?: number;
+    minLength?: number;
+    maxLength?: number;
     patterns: readonly Expression[];
     others: readonly Expression[];
   },
 ): Expression {
   // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both must hold.
   function ofLength(): Expression {
-    if (most === Infinity) return of.repeat(character, least, most);
-    const single = characterOf(of, SINGLE);
-    return of.repeat(single, least, most, characterOf(of, PAIRS));
+    if (maxLength === Infinity) return grammar.repeat(character, minLength, maxLength);
+    const single = characterOf(grammar, SINGLE);
+    return grammar.repeat(single, minLength, maxLength, characterOf(grammar, PAIRS));
   }
 
-  const isOpen = least === 0 && most === Infinity && patterns.length > 0;
-  const lacking = others.filter((one) => one !== of.none).map(of.not);
-  return of.both(...(isOpen ? [] : [ofLength()]), ...patterns, ...lacking);
+  const isOpen = minLength === 0 && maxLength === Infinity && patterns.length > 0;
+  const lacking = others.filter((one) => one !== grammar.none).map(grammar.complement);
+  return grammar.intersection(...(isOpen ? [] : [ofLength()]), ...patterns, ...lacking);
 }

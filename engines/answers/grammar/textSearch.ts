@@ -5,10 +5,10 @@ const FAR = 4096;
 
 /** Finds whether products have a text; what is found of one serves all that lead to it. */
 export function createTextSearch({
-  next,
+  derivative,
   product,
 }: {
-  next: (of: Expression, byte: number) => Expression;
+  derivative: (inner: Expression, byte: number) => Expression;
   /** May be empty without being `none`. */
   product: (parts: readonly Expression[]) => Expression;
 }): (from: Expression) => boolean {
@@ -20,7 +20,7 @@ export function createTextSearch({
     const open: Expression[][] = [];
     let nearest = FAR;
     function add(one: Expression): void {
-      const bytes = (one.all ?? []).reduce((sum, { shortest }) => sum + shortest, 0);
+      const bytes = (one.operands ?? []).reduce((sum, { shortest }) => sum + shortest, 0);
       const rank = Math.min(bytes, FAR);
       (open[rank] ??= []).push(one);
       nearest = Math.min(nearest, rank);
@@ -34,15 +34,15 @@ export function createTextSearch({
         continue;
       }
       if (isAlive.get(at) === false) continue;
-      if (!at.all || at.isNullable || isAlive.get(at)) {
+      if (!at.operands || at.isNullable || isAlive.get(at)) {
         // What was on the way to one that has a text has one, too.
         for (let one: Expression | undefined = at; one; one = before.get(one))
           isAlive.set(one, true);
         return true;
       }
-      for (const byte of at.cuts()) {
+      for (const byte of at.classStarts()) {
         if (byte > 255) continue;
-        const after = product(at.all.map((part) => next(part, byte)));
+        const after = product(at.operands.map((part) => derivative(part, byte)));
         if (after.shortest === Infinity || before.has(after)) continue;
         before.set(after, at);
         add(after);

@@ -1,18 +1,18 @@
 import { encodedOf } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
-import { refused } from "./schemaNode.ts";
+import { unsupported } from "./schemaNode.ts";
 
 /** Elements of a list, at most. */
-const MOST = 1000;
+const MAX_ITEMS = 1000;
 /** Bytes of an element within which elements are counted. */
 const MAX_BYTES = 256;
 
 /** Comma-separated elements, one or more, whose texts differ. */
 interface UniqueList {
   element: Expression;
-  least: number;
-  most: number;
+  minItems: number;
+  maxItems: number;
   /** Whether there are more elements than a list has. */
   isEndless: boolean;
 }
@@ -25,91 +25,109 @@ interface Seen {
   after: Map<string, Seen>;
 }
 
-/** @returns `of.none` if there are not as many elements */
+/** @returns `grammar.none` if there are not as many elements */
 export function uniqueList(
-  of: Expressions,
+  grammar: Expressions,
   element: Expression,
-  least: number,
-  most: number,
+  minItems: number,
+  maxItems: number,
 ): Expression {
-  if (least > MOST) throw refused(`"uniqueItems" of more than ${MOST} items`);
-  const count = countOf(of, element, least, MOST + 1);
-  const list = { element, least: Math.max(1, least), most: Math.min(most, count, MOST) };
-  return list.least > list.most ? of.none : follow(of, { ...list, isEndless: count > MOST });
+  if (minItems > MAX_ITEMS) throw unsupported(`"uniqueItems" of more than ${MAX_ITEMS} items`);
+  const count = countOf(grammar, element, minItems, MAX_ITEMS + 1);
+  const list = {
+    element,
+    minItems: Math.max(1, minItems),
+    maxItems: Math.min(maxItems, count, MAX_ITEMS),
+  };
+  return list.minItems > list.maxItems
+    ? grammar.none
+    : follow(grammar, { ...list, isEndless: count > MAX_ITEMS });
 }
 
-function follow(of: Expressions, list: UniqueList): Expression {
-  const { element, least, most, isEndless } = list;
+function follow(grammar: Expressions, list: UniqueList): Expression {
+  const { element, minItems, maxItems, isEndless } = list;
   const bytes = new Set(Array.from({ length: 256 }, (_, byte) => byte));
-  const begins = [...bytes].filter((byte) => of.next(element, byte) !== of.none);
+  const begins = [...bytes].filter((byte) => grammar.derivative(element, byte) !== grammar.none);
   const all: Seen[] = [];
-  const number = of.count();
-  const stuck = of.one(`stuck ${number}`, () => ({
+  const number = grammar.count();
+  const stuck = grammar.intern(`stuck ${number}`, () => ({
     isNullable: false,
-    derive: () => of.none,
-    cuts: of.none.cuts,
+    derive: () => grammar.none,
+    classStarts: grammar.none.classStarts,
   }));
   // As far as all elements begin alike: what comes then may hang on those before.
-  const alike: Expression[] = begins.length === 1 ? [of.bytes([[begins[0]!, begins[0]!]])] : [];
-  const opening = of.sequence(of.text(","), ...alike, stuck);
+  const alike: Expression[] =
+    begins.length === 1 ? [grammar.bytes([[begins[0]!, begins[0]!]])] : [];
+  const opening = grammar.sequence(grammar.text(","), ...alike, stuck);
 
   function seenOf(texts: readonly string[]): Seen {
     return all[all.push({ id: all.length, texts, after: new Map() }) - 1]!;
   }
 
   function from(seen: Seen): Expression {
-    return within(of.both(element, of.not(encodedOf(of, seen.texts))), "", seen);
+    return within(
+      grammar.intersection(element, grammar.complement(encodedOf(grammar, seen.texts))),
+      "",
+      seen,
+    );
   }
 
   /** @param left of the element that `text` begins, a character for each byte */
   function within(left: Expression, text: string, seen: Seen): Expression {
-    if (left === of.none) return of.none;
+    if (left === grammar.none) return grammar.none;
     const count = seen.texts.length + 1;
     function behind(): Expression {
-      if (count >= most) return of.none;
+      if (count >= maxItems) return grammar.none;
       const known = seen.after.get(text) ?? seenOf([...seen.texts, text]);
       seen.after.set(text, known);
       return from(known);
     }
-    return of.one(`u${number},${left.id},${seen.id},${text}`, () => ({
-      isNullable: left.isNullable && count >= least,
+    return grammar.intern(`u${number},${left.id},${seen.id},${text}`, () => ({
+      isNullable: left.isNullable && count >= minItems,
       derive(byte) {
-        const inside = within(of.next(left, byte), text + String.fromCharCode(byte), seen);
-        return byte === 0x2c && left.isNullable ? of.either(inside, behind()) : inside;
+        const inside = within(
+          grammar.derivative(left, byte),
+          text + String.fromCharCode(byte),
+          seen,
+        );
+        return byte === 0x2c && left.isNullable ? grammar.either(inside, behind()) : inside;
       },
       ...(isEndless && {
-        clamp: (length: number) =>
-          of.sequence(
-            left.clamp(length),
-            of.either(count < least ? of.none : of.empty, count < most ? opening : of.none),
+        limitedTo: (length: number) =>
+          grammar.sequence(
+            left.limitedTo(length),
+            grammar.either(
+              count < minItems ? grammar.none : grammar.empty,
+              count < maxItems ? opening : grammar.none,
+            ),
           ),
       }),
       // Each leads to another text.
-      cuts: () => bytes,
+      classStarts: () => bytes,
     }));
   }
 
   return from(seenOf([]));
 }
 
-/** How many texts there are, or `most`. @throws KitError `REQUEST_INVALID` if as many as `least` may be longer ones */
-function countOf(of: Expressions, from: Expression, least: number, most: number): number {
+/** How many texts there are, or `max`. @throws KitError `REQUEST_INVALID` if as many as `min` may be longer ones */
+function countOf(grammar: Expressions, from: Expression, min: number, max: number): number {
   let level = new Map([[from, 1]]);
   let count = 0;
-  for (let length = 0; length < MAX_BYTES && level.size > 0 && count < most; length++) {
+  for (let length = 0; length < MAX_BYTES && level.size > 0 && count < max; length++) {
     const next = new Map<Expression, number>();
     for (const [at, ways] of level) {
       if (at.isNullable) count += ways;
-      const cuts = [...at.cuts()].sort((a, b) => a - b);
+      const cuts = [...at.classStarts()].sort((a, b) => a - b);
       cuts.forEach((byte, i) => {
-        const after = byte > 255 ? of.none : of.next(at, byte);
+        const after = byte > 255 ? grammar.none : grammar.derivative(at, byte);
         const width = (cuts[i + 1] ?? 256) - byte;
-        if (after !== of.none) next.set(after, (next.get(after) ?? 0) + ways * width);
+        if (after !== grammar.none) next.set(after, (next.get(after) ?? 0) + ways * width);
       });
     }
     level = next;
   }
-  if (level.size > 0 && count < least)
-    throw refused(`"uniqueItems" of items of more than ${MAX_BYTES} bytes`);
-  return Math.min(count, most);
+  if (level.size > 0 && count < min)
+    throw unsupported(`"uniqueItems" of items of more than ${MAX_BYTES} bytes`);
+  return Math.min(count, max);
 }

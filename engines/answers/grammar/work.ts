@@ -7,17 +7,17 @@ const MAX_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MAX_EXPRESSIONS = 300_000;
 /** Nesting limit of expressions, chosen so that the stack holds them. */
-export const DEEPEST = 2500;
+export const MAX_DEPTH = 2500;
 /** Properties or places in a row, at most: each nests its text, what is between and those behind. */
-export const MAX_IN_A_ROW = Math.floor(DEEPEST / 3);
+export const MAX_IN_A_ROW = Math.floor(MAX_DEPTH / 3);
 
 /** The work that a grammar may take. @param size counts its expressions */
 export function createWork(size: () => number) {
   let left = MAX_PART;
   let leftInAll = MAX_IN_ALL;
 
-  /** @throws KitError `REQUEST_INVALID` when it is used up */
-  function spend(steps: number): void {
+  /** @throws KitError `REQUEST_INVALID` when they are used up */
+  function spendSteps(steps: number): void {
     left -= steps;
     leftInAll -= steps;
     if (left >= 0 && leftInAll >= 0 && size() <= MAX_EXPRESSIONS) return;
@@ -28,16 +28,16 @@ export function createWork(size: () => number) {
   }
 
   return {
-    spend,
+    spendSteps,
     /** Begins a new part. */
-    begin: () => void (left = MAX_PART),
+    beginPart: () => void (left = MAX_PART),
     /** In all parts. */
-    spent: () => MAX_IN_ALL - leftInAll,
-    isFresh: () => leftInAll > MAX_IN_ALL / 2,
+    stepsSpent: () => MAX_IN_ALL - leftInAll,
+    hasBudget: () => leftInAll > MAX_IN_ALL / 2,
   };
 }
 
-/** The error for a grammar nested deeper than `DEEPEST` or the stack. */
+/** The error for a grammar nested deeper than `MAX_DEPTH` or the stack allows. */
 export function tooLarge(): KitError {
   return new KitError(
     "REQUEST_INVALID",

@@ -18,32 +18,36 @@ const MAX_CALLS = 16;
  * @throws KitError `REQUEST_INVALID` naming the tool, if `schemaGrammar` throws or the parameters don't describe an object
  */
 export function callGrammar(
-  of: Expressions,
+  grammar: Expressions,
   { begin, separator, end, around }: ToolForm,
   tools: readonly Tool[],
   { only, isOne = false }: { only?: string | undefined; isOne?: boolean } = {},
 ): Expression {
   const [before, between, behind] = around;
-  const call = of.either(
+  const call = grammar.either(
     ...tools.flatMap(({ function: { name, parameters } }, i) => {
       if (only !== undefined && name !== only) return [];
-      const begun = of.text(before + JSON.stringify(name).slice(1, -1) + between);
-      return of.sequence(begun, argumentsGrammar(of, parameters, i), of.text(behind));
+      const begun = grammar.text(before + JSON.stringify(name).slice(1, -1) + between);
+      return grammar.sequence(
+        begun,
+        argumentsGrammar(grammar, parameters, i),
+        grammar.text(behind),
+      );
     }),
   );
   const more =
     separator === undefined || isOne
-      ? of.empty
-      : of.repeat(of.sequence(of.text(separator), call), 0, MAX_CALLS - 1);
-  return of.sequence(of.text(begin), call, more, of.text(end));
+      ? grammar.empty
+      : grammar.repeat(grammar.sequence(grammar.text(separator), call), 0, MAX_CALLS - 1);
+  return grammar.sequence(grammar.text(begin), call, more, grammar.text(end));
 }
 
 /** A tool without parameters takes no arguments. @param at index of the tool */
-function argumentsGrammar(of: Expressions, parameters: unknown, at: number): Expression {
-  if (Object.keys(parameters ?? {}).length === 0) return of.text("{}");
+function argumentsGrammar(grammar: Expressions, parameters: unknown, at: number): Expression {
+  if (Object.keys(parameters ?? {}).length === 0) return grammar.text("{}");
   const option = `tools[${at}]`;
   try {
-    return schemaGrammar(of, objectOf(parameters), option);
+    return schemaGrammar(grammar, objectOf(parameters), option);
   } catch (error) {
     throw atFault(error, { option: `${option}.function.parameters` }, `${option}: `);
   }

@@ -31,7 +31,7 @@ const pair = (name: string) => ({
   properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } },
 });
 
-const byLevel = (levels: number, make: (next: string) => JsonSchema, last: JsonSchema) => ({
+const byLevel = (levels: number, make: (derivative: string) => JsonSchema, last: JsonSchema) => ({
   ...Object.fromEntries(many(levels, (i) => [`d${i}`, make(`#/$defs/d${i + 1}`)])),
   [`d${levels}`]: last,
 });
@@ -89,8 +89,8 @@ const HOSTILE: Record<string, JsonSchema> = {
   "oneOf that compares 2^40 properties": {
     $defs: byLevel(
       40,
-      (next) => ({
-        ...{ type: "object", properties: { a: { $ref: next }, b: { $ref: next } } },
+      (derivative) => ({
+        ...{ type: "object", properties: { a: { $ref: derivative }, b: { $ref: derivative } } },
         required: ["a", "b"],
       }),
       { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
@@ -98,7 +98,9 @@ const HOSTILE: Record<string, JsonSchema> = {
     oneOf: TWICE,
   },
   "allOf that joins 2^40 schemas": {
-    $defs: byLevel(40, (next) => ({ allOf: [{ $ref: next }, { $ref: next }] }), { type: "null" }),
+    $defs: byLevel(40, (derivative) => ({ allOf: [{ $ref: derivative }, { $ref: derivative }] }), {
+      type: "null",
+    }),
     allOf: TWICE,
   },
   "20,000 characters that are not to be": pattern(`^[^${apart(0x3000, 20_000)}]$`),
@@ -168,10 +170,10 @@ test.each(Object.entries(HOSTILE))(
     const random = createRandom(1);
     try {
       let steps = 0;
-      const of = counted(createExpressions(), () => steps++);
-      const grammar = compiled(() => schemaGrammar(of, schema));
+      const grammar = counted(createExpressions(), () => steps++);
+      const answers = compiled(() => schemaGrammar(grammar, schema));
       expect(steps).toBeLessThan(MAX_STEPS);
-      if (!grammar) return;
+      if (!answers) return;
       const constraint = begin({ schema });
       for (let n = 0; n < 300; n++) {
         const mask = constraint.allowed();
@@ -189,8 +191,8 @@ test.each(Object.entries(HOSTILE))(
 );
 
 /** Expressions that tell of each call. */
-function counted(of: Expressions, onCall: () => void): Expressions {
-  const entries = Object.entries(of).map(([name, value]: [string, unknown]) => {
+function counted(grammar: Expressions, onCall: () => void): Expressions {
+  const entries = Object.entries(grammar).map(([name, value]: [string, unknown]) => {
     const call = value as (...args: unknown[]) => unknown;
     return [
       name,
@@ -212,8 +214,8 @@ function compiled<T>(make: () => T): T | undefined {
 }
 
 test.each<[RegExp, JsonSchema]>([
-  [/refers to itself/, { $ref: "#" }],
-  [/refers to itself/, { type: "array", items: { $ref: "#/$defs/a" }, $defs: CIRCLE }],
+  [/refers directly to itself/, { $ref: "#" }],
+  [/refers directly to itself/, { type: "array", items: { $ref: "#/$defs/a" }, $defs: CIRCLE }],
   [/"not"/, behindRef({ not: { propertyNames: { maxLength: 1 } } })],
   [/"pattern"/, behindRef({ type: "string", pattern: "(?<=a)" })],
   [/"\$ref"/, behindRef({ $ref: "#/$defs/nope" })],
@@ -319,17 +321,17 @@ test.each([
   "^x0(((a?){0,99}){0,999})*$",
   "^x0((a{0,99}|a{0,98}|aa{0,97}){0,99}){0,99}$",
 ])("an answer to repetitions in repetitions costs little before it is refused: %s", (source) => {
-  const of = createExpressions();
+  const grammar = createExpressions();
   const follow = () => {
-    let left = schemaGrammar(of, pattern(source));
+    let left = schemaGrammar(grammar, pattern(source));
     for (const byte of Buffer.from(`"x0${"a".repeat(2_000)}`)) {
-      of.begin();
-      left.clamp(16);
-      left = of.next(left, byte);
+      grammar.beginPart();
+      left.limitedTo(16);
+      left = grammar.derivative(left, byte);
     }
   };
   expect(follow).toThrow(/takes too long to follow\. Use fewer or simpler patterns/);
-  expect(of.count()).toBeLessThan(60_000);
+  expect(grammar.count()).toBeLessThan(60_000);
 });
 
 test.each<[string, JsonSchema, number]>([
@@ -341,9 +343,9 @@ test.each<[string, JsonSchema, number]>([
     100,
   ],
 ])("what takes too long is refused before much is made of it: %s", (_, schema, most) => {
-  const of = createExpressions();
-  expect(() => schemaGrammar(of, schema)).toThrow(/takes too long to follow/);
-  expect(of.count()).toBeLessThan(most);
+  const grammar = createExpressions();
+  expect(() => schemaGrammar(grammar, schema)).toThrow(/takes too long to follow/);
+  expect(grammar.count()).toBeLessThan(most);
 });
 
 test.each([
@@ -351,9 +353,9 @@ test.each([
   "^(?=.*a1)(?=.*b2)(?=.*c3)(?=.*d4)(?=.*e5)(?=.*f6)(?=.*g).{20,400}$",
   "^(?!.*aa)(?!.*bb)(?=.*c)(?!.*dd)(?=.*e5)(?=.*f6)(?!.*gg).{20,400}$",
 ])("lookaheads are followed with little work: %s", (source) => {
-  const of = createExpressions();
-  schemaGrammar(of, pattern(source));
-  expect(of.count()).toBeLessThan(2_000);
+  const grammar = createExpressions();
+  schemaGrammar(grammar, pattern(source));
+  expect(grammar.count()).toBeLessThan(2_000);
 });
 
 test.each<[steps: number, make: (i: number) => JsonSchema]>([
@@ -398,11 +400,11 @@ test("what is not allowed of a member of oneOf is found once", () => {
 });
 
 test("300 patterns of a length each make what a character is once", () => {
-  const of = createExpressions();
+  const grammar = createExpressions();
   let count = 0;
-  const encoded = (content: string) => (count++, of.encoded(content));
+  const encoded = (content: string) => (count++, grammar.encoded(content));
   const lengths = many(300, (i) => [`p${i}`, pattern(`^[a-z]{${i},${i + 40}}$`)]);
-  schemaGrammar({ ...of, encoded }, { properties: Object.fromEntries(lengths) });
+  schemaGrammar({ ...grammar, encoded }, { properties: Object.fromEntries(lengths) });
   expect(count).toBeLessThan(2_000);
 });
 
@@ -427,13 +429,13 @@ test("a request's tool has parameters that are an object, or none", () => {
 });
 
 test("a long constant takes memory by its length, however much of it is answered", () => {
-  const { text, next } = createExpressions();
+  const { text, derivative } = createExpressions();
   const content = " ".repeat(250_000);
   const before = process.memoryUsage().heapUsed;
   let rest = text(content);
-  for (let i = 0; i < 8_000; i++) rest = next(rest, 32);
+  for (let i = 0; i < 8_000; i++) rest = derivative(rest, 32);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(100e6);
-  expect(next(rest, 33).isNullable).toBe(false);
+  expect(derivative(rest, 33).isNullable).toBe(false);
 });
 
 test("what may follow is found in slices, as is a large vocabulary", () => {
@@ -458,23 +460,23 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
 });
 
 test.each([2_500, 9_000])("%d properties are refused before they are read", (count) => {
-  const of = createExpressions();
+  const grammar = createExpressions();
   const properties = Object.fromEntries(
     many(count, (i) => [`p${i}`, { type: "string", format: "uri" }]),
   );
-  const read = () => schemaGrammar(of, { properties });
+  const read = () => schemaGrammar(grammar, { properties });
   expect(read).toThrow(/too many properties/);
-  expect(of.count()).toBeLessThan(500);
+  expect(grammar.count()).toBeLessThan(500);
 });
 
 test.each([
   [10, true],
   [20, false],
 ])("after %d parts, whether another answer may follow the grammar is %s", (parts, isFresh) => {
-  const of = createExpressions();
+  const grammar = createExpressions();
   for (let i = 0; i < parts; i++) {
-    of.begin();
-    of.spend(90_000);
+    grammar.beginPart();
+    grammar.spendSteps(90_000);
   }
-  expect(of.isFresh()).toBe(isFresh);
+  expect(grammar.hasBudget()).toBe(isFresh);
 });

@@ -66,28 +66,28 @@ afterAll(() => scratch.remove());
 
 /** As a question has it. */
 function formOf(schema: JsonSchema): [string, number] {
-  const of = createExpressions();
-  formGrammar(of, { schema });
-  return [stringifyJson({ schema })!, of.count()];
+  const grammar = createExpressions();
+  formGrammar(grammar, { schema });
+  return [stringifyJson({ schema })!, grammar.count()];
 }
 
 /** A text that a schema allows, or its beginning, and what may follow at each of its places. */
 function walk(schema: JsonSchema, seed: number) {
-  const of = createExpressions();
+  const grammar = createExpressions();
   const random = createRandom(seed, "test");
-  let place = formGrammar(of, { schema });
+  let place = formGrammar(grammar, { schema });
   const text: number[] = [];
   const places: [bytes: number[], isWhole: boolean][] = [];
   for (;;) {
-    of.begin();
+    grammar.beginPart();
     const bytes = Array.from({ length: 256 }, (_, byte) => byte).filter(
-      (byte) => of.next(place, byte) !== of.none,
+      (byte) => grammar.derivative(place, byte) !== grammar.none,
     );
     places.push([bytes, place.isNullable]);
     if (bytes.length === 0 || text.length === LONGEST) break;
     const byte = bytes[Math.floor(random.uniform() * bytes.length)]!;
     text.push(byte);
-    place = of.next(place, byte);
+    place = grammar.derivative(place, byte);
   }
   return { form: formOf(schema), text: text.map(latin1).join(""), places };
 }
