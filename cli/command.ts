@@ -46,7 +46,7 @@ export function examples(lines: Record<string, string>): string {
 
 export const parsePort = parser({
   expected: `a whole number from 0 to ${LAST_PORT}`,
-  holds: (value) => Number.isInteger(value) && value <= LAST_PORT,
+  accepts: (value) => Number.isInteger(value) && value <= LAST_PORT,
 });
 
 export const parseMaxTokens = parser(SAMPLING.maxTokens);
@@ -56,12 +56,12 @@ export const parseSeed = parser(SAMPLING.seed);
 
 export const parseCount = parser({
   expected: "a whole number above 0",
-  holds: (value) => Number.isSafeInteger(value) && value > 0,
+  accepts: (value) => Number.isSafeInteger(value) && value > 0,
 });
 
 export const parseNonNegative = parser({
   expected: "a whole number of at least 0",
-  holds: (value) => Number.isSafeInteger(value),
+  accepts: (value) => Number.isSafeInteger(value),
 });
 
 /** Variables of a chat template as JSON. */
@@ -78,10 +78,10 @@ export function parseKwargs(text: string): TemplateKwargs {
 }
 
 /** Parses a number that is never negative. */
-function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {
+function parser({ expected, accepts }: { expected: string; accepts: (value: number) => boolean }) {
   return (text: string): number => {
     const value = Number(text);
-    if (/^\d*\.?\d+$/.test(text) && holds(value)) return value;
+    if (/^\d*\.?\d+$/.test(text) && accepts(value)) return value;
     throw new commander.InvalidArgumentError(`It must be ${expected}.`);
   };
 }

@@ -4,7 +4,7 @@ import {
   type MetricProgress,
   type Progress,
   NO_PROGRESS,
-  advance,
+  reduceProgress,
   numbersIn,
 } from "../protocol/progress.ts";
 import { readJobStart, resumedFrom } from "./jobStart.ts";
@@ -52,7 +52,7 @@ export function summarizeJob(project: string, job: Job): JobSummary {
   let progress: Progress = NO_PROGRESS;
   let loss: LossSummary | undefined;
   for (const { event, data, time = "" } of readLog(directory)) {
-    progress = advance(progress, { event, data, at: Date.parse(time) });
+    progress = reduceProgress(progress, { event, data, at: Date.parse(time) });
     if (event === "training.log") loss = withLoss(loss, numbersIn(data));
   }
   const { startedAt, at, best, evalLoss: last } = progress;

@@ -80,7 +80,7 @@ export const TIME = "time";
  * On the page's stream, a frame every 15 seconds, to detect dead connections: an `EventSource` hides
  * comments. Not in the document.
  */
-export const ALIVE = "alive";
+export const HEARTBEAT = "alive";
 
 /** The frame after the last event of a finished job: the page closes its stream. */
 export const END_OF_STREAM = "end";
@@ -89,10 +89,10 @@ export const END_OF_STREAM = "end";
  * The frame when a silent owner reports again, after a `training.failed` without an id. Not in the document;
  * clients ignore unknown events.
  */
-export const OWNER_BACK = "owner.back";
+export const OWNER_RETURNED = "owner.back";
 
 /**
  * The frame when nobody follows a remote job any more; `owner.back` follows when somebody does. Not in the
  * document.
  */
-export const OWNER_AWAY = "owner.away";
+export const OWNER_DETACHED = "owner.away";

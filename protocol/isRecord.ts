@@ -16,7 +16,7 @@ export function parseRecord(text: string): Record<string, unknown> {
 }
 
 /** Without the keys whose value is undefined. */
-export function defined<T extends object>(
+export function omitUndefined<T extends object>(
   all: T,
 ): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   const entries = Object.entries(all).filter(([, value]) => value !== undefined);

@@ -73,7 +73,7 @@ interface ReadEvent {
 }
 
 /** Pure. */
-export function advance(before: Progress, { event, data, at }: ReadEvent): Progress {
+export function reduceProgress(before: Progress, { event, data, at }: ReadEvent): Progress {
   const found = isRecord(data) ? data : {};
   const { setBack = 0 } = before;
   const after = { ...before, ...numbersIn({ at: at + setBack }) };

@@ -87,7 +87,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     },
   ];
   const observer = broadcast(observers);
-  const signals = { cancel: cancellation.signal, leave: leaving.signal };
+  const signals = { cancel: cancellation.signal, detachSignal: leaving.signal };
   const setup: JobSetup = { checked, observer, ...signals };
   let started: StartedJob | undefined;
   let { resume } = checked.config;

@@ -15,7 +15,7 @@ import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { createEventLines } from "../jobs/eventLines.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { buildBundle } from "../project/bundle.ts";
 import { exitOnUncaught } from "../project/describeError.ts";
 import { enterProject } from "../project/folder.ts";
@@ -97,7 +97,7 @@ async function checkUntilSignal(
     process.off("exit", explainEnd);
     process.exit(EXIT_CODE.cancelled);
   };
-  const listen = () => onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  const listen = () => onTerminationSignal(() => (signal.aborted ? exit() : abort.abort()));
   let listener = listen();
   const { engine } = trainer[DRIVER].prepared;
   // An engine that reads on this thread would not see the signal.

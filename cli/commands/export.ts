@@ -12,7 +12,7 @@ import { engineOf } from "../../sdk/models/open.ts";
 import { type SavedModel, findSaved } from "../../sdk/models/reference.ts";
 import { Option, createCommand, projectOption, typeChoices } from "../command.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
@@ -60,7 +60,7 @@ export const command = createCommand("export", {
     let engine: Fetcher | undefined;
     const abort = new AbortController();
     const { signal } = abort;
-    const ending = onEndingSignal(() => abort.abort());
+    const ending = onTerminationSignal(() => abort.abort());
     try {
       if (isRemoteArtifact(checkpoint)) {
         engine = (await engineOf(models, model)) ?? {};

@@ -8,7 +8,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { print } from "../terminal/print.ts";
 
@@ -33,7 +33,7 @@ const install = createCommand("install", {
     makeDirectory(join(project, ".kit"));
     const abort = new AbortController();
     const { signal } = abort;
-    onEndingSignal(() => abort.abort());
+    onTerminationSignal(() => abort.abort());
     const onWait = () => print("waiting for another kit python install in this project");
     let lock: Lock | undefined;
     try {

@@ -13,10 +13,10 @@ import {
   quantizeOption,
 } from "../command.ts";
 import { hostnameOf, nameToAllow, urlsOf, originToAllow } from "../host.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { fillPool } from "../serve/fillPool.ts";
+import { loadModels } from "../serve/loadModels.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
 import { print, printError, printFailure } from "../terminal/print.ts";
 
@@ -88,7 +88,7 @@ export const command = createCommand("serve", {
 
     let isEnding = false;
     let following: { stop: () => void } | undefined;
-    onEndingSignal(() => {
+    onTerminationSignal(() => {
       if (isEnding) return server.abort();
       isEnding = true;
       following?.stop();
@@ -104,12 +104,12 @@ export const command = createCommand("serve", {
     }
     const engine = engineName && (await import("../../sdk/engines.ts")).llama();
     try {
-      following = await fillPool(pool, {
+      following = await loadModels(pool, {
         project: modelProject(project, onNote),
         named,
         follows: options.follow,
         onError,
-        options: { engine, signal: loading.signal, ...(quantize && { quantize }) },
+        loadOptions: { engine, signal: loading.signal, ...(quantize && { quantize }) },
         onFollow: (model, name) =>
           say("following", { model }, `kit serve  now serving ${model}  ${printable(name)}`),
       });

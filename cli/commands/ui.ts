@@ -5,7 +5,7 @@ import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { createCommand, parsePort, projectOption } from "../command.ts";
 import { hostnameOf, nameToAllow, urlsOf } from "../host.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { print, printError } from "../terminal/print.ts";
 
@@ -56,7 +56,7 @@ export const command = createCommand("ui", {
       onNote: print,
     });
     let endingSince: number | undefined;
-    onEndingSignal(() => {
+    onTerminationSignal(() => {
       if (endingSince !== undefined && performance.now() - endingSince > ONE_CTRL_C_MS)
         server.kill();
       endingSince ??= performance.now();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE, kitDependency } from "../packages/kitPackage.ts";
-import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
+import { type Installation, type PackageManager, runKitCommand } from "../packages/manager.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 
 /** The projects that `kit init` creates. */
@@ -37,7 +37,9 @@ export interface Values extends Installation {
 export function runScript(project: string, manager: PackageManager, script: string): string {
   const ours = templatePackageJson().scripts?.[script] ?? "";
   const own = readPackageJson(project)?.scripts?.[script] ?? ours;
-  return own === ours ? `${manager} run ${script}` : ours.replaceAll(/\bkit\b/g, runKit(manager));
+  return own === ours
+    ? `${manager} run ${script}`
+    : ours.replaceAll(/\bkit\b/g, runKitCommand(manager));
 }
 
 /** Maps each file's path in the project to its content. */

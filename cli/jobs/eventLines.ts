@@ -11,7 +11,7 @@ import {
 } from "../../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration, formatFigure } from "../../protocol/format.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
-import { NO_PROGRESS, advance, secondsLeft } from "../../protocol/progress.ts";
+import { NO_PROGRESS, reduceProgress, secondsLeft } from "../../protocol/progress.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { type BestFigure, lossSummary, resultSummary } from "./result.ts";
@@ -180,7 +180,7 @@ export function createEventLines(options: EventLinesOptions) {
   return {
     /** Empty for an event without a line. */
     text(event: JobEvent): string {
-      progress = advance(progress, { ...event, at: now() });
+      progress = reduceProgress(progress, { ...event, at: now() });
       switch (event.event) {
         case "training.started":
           return startLines(asPrintable(event.data));

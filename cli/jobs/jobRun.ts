@@ -10,7 +10,7 @@ import { printable, printableNote } from "../../protocol/printable.ts";
 import { sourceLocation } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
-import { onEndingSignal } from "../process/signals.ts";
+import { onTerminationSignal } from "../process/signals.ts";
 import { showPath } from "../project/bundle.ts";
 import { onUncaught } from "../project/describeError.ts";
 import { kitCommand, adaptCommands } from "../project/kitCommand.ts";
@@ -126,7 +126,7 @@ export function printJob({
 
   return {
     handleSignals() {
-      onEndingSignal((signal) => {
+      onTerminationSignal((signal) => {
         // The job has ended; a signal now stops its last callback.
         if (status) process.exit(EXIT_CODE[status]);
         if (signal === "SIGINT") void trainer.cancel();
@@ -162,5 +162,5 @@ export function exitOnSignals(explain: (code: number) => void): { stop: () => vo
     process.off("exit", explain);
     process.exit(EXIT_CODE.cancelled);
   };
-  return onEndingSignal(exit, ["SIGTERM", "SIGHUP"]);
+  return onTerminationSignal(exit, ["SIGTERM", "SIGHUP"]);
 }

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { addPackage, findInstallation, runKit } from "./manager.ts";
+import { installCommand, findInstallation, runKitCommand } from "./manager.ts";
 import { readPackageJson } from "./packageJson.ts";
 
 // Resolved by name, because the path from here differs between the sources and dist/.
@@ -43,9 +43,9 @@ export function kitDependency(project: string): string {
     const declared = packageJson?.dependencies?.kit ?? packageJson?.devDependencies?.kit;
     if (!declared || WORKSPACE_ONLY.test(declared) || !isInstalledIn(folder)) continue;
     const path = PATH.exec(declared)?.[1];
-    return path === undefined ? declared : pathFrom(project, resolve(folder, path));
+    return path === undefined ? declared : fileDependency(project, resolve(folder, path));
   }
-  return pathFrom(project, PACKAGE.root);
+  return fileDependency(project, PACKAGE.root);
 }
 
 /** Whether code in a folder imports the running Kit. */
@@ -59,12 +59,12 @@ function isInstalledIn(folder: string): boolean {
   }
 }
 
-function pathFrom(project: string, path: string): string {
-  return `file:${relative(withoutLinks(project), withoutLinks(path)).split(sep).join("/")}`;
+function fileDependency(project: string, path: string): string {
+  return `file:${relative(realPathOrSelf(project), realPathOrSelf(path)).split(sep).join("/")}`;
 }
 
 /** A relative path would lead elsewhere through a symbolic link. */
-function withoutLinks(path: string): string {
+function realPathOrSelf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
@@ -98,7 +98,7 @@ export function installedKit(file: string): Found {
 export function wrongKit(project: string): KitError {
   return new KitError(
     "WRONG_KIT",
-    `The "kit" package installed in ${project} is not this Kit but an unrelated package of the same name. Install this one with: ${installOwn(project)}`,
+    `The "kit" package installed in ${project} is not this Kit but an unrelated package of the same name. Install this one with: ${installThisKitCommand(project)}`,
   );
 }
 
@@ -107,13 +107,13 @@ export function wrongKit(project: string): KitError {
  * @param version undefined for one too old to record it
  */
 export function otherVersion(project: string, version = "an older version"): KitError {
-  const run = runKit(findInstallation(project).manager);
+  const run = runKitCommand(findInstallation(project).manager);
   return new KitError(
     "KIT_VERSION",
-    `This is Kit ${VERSION}, but the project's trainer uses ${version}. To run the project's own Kit, in its folder: ${run}; or install this one with: ${installOwn(project)}`,
+    `This is Kit ${VERSION}, but the project's trainer uses ${version}. To run the project's own Kit, in its folder: ${run}; or install this one with: ${installThisKitCommand(project)}`,
   );
 }
 
-function installOwn(project: string): string {
-  return addPackage(project, `kit@${kitDependency(project)}`);
+function installThisKitCommand(project: string): string {
+  return installCommand(project, `kit@${kitDependency(project)}`);
 }

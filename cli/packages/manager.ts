@@ -47,12 +47,12 @@ export function findInstallation(
 }
 
 /** The command that runs an installed `kit` and never fetches a package. */
-export function runKit(manager: PackageManager): string {
+export function runKitCommand(manager: PackageManager): string {
   return `${KNOWN[manager].run} kit`;
 }
 
 /** The command that installs a package into a project. */
-export function addPackage(project: string, name: string): string {
+export function installCommand(project: string, name: string): string {
   return `${KNOWN[findInstallation(project).manager].add} ${shellWord(name)}`;
 }
 

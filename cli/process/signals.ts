@@ -3,7 +3,7 @@ import { EXIT_CODE } from "./exitCode.ts";
 
 const STDOUT = 1;
 /** Makes subprocesses ignore SIGHUP too, as the system itself would. */
-const VARIABLE = "KIT_HANGUP";
+const HANGUP_VARIABLE = "KIT_HANGUP";
 const IGNORED = "ignored";
 /** An npm script, or npx, that runs only `kit`. */
 const KIT_ALONE = /^'?kit'?( [^&;|]*)?$/;
@@ -22,26 +22,28 @@ const npmShell =
     ? process.ppid
     : undefined;
 
-const ENDING_SIGNALS: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+const TERMINATION_SIGNALS: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Ignores SIGHUP in a process that reads from no terminal and writes to a file, as under `nohup`. */
 export function keepHangupIgnored(): void {
   if (!wasHangupIgnored()) return;
-  process.env[VARIABLE] = IGNORED;
+  process.env[HANGUP_VARIABLE] = IGNORED;
   process.on("SIGHUP", () => undefined);
 }
 
 /** The signals that ask this process to end, except those it ignores. */
-export function endingSignals(signals = ENDING_SIGNALS): NodeJS.Signals[] {
-  return signals.filter((signal) => !(process.env[VARIABLE] === IGNORED && signal === "SIGHUP"));
+export function terminationSignals(signals = TERMINATION_SIGNALS): NodeJS.Signals[] {
+  return signals.filter(
+    (signal) => !(process.env[HANGUP_VARIABLE] === IGNORED && signal === "SIGHUP"),
+  );
 }
 
 /** Calls back on each signal that asks this process to end, unless the process ignores it. */
-export function onEndingSignal(
+export function onTerminationSignal(
   handle: (signal: NodeJS.Signals) => void,
-  signals: NodeJS.Signals[] = ENDING_SIGNALS,
+  signals: NodeJS.Signals[] = TERMINATION_SIGNALS,
 ): { stop: () => void } {
-  const handled = endingSignals(signals);
+  const handled = terminationSignals(signals);
   const end = (signal: NodeJS.Signals) => {
     clearInterval(timer);
     handle(signal);
@@ -60,7 +62,7 @@ export function onEndingSignal(
 
 /** Node resets SIGHUP before any script runs, so `nohup` is detected this way. */
 function wasHangupIgnored(): boolean {
-  return process.env[VARIABLE] === IGNORED || (!process.stdin.isTTY && writesToFile());
+  return process.env[HANGUP_VARIABLE] === IGNORED || (!process.stdin.isTTY && writesToFile());
 }
 
 function writesToFile(): boolean {
@@ -78,7 +80,7 @@ function writesToFile(): boolean {
  */
 export function abortOnSignal(): AbortSignal {
   const abort = new AbortController();
-  onEndingSignal(() => {
+  onTerminationSignal(() => {
     if (abort.signal.aborted) exitCancelled();
     setTimeout(exitCancelled, GRACE_MS);
     abort.abort();

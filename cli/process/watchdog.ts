@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { sourceLocation } from "../../sdk/projectCode.ts";
 import { printError } from "../terminal/print.ts";
-import { endingSignals } from "./signals.ts";
+import { terminationSignals } from "./signals.ts";
 
 const HEARTBEAT_MS = 500;
 const LIMIT_S = 10;
@@ -62,7 +62,7 @@ export function restoreSignalsInLoops(): void {
 
 /** Removes the project's listeners too: any listener would keep the signal from ending the process. */
 function removeListeners(): () => void {
-  const removed = endingSignals().map((signal) => ({
+  const removed = terminationSignals().map((signal) => ({
     signal,
     listeners: process.rawListeners(signal),
   }));

@@ -6,7 +6,7 @@ import * as kit from "../../sdk/index.ts";
 import * as metrics from "../../sdk/metrics.ts";
 import { asError, withLocation } from "../../sdk/projectCode.ts";
 import { installedKit, wrongKit } from "../packages/kitPackage.ts";
-import { addPackage } from "../packages/manager.ts";
+import { installCommand } from "../packages/manager.ts";
 import { lastExitCode } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
 
@@ -20,7 +20,7 @@ export function describeError(error: unknown): string {
     return "The bundle was built by a Kit that has moved or was removed. Run kit build, or reload the page.";
   }
   if (missing) {
-    return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
+    return `The package ${missing} is not installed. Install it with: ${installCommand(process.cwd(), missing)}`;
   }
   const required = /^Dynamic require of "(.+)" is not supported/.exec(error.message)?.[1];
   if (required !== undefined) return withLocation(describeRequire(required), error);

@@ -26,7 +26,7 @@ export interface Opening {
 /** A reader that chooses each token of an answer. */
 export interface Answering extends Pick<
   Reader,
-  "tokens" | "wantedFrom" | "prepare" | "allowed" | "take"
+  "tokens" | "logitsFrom" | "prepare" | "allowed" | "take"
 > {
   /** Valid once `take` has returned true. */
   result: () => InferResult;
@@ -44,7 +44,7 @@ export function createAnswering(
   const tokens = [...prompt];
 
   function take(next: NextToken): boolean {
-    assertTelling(next);
+    assertNotDegenerate(next);
     const measured = top === undefined ? undefined : measure(next, top, tokenizer);
     const token = sample(next, { temperature, topP }, random);
     if (token < 0) throw withoutToken();
@@ -63,7 +63,7 @@ export function createAnswering(
 
   return {
     tokens,
-    wantedFrom: prompt.length - 1,
+    logitsFrom: prompt.length - 1,
     take,
     ...(constraint && { prepare: constraint.prepare, allowed: constraint.allowed }),
     result: () => parts.result(prompt.length),
@@ -82,8 +82,8 @@ function withoutToken(): KitError {
  * After an overflow, logits aren't finite, or all equal behind a norm of infinite numbers.
  * @throws KitError `CHECKPOINT_INVALID`
  */
-export function assertTelling({ isTelling }: NextToken): void {
-  if (isTelling) return;
+export function assertNotDegenerate({ isDegenerate }: NextToken): void {
+  if (!isDegenerate) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
     "The model's logits are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",

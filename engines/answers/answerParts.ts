@@ -2,7 +2,7 @@ import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { parseJson, withPlainFloats } from "../../protocol/json.ts";
 import { createStops } from "./stops.ts";
-import { hasOneCall } from "./tools/callGrammar.ts";
+import { allowsOneCallAtMost } from "./tools/callGrammar.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
 type Logprobs = NonNullable<InferResult["logprobs"]>;
@@ -31,7 +31,7 @@ export function createAnswerParts(
   onPiece: (piece: InferPiece) => void = () => {},
 ): AnswerParts {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
-  const maxCalls = hasOneCall(request) ? 1 : Infinity;
+  const maxCalls = allowsOneCallAtMost(request) ? 1 : Infinity;
   const sent = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
   let tokens = 0;
   /** Whether the model ended the answer itself. */

@@ -6,7 +6,7 @@ import { allowedBits } from "./allowedBits.ts";
 import { createAnswering } from "./answer.ts";
 import { createAskedForms, withoutHiddenTools } from "./askedForm.ts";
 import { chooseAnswer } from "./choices.ts";
-import { atFault } from "./fault.ts";
+import { withFault } from "./fault.ts";
 import type { Reader } from "./reader.ts";
 import { refuseUnwritten } from "./refuseUnwritten.ts";
 
@@ -98,7 +98,7 @@ export function createAnswers(generator: Generator) {
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
     await read({ ...answering, ...(marked && { allowed: () => marked }) }).catch(
       (error: unknown) => {
-        throw atFault(error, fault);
+        throw withFault(error, fault);
       },
     );
     return answering.result();

@@ -3,12 +3,12 @@ import type { Tool } from "../../protocol/chat.ts";
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { atFault } from "./fault.ts";
+import { withFault } from "./fault.ts";
 import type { Form } from "./form.ts";
 import { createConstraints } from "./grammar/constraint.ts";
-import { hasOneCall } from "./tools/callGrammar.ts";
+import { allowsOneCallAtMost } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
-import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
+import { type ToolCallFormat, findToolCallFormat } from "./tools/toolCallFormat.ts";
 
 /** A request's constraint, and how to read its answer. */
 export interface AskedForm {
@@ -23,15 +23,15 @@ export interface AskedForm {
 }
 
 /**
- * @param toolForm of the chat template; lazy, since it is slow and most requests have no tools
+ * @param toolCallFormat of the chat template; lazy, since it is slow and most requests have no tools
  * @throws KitError `REQUEST_INVALID` for an unsupported constraint
  */
 export function askedForm(
   { tools, toolChoice = "auto", ...request }: InferRequest,
-  toolForm: () => ToolForm | undefined,
+  toolCallFormat: () => ToolCallFormat | undefined,
 ): AskedForm {
   const offered = toolChoice === "none" ? [] : (tools ?? []);
-  const found = offered.length > 0 ? toolForm() : undefined;
+  const found = offered.length > 0 ? toolCallFormat() : undefined;
   const isNeeded = offered.length > 0 && toolChoice !== "auto";
   if (isNeeded && !found) throw withoutForm();
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
@@ -45,7 +45,7 @@ export function askedForm(
           form: found,
           tools: offered.map(withoutDescription),
           only: name,
-          isOne: hasOneCall({ ...request, toolChoice }),
+          singleCall: allowsOneCallAtMost({ ...request, toolChoice }),
         },
       }
     : {};
@@ -66,14 +66,14 @@ const STEP_WORK = 10_000;
 
 /** Compiles the forms of a model's requests. */
 export function createAskedForms(tokenizer: Tokenizer) {
-  let known: { found: ToolForm | undefined } | undefined;
+  let known: { found: ToolCallFormat | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
-  const toolForm = () => (known ??= { found: findToolForm(tokenizer) }).found;
+  const toolCallFormat = () => (known ??= { found: findToolCallFormat(tokenizer) }).found;
 
   /** Compiling takes up to 0.1 s, so it yields to other requests in between, in proportion to its time. */
   function compile(form: Form) {
-    const found = (constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []));
+    const found = (constraints ??= createConstraints(tokenizer, toolCallFormat()?.markers ?? []));
     const compiled = queue.then(() => found.begin(form));
     queue = compiled
       .catch(() => {})
@@ -85,11 +85,11 @@ export function createAskedForms(tokenizer: Tokenizer) {
 
   /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
   return async function formOf(request: InferRequest) {
-    const { form, ...others } = askedForm(request, toolForm);
+    const { form, ...others } = askedForm(request, toolCallFormat);
     try {
       return { ...others, constraint: form && (await compile(form)) };
     } catch (error) {
-      throw atFault(error, others.fault);
+      throw withFault(error, others.fault);
     }
   };
 }

@@ -1,7 +1,7 @@
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { assertTelling } from "./answer.ts";
+import { assertNotDegenerate } from "./answer.ts";
 import { type Measured, measure } from "./logprobs.ts";
 import type { NextToken, Reader } from "./reader.ts";
 
@@ -103,8 +103,8 @@ function readersOf(
     let at = start;
     return {
       tokens,
-      wantedFrom: from - 1 + start,
-      asksAny: true,
+      logitsFrom: from - 1 + start,
+      needsAllLogits: true,
       take(next: NextToken) {
         take(path[at]!.key, next);
         return ++at === path.length;
@@ -118,9 +118,9 @@ function measureAll(
   following: Following,
   { tokenizer, ends, logprobs }: Pick<ChoiceRequest, "tokenizer" | "ends" | "logprobs">,
 ): void {
-  assertTelling(next);
+  assertNotDegenerate(next);
   const { logits } = next;
-  const total = next.logTotal();
+  const total = next.logSumExp();
   const measured = logprobs === undefined ? undefined : measure(next, logprobs, tokenizer);
   for (const token of following.keys()) {
     if (token !== END) {

@@ -5,15 +5,15 @@ import type { Expressions } from "./grammar/expressions.ts";
 import { textPattern } from "./grammar/pattern.ts";
 import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
-import type { ToolForm } from "./tools/toolForm.ts";
+import type { ToolCallFormat } from "./tools/toolCallFormat.ts";
 
 /** A constraint: a schema, a pattern, tool calls, or either. Plain JSON, so Python can compile it, too. */
 export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
   calls?: {
-    form: ToolForm;
+    form: ToolCallFormat;
     tools: readonly Tool[];
     only?: string | undefined;
-    isOne: boolean;
+    singleCall: boolean;
   };
 }
 

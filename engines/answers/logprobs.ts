@@ -5,15 +5,15 @@ import type { NextToken } from "./reader.ts";
 export type Measured = NonNullable<InferResult["logprobs"]>[number];
 
 /**
- * How likely each token is, before the logits become masses.
+ * How likely each token is, before the logits become weights.
  * @param count of the topTokens ones
  */
 export function measure(
-  { logits, logTotal }: Pick<NextToken, "logits" | "logTotal">,
+  { logits, logSumExp }: Pick<NextToken, "logits" | "logSumExp">,
   count: number,
   { bytesOf }: Pick<Tokenizer, "bytesOf">,
 ): (token: number) => Measured {
-  const total = logTotal();
+  const total = logSumExp();
   const own = logits.slice();
   const logprobOf = (token: number): TokenLogprob => {
     const bytes = bytesOf(token);

@@ -3,11 +3,11 @@ export interface Reader {
   /** The tokens to read; grows during generation. */
   readonly tokens: readonly number[];
   /** First token whose prediction is needed. */
-  readonly wantedFrom: number;
+  readonly logitsFrom: number;
   /**
    * Whether it needs all logits. By default an engine may return only the highest logits.
    */
-  readonly asksAny?: boolean;
+  readonly needsAllLogits?: boolean;
   /**
    * Works on `allowed` until a deadline (`performance.now()`).
    * @returns whether it is ready; other readers proceed meanwhile. Default: always ready
@@ -26,16 +26,16 @@ export interface Reader {
 }
 
 /** Buckets of weights: one for weight 1, then eight per power of two. Below 2⁻³⁰, tokens are never sampled. */
-export const GROUPS = 241;
+export const BUCKETS = 241;
 
 /** Unnormalized probabilities; the most likely token has 1. */
-export interface Masses {
+export interface SamplingWeights {
   /** [vocabulary] */
   of: Float32Array;
-  /** [GROUPS] */
+  /** [BUCKETS] */
   sums: Float64Array;
   /** The tokens of a bucket; valid until the next call. */
-  tokensOf: (group: number) => Int32Array;
+  tokensOf: (bucket: number) => Int32Array;
 }
 
 /** A prediction. The engine owns it, and reuses it in its next step. */
@@ -43,13 +43,13 @@ export interface NextToken {
   /** [vocabulary], including disallowed tokens; −∞ if the engine omitted them. */
   logits: Float32Array;
   /** Argmax over the allowed tokens, the lowest id on a tie; −1 if none is allowed. */
-  likeliest: number;
-  /** Whether the logits are finite and not all equal. */
-  isTelling: boolean;
+  argmax: number;
+  /** Whether a logit is not finite, or all are equal. */
+  isDegenerate: boolean;
   /** log-sum-exp over all logits. */
-  logTotal: () => number;
+  logSumExp: () => number;
   /**
    * Unnormalized probabilities of the allowed tokens, e^((logit − max) / temperature); overwrites the logits.
    */
-  masses: (temperature: number) => Masses;
+  weights: (temperature: number) => SamplingWeights;
 }

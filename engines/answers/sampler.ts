@@ -1,5 +1,5 @@
 import type { Random } from "../dataset/random.ts";
-import { type Masses, type NextToken, GROUPS } from "./reader.ts";
+import { type SamplingWeights, type NextToken, BUCKETS } from "./reader.ts";
 
 export interface Sampling {
   /** 0 means greedy. */
@@ -10,31 +10,35 @@ export interface Sampling {
 
 /** Samples the next token. */
 export function sample(
-  { likeliest, masses }: Pick<NextToken, "likeliest" | "masses">,
+  { argmax, weights }: Pick<NextToken, "argmax" | "weights">,
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  if (temperature === 0) return likeliest;
-  return draw(masses(temperature), topP, random.uniform()) ?? likeliest;
+  if (temperature === 0) return argmax;
+  return draw(weights(temperature), topP, random.uniform()) ?? argmax;
 }
 
 /**
  * Inverse transform sampling over the tokens by descending probability, ties by id. Sorts only a few
- * tokens of one group, since there may be 100,000.
+ * tokens of one bucket, since there may be 100,000.
  * @param share uniform in [0, 1)
  */
-function draw({ of, sums, tokensOf }: Masses, topP: number, share: number): number | undefined {
-  const total = sums.reduce((sum, mass) => sum + mass, 0);
+function draw(
+  { of, sums, tokensOf }: SamplingWeights,
+  topP: number,
+  share: number,
+): number | undefined {
+  const total = sums.reduce((sum, weight) => sum + weight, 0);
 
-  /** The token at which the cumulative mass satisfies the condition, and that mass. */
+  /** The token at which the cumulative weight satisfies the condition, and that weight. */
   function find(isReached: (sum: number) => boolean): Found | undefined {
     let sum = 0;
-    for (let group = 0; group < GROUPS; group++) {
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
       // Sums in another order may differ by rounding.
-      const isHere = isReached((sum + sums[group]!) * (1 + 1e-12));
-      const found = isHere ? reach(tokensOf(group), of, sum, isReached) : undefined;
+      const isHere = isReached((sum + sums[bucket]!) * (1 + 1e-12));
+      const found = isHere ? reach(tokensOf(bucket), of, sum, isReached) : undefined;
       if (found) return found;
-      sum += sums[group]!;
+      sum += sums[bucket]!;
     }
     return undefined;
   }
@@ -45,7 +49,7 @@ function draw({ of, sums, tokensOf }: Masses, topP: number, share: number): numb
 
 interface Found {
   token: number;
-  /** Cumulative mass including the token. */
+  /** Cumulative weight including the token. */
   sum: number;
 }
 
@@ -53,39 +57,39 @@ interface Found {
 const SORT_LIMIT = 16;
 
 /**
- * Quickselect by cumulative mass.
+ * Quickselect by cumulative weight.
  * @param tokens in any order; modified
- * @param sum of the masses before these tokens
+ * @param sum of the weights before these tokens
  */
 function reach(
   tokens: Int32Array,
-  masses: Float32Array,
+  weights: Float32Array,
   sum: number,
   isReached: (sum: number) => boolean,
 ): Found | undefined {
-  const compare = (a: number, b: number) => masses[b]! - masses[a]! || a - b;
+  const compare = (a: number, b: number) => weights[b]! - weights[a]! || a - b;
   let part = tokens;
   while (part.length > SORT_LIMIT) {
     const pivot = part[part.length >> 1]!;
-    let [count, mass] = [0, 0];
+    let [count, weight] = [0, 0];
     for (let i = 0; i < part.length; i++) {
       const token = part[i]!;
       if (compare(token, pivot) >= 0) continue;
       part[i] = part[count]!;
       part[count++] = token;
-      mass += masses[token]!;
+      weight += weights[token]!;
     }
-    if (count > 0 && isReached(sum + mass)) {
+    if (count > 0 && isReached(sum + weight)) {
       part = part.subarray(0, count);
-    } else if (isReached(sum + mass + masses[pivot]!)) {
-      return { token: pivot, sum: sum + mass + masses[pivot]! };
+    } else if (isReached(sum + weight + weights[pivot]!)) {
+      return { token: pivot, sum: sum + weight + weights[pivot]! };
     } else {
-      sum += mass + masses[pivot]!;
+      sum += weight + weights[pivot]!;
       part = part.subarray(count).filter((token) => token !== pivot);
     }
   }
   for (const token of part.sort(compare)) {
-    sum += masses[token]!;
+    sum += weights[token]!;
     if (isReached(sum)) return { token, sum };
   }
   return undefined;

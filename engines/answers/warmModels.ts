@@ -2,14 +2,14 @@ import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 
-/** A message to an answerer, which replies to each but `cancel` under its `id`. */
-export type Question<Source> =
+/** A message to a model host, which replies to each but `cancel` under its `id`. */
+export type HostRequest<Source> =
   | { type: "load"; id: number; model: number; source: Source }
-  | InferQuestion
+  | InferHostRequest
   | { type: "cancel"; id: number }
   | { type: "unload"; id: number; model: number };
 
-interface InferQuestion {
+interface InferHostRequest {
   type: "infer";
   id: number;
   model: number;
@@ -19,15 +19,15 @@ interface InferQuestion {
 }
 
 /** A thread or process that hosts models. */
-export interface Answerer<Source> {
-  send: (question: Question<Source>) => void;
+export interface ModelHost<Source> {
+  send: (message: HostRequest<Source>) => void;
   /** Sets whether it keeps this process alive. */
-  ref: (isOn: boolean) => void;
+  setRef: (on: boolean) => void;
   /** Stops it; `onEnd` follows. */
   stop: () => void;
 }
 
-/** Callbacks of an answerer. */
+/** Callbacks of a model host. */
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
   /** Takes a delta of an answer. */
@@ -43,20 +43,20 @@ interface Pending {
 }
 
 interface Warm<Source> {
-  answerer: Answerer<Source>;
-  /** Open questions by id. */
+  host: ModelHost<Source>;
+  /** Open requests by id. */
   pending: Map<number, Pending>;
 }
 
-type Ask<Source, Q = Question<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
+type Ask<Source, Q = HostRequest<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
 
 /**
- * Hosts models on one shared answerer, started on demand. It keeps this process alive only while a
- * question is open, and stops `idleMs` after the last model is closed.
+ * Hosts models in one shared thread or process, started on demand. It keeps this process alive only
+ * while a request is open, and stops `idleMs` after the last model is closed.
  * @param Source identifies a model to load
  */
 export function createWarmModels<Source>(
-  start: (listener: Listener) => Answerer<Source>,
+  start: (listener: Listener) => ModelHost<Source>,
   { idleMs = 30_000 } = {},
 ) {
   let warm: Warm<Source> | undefined;
@@ -66,12 +66,12 @@ export function createWarmModels<Source>(
 
   function begin(): Warm<Source> {
     const pending = new Map<number, Pending>();
-    const answerer = start({
+    const host = start({
       onAnswer(id, answer) {
-        const question = pending.get(id);
+        const request = pending.get(id);
         forget(begun, id);
-        if (answer instanceof Error) question?.reject(answer);
-        else question?.resolve(answer);
+        if (answer instanceof Error) request?.reject(answer);
+        else request?.resolve(answer);
       },
       onPiece: (id, piece) => pending.get(id)?.onPiece?.(piece),
       onEnd(error) {
@@ -83,26 +83,26 @@ export function createWarmModels<Source>(
         pending.clear();
       },
     });
-    const begun = { answerer, pending };
+    const begun = { host, pending };
     return begun;
   }
 
-  function forget({ answerer, pending }: Warm<Source>, id: number) {
+  function forget({ host, pending }: Warm<Source>, id: number) {
     pending.delete(id);
-    if (pending.size === 0) answerer.ref(false);
+    if (pending.size === 0) host.setRef(false);
   }
 
   function ask(
-    question: Ask<Source>,
+    message: Ask<Source>,
     { signal, onPiece }: { signal?: AbortSignal | undefined; onPiece?: Pending["onPiece"] } = {},
   ): Promise<InferResult | undefined> {
     warm ??= begin();
     const to = warm;
-    to.answerer.ref(true);
+    to.host.setRef(true);
     const id = ++count;
     return new Promise<InferResult | undefined>((resolve, reject) => {
       const onAbort = () => {
-        to.answerer.send({ type: "cancel", id });
+        to.host.send({ type: "cancel", id });
         forget(to, id);
         reject(signal?.reason as Error);
       };
@@ -114,7 +114,7 @@ export function createWarmModels<Source>(
         onPiece,
       });
       try {
-        to.answerer.send({ ...question, id });
+        to.host.send({ ...message, id });
       } catch (cause) {
         to.pending.get(id)?.reject(unsendable(cause));
         forget(to, id);
@@ -168,10 +168,10 @@ export function createWarmModels<Source>(
   }
 
   function end() {
-    // A model loaded in the meantime starts another answerer.
+    // A model loaded in the meantime starts another host.
     const ending = warm;
     warm = undefined;
-    ending?.answerer.stop();
+    ending?.host.stop();
   }
 
   return { load };

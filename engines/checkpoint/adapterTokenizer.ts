@@ -29,7 +29,7 @@ export function adapterTokenizer(adapter: string, base: string): AdapterTokenize
   if (!existsSync(join(adapter, TOKENIZER_FILE))) return undefined;
   const [own, ofBase] = [directoryTexts(adapter), directoryTexts(base)];
   if (isDeepStrictEqual(definitionOf(own), definitionOf(ofBase))) return undefined;
-  const of = (name = "") => (MODEL_FILES.includes(name) ? ofBase : own);
+  const of = (name = "") => (BASE_CONFIG_FILES.includes(name) ? ofBase : own);
   const files = TOKENIZER_FILES.map((name) => join(adapter, name)).filter((path) =>
     existsSync(path),
   );
@@ -43,7 +43,7 @@ export function adapterTokenizer(adapter: string, base: string): AdapterTokenize
   };
 }
 
-const MODEL_FILES = [CONFIG_FILE, GENERATION_CONFIG];
+const BASE_CONFIG_FILES = [CONFIG_FILE, GENERATION_CONFIG];
 
 /** What defines a tokenizer, without the metadata that Kit adds. */
 function definitionOf(texts: TextFiles) {

@@ -5,7 +5,7 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "./fetchModel.ts";
 import { type HubCache, openCache } from "./hubCache.ts";
 import { type HubListing, cachedListing, listFiles, listingText } from "./hubListing.ts";
-import { type HubName, datasetName, isCommit, isConverted } from "./hubName.ts";
+import { type HubName, datasetName, isCommit, isParquetConversion } from "./hubName.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import { hubSettings } from "./hubSettings.ts";
 import { createDownloader, hasSize } from "./repoDownload.ts";
@@ -35,7 +35,7 @@ export async function fetchDataset(
   const cache = openCache(settings.cache, name);
   const request = { settings, name, signal };
   const { commit, files: listed } = await findListing(request, cache, onNote);
-  const { files, isPartial } = splitFiles(listed, split, isConverted(name));
+  const { files, isPartial } = splitFiles(listed, split, isParquetConversion(name));
   const directory = cache.snapshotPath(commit);
   const isHere = files.every((file) => hasSize(join(directory, file.name), file));
   if (!isHere && settings.isOffline) throw offline(request);

@@ -45,27 +45,30 @@ export async function downloadFile(download: FileDownload): Promise<void> {
 async function downloadAll(download: FileDownload): Promise<void> {
   const { file, path, signal } = download;
   for (let failures = 0; ;) {
-    const from = sizeOf(path);
-    if (from === file.size && from > 0) return;
+    const offset = sizeOf(path);
+    if (offset === file.size && offset > 0) return;
     try {
-      return await downloadRest(download, from < file.size ? from : 0);
+      return await downloadRest(download, offset < file.size ? offset : 0);
     } catch (error) {
       if (!isKitError(error) || error.code !== "HUB_UNREACHABLE") throw error;
-      failures = sizeOf(path) > from ? 1 : failures + 1;
+      failures = sizeOf(path) > offset ? 1 : failures + 1;
       if (failures === MAX_FAILURES) throw error;
       await delay(FIRST_PAUSE_MS * 2 ** (failures - 1), undefined, { signal });
     }
   }
 }
 
-/** Appends the bytes after `from`, or rewrites the file if the server ignores the range. */
-async function downloadRest(download: FileDownload, from: number): Promise<void> {
+/** Appends the bytes after `offset`, or rewrites the file if the server ignores the range. */
+async function downloadRest(download: FileDownload, offset: number): Promise<void> {
   const { url, file, path, onBytes } = download;
-  const request = { ...download, from };
-  const { isRest, chunks } = await askHub(url, request);
-  const output = await open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | (isRest ? O_APPEND : O_TRUNC));
+  const request = { ...download, offset };
+  const { isPartial, chunks } = await askHub(url, request);
+  const output = await open(
+    path,
+    O_WRONLY | O_CREAT | O_NOFOLLOW | (isPartial ? O_APPEND : O_TRUNC),
+  );
   try {
-    let bytes = isRest ? from : 0;
+    let bytes = isPartial ? offset : 0;
     for await (const chunk of chunks()) {
       bytes += chunk.length;
       if (bytes > file.size)

@@ -4,7 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import { isCommit } from "./hubName.ts";
-import { type HubAnswer, type HubRequest, askHub } from "./hubRequest.ts";
+import { type HubResponse, type HubRequest, askHub } from "./hubRequest.ts";
 
 /** A file of a repository. */
 export interface HubFile {
@@ -91,7 +91,7 @@ function isSize(value: unknown): value is number {
 }
 
 /** Undefined if the answer isn't JSON, such as a captive portal's login page. */
-async function readJson({ chunks }: HubAnswer): Promise<unknown> {
+async function readJson({ chunks }: HubResponse): Promise<unknown> {
   const read: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks()) {

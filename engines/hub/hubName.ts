@@ -33,7 +33,7 @@ export function datasetName(repo: string, revision = CONVERTED): HubName | undef
 }
 
 /** Whether it is the hub's Parquet conversion. */
-export function isConverted({ revision }: HubName): boolean {
+export function isParquetConversion({ revision }: HubName): boolean {
   return revision === CONVERTED;
 }
 

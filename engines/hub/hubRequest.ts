@@ -1,5 +1,5 @@
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { type HubName, isConverted } from "./hubName.ts";
+import { type HubName, isParquetConversion } from "./hubName.ts";
 import type { HubSettings } from "./hubSettings.ts";
 
 export interface HubRequest {
@@ -8,12 +8,12 @@ export interface HubRequest {
   name: HubName;
   signal: AbortSignal;
   /** Bytes to skip. */
-  from?: number;
+  offset?: number;
 }
 
-export interface HubAnswer {
+export interface HubResponse {
   /** Whether the server skipped the bytes. */
-  isRest: boolean;
+  isPartial: boolean;
   /** The body. @throws KitError `HUB_UNREACHABLE` if the connection breaks or times out */
   chunks: () => AsyncGenerator<Uint8Array>;
 }
@@ -48,21 +48,21 @@ const SHOWN_LENGTH = 200;
  * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, `DATASET_UNREADABLE`, or
  * `CONFIG_INVALID` for a malformed token
  */
-export async function askHub(url: string, request: HubRequest): Promise<HubAnswer> {
-  const { settings, from = 0 } = request;
-  const silence = new AbortController();
-  const signal = AbortSignal.any([request.signal, silence.signal]);
+export async function askHub(url: string, request: HubRequest): Promise<HubResponse> {
+  const { settings, offset = 0 } = request;
+  const timeout = new AbortController();
+  const signal = AbortSignal.any([request.signal, timeout.signal]);
   const headers = {
     // Sizes and hashes are those of uncompressed files.
     "accept-encoding": "identity",
     "user-agent": "kit",
     ...authorization(settings),
-    ...(from > 0 && { range: `bytes=${from}-` }),
+    ...(offset > 0 && { range: `bytes=${offset}-` }),
   };
 
   async function withTimeout<T>(step: Promise<T>): Promise<T> {
     const end = () =>
-      silence.abort(new Error(`it sent nothing for ${settings.timeoutMs / 1000} s`));
+      timeout.abort(new Error(`it sent nothing for ${settings.timeoutMs / 1000} s`));
     const timer = setTimeout(end, settings.timeoutMs);
     try {
       return await step;
@@ -83,13 +83,13 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
         yield read.value as Uint8Array;
       }
     } finally {
-      silence.abort();
+      timeout.abort();
     }
   }
 
   const response = await withTimeout(fetch(url, { headers, signal }));
-  if (response.ok) return { isRest: response.status === 206, chunks: () => partsOf(response) };
-  silence.abort();
+  if (response.ok) return { isPartial: response.status === 206, chunks: () => partsOf(response) };
+  timeout.abort();
   throw refusal(response, request);
 }
 
@@ -99,7 +99,7 @@ function authorization({ token, endpoint }: HubSettings): { authorization?: stri
   if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
   throw new KitError(
     "CONFIG_INVALID",
-    `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+    `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one offset ${endpoint}/settings/tokens.`,
   );
 }
 
@@ -108,7 +108,7 @@ export function unreachable({ settings, name }: HubRequest, error: unknown): Kit
   const { host } = new URL(settings.endpoint);
   return new KitError(
     "HUB_UNREACHABLE",
-    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
+    `Cannot download ${name.repo} offset ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
     { cause: error },
   );
 }
@@ -129,10 +129,10 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (code === "GatedRepo") {
     return refused(
       name,
-      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token from that account.`,
+      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token offset that account.`,
     );
   }
-  if (code === "RevisionNotFound" && isConverted(name)) {
+  if (code === "RevisionNotFound" && isParquetConversion(name)) {
     return unknown(
       name,
       `The hub has no Parquet conversion of ${repo}. Set revision: "main" to read its original files.`,
@@ -147,7 +147,7 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
     return refused(
       name,
-      `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+      `${endpoint} rejected the token. Set HF_TOKEN to one offset ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {

@@ -42,16 +42,16 @@ interface Candidate {
 
 /**
  * Chooses a split's files by their names. Pure.
- * @param isConverted whether they are the hub's Parquet conversion, `<config>/<split>/0000.parquet`
+ * @param isParquetConversion whether they are the hub's Parquet conversion, `<config>/<split>/0000.parquet`
  * @throws KitError `DATASET_INVALID` naming the available configs or splits
  */
 export function splitFiles(
   all: HubFile[],
   { name, config, split = DEFAULT_SPLIT }: HubSplit,
-  isConverted: boolean,
+  isParquetConversion: boolean,
 ): SplitFiles {
   const data = all.filter((file) => DATA_FILE.test(file.name) && !METADATA_FILE.test(file.name));
-  const candidates = data.map(isConverted ? convertedOf : ownOf);
+  const candidates = data.map(isParquetConversion ? convertedOf : ownOf);
   if (candidates.length === 0) {
     throw invalid(`${name} has no Parquet, JSONL, CSV or JSON file. Use another dataset.`);
   }

@@ -1,4 +1,4 @@
-import { type Masses, type NextToken, GROUPS } from "../answers/reader.ts";
+import { type SamplingWeights, type NextToken, BUCKETS } from "../answers/reader.ts";
 import type { Following } from "./nodeLlama.ts";
 
 const BITS = 32;
@@ -27,18 +27,18 @@ export function nextTokenOf(
   const allowedTokens = tokens.filter(
     (token) => ((allowed[token >>> 5]! >>> (token & (BITS - 1))) & 1) === 1,
   );
-  let likeliest = -1;
+  let argmax = -1;
   for (const token of allowedTokens) {
-    if (likeliest === -1 || logits[token]! > logits[likeliest]!) likeliest = token;
+    if (argmax === -1 || logits[token]! > logits[argmax]!) argmax = token;
   }
   const isFinite = [totalLogitWeight, highest, lowest].every(Number.isFinite);
   return {
     logits,
-    likeliest,
-    isTelling: isFinite && highest > lowest,
-    logTotal: () => highest + Math.log(totalLogitWeight),
-    masses: (temperature) =>
-      probabilitiesOf(logits, allowedTokens, logits[likeliest] ?? 0, temperature),
+    argmax,
+    isDegenerate: !isFinite || highest <= lowest,
+    logSumExp: () => highest + Math.log(totalLogitWeight),
+    weights: (temperature) =>
+      probabilitiesOf(logits, allowedTokens, logits[argmax] ?? 0, temperature),
   };
 }
 
@@ -48,17 +48,17 @@ function probabilitiesOf(
   allowedTokens: Int32Array,
   max: number,
   temperature: number,
-): Masses {
+): SamplingWeights {
   const of = new Float32Array(logits.length);
-  const sums = new Float64Array(GROUPS);
-  const groups: number[][] = Array.from({ length: GROUPS }, () => []);
+  const sums = new Float64Array(BUCKETS);
+  const buckets: number[][] = Array.from({ length: BUCKETS }, () => []);
   for (const token of allowedTokens) {
-    const mass = Math.fround(Math.exp((logits[token]! - max) / temperature));
-    const group = mass >= 1 ? 0 : Math.floor(-Math.log2(mass) * 8) + 1;
-    if (group >= GROUPS) continue;
-    of[token] = mass;
-    sums[group]! += mass;
-    groups[group]!.push(token);
+    const weight = Math.fround(Math.exp((logits[token]! - max) / temperature));
+    const bucket = weight >= 1 ? 0 : Math.floor(-Math.log2(weight) * 8) + 1;
+    if (bucket >= BUCKETS) continue;
+    of[token] = weight;
+    sums[bucket]! += weight;
+    buckets[bucket]!.push(token);
   }
-  return { of, sums, tokensOf: (group) => Int32Array.from(groups[group]!) };
+  return { of, sums, tokensOf: (bucket) => Int32Array.from(buckets[bucket]!) };
 }

@@ -40,14 +40,14 @@ export function createReading({ sequences, vocabulary, answerBits }: Sequences) 
   }
 
   async function readWith(sequence: LlamaSequence, reader: Reader): Promise<void> {
-    const { tokens, wantedFrom, asksAny = false, take, allowed, isCancelled } = reader;
-    let at = Math.min(commonLength(sequence.contextTokens, tokens), wantedFrom, tokens.length - 1);
+    const { tokens, logitsFrom, needsAllLogits = false, take, allowed, isCancelled } = reader;
+    let at = Math.min(commonLength(sequence.contextTokens, tokens), logitsFrom, tokens.length - 1);
     await keep(sequence, at);
-    let isAll = asksAny;
+    let isAll = needsAllLogits;
     for (;;) {
       if (isCancelled()) throw new Error("cancelled");
-      if (at < wantedFrom) {
-        const to = Math.min(wantedFrom, at + BLOCK);
+      if (at < logitsFrom) {
+        const to = Math.min(logitsFrom, at + BLOCK);
         await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, to));
         at = to;
         continue;
@@ -59,8 +59,8 @@ export function createReading({ sequences, vocabulary, answerBits }: Sequences) 
       if (isCancelled()) throw new Error("cancelled");
       for (const one of found) {
         const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? answerBits);
-        const isBeyond = next.likeliest < 0 && !isAll;
-        isAll = asksAny || isBeyond;
+        const isBeyond = next.argmax < 0 && !isAll;
+        isAll = needsAllLogits || isBeyond;
         // No top token is allowed: repeat with all logits.
         if (isBeyond) {
           await keep(sequence, at);

@@ -1,10 +1,10 @@
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type Answerer, type Listener, createWarmModels } from "../answers/warmModels.ts";
+import { type ModelHost, type Listener, createWarmModels } from "../answers/warmModels.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
-import { createOpenAnswers } from "./openAnswers.ts";
+import { createPendingRequests } from "./pendingRequests.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 
@@ -37,7 +37,7 @@ function start(
   python: Python,
   listener: Listener,
   onNote: (text: string) => void,
-): Answerer<ModelFolders> {
+): ModelHost<ModelFolders> {
   const child = startChild("answer", {
     ...{ interpreter: python.find(), env: python.env, job: { bf16: python.bf16 } },
     onMessage(message) {
@@ -46,9 +46,9 @@ function start(
       else if (message.type === "note") onNote(message.text);
     },
   });
-  const answers = createOpenAnswers(child.send, listener);
+  const answers = createPendingRequests(child.send, listener);
   child.ended.then((last) => listener.onEnd(endedBy(last)), listener.onEnd);
-  return { send: answers.ask, ref: child.ref, stop: () => void child.stop() };
+  return { send: answers.ask, setRef: child.setRef, stop: () => void child.stop() };
 }
 
 function endedBy(last: PythonMessage): KitError {

@@ -23,7 +23,7 @@ export interface Child {
   /** Asks the process to exit, then kills its group. Resolves once it has exited. */
   stop: () => Promise<void>;
   /** Sets whether it keeps this process alive. */
-  ref: (isOn: boolean) => void;
+  setRef: (on: boolean) => void;
 }
 
 export interface ChildOptions {
@@ -93,13 +93,13 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
     clearTimeout(timer);
   }
 
-  function ref(isOn: boolean) {
+  function setRef(on: boolean) {
     for (const part of [child, child.stdin, child.stdout] as { ref(): void; unref(): void }[]) {
-      if (isOn) part.ref();
+      if (on) part.ref();
       else part.unref();
     }
   }
-  return { send, ended, stop, ref };
+  return { send, ended, stop, setRef };
 }
 
 /** @throws KitError for a last message of type `failed` */

@@ -9,9 +9,9 @@ import { type Cluster, clusterAt } from "./cluster.ts";
 import { type HelperJob, createHelperJob } from "./helperJob.ts";
 import type { AnsweringTask, Stored } from "./messages.ts";
 import { createPackage, withCode } from "./pack.ts";
-import { createQuestions } from "./questions.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND } from "./remoteTraining.ts";
+import { createRequestChannel } from "./requestChannel.ts";
 import { type StoredRecord, readStored } from "./stored.ts";
 import type { PackedFile } from "./zip.ts";
 
@@ -73,11 +73,11 @@ export async function loadRemoteModel(
 ): Promise<EngineModel> {
   const job = createHelperJob(remote, "ask", idleSeconds);
   const files = packModel(job, { cluster, stored, base });
-  const questions = createQuestions(job, remote, onNote);
-  const { load } = createWarmModels<undefined>(questions.connect);
+  const channel = createRequestChannel(job, remote, onNote);
+  const { load } = createWarmModels<undefined>(channel.connect);
   function stop(): Promise<void> {
     signal?.removeEventListener("abort", abort);
-    return questions.close();
+    return channel.close();
   }
   const abort = () => void stop();
   try {

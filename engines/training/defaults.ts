@@ -1,4 +1,4 @@
-import { defined } from "../../protocol/isRecord.ts";
+import { omitUndefined } from "../../protocol/isRecord.ts";
 import { type ObjectiveOptions, type ObjectiveConfig, rulesOf } from "../../protocol/objective.ts";
 import {
   type TrainingOptions,
@@ -57,7 +57,7 @@ export function withDefaults(
 
 /** Undefined for `sft`, the default. */
 function objectiveWithDefaults(options: ObjectiveOptions): TrainConfig["objective"] {
-  const objective = { ...rulesOf(options).defaults, ...defined(options) } as ObjectiveConfig;
+  const objective = { ...rulesOf(options).defaults, ...omitUndefined(options) } as ObjectiveConfig;
   return objective.type === "sft" ? undefined : objective;
 }
 
@@ -81,6 +81,6 @@ function kindOf(
 
 function givenArguments(options: Partial<TrainingArguments>): Partial<TrainingArguments> {
   return Object.fromEntries(
-    Object.entries(defined(options)).filter(([name]) => name in TRAINING_ARGUMENTS),
+    Object.entries(omitUndefined(options)).filter(([name]) => name in TRAINING_ARGUMENTS),
   );
 }

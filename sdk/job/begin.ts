@@ -26,7 +26,7 @@ export interface JobSetup {
   checked: CheckedOptions;
   observer: Required<Observer>;
   cancel: AbortSignal;
-  leave: AbortSignal;
+  detachSignal: AbortSignal;
 }
 
 /** @throws KitError `CANNOT_WRITE`, `CANNOT_RESUME` */
@@ -46,7 +46,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
     });
   return run(setup, owned, config, {
     startsAt: resuming?.step,
-    async prepare({ signal, leave, observer: { onNote } }) {
+    async prepare({ signal, detachSignal, observer: { onNote } }) {
       // Remote jobs skip this machine's queue.
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(signal);
@@ -58,7 +58,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
         directory: owned.directory,
         from: point && { ...readJobStart(point.directory), directory: point.directory },
         onNote,
-        signal: AbortSignal.any([signal, leave]),
+        signal: AbortSignal.any([signal, detachSignal]),
       });
       return { engine, points, ...materialized };
     },
@@ -100,7 +100,7 @@ function orRelease<T>(owned: OwnedJob, read: (directory: string) => T): T {
 }
 
 function run(
-  { checked, observer, cancel, leave }: JobSetup,
+  { checked, observer, cancel, detachSignal }: JobSetup,
   owned: OwnedJob,
   config: JobConfig,
   how: Pick<RunJobOptions, "prepare" | "recorded" | "startsAt">,
@@ -118,7 +118,7 @@ function run(
     engine,
     callbacks,
     metrics,
-    leave,
+    detachSignal,
     failure,
     observer,
     ...how,

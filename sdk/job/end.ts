@@ -7,7 +7,7 @@ import { type Artifact, listArtifacts } from "../models/artifact.ts";
 import { asError, orAborted } from "../projectCode.ts";
 import { callLast } from "./callbackQueue.ts";
 import type { JobEvaluation } from "./jobEvaluation.ts";
-import { type Run, jobAs } from "./run.ts";
+import { type Run, jobWithStatus } from "./run.ts";
 import { asFollowError } from "./train.ts";
 
 /** How a job ended or was detached. `error`: it failed, or contact was lost. */
@@ -26,14 +26,14 @@ export async function complete(
   evaluation: JobEvaluation,
   isStopped: boolean,
 ): Promise<JobResult> {
-  const { progress, calls, callbacks, signal, leave, location, record, observer } = run;
+  const { progress, calls, callbacks, signal, detachSignal, location, record, observer } = run;
   const { saved } = progress;
-  const job = jobAs(run, "completed");
+  const job = jobWithStatus(run, "completed");
   const divergence = progress.divergence();
   if (!divergence) {
     calls.add("onCompleted", () => callbacks.onCompleted?.({ job, artifacts: saved.result() }));
   }
-  await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
+  await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [detachSignal] : [])]));
   if (divergence) throw divergence;
   const artifacts = saved.result();
   const cost = evaluation.costNote();
@@ -46,10 +46,11 @@ export async function complete(
 
 /** Ends a cancelled or failed job, or detaches from a remote one. Never rejects. */
 export async function endEarly(run: Run, error: unknown): Promise<JobResult> {
-  const { calls, signal, leave, location } = run;
+  const { calls, signal, detachSignal, location } = run;
   calls.stop();
   const thrown = asFollowError(run, error);
-  const isDetached = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
+  const isDetached =
+    (detachSignal.aborted && thrown === detachSignal.reason) || isOutOfReach(thrown);
   // If the remote cancellation failed, the job still runs.
   const isOurs = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
   if (location && isDetached && !isOurs) return detach(run, location, thrown);
@@ -78,7 +79,7 @@ function isCancelled({ cancel, signal }: Run): boolean {
 /** The job has no end yet. */
 function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
   const { owned, progress, observer } = run;
-  const detached = { job: jobAs(run, "running"), artifacts: progress.saved.result() };
+  const detached = { job: jobWithStatus(run, "running"), artifacts: progress.saved.result() };
   if (owned.taken.aborted) return { ...detached, error: asError(owned.taken.reason) };
   if (isOutOfReach(thrown)) return { ...detached, error: lostContact(owned.job, where, thrown) };
   observer.onDetached(where);
@@ -88,7 +89,7 @@ function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
 async function cancelled(run: Run): Promise<JobResult> {
   const { progress, callbacks, record, callbackLimitMs } = run;
   record({ event: "training.cancelled", data: { step: progress.step() } });
-  const job = jobAs(run, "cancelled");
+  const job = jobWithStatus(run, "cancelled");
   await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
   return { job, artifacts: progress.saved.result() };
 }
@@ -102,7 +103,7 @@ async function fail(run: Run, error: Error): Promise<JobResult> {
     // The log cannot be written any more; wait() still rejects with the error.
     run.hasEnded = true;
   }
-  const job = jobAs(run, "failed");
+  const job = jobWithStatus(run, "failed");
   await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
   return { job, artifacts: progress.saved.result(), error };
 }

@@ -1,6 +1,6 @@
 import type { EngineEvent, Measured } from "../../protocol/event.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import { type Run, jobAs } from "./run.ts";
+import { type Run, jobWithStatus } from "./run.ts";
 
 interface Call {
   name: keyof TrainerCallbacks;
@@ -10,7 +10,7 @@ interface Call {
 /** The callback for an engine's event. */
 export function callbackOf(event: EngineEvent, run: Run): Call {
   const { callbacks, checkpoints, progress } = run;
-  const job = jobAs(run, "running");
+  const job = jobWithStatus(run, "running");
   switch (event.event) {
     case "training.started":
       return { name: "onStarted", call: () => callbacks.onStarted?.({ job }) };

@@ -4,7 +4,7 @@ import { type Artifact, EVALUATED } from "../../protocol/event.ts";
 import { formatCounted } from "../../protocol/format.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { type Evaluated, type Evaluation, createEvaluation } from "./evaluation.ts";
-import { type Run, jobAs } from "./run.ts";
+import { type Run, jobWithStatus } from "./run.ts";
 
 /** One job's evaluations, in order with its callbacks. */
 export interface JobEvaluation {
@@ -29,7 +29,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   function recordEvaluated(data: Evaluated): void {
     const event = { event: EVALUATED, data } as const;
     record(event);
-    if (progress.onEvent(event)) run.over.abort();
+    if (progress.onEvent(event)) run.trainingEnded.abort();
     if (data.step === 0) before = data;
   }
 
@@ -42,7 +42,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
 
   function call(data: Evaluated): unknown {
     const { lowerIsBetter: _, ...shown } = data;
-    const job = jobAs(run, "running");
+    const job = jobWithStatus(run, "running");
     return callbacks.onEvaluated?.({ job, ...shown, ...(before && { before: before.metrics }) });
   }
 

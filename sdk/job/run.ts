@@ -22,7 +22,7 @@ export interface RunJobOptions {
   /** The project's own metrics, if any. */
   metrics?: Metrics | undefined;
   /** Resolves once the job may train. */
-  prepare: (signals: Pick<Run, "signal" | "leave" | "observer">) => Promise<Training>;
+  prepare: (signals: Pick<Run, "signal" | "detachSignal" | "observer">) => Promise<TrainingInput>;
   recorded?: JobHistory;
   /** The job's step until its first event. Default 0. */
   startsAt?: () => number;
@@ -30,15 +30,15 @@ export interface RunJobOptions {
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
   failure: AbortController;
-  /** Aborting detaches from a remote job, without writing a final event. */
-  leave?: AbortSignal;
+  /** Aborting detaches from a remote job without writing a final event. */
+  detachSignal?: AbortSignal;
   observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onDetached">;
   /** How long a callback may take. Default: an hour. */
   callbackLimitMs?: number;
 }
 
 /** What training starts with. */
-export interface Training {
+export interface TrainingInput {
   engine: Pick<Engine, "name" | "train">;
   /** With the datasets as engines read them. */
   config: JobConfig;
@@ -49,15 +49,15 @@ export interface Training {
 }
 
 /** What the phases of one job share. */
-export interface Run extends Omit<RunJobOptions, "leave"> {
+export interface Run extends Omit<RunJobOptions, "detachSignal"> {
   /** Aborted when the job is cancelled or fails. */
   signal: AbortSignal;
   /** Aborted when this process detaches from a remote job. */
-  leave: AbortSignal;
+  detachSignal: AbortSignal;
   /** Aborted when the remote machines are unreachable. */
-  stuck: AbortController;
+  unreachable: AbortController;
   /** Aborted when training has ended. */
-  over: AbortController;
+  trainingEnded: AbortController;
   calls: CallbackQueue;
   checkpoints: Checkpoints;
   progress: JobProgress;
@@ -85,16 +85,16 @@ export function createRun(options: RunJobOptions): Run {
       // Progress only; if the log stays unwritable, the next real event fails the job.
     }
   }
-  const stuck = new AbortController();
+  const unreachable = new AbortController();
   const signal = AbortSignal.any([cancel, failure.signal]);
-  const leaving = options.leave ? [options.leave] : [];
+  const leaving = options.detachSignal ? [options.detachSignal] : [];
   const run: Run = {
     ...options,
     observer,
     signal,
-    stuck,
-    over: new AbortController(),
-    leave: AbortSignal.any([...leaving, owned.taken, stuck.signal]),
+    unreachable,
+    trainingEnded: new AbortController(),
+    detachSignal: AbortSignal.any([...leaving, owned.taken, unreachable.signal]),
     calls: createCallbackQueue({
       onNote,
       limitMs: options.callbackLimitMs,
@@ -120,6 +120,6 @@ export function createRun(options: RunJobOptions): Run {
   return run;
 }
 
-export function jobAs({ owned }: Run, status: JobStatus): Job {
+export function jobWithStatus({ owned }: Run, status: JobStatus): Job {
   return { ...owned.job, status };
 }

@@ -10,7 +10,7 @@ export interface RunEngineOptions extends Pick<
   "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onRemote"
 > {
   /** Aborted once the training is over, possibly before the engine starts. */
-  over: AbortController;
+  trainingEnded: AbortController;
   /** Called with each validated report. @returns whether the training ends with it */
   onEvent: (event: EngineEvent) => boolean;
   /** Called with an error of `onEvent` or an invalid report; later reports are dropped. */
@@ -20,23 +20,23 @@ export interface RunEngineOptions extends Pick<
 /** Trains until the engine is done or the training is over. */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
-  { signal, over, onEvent, onError, ...options }: RunEngineOptions,
+  { signal, trainingEnded, onEvent, onError, ...options }: RunEngineOptions,
 ): Promise<void> {
   let isBroken = false;
   function onReport(reported: unknown) {
-    if (over.signal.aborted || isBroken) return;
+    if (trainingEnded.signal.aborted || isBroken) return;
     try {
-      if (onEvent(asEngineEvent(engine.name, reported))) over.abort();
+      if (onEvent(asEngineEvent(engine.name, reported))) trainingEnded.abort();
     } catch (error) {
       isBroken = true;
       onError(error);
     }
   }
   try {
-    const stoppable = AbortSignal.any([signal, over.signal]);
+    const stoppable = AbortSignal.any([signal, trainingEnded.signal]);
     await engine.train({ ...options, signal: stoppable, onEvent: onReport });
   } catch (error) {
-    if (!over.signal.aborted) throw error;
+    if (!trainingEnded.signal.aborted) throw error;
   }
   // The engine may resolve even though its reports were rejected.
   signal.throwIfAborted();

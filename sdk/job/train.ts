@@ -15,9 +15,9 @@ import { trainFrom } from "./runEngine.ts";
  * @returns whether an event ended it
  */
 export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
-  const { owned, signal, leave, over, recorded, progress, observer } = run;
+  const { owned, signal, detachSignal, trainingEnded, recorded, progress, observer } = run;
   const { saved } = progress;
-  if (recorded && progress.replay(recorded)) over.abort();
+  if (recorded && progress.replay(recorded)) trainingEnded.abort();
   const { engine, config, points, restoreLocations = (text) => text } = await run.prepare(run);
   try {
     await evaluation.prepare(config, recorded?.from ?? points[0]);
@@ -25,8 +25,8 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
       config,
       directory: owned.directory,
       signal,
-      leave,
-      over,
+      leave: detachSignal,
+      trainingEnded,
       onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
       onError: (error) => giveUp(run, error),
       onRemote: (location, from) => goRemote(run, location, from),
@@ -35,7 +35,7 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
   } catch (error) {
     throw withRestoredLocations(error, restoreLocations);
   }
-  const isStopped = over.signal.aborted;
+  const isStopped = trainingEnded.signal.aborted;
   if (isStopped) saved.removeUnknown();
   if (saved.result().length > 0) return isStopped;
   throw new KitError(
@@ -68,7 +68,7 @@ function handle(
 
 function giveUp(run: Run, error: unknown): void {
   const thrown = asFollowError(run, error);
-  (isOutOfReach(thrown) ? run.stuck : run.failure).abort(asError(thrown));
+  (isOutOfReach(thrown) ? run.unreachable : run.failure).abort(asError(thrown));
 }
 
 /** A remote job's error as its followers report it. */

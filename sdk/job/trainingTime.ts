@@ -53,7 +53,7 @@ export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
 
 /** Training speed in tokens per second. */
 async function speedOf({ engine, config, directory, signal }: TimedTraining): Promise<number> {
-  const over = new AbortController();
+  const trainingEnded = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let speed = 0;
   const folder = join(directory, "timed");
@@ -63,9 +63,9 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
       config: { ...config, saveSteps: NEVER, evalSteps: NEVER },
       directory: folder,
       signal,
-      over,
+      trainingEnded,
       onEvent({ event, data }) {
-        if (event === "training.started") timer = setTimeout(() => over.abort(), MAX_MS);
+        if (event === "training.started") timer = setTimeout(() => trainingEnded.abort(), MAX_MS);
         if (event !== "training.log") return false;
         speed = data.tokensPerSecond ?? 0;
         return data.step >= TIMED_STEPS;

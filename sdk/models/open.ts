@@ -29,7 +29,7 @@ export async function engineOf(
 }
 
 function trainingDirectory(reference: ModelReference): string {
-  if (reference.job || reference.kind === "start") return reference.job?.directory ?? "";
+  if (reference.job || reference.kind === "base") return reference.job?.directory ?? "";
   const { directory } = reference;
   return isRemoteArtifact(directory) ? dirname(dirname(directory)) : directory;
 }
@@ -107,7 +107,7 @@ async function load(
   { engine, ...given }: OpenOptions,
 ): Promise<GuardedModel> {
   // Quantized as it was for its adapter.
-  const trained = reference.kind === "start" ? reference.job?.config.lora?.baseType : undefined;
+  const trained = reference.kind === "base" ? reference.job?.config.lora?.baseType : undefined;
   const options = { ...(trained && { quantize: trained }), ...given, onNote };
   if (!engine) return loadGuarded(directory, options);
   try {

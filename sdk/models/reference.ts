@@ -54,7 +54,7 @@ export interface SavedModel {
 
 /** A starting model: a job's, or one on the hub. */
 export interface StartingModel {
-  kind: "start";
+  kind: "base";
   name: string;
   job: ReferencedJob | undefined;
 }
@@ -66,7 +66,7 @@ export interface StartingModel {
 export function findReference(project: ModelProject, word: string): ModelReference {
   if (word === BASE) return baseOf(findSaved(project, LATEST));
   if (!word.includes("/") || isPath(project, word)) return findSaved(project, word);
-  return { kind: "start", name: word, job: undefined };
+  return { kind: "base", name: word, job: undefined };
 }
 
 /** Whether a word with a slash is a path, not a model name. */
@@ -86,7 +86,7 @@ function foldersOf({ userFolder, directory }: ModelProject): string[] {
 
 /** The model that a job started from. @throws KitError `USAGE_INVALID` without a job */
 export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
-  if (job) return { kind: "start", name: BASE, job };
+  if (job) return { kind: "base", name: BASE, job };
   throw new KitError(
     "USAGE_INVALID",
     "Only a job has a base. Pass the model to compare with as --against.",

@@ -66,9 +66,9 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
   ) {
     throw problem("raw must be true or false, and needs a prompt");
   }
-  for (const [name, { expected, holds }] of Object.entries(SAMPLING)) {
+  for (const [name, { expected, accepts }] of Object.entries(SAMPLING)) {
     const value = numbers[name];
-    if (value === undefined || (typeof value === "number" && holds(value))) continue;
+    if (value === undefined || (typeof value === "number" && accepts(value))) continue;
     throw problem(`${name} must be ${expected}`);
   }
   if (!["undefined", "boolean"].includes(typeof numbers["lenient"])) {

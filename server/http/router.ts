@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ServerIdentity, sendError } from "./respond.ts";
 import { targetOf } from "./target.ts";
 
-export interface Exchange {
+export interface RequestContext {
   request: IncomingMessage;
   response: ServerResponse;
 }
@@ -10,7 +10,7 @@ export interface Exchange {
 /** Handles a request. `id` is the path's `{id}` or `{path}`; empty without one. */
 export type Route<Context> = (
   context: Context,
-  exchange: Exchange,
+  exchange: RequestContext,
   id: string,
 ) => void | Promise<void>;
 
@@ -31,7 +31,7 @@ export function createRouter<Context>(
   table: Record<string, Route<Context>>,
   identity: ServerIdentity,
   files: Files = NO_FILES,
-): (context: Context, exchange: Exchange) => Promise<void> {
+): (context: Context, exchange: RequestContext) => Promise<void> {
   const routes = Object.entries(table).map(([key, answer]) => {
     const [method = "", path = ""] = key.split(" ");
     const pattern = path.replace("{id}", "([^/]+)").replace("{path}", "(.+)");

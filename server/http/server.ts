@@ -20,7 +20,7 @@ import {
   refuseForNow,
 } from "./limits.ts";
 import { type ServerIdentity, sendError, setSecurityHeaders } from "./respond.ts";
-import type { Exchange } from "./router.ts";
+import type { RequestContext } from "./router.ts";
 
 export interface HttpServerOptions {
   identity: ServerIdentity;
@@ -39,7 +39,7 @@ export interface HttpServerOptions {
   /** Called first for each response, refusals included. */
   prepare?: ((response: ServerResponse) => void) | undefined;
   /** Handles requests that pass the guard. */
-  answer: (exchange: Exchange) => Promise<void>;
+  answer: (exchange: RequestContext) => Promise<void>;
 }
 
 export interface HttpServer {
@@ -62,7 +62,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const guard = createGuard(policy, identity, auth?.(connections.trust));
   const unanswered = new Set<ServerResponse>();
 
-  async function answerIfAllowed(exchange: Exchange): Promise<void> {
+  async function answerIfAllowed(exchange: RequestContext): Promise<void> {
     if (await guard(exchange.request, exchange.response)) await answer(exchange);
   }
 

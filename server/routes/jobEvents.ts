@@ -5,11 +5,11 @@ import { createLineSplitter } from "../../jobs/log/lines.ts";
 import { isRecordBoundary } from "../../jobs/log/read.ts";
 import { readThinnedLog } from "../../jobs/log/thinned.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
-import { ALIVE, END_OF_STREAM, OWNER_AWAY, OWNER_BACK } from "../../protocol/event.ts";
+import { HEARTBEAT, END_OF_STREAM, OWNER_DETACHED, OWNER_RETURNED } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { ServerContext } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
-import type { Exchange } from "../http/router.ts";
+import type { RequestContext } from "../http/router.ts";
 import { byteOffset, targetOf } from "../http/target.ts";
 import { type FrameBatch, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { createOwnerWatch } from "../jobs/ownerWatch.ts";
@@ -20,16 +20,17 @@ const HEARTBEAT_MS = 15_000;
 /** A reconnecting client that missed more gets a thinned history. */
 const MAX_UNTHINNED_BYTES = 1024 * 1024;
 
+/** When the owner stopped reporting, detached from a remote job, or reports again. */
 const OWNER_FRAMES = {
   silent: unrecordedFailure(OWNER_SILENT),
-  remote: frame(OWNER_AWAY, {}),
-  held: frame(OWNER_BACK, {}),
+  remote: frame(OWNER_DETACHED, {}),
+  held: frame(OWNER_RETURNED, {}),
 };
 
 /** `GET /api/jobs/:id/events`: the job's events after `Last-Event-ID`, as they are written. */
 export async function getJobEvents(
   { jobs, admitStream }: ServerContext,
-  { request, response }: Exchange,
+  { request, response }: RequestContext,
   id: string,
 ): Promise<void> {
   if (!jobs.get(id)) {
@@ -49,16 +50,16 @@ export async function getJobEvents(
   }
   if (!admitStream(response)) return;
   openStream(response);
-  const isPage = query.get(HISTORY) === THINNED;
+  const isThinned = query.get(HISTORY) === THINNED;
   const heartbeat = setInterval(
-    () => response.write(isPage ? frame(ALIVE, {}) : ":\n\n"),
+    () => response.write(isThinned ? frame(HEARTBEAT, {}) : ":\n\n"),
     HEARTBEAT_MS,
   );
   try {
     const signal = closeSignal(response);
     const owner = createOwnerWatch(
       () => jobs.leaseOf(id),
-      (standing) => response.write(OWNER_FRAMES[standing]),
+      (state) => response.write(OWNER_FRAMES[state]),
     );
     const follow: FollowOptions = hasEnded
       ? { signal, ended: () => true }
@@ -70,9 +71,9 @@ export async function getJobEvents(
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
-    if (isPage && needsThinning(path, from)) {
+    if (isThinned && needsThinning(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
-        const part = framesOf(records, isPage);
+        const part = framesOf(records, isThinned);
         if (part) await send(part);
         if (isLast) break;
       }
@@ -81,7 +82,7 @@ export async function getJobEvents(
       const splitLines = createLineSplitter(offset);
       for await (const chunk of tailFile(path, { ...follow, from: offset })) {
         const lines = splitLines(chunk);
-        const part = lines && sharedFrames(lines, isPage);
+        const part = lines && sharedFrames(lines, isThinned);
         if (part) await send(part);
         if (isLast) break;
       }

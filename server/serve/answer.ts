@@ -3,7 +3,7 @@ import type { EngineModel } from "../../protocol/engine.ts";
 import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import { closeSignal, disableTimeout, sendJson } from "../http/respond.ts";
-import type { Exchange } from "../http/router.ts";
+import type { RequestContext } from "../http/router.ts";
 import { targetOf } from "../http/target.ts";
 import { type AnswerFormat, createHead, tokensOf } from "./answerFormat.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
@@ -23,7 +23,7 @@ const FATAL = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
 /** Handles a kind of completion: parses requests with `read`, writes answers in a format. */
 export function createCompletionRoute(read: (body: Body) => ParsedRequest, format: AnswerFormat) {
-  return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
+  return async (context: ServeContext, { request, response }: RequestContext): Promise<void> => {
     const arrivedAt = performance.now();
     const record: RequestRecord = {
       request: String(response.getHeader("x-request-id")),

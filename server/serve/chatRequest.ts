@@ -1,7 +1,7 @@
 import type { ChatMessage, TemplateKwargs } from "../../protocol/chat.ts";
 import { faultOfKwargs, faultOfMessage } from "../../protocol/chatFaults.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { defined, isRecord } from "../../protocol/isRecord.ts";
+import { omitUndefined, isRecord } from "../../protocol/isRecord.ts";
 import { answerConstraint } from "./answerConstraint.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, numberOf, upTo } from "./fields.ts";
@@ -34,10 +34,10 @@ export function chatRequest(body: Body): ParsedRequest {
   const request: InferRequest = {
     messages: messagesOf(body),
     ...samplingOf(body),
-    ...defined({ tools, toolChoice }),
+    ...omitUndefined({ tools, toolChoice }),
     ...(!allowsMoreCalls(body) && { parallelToolCalls: false }),
     ...constraint,
-    ...defined({ logprobs: logprobsOf(body), chatTemplateKwargs: kwargsOf(body) }),
+    ...omitUndefined({ logprobs: logprobsOf(body), chatTemplateKwargs: kwargsOf(body) }),
   };
   return { ...delivery, names: { ...NAMES, ...names, ...calls.names }, requests: [request] };
 }

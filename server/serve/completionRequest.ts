@@ -1,4 +1,4 @@
-import { defined } from "../../protocol/isRecord.ts";
+import { omitUndefined } from "../../protocol/isRecord.ts";
 import { answerConstraint } from "./answerConstraint.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, fieldOf, notSupported, numberOf, pathIn, upTo } from "./fields.ts";
@@ -31,7 +31,7 @@ export function completionRequest(body: Body): ParsedRequest {
     maxTokens: MAX_TOKENS,
     ...samplingOf(body),
     ...constraint,
-    ...defined({ logprobs }),
+    ...omitUndefined({ logprobs }),
   }));
   return { ...delivery, names, requests };
 }

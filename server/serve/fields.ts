@@ -25,20 +25,20 @@ export function pathIn(field: string, value: unknown, isRight: (one: unknown) =>
 export interface NumberRange {
   /** Completes "must be". */
   expected: string;
-  holds: (value: number) => boolean;
+  accepts: (value: number) => boolean;
 }
 
 /** A count from 0 to a limit. */
 export function upTo(most: number): NumberRange {
   return {
     expected: `a whole number from 0 to ${most}`,
-    holds: (value) => Number.isInteger(value) && value >= 0 && value <= most,
+    accepts: (value) => Number.isInteger(value) && value >= 0 && value <= most,
   };
 }
 
 export function numberOf(body: Body, name: string, range: NumberRange): number | undefined {
   const value = fieldOf(body, name);
-  if (value === undefined || (typeof value === "number" && range.holds(value))) return value;
+  if (value === undefined || (typeof value === "number" && range.accepts(value))) return value;
   throw invalid(name, `${name} must be ${range.expected}.`);
 }
 

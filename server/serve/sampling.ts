@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { type InferRequest, SAMPLING } from "../../protocol/infer.ts";
-import { defined } from "../../protocol/isRecord.ts";
+import { omitUndefined } from "../../protocol/isRecord.ts";
 import { invalid } from "./apiError.ts";
 import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields.ts";
 
@@ -8,24 +8,24 @@ import { type Body, type NumberRange, fieldOf, numberOf, pathIn } from "./fields
 const MAX_TEMPERATURE = 2;
 const TEMPERATURE: NumberRange = {
   expected: `a number from 0 to ${MAX_TEMPERATURE}`,
-  holds: (value) => SAMPLING.temperature.holds(value) && value <= MAX_TEMPERATURE,
+  accepts: (value) => SAMPLING.temperature.accepts(value) && value <= MAX_TEMPERATURE,
 };
 const MAX_STOPS = 16;
 /** In UTF-16 units. */
 const MAX_STOP_LENGTH = 1000;
-const SEEDS = 2 ** 32;
+const SEED_COUNT = 2 ** 32;
 
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
 
 /**
- * The sampling fields of chat and plain completions.
+ * The sampling fields of chat and text completions.
  * @throws ApiError 400 for an invalid value
  */
 export function samplingOf(body: Body): Sampling {
   const temperature = numberOf(body, "temperature", TEMPERATURE);
   const seed =
-    numberOf(body, "seed", SAMPLING.seed) ?? (temperature ? randomInt(SEEDS) : undefined);
-  return defined({
+    numberOf(body, "seed", SAMPLING.seed) ?? (temperature ? randomInt(SEED_COUNT) : undefined);
+  return omitUndefined({
     maxTokens: maxTokensOf(body),
     temperature,
     topP: numberOf(body, "top_p", SAMPLING.topP),

@@ -1,9 +1,9 @@
 import {
   type PageEventName,
-  ALIVE,
+  HEARTBEAT,
   END_OF_STREAM,
-  OWNER_AWAY,
-  OWNER_BACK,
+  OWNER_DETACHED,
+  OWNER_RETURNED,
   PAGE_EVENTS,
   TIME,
 } from "../../protocol/event.ts";
@@ -25,9 +25,9 @@ export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
   /** No process follows the job any more; it continues remotely. */
-  onOwnerAway: () => void;
+  onOwnerDetached: () => void;
   /** The job's owner, presumed dead, reports again, or a process follows the job again. */
-  onOwnerBack: () => void;
+  onOwnerReturned: () => void;
   /** Nothing arrived before the timeout, so the connection was presumed dead and closed. */
   onSilence: () => void;
   /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
@@ -69,9 +69,9 @@ export function openJobStream(
     close();
     listener.onEnd();
   });
-  on(ALIVE, () => {});
-  on(OWNER_AWAY, listener.onOwnerAway);
-  on(OWNER_BACK, listener.onOwnerBack);
+  on(HEARTBEAT, () => {});
+  on(OWNER_DETACHED, listener.onOwnerDetached);
+  on(OWNER_RETURNED, listener.onOwnerReturned);
   on("open", listener.onOpen);
   on("error", () => {
     const isClosed = source.readyState === EventSource.CLOSED;

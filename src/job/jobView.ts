@@ -3,12 +3,7 @@ import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord, parseRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-import {
-  type Progress,
-  NO_PROGRESS,
-  advance as advanceProgress,
-  numbersIn,
-} from "../../protocol/progress.ts";
+import { type Progress, NO_PROGRESS, reduceProgress, numbersIn } from "../../protocol/progress.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
@@ -79,7 +74,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
   if (isFinalEvent(frame)) revive(view);
-  view.progress = advanceProgress(view.progress, { ...frame, data });
+  view.progress = reduceProgress(view.progress, { ...frame, data });
   switch (frame.event) {
     case "training.started":
       revive(view);

@@ -101,8 +101,8 @@ function setup(id: string) {
       },
       onFrame: happen,
       // The job says when it last reported.
-      onOwnerAway: () => void asked.refresh(),
-      onOwnerBack() {
+      onOwnerDetached: () => void asked.refresh(),
+      onOwnerReturned() {
         happen("owner back");
         // Only the job may know the status before the presumed failure.
         void asked.refresh();

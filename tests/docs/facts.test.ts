@@ -5,7 +5,13 @@ import { createTrainer } from "kit";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { EXIT_CODE } from "../../cli/process/exitCode.ts";
-import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, PAGE_EVENTS, TIME } from "../../protocol/event.ts";
+import {
+  END_OF_STREAM,
+  OWNER_DETACHED,
+  OWNER_RETURNED,
+  PAGE_EVENTS,
+  TIME,
+} from "../../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../../protocol/eventSchemas.ts";
 import { PLAIN_OPTIONS } from "../../protocol/trainerOptions.ts";
 import { type LoraOptions, checkOptions } from "../../sdk/options.ts";
@@ -185,7 +191,7 @@ test("http.md has the server's routes, and the events of a stream with their dat
   expect(routes.toSorted()).toEqual(Object.keys(ROUTE_TABLE).toSorted());
 
   const rows = rowsOf(page, "## Events").slice(1);
-  const sent = [...PAGE_EVENTS, TIME, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
+  const sent = [...PAGE_EVENTS, TIME, OWNER_DETACHED, OWNER_RETURNED, END_OF_STREAM];
   expect(rows.flatMap(([event]) => codeIn(event)).toSorted()).toEqual(sent.toSorted());
   const dataOf = new Map(rows.map(([event, data]) => [codeIn(event)[0], codeIn(data)]));
   for (const event of PAGE_EVENTS) {

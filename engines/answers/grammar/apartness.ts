@@ -1,6 +1,13 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import type { createReferences } from "./references.ts";
-import { type Keywords, type Spend, keywordsOf, textOf, typesOf, valuesOf } from "./schemaNode.ts";
+import {
+  type Keywords,
+  type Spend,
+  keywordsOf,
+  canonicalJson,
+  typesOf,
+  valuesOf,
+} from "./schemaNode.ts";
 
 /** Compares schemas by what is certain of them. */
 export function createApartness(resolved: ReturnType<typeof createReferences>, spend: Spend) {
@@ -40,8 +47,8 @@ function areApart(
   spend(2);
   const [values, others] = [listedBy(one), listedBy(other)];
   if (values && others) {
-    const known = new Set(others.map((value) => textOf(value, spend)));
-    return !values.some((value) => known.has(textOf(value, spend)));
+    const known = new Set(others.map((value) => canonicalJson(value, spend)));
+    return !values.some((value) => known.has(canonicalJson(value, spend)));
   }
   const [types, otherTypes] = [one["type"], other["type"]];
   if (types !== undefined && otherTypes !== undefined) {

@@ -3,7 +3,7 @@ import type { Expression } from "./expression.ts";
 import { listGrammar } from "./listGrammar.ts";
 import {
   type Keywords,
-  type Reading,
+  type CompileContext,
   countOf,
   countsOf,
   listOf,
@@ -14,21 +14,24 @@ import { uniqueList } from "./uniqueList.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** An array: its prefix items, then the rest. */
-export function arrayGrammar(reading: Reading, keywordSets: readonly Keywords[]): Expression {
+export function arrayGrammar(
+  context: CompileContext,
+  keywordSets: readonly Keywords[],
+): Expression {
   const isUnique = keywordSets.some(({ uniqueItems }) => uniqueItems === true);
-  const before = reading.isCanonical;
-  reading.isCanonical ||= isUnique;
-  const found = readArray(reading, keywordSets, isUnique);
-  reading.isCanonical = before;
+  const before = context.isCanonical;
+  context.isCanonical ||= isUnique;
+  const found = readArray(context, keywordSets, isUnique);
+  context.isCanonical = before;
   return found;
 }
 
 function readArray(
-  reading: Reading,
+  context: CompileContext,
   keywordSets: readonly Keywords[],
   isUnique: boolean,
 ): Expression {
-  const { grammar, grammarOf } = reading;
+  const { grammar, grammarOf } = context;
   if (valuesOf(keywordSets, "notValues").flat().some(Array.isArray))
     throw unsupported('"not" with an array');
   const groups = keywordSets.map(({ items, prefixItems, additionalItems }) => ({

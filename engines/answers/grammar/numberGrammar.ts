@@ -5,14 +5,14 @@ import type { Expressions } from "./expressions.ts";
 import { multiplesOf } from "./multiples.ts";
 import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";
-import { type Keywords, type Reading, unsupported, valuesOf } from "./schemaNode.ts";
+import { type Keywords, type CompileContext, unsupported, valuesOf } from "./schemaNode.ts";
 
 /** Numbers without an exponent or zeros at the end of a fraction. */
 const CANONICAL = "^(?:-?[1-9][0-9]*|0|-?(?:0|[1-9][0-9]*)\\.[0-9]*[1-9])$";
 
 /** A number within its bounds. @param type `integer` or `number` */
 export function numberGrammar(
-  { grammar, isCanonical }: Reading,
+  { grammar, isCanonical }: CompileContext,
   type: string,
   keywordSets: readonly Keywords[],
 ): Expression {

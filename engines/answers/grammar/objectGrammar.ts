@@ -6,7 +6,7 @@ import { listGrammar } from "./listGrammar.ts";
 import { ofPattern } from "./pattern.ts";
 import {
   type Keywords,
-  type Reading,
+  type CompileContext,
   countsOf,
   listOf,
   recordOf,
@@ -21,11 +21,11 @@ const MAX_PATTERNS = 6;
 
 /** An object: its known properties in their order, then others. */
 export function objectGrammar(
-  reading: Reading,
+  context: CompileContext,
   keywordSets: readonly Keywords[],
   isIn: (some: Expression, text: string) => boolean,
 ): Expression {
-  const { grammar, grammarOf } = reading;
+  const { grammar, grammarOf } = context;
   if (valuesOf(keywordSets, "notValues").flat().some(isRecord))
     throw unsupported('"not" with an object');
   const groups = keywordSets.map((fact) => ({
@@ -87,7 +87,7 @@ export function objectGrammar(
     if (schemas.includes(false) || (matching.length === 0 && !isFree())) return grammar.none;
     const name = quoted(
       grammar,
-      textWithin(reading, {
+      textWithin(context, {
         patterns: matching.map((source) => ofPattern(grammar, source)),
         others: [
           textsOf(
@@ -115,7 +115,7 @@ export function objectGrammar(
   // A name that is not known may come twice.
   if (isCounted && known.length < minimum) throw unsupported('"minProperties" of more than 1');
   // Others have no order, so that two texts of them may be equal.
-  const mayHaveOthers = !isCounted && !reading.isCanonical;
+  const mayHaveOthers = !isCounted && !context.isCanonical;
   const body = listGrammar(
     grammar,
     written,

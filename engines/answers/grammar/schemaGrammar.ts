@@ -15,13 +15,13 @@ import { objectGrammar } from "./objectGrammar.ts";
 import { createReferences } from "./references.ts";
 import {
   type Keywords,
-  type Reading,
+  type CompileContext,
   ALL_TYPES,
   commonTypes,
   keywordsOf,
   listOf,
   unsupported,
-  textOf,
+  canonicalJson,
   typesOf,
   valuesOf,
 } from "./schemaNode.ts";
@@ -87,7 +87,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
   const numbers = new Map<unknown, number>();
   let depth = 0;
   let count = 0;
-  const reading: Reading = {
+  const context: CompileContext = {
     grammar,
     character: characterOf(grammar, ANY),
     grammarOf,
@@ -127,7 +127,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
 
   /** Recursion is a rule. */
   function allOf(schemas: readonly unknown[]): Expression {
-    const key = `${reading.isCanonical ? "plain " : ""}${schemas.map(numberOf).join()}`;
+    const key = `${context.isCanonical ? "plain " : ""}${schemas.map(numberOf).join()}`;
     const known = together.get(key);
     if (known) {
       return (
@@ -149,11 +149,11 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
   }
 
   function ruleOf(schema: unknown): Expression {
-    const { isCanonical } = reading;
+    const { isCanonical } = context;
     const known = bodies.find((one) => one.schema === schema && one.isCanonical === isCanonical);
     if (known) return known.rule;
     const read = () => {
-      reading.isCanonical = isCanonical;
+      context.isCanonical = isCanonical;
       return notNone(grammarOf(schema));
     };
     const made: Body = {
@@ -175,7 +175,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
 
   function areApart(schemas: readonly unknown[]): boolean {
     const values = schemas.flatMap((one) =>
-      isRecord(one) && "const" in one ? [textOf(one["const"], spend)] : [],
+      isRecord(one) && "const" in one ? [canonicalJson(one["const"], spend)] : [],
     );
     if (values.length === schemas.length && new Set(values).size === values.length) return true;
     const apart = apartness(schemas);
@@ -190,19 +190,19 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     ]);
     const [first, ...others] = lists;
     if (!first) return grammar.either(...types.map((type) => ofType(type, keywordSets)));
-    const texts = others.map((some) => new Set(some.map((one) => textOf(one, spend))));
+    const texts = others.map((some) => new Set(some.map((one) => canonicalJson(one, spend))));
     const held = first.filter((value) => {
-      const text = textOf(value, spend);
+      const text = canonicalJson(value, spend);
       return types.some((type) => isOfType(value, type)) && texts.every((some) => some.has(text));
     });
     const more = keywordSets.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
     if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(held);
     const left = held.filter((value) => {
       const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
-      return isIn(ofType(type, [...more, ANY_TEXT]), textOf(value, spend));
+      return isIn(ofType(type, [...more, ANY_TEXT]), canonicalJson(value, spend));
     });
     const isFormat = left.length === 0 && valuesOf(more, "format").length > 0;
-    if (isFormat) reading.missing ??= textWith(keywordSets);
+    if (isFormat) context.missing ??= textWith(keywordSets);
     return valuesGrammar(left);
   }
 
@@ -235,14 +235,14 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
   function ofType(type: string, keywordSets: readonly Keywords[]): Expression {
     switch (type) {
       case "object":
-        return objectGrammar(reading, keywordSets, isIn);
+        return objectGrammar(context, keywordSets, isIn);
       case "array":
-        return arrayGrammar(reading, keywordSets);
+        return arrayGrammar(context, keywordSets);
       case "string":
-        return stringGrammar(reading, keywordSets);
+        return stringGrammar(context, keywordSets);
       case "number":
       case "integer":
-        return numberGrammar(reading, type, keywordSets);
+        return numberGrammar(context, type, keywordSets);
       default: {
         const out = valuesOf(keywordSets, "notValues").flat();
         const words = type === "boolean" ? [true, false] : [null];
@@ -253,9 +253,9 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
 
   /** Any JSON value, expanded lazily. */
   function anyValue(): Expression {
-    if (reading.isCanonical) return grammar.either(...SCALARS.map((type) => ofType(type, [])));
+    if (context.isCanonical) return grammar.either(...SCALARS.map((type) => ofType(type, [])));
     return grammar.rule("any", () => {
-      const [value, string] = [anyValue(), anyString(reading)];
+      const [value, string] = [anyValue(), anyString(context)];
       const member = grammar.sequence(string, grammar.text(":"), value);
       return grammar.either(
         ...["true", "false", "null"].map((word) => grammar.text(word)),
@@ -273,7 +273,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     if (unknown) throw unknown;
     throw new KitError(
       "REQUEST_INVALID",
-      `The schema allows no answer: ${reading.missing ? `there is no ${reading.missing}` : "what it asks for contradicts itself"}. Fix it, or remove a part.`,
+      `The schema allows no answer: ${context.missing ? `there is no ${context.missing}` : "what it asks for contradicts itself"}. Fix it, or remove a part.`,
     );
   }
 

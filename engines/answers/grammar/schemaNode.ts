@@ -10,7 +10,7 @@ export type Spend = (steps: number) => void;
 /** A schema's keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
-export interface Reading {
+export interface CompileContext {
   grammar: Expressions;
   /** Any character of a string, built once. */
   character: Expression;
@@ -31,7 +31,7 @@ const ANNOTATIONS = new Set([
 ]);
 
 /** Keywords that constrain an answer. */
-export const HONOURED = [
+export const SUPPORTED_KEYWORDS = [
   ...["type", "enum", "const", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not"],
   ...["if", "then", "else", "dependentRequired", "dependentSchemas"],
   ...["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"],
@@ -41,7 +41,7 @@ export const HONOURED = [
   ...["minLength", "maxLength", "pattern", "format"],
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set(HONOURED);
+const KNOWN: ReadonlySet<string> = new Set(SUPPORTED_KEYWORDS);
 
 /** @param what the unsupported keyword, with what is unsupported about it */
 export function unsupported(what: string): KitError {
@@ -61,7 +61,7 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   );
   const unknown = own.find(([name]) => !KNOWN.has(name) && name !== "discriminator");
   if (unknown) throw unsupported(`"${unknown[0].slice(0, 60)}"`);
-  const beyond = own.find(([name, value]) => isBeyond(value, VALUES.has(name)));
+  const beyond = own.find(([name, value]) => exceedsDouble(value, VALUES.has(name)));
   if (beyond) throw unsupported(`a number in "${beyond[0]}" that exceeds 1.8e308`);
   const { discriminator, ...found } = Object.fromEntries(
     own.map(([name, value]) => {
@@ -84,11 +84,11 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
 const VALUES = new Set(["const", "enum"]);
 
 /** Whether a value is, or contains, a number too large for a double. */
-function isBeyond(value: unknown, isDeep: boolean): boolean {
+function exceedsDouble(value: unknown, isDeep: boolean): boolean {
   if (typeof value === "number" || value instanceof WholeFloat)
     return !Number.isFinite(Number(value));
   if (!isDeep || typeof value !== "object" || value === null) return false;
-  return Object.values(value).some((one) => isBeyond(one, isDeep));
+  return Object.values(value).some((one) => exceedsDouble(one, isDeep));
 }
 
 function sizeOf(value: unknown): number {
@@ -102,12 +102,12 @@ export function valuesOf(keywordSets: readonly Keywords[], name: string): unknow
 }
 
 /** A canonical text: equal for equal JSON only. */
-export function textOf(value: unknown, spend: Spend): string {
+export function canonicalJson(value: unknown, spend: Spend): string {
   spend(1);
-  if (Array.isArray(value)) return `[${value.map((one) => textOf(one, spend)).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((one) => canonicalJson(one, spend)).join()}]`;
   if (isRecord(value)) {
     const names = Object.keys(value).sort();
-    return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(value[name], spend)}`).join()}}`;
+    return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name], spend)}`).join()}}`;
   }
   // `1.0` equals 1.
   const isWhole = value instanceof WholeFloat || Number.isInteger(value);

@@ -4,7 +4,7 @@ import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
 import { ofPattern } from "./pattern.ts";
-import { type Keywords, type Reading, countsOf, valuesOf } from "./schemaNode.ts";
+import { type Keywords, type CompileContext, countsOf, valuesOf } from "./schemaNode.ts";
 
 /** Characters that UTF-16 writes as two. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
@@ -14,7 +14,7 @@ export function quoted(grammar: Expressions, content: Expression): Expression {
   return grammar.sequence(grammar.text('"'), content, grammar.text('"'));
 }
 
-export function anyString({ grammar, character }: Reading): Expression {
+export function anyString({ grammar, character }: CompileContext): Expression {
   return quoted(grammar, grammar.repeat(character, 0, Infinity));
 }
 
@@ -22,8 +22,11 @@ export function anyString({ grammar, character }: Reading): Expression {
 export const ANY_TEXT = { pattern: "" };
 
 /** A string, by its lengths, patterns and formats. */
-export function stringGrammar(reading: Reading, keywordSets: readonly Keywords[]): Expression {
-  const { grammar } = reading;
+export function stringGrammar(
+  context: CompileContext,
+  keywordSets: readonly Keywords[],
+): Expression {
+  const { grammar } = context;
   const formats = valuesOf(keywordSets, "format").flatMap((name) => {
     const known = FORMATS.get(name);
     return known ? [known] : [];
@@ -42,7 +45,7 @@ export function stringGrammar(reading: Reading, keywordSets: readonly Keywords[]
     "maxLength",
   );
   const within = (forms: readonly string[]) =>
-    textWithin(reading, {
+    textWithin(context, {
       minLength,
       maxLength,
       others: [...others, textsOf(grammar, unwanted)],
@@ -51,7 +54,7 @@ export function stringGrammar(reading: Reading, keywordSets: readonly Keywords[]
   const plain = isAlone ? within(formats.map(([form]) => form)) : grammar.none;
   const found =
     plain === grammar.none ? within(formats.map(([form, whole = form]) => whole)) : plain;
-  if (found === grammar.none) reading.missing ??= textWith(keywordSets);
+  if (found === grammar.none) context.missing ??= textWith(keywordSets);
   return quoted(grammar, found);
 }
 
@@ -65,7 +68,7 @@ export function textWith(keywordSets: readonly Keywords[]): string {
 
 /** A string's content: so long, within all of these patterns and none of the others. */
 export function textWithin(
-  { grammar, character }: Reading,
+  { grammar, character }: CompileContext,
   {
     minLength = 0,
     maxLength = Infinity,

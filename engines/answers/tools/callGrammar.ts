@@ -2,11 +2,11 @@ import type { Tool } from "../../../protocol/chat.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { atFault } from "../fault.ts";
+import { withFault } from "../fault.ts";
 import type { Expression } from "../grammar/expression.ts";
 import type { Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
-import type { ToolForm } from "./toolForm.ts";
+import type { ToolCallFormat } from "./toolCallFormat.ts";
 
 /** Maximum calls in one answer. */
 const MAX_CALLS = 16;
@@ -14,29 +14,25 @@ const MAX_CALLS = 16;
 /**
  * Tool calls as a chat template writes them, with arguments that the tools' schemas allow.
  * @param only name of the only allowed tool. Default: any
- * @param isOne whether to allow only one call. Default: one or more
+ * @param singleCall whether to allow only one call. Default: one or more
  * @throws KitError `REQUEST_INVALID` naming the tool, if `schemaGrammar` throws or the parameters don't describe an object
  */
 export function callGrammar(
   grammar: Expressions,
-  { begin, separator, end, around }: ToolForm,
+  { begin, separator, end, delimiters }: ToolCallFormat,
   tools: readonly Tool[],
-  { only, isOne = false }: { only?: string | undefined; isOne?: boolean } = {},
+  { only, singleCall = false }: { only?: string | undefined; singleCall?: boolean } = {},
 ): Expression {
-  const [before, between, behind] = around;
+  const [before, between, after] = delimiters;
   const call = grammar.either(
     ...tools.flatMap(({ function: { name, parameters } }, i) => {
       if (only !== undefined && name !== only) return [];
       const begun = grammar.text(before + JSON.stringify(name).slice(1, -1) + between);
-      return grammar.sequence(
-        begun,
-        argumentsGrammar(grammar, parameters, i),
-        grammar.text(behind),
-      );
+      return grammar.sequence(begun, argumentsGrammar(grammar, parameters, i), grammar.text(after));
     }),
   );
   const more =
-    separator === undefined || isOne
+    separator === undefined || singleCall
       ? grammar.empty
       : grammar.repeat(grammar.sequence(grammar.text(separator), call), 0, MAX_CALLS - 1);
   return grammar.sequence(grammar.text(begin), call, more, grammar.text(end));
@@ -49,12 +45,12 @@ function argumentsGrammar(grammar: Expressions, parameters: unknown, at: number)
   try {
     return schemaGrammar(grammar, objectOf(parameters), option);
   } catch (error) {
-    throw atFault(error, { option: `${option}.function.parameters` }, `${option}: `);
+    throw withFault(error, { option: `${option}.function.parameters` }, `${option}: `);
   }
 }
 
 /** Whether a request allows at most one call. */
-export function hasOneCall({
+export function allowsOneCallAtMost({
   toolChoice,
   parallelToolCalls = true,
 }: Partial<InferRequest>): boolean {

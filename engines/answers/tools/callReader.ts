@@ -1,7 +1,7 @@
 import jsonc from "jsonc-parser";
 import type { ToolCall } from "../../../protocol/chat.ts";
 import { createStops } from "../stops.ts";
-import type { ToolForm } from "./toolForm.ts";
+import type { ToolCallFormat } from "./toolCallFormat.ts";
 
 /** The text and calls read so far. */
 export interface Read {
@@ -24,7 +24,7 @@ export interface CallReader {
  * @param isCallOnly whether the answer must consist of calls
  */
 export function createCallReader(
-  { begin, separator, end, key, around }: ToolForm,
+  { begin, separator, end, key, delimiters }: ToolCallFormat,
   names: readonly string[],
   isCallOnly = false,
 ): CallReader {
@@ -138,7 +138,7 @@ export function createCallReader(
   /** Whether the held-back text begins a call. */
   function isInCall(): boolean {
     if (state === "text") return false;
-    return marker !== "" || withoutWhiteSpace(held).startsWith(withoutWhiteSpace(around[0]));
+    return marker !== "" || withoutWhiteSpace(held).startsWith(withoutWhiteSpace(delimiters[0]));
   }
 
   function callOf(text: string): ToolCall | undefined {

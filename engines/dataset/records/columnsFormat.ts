@@ -1,4 +1,4 @@
-import { defined } from "../../../protocol/isRecord.ts";
+import { omitUndefined } from "../../../protocol/isRecord.ts";
 import {
   type Columns,
   type Field,
@@ -37,7 +37,7 @@ export function columnsFormat(columns: Columns, names: readonly string[]): Recor
     }),
     rowOf: (record, where) => ({
       ...extrasIn(record, extras, where),
-      ...defined(
+      ...omitUndefined(
         Object.fromEntries(
           entries.map(([field, column]) => [field, fieldOf(field, record[column], where, column)]),
         ),

@@ -1,4 +1,4 @@
-import { defined, isRecord } from "../../../protocol/isRecord.ts";
+import { omitUndefined, isRecord } from "../../../protocol/isRecord.ts";
 import { SYSTEM_KEYS } from "../../../protocol/system.ts";
 import { parseJsonCell } from "../jsonError.ts";
 import { type Field, CONTEXTS, HISTORY } from "./fields.ts";
@@ -40,7 +40,7 @@ export function extrasIn(
     const text = isGemini ? instructionOf(record[name], where, name) : record[name];
     return [isGemini ? "system" : name, withTypes(text)] as const;
   });
-  return defined(Object.fromEntries(read));
+  return omitUndefined(Object.fromEntries(read));
 }
 
 export function fieldsIn(
@@ -49,7 +49,7 @@ export function fieldsIn(
   where: string,
 ): Record<string, unknown> {
   const read = fields.map((field) => [field, fieldOf(field, record[field], where, field)] as const);
-  return defined(Object.fromEntries(read));
+  return omitUndefined(Object.fromEntries(read));
 }
 
 export function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {

@@ -9,7 +9,7 @@ import type {
 } from "hyparquet";
 import { formatCount } from "../../../protocol/format.ts";
 import { parseJson } from "../../../protocol/json.ts";
-import { type ParquetFile, damaged, openParquet, orDamaged } from "./parquetFile.ts";
+import { type ParquetFile, damaged, openParquet, withDamagedError } from "./parquetFile.ts";
 import {
   MAX_GROUP_BYTES,
   checkGroup,
@@ -47,7 +47,7 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
       if (rows === 0) continue;
       const group = selectColumns(fullGroup, names);
       checkGroup(path, group, index);
-      await orDamaged(path, () => checkPages(file, group));
+      await withDamagedError(path, () => checkPages(file, group));
       const values = await readColumns(path, file, names, { ...decoded, row_groups: [group] });
       for (let left = rows; left > 0; left--) {
         const where = `${path}, row ${++row}`;
@@ -113,7 +113,7 @@ async function readColumns(
   ]);
   // The values of each column, page by page.
   const pages = new Map([...names].map((name): [string, ArrayLike<unknown>[]] => [name, []]));
-  await orDamaged(path, () =>
+  await withDamagedError(path, () =>
     parquetRead({
       file,
       metadata,

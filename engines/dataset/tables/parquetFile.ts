@@ -52,7 +52,7 @@ export function openParquet(path: string): ParquetFile {
 }
 
 /** @throws KitError `DATASET_INVALID` if hyparquet throws */
-export async function orDamaged<T>(path: string, read: () => T | Promise<T>): Promise<T> {
+export async function withDamagedError<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {

@@ -9,7 +9,7 @@ import type {
 import type { KitError } from "../../../protocol/error.ts";
 import { formatCount } from "../../../protocol/format.ts";
 import { refuseOtherKinds } from "../fileKind.ts";
-import { type ParquetFile, TAIL_BYTES, damaged, orDamaged } from "./parquetFile.ts";
+import { type ParquetFile, TAIL_BYTES, damaged, withDamagedError } from "./parquetFile.ts";
 import { duplicateIn, invalid } from "./tableRow.ts";
 
 const GIBIBYTE = 2 ** 30;
@@ -42,7 +42,9 @@ export async function readMetadata(path: string, file: ParquetFile): Promise<Fil
   if (length > MAX_METADATA_BYTES) {
     throw invalid(path, "the metadata exceeds 16 MiB. Write larger row groups.");
   }
-  const metadata = await orDamaged(path, () => parquetMetadataAsync(file, { geoparquet: false }));
+  const metadata = await withDamagedError(path, () =>
+    parquetMetadataAsync(file, { geoparquet: false }),
+  );
   const chunks = metadata.row_groups.flatMap(({ columns }) => columns);
   if (chunks.some((chunk) => chunk.crypto_metadata !== undefined)) throw encrypted(path);
   return metadata;
@@ -54,7 +56,7 @@ export async function readMetadata(path: string, file: ParquetFile): Promise<Fil
  */
 export async function columnsOf(path: string, metadata: FileMetaData): Promise<SchemaTree[]> {
   const { parquetSchema } = await import("hyparquet");
-  const [leaves, columns] = await orDamaged(path, () => {
+  const [leaves, columns] = await withDamagedError(path, () => {
     const schema = parquetSchema(metadata);
     const asPath = (parts: string[]) => JSON.stringify(parts);
     const known = leavesOf(schema).map((leaf) => asPath(leaf.path));

@@ -183,13 +183,13 @@ export function createDecoder(
     const row = new Float32Array(buffer, at, vocabulary);
     return {
       logits: row,
-      likeliest: found[2 * i]!,
-      isTelling: found[2 * i + 1] === 0,
-      logTotal() {
+      argmax: found[2 * i]!,
+      isDegenerate: found[2 * i + 1] !== 0,
+      logSumExp() {
         const highest = kernels.maxLogit(vocabulary, at);
         return highest + Math.log(kernels.sumExp(vocabulary, at, highest));
       },
-      masses: (temperature) =>
+      weights: (temperature) =>
         probabilitiesOf(kernels, sampling, row, { temperature, bits: rowBits[i]! }),
     };
   }

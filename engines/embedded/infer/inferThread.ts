@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Listener, type Question, createWarmModels } from "../../answers/warmModels.ts";
+import { type Listener, type HostRequest, createWarmModels } from "../../answers/warmModels.ts";
 import {
   type InferMessage,
   fromFailure,
@@ -47,16 +47,16 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     void helpers.endAll();
   });
   return {
-    send: (question: Question<StoredModel>) =>
-      worker.postMessage(question.type === "cancel" ? question.id : jsonOf(question)),
-    ref: (isOn: boolean) => (isOn ? worker.ref() : worker.unref()),
+    send: (message: HostRequest<StoredModel>) =>
+      worker.postMessage(message.type === "cancel" ? message.id : jsonOf(message)),
+    setRef: (on: boolean) => (on ? worker.ref() : worker.unref()),
     stop: () => void worker.terminate(),
   };
 }
 
 /** JSON, because structured cloning reorders keys. Infinity stays infinite, to be refused. */
-function jsonOf(question: object): string | undefined {
-  return stringifyJson(question, (value) =>
+function jsonOf(message: object): string | undefined {
+  return stringifyJson(message, (value) =>
     Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,
   );
 }

@@ -3,13 +3,13 @@ import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
-import type { Question as AnyQuestion } from "../../answers/warmModels.ts";
+import type { HostRequest as AnyHostRequest } from "../../answers/warmModels.ts";
 import { type Answer, type InferMessage, toFailure } from "../messages.ts";
 import { startHelpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 import { createModelCache } from "./modelCache.ts";
 
-type Question = Exclude<AnyQuestion<StoredModel>, { type: "cancel" }>;
+type HostRequest = Exclude<AnyHostRequest<StoredModel>, { type: "cancel" }>;
 
 interface Model {
   answer: ReturnType<typeof createAnswers>["answer"];
@@ -31,11 +31,11 @@ parentPort?.on("message", (message: string | number) => {
 
 async function reply(json: string): Promise<void> {
   await yieldToMessages();
-  const question = parseJson(json) as Question;
-  const { id } = question;
+  const message = parseJson(json) as HostRequest;
+  const { id } = message;
   let answer: Answer;
   try {
-    answer = { id, ok: true, result: await work(question) };
+    answer = { id, ok: true, result: await work(message) };
   } catch (error) {
     answer = { id, ok: false, failure: toFailure(error, "answers") };
   }
@@ -77,17 +77,17 @@ function yieldToMessages(): Promise<void> {
   return yielded;
 }
 
-async function work(question: Question): Promise<InferResult | undefined> {
-  switch (question.type) {
+async function work(message: HostRequest): Promise<InferResult | undefined> {
+  switch (message.type) {
     case "load":
-      models.set(question.model, load(question.source));
+      models.set(message.model, load(message.source));
       return undefined;
     case "unload":
-      return unload(question.model);
+      return unload(message.model);
     case "infer": {
-      const model = models.get(question.model);
+      const model = models.get(message.model);
       if (!model) throw new Error("the model was closed");
-      const { id, request, isStreamed } = question;
+      const { id, request, isStreamed } = message;
       if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),

@@ -1,9 +1,9 @@
-import { type Masses, GROUPS } from "../../answers/reader.ts";
+import { type SamplingWeights, BUCKETS } from "../../answers/reader.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 
-/** The kernel sums each group, and the rest below, in four lanes. */
-const [LANES, LANE] = [4, GROUPS + 1];
+/** The kernel sums each bucket, and the rest below, in four lanes. */
+const [LANES, LANE] = [4, BUCKETS + 1];
 export const SUMS = LANES * LANE;
 
 /** Addresses that `probabilitiesOf` uses. */
@@ -31,7 +31,7 @@ export function probabilitiesOf(
   plan: ProbabilitiesPlan,
   row: Float32Array,
   { temperature, bits }: { temperature: number; bits: number },
-): Masses {
+): SamplingWeights {
   const { buffer, byteOffset, length } = row;
   expLogits(length, byteOffset, temperature, bits, plan.sums);
   const laneSums = new Float64Array(buffer, plan.sums, SUMS);
@@ -39,9 +39,9 @@ export function probabilitiesOf(
   for (let i = LANE; i < SUMS; i++) sums[i % LANE]! += laneSums[i]!;
   return {
     of: row,
-    sums: sums.subarray(0, GROUPS),
-    tokensOf(group) {
-      const count = tokensOf(group, length, byteOffset, plan.tokens);
+    sums: sums.subarray(0, BUCKETS),
+    tokensOf(bucket) {
+      const count = tokensOf(bucket, length, byteOffset, plan.tokens);
       return new Int32Array(buffer, plan.tokens, count);
     },
   };

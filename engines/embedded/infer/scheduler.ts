@@ -134,9 +134,9 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   /** @returns undefined if the reader is preempted, or not yet prepared */
   function inputOf(run: Run, limits: StepLimits): StepInput | undefined {
     if (!active.includes(run)) return undefined;
-    const { tokens, wantedFrom, prepare, allowed, adapter } = run.reader;
+    const { tokens, logitsFrom, prepare, allowed, adapter } = run.reader;
     // After preemption, consumed predictions are not repeated.
-    const notYet = wantedFrom + run.taken;
+    const notYet = logitsFrom + run.taken;
     run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
     const { sequence } = run;
     const from = sequence.length();

@@ -7,7 +7,7 @@ const SUB_BLOCKS = 16;
 /** Added to quants, so that none is negative. */
 const OFFSET = 32;
 /** Byte offsets of the quants' high two bits, the sub-blocks' scales and the super-block scale. */
-const UPPER_AT = 128;
+const HIGH_BITS_AT = 128;
 const SCALES_AT = 192;
 const SCALE_AT = 208;
 /** Offsets to try around the scale implied by the sub-block's largest value. */
@@ -38,10 +38,10 @@ export const q6_k: BlockType = {
     }
     for (let k = 0; k < from.length; k++) {
       const step = scale * to.getInt8(SCALES_AT + (k >> 4));
-      const number = (step === 0 ? 0 : nearest(from[k]! / step)) + OFFSET;
+      const quant = (step === 0 ? 0 : nearest(from[k]! / step)) + OFFSET;
       const { at, shift, upperAt, upperShift } = bitsOf(k);
-      to.setUint8(at, to.getUint8(at) | ((number & 15) << shift));
-      to.setUint8(upperAt, to.getUint8(upperAt) | ((number >> 4) << upperShift));
+      to.setUint8(at, to.getUint8(at) | ((quant & 15) << shift));
+      to.setUint8(upperAt, to.getUint8(upperAt) | ((quant >> 4) << upperShift));
     }
   },
 
@@ -66,14 +66,14 @@ function bitsOf(k: number) {
   return {
     at: half * 64 + (k & 63),
     shift: ((k >> 6) & 1) * 4,
-    upperAt: UPPER_AT + half * 32 + (k & 31),
+    upperAt: HIGH_BITS_AT + half * 32 + (k & 31),
     upperShift: ((k >> 5) & 3) * 2,
   };
 }
 
 function nearest(value: number): number {
-  const number = Math.trunc(value + OFFSET + 0.5) - OFFSET;
-  return number >= OFFSET ? OFFSET - 1 : number < -OFFSET ? -OFFSET : number;
+  const quant = Math.trunc(value + OFFSET + 0.5) - OFFSET;
+  return quant >= OFFSET ? OFFSET - 1 : quant < -OFFSET ? -OFFSET : quant;
 }
 
 /** The scale with the least squared error, weighted by x²: the best least-squares fit over the candidate roundings. */
@@ -85,10 +85,10 @@ function fit(x: Float32Array): number {
     const inverse = -(OFFSET + more) / extreme;
     let [wnn, wnx] = [0, 0];
     for (let k = 0; k < SUB_BLOCK; k++) {
-      const number = x[k]!;
-      const n = nearest(number * inverse);
-      wnn += number * number * n * n;
-      wnx += number * number * n * number;
+      const value = x[k]!;
+      const quant = nearest(value * inverse);
+      wnn += value * value * quant * quant;
+      wnx += value * value * quant * value;
     }
     const gain = (wnx * wnx) / wnn;
     if (gain > best.gain) best = { scale: wnx / wnn, gain };

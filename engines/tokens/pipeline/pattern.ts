@@ -18,7 +18,7 @@ const SplitPreTokenizer = (tokenizers as unknown as Package).SplitPreTokenizer;
  */
 export function findPattern(pattern: unknown): Find {
   const { String: text, Regex: source } = isRecord(pattern) ? pattern : {};
-  if (typeof text === "string") return findMatches(new RegExp(escaped(text), "gu"));
+  if (typeof text === "string") return findMatches(new RegExp(escapeRegExp(text), "gu"));
   if (typeof source !== "string") throw new Error('a "pattern" is neither a String nor a Regex');
   return findMatches(expressionOf(source));
 }
@@ -32,7 +32,7 @@ export function findMatches(expression: RegExp): Find {
     for (const { 0: match, index } of text.matchAll(expression)) {
       const to = index + match.length;
       // With lookbehind, JavaScript may match within a surrogate pair.
-      if (splitsPair(text, index) || splitsPair(text, to)) continue;
+      if (splitsSurrogatePair(text, index) || splitsSurrogatePair(text, to)) continue;
       if (match !== "" || index !== last) found.push([index, to]);
       last = to;
     }
@@ -41,14 +41,14 @@ export function findMatches(expression: RegExp): Find {
 }
 
 function expressionOf(source: string): RegExp {
-  const refusal = `the pattern ${JSON.stringify(source)}`;
+  const feature = `the pattern ${JSON.stringify(source)}`;
   try {
     const { pattern } = new SplitPreTokenizer({ pattern: { Regex: source } });
     if (pattern) return source.includes("(?i") ? withCaseFolding(pattern) : pattern;
   } catch (cause) {
-    throw new Unsupported(refusal, { cause });
+    throw new Unsupported(feature, { cause });
   }
-  throw new Unsupported(refusal);
+  throw new Unsupported(feature);
 }
 
 /** Adds the non-ASCII case variants of s and k. */
@@ -59,10 +59,10 @@ function withCaseFolding({ source, flags }: RegExp): RegExp {
   );
 }
 
-function splitsPair(text: string, position: number): boolean {
+function splitsSurrogatePair(text: string, position: number): boolean {
   return (text.codePointAt(position - 1) ?? 0) > 0xffff;
 }
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replace(/[$()*+./?[\\\]^{|}]/g, "\\$&");
 }

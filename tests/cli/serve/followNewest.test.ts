@@ -2,8 +2,8 @@ import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { modelProject } from "../../../cli/project/modelProject.ts";
-import { fillPool } from "../../../cli/serve/fillPool.ts";
 import { followNewest } from "../../../cli/serve/followNewest.ts";
+import { loadModels } from "../../../cli/serve/loadModels.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import type { Job } from "../../../protocol/job.ts";
 import type { ModelPool } from "../../../server/serve/modelPool.ts";
@@ -78,10 +78,14 @@ it("leaves a job whose checkpoints were deleted, which the first choice has pass
   mkdirSync(join(directory, "artifacts/step-1"), { recursive: true });
   createJob(project, "next", [STARTED, COMPLETED]);
   const [notes, served, errors]: [string[], string[], unknown[]] = [[], [], []];
-  const put = ({ id }: { id: string }) => Promise.resolve(void served.push(id));
-  const { stop } = await fillPool({ put } as unknown as ModelPool, {
+  const add = ({ id }: { id: string }) => Promise.resolve(void served.push(id));
+  const { stop } = await loadModels({ add } as unknown as ModelPool, {
     ...{ project: modelProject(project, (text) => notes.push(text)), named: [], follows: true },
-    ...{ options: { engine: undefined }, onFollow: () => {}, onError: (one) => errors.push(one) },
+    ...{
+      loadOptions: { engine: undefined },
+      onFollow: () => {},
+      onError: (one) => errors.push(one),
+    },
   });
   await vi.advanceTimersByTimeAsync(2_000);
   stop();

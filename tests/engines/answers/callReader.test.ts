@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { createAnswerParts } from "../../../engines/answers/answerParts.ts";
 import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
-import { type ToolForm, findToolForm } from "../../../engines/answers/tools/toolForm.ts";
+import {
+  type ToolCallFormat,
+  findToolCallFormat,
+} from "../../../engines/answers/tools/toolCallFormat.ts";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
 import { findStopTokens } from "../../../engines/tokens/stopTokens.ts";
@@ -12,7 +15,7 @@ import { TEMPLATES } from "./toolTemplates.ts";
 const STYLE = STYLES["SmolLM"]!;
 const MARKER = { id: STYLE.size, content: "[TOOL_CALLS]", special: true };
 
-function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
+function formOf(name: keyof typeof TEMPLATES): ToolCallFormat | undefined {
   const specials = { bos_token: "<|im_start|>", eos_token: "<|im_end|>" };
   const file = STYLE.tokenizer as { added_tokens: object[] };
   const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
@@ -20,7 +23,7 @@ function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
   const render = createRender(TEMPLATES[name], specials, "model");
   const files = { tokenizer, config: {}, render };
   const ends = findStopTokens({ ...files, eos: specials.eos_token, generation: undefined });
-  return findToolForm(
+  return findToolCallFormat(
     createFileTokenizer({
       ...{ ...files, path: "tokenizer.json", vocabulary: STYLE.size + 1, specials, ends },
     }),
@@ -28,18 +31,23 @@ function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
 }
 
 test("the form of calls is found in what the chat template writes", () => {
-  const around = (key: string) => ['{"name": "', `", "${key}": `, "}"];
+  const delimiters = (key: string) => ['{"name": "', `", "${key}": `, "}"];
   expect(formOf("hermes")).toEqual({
     ...{ begin: "<tool_call>\n", separator: "\n</tool_call><tool_call>\n" },
-    ...{ end: "\n</tool_call>", around: around("arguments"), key: "arguments", markers: [] },
+    ...{
+      end: "\n</tool_call>",
+      delimiters: delimiters("arguments"),
+      key: "arguments",
+      markers: [],
+    },
   });
   expect(formOf("llama")).toEqual({
     ...{ begin: "", separator: undefined, end: "" },
-    ...{ around: around("parameters"), key: "parameters", markers: [] },
+    ...{ delimiters: delimiters("parameters"), key: "parameters", markers: [] },
   });
   expect(formOf("mistral")).toEqual({
     ...{ begin: "[TOOL_CALLS] [", separator: ", ", end: "]" },
-    ...{ around: around("arguments"), key: "arguments", markers: [MARKER.id] },
+    ...{ delimiters: delimiters("arguments"), key: "arguments", markers: [MARKER.id] },
   });
   expect(formOf("unknown")).toBeUndefined();
 });

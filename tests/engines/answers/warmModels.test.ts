@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   type Listener,
-  type Question,
+  type HostRequest,
   createWarmModels,
 } from "../../../engines/answers/warmModels.ts";
 
@@ -12,7 +12,7 @@ const ANSWER = { text: "1", finishReason: "stop", promptTokens: 1, tokens: 1 } a
 
 interface Started {
   listener: Listener;
-  questions: Question<string>[];
+  requests: HostRequest<string>[];
   isStopped: boolean;
 }
 
@@ -29,15 +29,15 @@ afterEach(() => {
 /** Each answerer answers at once, and ends only when the test says so. */
 function createModels(options?: { idleMs: number }) {
   return createWarmModels<string>((listener) => {
-    const one: Started = { listener, questions: [], isStopped: false };
+    const one: Started = { listener, requests: [], isStopped: false };
     started.push(one);
     return {
-      send(question) {
-        one.questions.push(question);
-        const answer = question.type === "infer" ? ANSWER : undefined;
-        if (!one.isStopped) queueMicrotask(() => listener.onAnswer(question.id, answer));
+      send(message) {
+        one.requests.push(message);
+        const answer = message.type === "infer" ? ANSWER : undefined;
+        if (!one.isStopped) queueMicrotask(() => listener.onAnswer(message.id, answer));
       },
-      ref: () => {},
+      setRef: () => {},
       stop: () => void (one.isStopped = true),
     };
   }, options);
@@ -63,7 +63,7 @@ test("without idle time, the answerer ends once the last model is unloaded", asy
   const closing = [b.close(), b.close()];
   await expect(b.infer({ prompt: "x" })).rejects.toThrow("The model was closed.");
   await Promise.all(closing);
-  const unloads = started[0]?.questions.filter(({ type }) => type === "unload");
+  const unloads = started[0]?.requests.filter(({ type }) => type === "unload");
   expect([unloads?.length, started[0]?.isStopped]).toEqual([2, true]);
   expect(await (await models.load("c")).infer({ prompt: "x" })).toEqual(ANSWER);
 });
@@ -78,7 +78,7 @@ test("a model that is loaded while an idle answerer ends gets another", async ()
   expect(started).toHaveLength(2);
 });
 
-test("when an answerer ends, open questions reject, and the next model starts another", async () => {
+test("when an answerer ends, open requests reject, and the next model starts another", async () => {
   const models = createModels();
   const model = await models.load("a");
   started[0]!.isStopped = true;

@@ -4,8 +4,12 @@ import type { HubSplit } from "../../../protocol/dataset.ts";
 
 const filesOf = (names: string[]) => names.map((name) => ({ name, size: 1, hash: "0" }));
 
-function chosen(names: string[], how: Partial<HubSplit> = {}, isConverted = false): string[] {
-  const { files } = splitFiles(filesOf(names), { name: "org/data", ...how }, isConverted);
+function chosen(
+  names: string[],
+  how: Partial<HubSplit> = {},
+  isParquetConversion = false,
+): string[] {
+  const { files } = splitFiles(filesOf(names), { name: "org/data", ...how }, isParquetConversion);
   return files.map(({ name }) => name);
 }
 
@@ -63,8 +67,8 @@ it.each<[string, string[], Partial<HubSplit>, boolean, string[]]>([
     false,
     ["train.parquet"],
   ],
-])("%s", (_, names, how, isConverted, wanted) => {
-  expect(chosen(names, how, isConverted)).toEqual(wanted);
+])("%s", (_, names, how, isParquetConversion, wanted) => {
+  expect(chosen(names, how, isParquetConversion)).toEqual(wanted);
 });
 
 it("the hub may keep only the first part", () => {

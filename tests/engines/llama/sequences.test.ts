@@ -48,12 +48,12 @@ it("asks for all logits only where none of the likeliest tokens is allowed", asy
   const chosen: number[] = [];
   await read({
     tokens,
-    wantedFrom: 2,
+    logitsFrom: 2,
     isCancelled: () => false,
     allowed: () => allowedBits(VOCABULARY, may[chosen.length]!),
-    take({ likeliest }) {
-      chosen.push(likeliest);
-      tokens.push(likeliest);
+    take({ argmax }) {
+      chosen.push(argmax);
+      tokens.push(argmax);
       return chosen.length === may.length;
     },
   });

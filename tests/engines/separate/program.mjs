@@ -186,8 +186,8 @@ async function answer({ directory }) {
   const embedding = weights[EMBEDDING].data;
   const { answer } = createAnswers({
     ...{ context: shape.context, promptStyle: "text", tokenizer: BYTE_TOKENIZER },
-    async read({ tokens, wantedFrom, allowed, take }) {
-      for (let at = wantedFrom; ; at++) {
+    async read({ tokens, logitsFrom, allowed, take }) {
+      for (let at = logitsFrom; ; at++) {
         const logits = Float32Array.from(logitsAfter(embedding, shape.width, tokens[at]));
         if (take(nextOf(logits, allowed?.()))) return;
       }
@@ -211,12 +211,12 @@ function nextOf(logits, bits) {
   const ids = Int32Array.from(logits.keys()).filter((id) =>
     bits ? (bits[id >> 5] >> (id & 31)) & 1 : isTextToken(id) || isStopToken(id),
   );
-  const likeliest = ids.reduce((best, id) => (logits[id] > logits[best] ? id : best), ids[0] ?? -1);
-  const masses = (temperature) => {
-    const of = logits.map((logit) => Math.exp((logit - logits[likeliest]) / temperature));
+  const argmax = ids.reduce((best, id) => (logits[id] > logits[best] ? id : best), ids[0] ?? -1);
+  const weights = (temperature) => {
+    const of = logits.map((logit) => Math.exp((logit - logits[argmax]) / temperature));
     const sums = [ids.reduce((sum, id) => sum + of[id], 0), ...Array(240).fill(0)];
     return { of, sums, tokensOf: () => ids.slice() };
   };
-  const logTotal = () => Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
-  return { logits, likeliest, isTelling: true, logTotal, masses };
+  const logSumExp = () => Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+  return { logits, argmax, isDegenerate: false, logSumExp, weights };
 }

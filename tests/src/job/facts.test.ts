@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Progress, NO_PROGRESS, advance } from "../../../protocol/progress.ts";
+import { type Progress, NO_PROGRESS, reduceProgress } from "../../../protocol/progress.ts";
 import { activityOf, factsOf } from "../../../src/job/facts.ts";
 
 const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
@@ -17,7 +17,7 @@ const log = (step: number, seconds: number, data: object = {}): Event => [
 ];
 
 const then = (progress: Progress, ...[event, at, data]: Event) =>
-  advance(progress, { event, at, data });
+  reduceProgress(progress, { event, at, data });
 
 function after(...events: Event[]): Progress {
   return events.reduce<Progress>((progress, event) => then(progress, ...event), NO_PROGRESS);

@@ -68,11 +68,11 @@ class Answers:
         if request.get("maxTokens") == 0:  # Only validate.
             return {"promptTokens": len(prompt), "finishReason": "length"}
 
-        def is_over() -> bool:
+        def is_cancelled() -> bool:
             return self.inbox.cancelled.is_set() or number in self.inbox.abandoned
 
         if request.get("choices"):
-            return choose(loaded, request, prompt, is_over)
+            return choose(loaded, request, prompt, is_cancelled)
 
         def send(tokens: list[dict[str, Any]]) -> None:
             self.channel.send("tokens", id=number, promptTokens=len(prompt), tokens=tokens)
@@ -88,7 +88,7 @@ class Answers:
         )
         constraint = constraint_of(loaded, question)
         markers = [] if constraint else question["markers"]
-        tracker = AnswerTracker(loaded, continuation, stream, constraint, is_over)
+        tracker = AnswerTracker(loaded, continuation, stream, constraint, is_cancelled)
         reason = generate(loaded, continuation, tracker, markers)
         stream.flush()
         return {"promptTokens": len(prompt), "finishReason": reason}

@@ -18,7 +18,7 @@ MAX_TOKENS = 4_096
 
 
 def choose(
-    loaded: Loaded, request: dict[str, Any], prompt: list[int], is_over: Callable[[], bool]
+    loaded: Loaded, request: dict[str, Any], prompt: list[int], is_cancelled: Callable[[], bool]
 ) -> dict[str, Any]:
     """Chooses by the probability of an answer's tokens, encoded together with the prompt, and of a
     stop token after them.
@@ -41,7 +41,7 @@ def choose(
     sums: list[float] = []
     best = 0
     found: list[dict[str, Any]] | None = None
-    for logprobs in tail_logprobs(loaded, texts[0][:start], tails, is_over):
+    for logprobs in tail_logprobs(loaded, texts[0][:start], tails, is_cancelled):
         tail = tails[len(sums)]
         total = float(sum(logprobs[at, token] for at, token in enumerate(tail)))
         if loaded.ends:
@@ -73,7 +73,7 @@ def choose(
 
 
 def tail_logprobs(
-    loaded: Loaded, head: list[int], tails: list[list[int]], is_over: Callable[[], bool]
+    loaded: Loaded, head: list[int], tails: list[list[int]], is_cancelled: Callable[[], bool]
 ) -> Iterator[Any]:
     """For each tail, the log probabilities after the head and after each of its tokens
     [tail + 1, vocabulary]. Reads the head once if the model's cache can be copied."""
@@ -86,7 +86,7 @@ def tail_logprobs(
         before = [] if can_share else head
         at = 0
         while at < len(tails):
-            if is_over():
+            if is_cancelled():
                 raise KitError("WORKER_FAILED", "The request was cancelled. Try again.")
             longest, batch = 0, []
             for tail in tails[at:]:

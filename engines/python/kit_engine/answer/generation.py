@@ -40,12 +40,12 @@ class AnswerTracker(StoppingCriteria):
         continuation: Continuation,
         stream: TokenStream,
         constraint: Constraint | None,
-        is_over: Callable[[], bool],
+        is_cancelled: Callable[[], bool],
     ) -> None:
         self.ends = loaded.ends
         self.stream = stream
         self.constraint = constraint
-        self.is_over = is_over
+        self.is_cancelled = is_cancelled
         self.left = continuation.limit - len(continuation.generated)
         self.count = continuation.request.get("logprobs")
         self.token_bytes = loaded.token_bytes
@@ -64,7 +64,7 @@ class AnswerTracker(StoppingCriteria):
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         if not self._is_done():
             self._take(int(input_ids[0, -1]))
-        done = self._is_done() or self.is_over()
+        done = self._is_done() or self.is_cancelled()
         return torch.full((input_ids.shape[0],), done, device=input_ids.device)
 
     def _take(self, token: int) -> None:

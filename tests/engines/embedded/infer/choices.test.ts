@@ -52,9 +52,9 @@ function logprobOf(text: string): number {
 }
 
 function probabilitiesOf(choices: readonly string[]): number[] {
-  const masses = choices.map((text) => Math.exp(logprobOf(text) - logprobOf(choices[0]!)));
-  const total = masses.reduce((sum, mass) => sum + mass, 0);
-  return masses.map((mass) => mass / total);
+  const weights = choices.map((text) => Math.exp(logprobOf(text) - logprobOf(choices[0]!)));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
 }
 
 test.each([

@@ -167,7 +167,7 @@ test("a sequence that takes the pages of another has the logits of one that read
   }
 });
 
-test("only tokens that an answer may have are the likeliest or have a mass", async () => {
+test("only tokens that an answer may have are the likeliest or have a weight", async () => {
   const isAllowed = (id: number) => id % 7 === 3;
   const allowed = allowedBits(264, isAllowed);
   const sequences = sequencesOf(3);
@@ -181,12 +181,12 @@ test("only tokens that an answer may have are the likeliest or have a mass", asy
   decoder.step(parts).forEach(([next], i) => {
     const masked = own[i]!.map((logit, id) => (isAllowed(id) ? logit : -Infinity));
     const highest = Math.max(...masked);
-    expect(next).toMatchObject({ likeliest: masked.indexOf(highest), isTelling: true });
+    expect(next).toMatchObject({ argmax: masked.indexOf(highest), isDegenerate: false });
     expect(next?.logits).toEqual(own[i]);
     const total = Math.log(own[i]!.reduce((sum, logit) => sum + Math.exp(logit), 0));
-    expect(next?.logTotal()).toBeCloseTo(total, 5);
-    const masses = masked.map((logit) => Math.exp((logit - highest) / 2));
-    expect(difference(next?.masses(2).of ?? [], masses)).toBeLessThan(1e-5);
+    expect(next?.logSumExp()).toBeCloseTo(total, 5);
+    const weights = masked.map((logit) => Math.exp((logit - highest) / 2));
+    expect(difference(next?.weights(2).of ?? [], weights)).toBeLessThan(1e-5);
   });
 });
 

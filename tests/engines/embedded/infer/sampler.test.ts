@@ -22,8 +22,8 @@ const plan = {
 /** What a decoder says of logits. */
 function nextOf(logits: Float32Array): Parameters<typeof sample>[0] {
   return {
-    likeliest: Math.max(0, logits.indexOf(Math.max(...logits))),
-    masses(temperature) {
+    argmax: Math.max(0, logits.indexOf(Math.max(...logits))),
+    weights(temperature) {
       const row = new Float32Array(memory.buffer, x, logits.length);
       row.set(logits);
       return probabilitiesOf(kernels, plan, row, { temperature, bits });
@@ -50,8 +50,8 @@ test("temperature 1 samples by the model's probabilities", () => {
 });
 
 test("a lower temperature prefers the likely tokens", () => {
-  const [, second = 0, likeliest = 0] = shares({ temperature: 0.5, topP: 1 });
-  expect(likeliest).toBeGreaterThan(0.8);
+  const [, second = 0, argmax = 0] = shares({ temperature: 0.5, topP: 1 });
+  expect(argmax).toBeGreaterThan(0.8);
   expect(second).toBeGreaterThan(0);
 });
 
@@ -88,20 +88,20 @@ test("draws what sorting the whole vocabulary draws, at any spread, temperature 
 
 /** The definition. */
 function sampleBySorting(
-  { masses }: Parameters<typeof sample>[0],
+  { weights }: Parameters<typeof sample>[0],
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  const sorted = Array.from(masses(temperature).of, (mass, token) => ({ token, mass }))
-    .filter(({ mass }) => mass >= 2 ** -30)
-    .sort((a, b) => b.mass - a.mass || a.token - b.token);
-  const total = sorted.reduce((sum, { mass }) => sum + mass, 0);
+  const sorted = Array.from(weights(temperature).of, (weight, token) => ({ token, weight }))
+    .filter(({ weight }) => weight >= 2 ** -30)
+    .sort((a, b) => b.weight - a.weight || a.token - b.token);
+  const total = sorted.reduce((sum, { weight }) => sum + weight, 0);
   let kept = 0;
-  const nucleus = sorted.filter(({ mass }) => {
+  const nucleus = sorted.filter(({ weight }) => {
     const isKept = kept < topP * total;
-    if (isKept) kept += mass;
+    if (isKept) kept += weight;
     return isKept;
   });
   let left = random.uniform() * kept;
-  return (nucleus.find(({ mass }) => (left -= mass) < 0) ?? sorted[0])?.token ?? 0;
+  return (nucleus.find(({ weight }) => (left -= weight) < 0) ?? sorted[0])?.token ?? 0;
 }

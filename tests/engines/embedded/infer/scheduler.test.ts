@@ -156,7 +156,7 @@ test("what a reader throws ends its own answer, and no other's", async () => {
   const decoder = createDecoder(compileKernels(), SHAPE, inMemoryTensors(weights));
   const { read } = createScheduler(decoder);
   const tokens = [1, 2, 3];
-  const reading = { tokens, wantedFrom: 2, isCancelled: () => false };
+  const reading = { tokens, logitsFrom: 2, isCancelled: () => false };
   let taken = 0;
   const others = Array.from({ length: 3 }, () => read({ ...reading, take: () => ++taken > 0 }));
   const own = read({
@@ -182,7 +182,7 @@ test("an answer goes on while it is worked at what another may have next", async
       order.push(name);
       return tokens.push(3) === 8;
     };
-    return read({ tokens, wantedFrom: 1, prepare, take, isCancelled: () => false });
+    return read({ tokens, logitsFrom: 1, prepare, take, isCancelled: () => false });
   };
   let left = 20;
   await Promise.all([reading("held", () => left-- <= 0), reading("other", () => true)]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GROUPS } from "../../../../engines/answers/reader.ts";
+import { BUCKETS } from "../../../../engines/answers/reader.ts";
 import { SUMS, probabilitiesOf } from "../../../../engines/embedded/infer/probabilities.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
@@ -92,7 +92,7 @@ test.each([4, 7, 9])("%i logits are degenerate if any is not finite, or all are 
 });
 
 test.each([1, 3, 4, 9, 33, 500])(
-  "the masses of %i logits are their exponentials, and 0 where a token may not be chosen",
+  "the weights of %i logits are their exponentials, and 0 where a token may not be chosen",
   (count) => {
     const t = team();
     const logits = numbers(count, 1).map((value) => value * 10);
@@ -114,7 +114,7 @@ test.each([1, 3, 4, 9, 33, 500])(
 );
 
 test.each([1, 3, 4, 9, 501])(
-  "%i masses are summed and found by eighths of powers of two",
+  "%i weights are summed and found by eighths of powers of two",
   (count) => {
     const t = team();
     const logits = numbers(count, 1).map((value) => value * 15);
@@ -127,20 +127,20 @@ test.each([1, 3, 4, 9, 501])(
       temperature: 1,
       bits: t.floats(bitsOf(count, () => true)).at,
     });
-    for (let group = 0; group < GROUPS; group++) {
-      const from = leastOf(group);
-      const to = group === 0 ? Infinity : leastOf(group - 1);
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      const from = leastOf(bucket);
+      const to = bucket === 0 ? Infinity : leastOf(bucket - 1);
       const tokens = [...of.keys()].filter((token) => of[token]! >= from && of[token]! < to);
-      expect([...tokensOf(group)]).toEqual(tokens);
+      expect([...tokensOf(bucket)]).toEqual(tokens);
       const sum = tokens.reduce((sum, token) => sum + of[token]!, 0);
-      expect(Math.abs(sums[group]! - sum)).toBeLessThanOrEqual(sum * 1e-12);
+      expect(Math.abs(sums[bucket]! - sum)).toBeLessThanOrEqual(sum * 1e-12);
     }
     expect(t.broken()).toBe(0);
   },
 );
 
-/** The least mass of a group. */
-function leastOf(group: number): number {
-  const power = 2 ** -Math.ceil(group / 8);
-  return power * (1 + ((8 - (group % 8)) % 8) / 8);
+/** The least mass of a bucket. */
+function leastOf(bucket: number): number {
+  const power = 2 ** -Math.ceil(bucket / 8);
+  return power * (1 + ((8 - (bucket % 8)) % 8) / 8);
 }

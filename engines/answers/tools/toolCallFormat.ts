@@ -3,7 +3,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 
 /** How a chat template writes tool calls: JSON with text around it. */
-export interface ToolForm {
+export interface ToolCallFormat {
   /** Before the first call. */
   begin: string;
   /** Between two calls; undefined if the template writes only one. */
@@ -11,7 +11,7 @@ export interface ToolForm {
   /** After the last call. */
   end: string;
   /** A call's text before the tool's name, between name and arguments, and after them. */
-  around: readonly [string, string, string];
+  delimiters: readonly [string, string, string];
   /** The key of the arguments. */
   key: string;
   /** Its special tokens, which answers contain only in calls. */
@@ -38,22 +38,25 @@ export interface CallsTemplate {
   specials: () => (readonly [number, string])[];
 }
 
-/** As `toolFormOf`. */
-export function findToolForm(tokenizer: Tokenizer): ToolForm | undefined {
+/** As `toolCallFormatOf`. */
+export function findToolCallFormat(tokenizer: Tokenizer): ToolCallFormat | undefined {
   const { vocabulary, callsText, isSpecial, isTextToken, isStopToken, bytesOf } = tokenizer;
   const ids = Array.from({ length: vocabulary }, (_, id) => id);
   const specials = () =>
     ids
       .filter((id) => isSpecial(id) && !isTextToken(id) && !isStopToken(id))
       .map((id) => [id, Buffer.from(bytesOf(id)).toString()] as const);
-  return toolFormOf({ callsText, specials });
+  return toolCallFormatOf({ callsText, specials });
 }
 
 /**
  * Detects the format by rendering sample calls.
  * @returns undefined for a template without tools, or with calls other than JSON
  */
-export function toolFormOf({ callsText, specials }: CallsTemplate): ToolForm | undefined {
+export function toolCallFormatOf({
+  callsText,
+  specials,
+}: CallsTemplate): ToolCallFormat | undefined {
   const [one, two] = SAMPLE_CALLS.map((calls) => callsText(calls)?.replace(EMPTY_THINKING, ""));
   const first = one === undefined ? undefined : callIn(one, NAMES[0]);
   if (one === undefined || !first) return undefined;
@@ -63,7 +66,7 @@ export function toolFormOf({ callsText, specials }: CallsTemplate): ToolForm | u
     begin,
     end,
     separator: separatorOf(two, begin),
-    around: first.around,
+    delimiters: first.delimiters,
     key: first.key,
     markers: markers.map(([id]) => id),
   };
@@ -92,12 +95,12 @@ function callIn(text: string, name: string) {
     const behind = named + name.length + 1;
     const given = text.lastIndexOf("{", text.indexOf('"kit_key"', behind));
     const givenEnd = text.indexOf("}", given) + 1;
-    const around = [
+    const delimiters = [
       text.slice(from, named + 1),
       text.slice(behind, given),
       text.slice(givenEnd, to),
     ] as const;
-    return given > behind ? { from, to, key, around } : undefined;
+    return given > behind ? { from, to, key, delimiters } : undefined;
   }
   return undefined;
 }

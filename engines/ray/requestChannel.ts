@@ -1,23 +1,28 @@
 import { KitError } from "../../protocol/error.ts";
-import { type Answerer, type Listener, type Question, modelClosed } from "../answers/warmModels.ts";
+import {
+  type ModelHost,
+  type Listener,
+  type HostRequest,
+  modelClosed,
+} from "../answers/warmModels.ts";
 import { throwIfFailed } from "../python/child.ts";
-import { createOpenAnswers } from "../python/openAnswers.ts";
+import { createPendingRequests } from "../python/pendingRequests.ts";
 import type { HelperJob } from "./helperJob.ts";
 import { type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 
-type OpenAnswers = ReturnType<typeof createOpenAnswers>;
+type OpenAnswers = ReturnType<typeof createPendingRequests>;
 
 /**
- * Hands questions to a job and takes the answers from its log, which is followed only while a question
- * is open.
+ * Sends requests to a job and takes the answers from its log, which is followed only while a request is
+ * open.
  */
-export function createQuestions(
+export function createRequestChannel(
   job: HelperJob,
   { name }: Remote,
   onNote: ((text: string) => void) | undefined,
 ) {
-  let asker: Listener | undefined;
+  let listener: Listener | undefined;
   let listening: AbortController | undefined;
   let after = { seq: 0, at: 0 };
 
@@ -28,7 +33,7 @@ export function createQuestions(
         after = { seq: message.seq, at: performance.now() };
         take(message, answers);
       }
-      throw unheard(name);
+      throw heartbeatLost(name);
     } catch (error) {
       if (!signal.aborted) void close(error as Error);
     }
@@ -41,42 +46,42 @@ export function createQuestions(
     else if (message.type === "failed") throwIfFailed(message);
   }
 
-  function connect(listener: Listener): Answerer<undefined> {
-    asker = listener;
-    const send = (question: object) =>
+  function connect(listener: Listener): ModelHost<undefined> {
+    listener = listener;
+    const send = (message: object) =>
       void job
-        .post(question)
-        .catch((error) => refuse(question as Question<unknown>, error, listener));
-    const answers = createOpenAnswers(send, listener);
+        .post(message)
+        .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, listener));
+    const answers = createPendingRequests(send, listener);
     return {
       send: answers.ask,
-      ref(isOn) {
-        if (isOn === (listening !== undefined)) return;
+      setRef(on) {
+        if (on === (listening !== undefined)) return;
         listening?.abort();
-        listening = isOn ? new AbortController() : undefined;
+        listening = on ? new AbortController() : undefined;
         if (listening) void listen(answers, listening.signal);
       },
       stop: () => void close(),
     };
   }
 
-  /** Stops the job, and rejects the questions that are open. */
+  /** Stops the job and rejects open requests. */
   function close(reason: Error = modelClosed()): Promise<void> {
     listening?.abort();
-    asker?.onEnd(reason);
+    listener?.onEnd(reason);
     return job.stop();
   }
 
   return { connect, close };
 }
 
-/** Rejects the one question that did not arrive. */
-function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: Listener) {
+/** Rejects a request that did not arrive. */
+function rejectUnsent({ type, id }: HostRequest<unknown>, error: unknown, { onAnswer }: Listener) {
   // Nobody waits for an answer.
   if (type !== "cancel") onAnswer(id, error as Error);
 }
 
-function unheard(name: string): KitError {
+function heartbeatLost(name: string): KitError {
   return new KitError(
     "WORKER_FAILED",
     `The inference job on ${name} has ended: it received no heartbeat from this process for several minutes, for example because this machine was asleep. Load the model again.`,

@@ -2,12 +2,16 @@ import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
 import { askedForm, withoutHiddenTools } from "../answers/askedForm.ts";
-import { atFault } from "../answers/fault.ts";
+import { withFault } from "../answers/fault.ts";
 import { type Form, formGrammar } from "../answers/form.ts";
 import { keyOf } from "../answers/grammar/constraint.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
-import { type ToolForm, SAMPLE_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
-import type { Listener, Question } from "../answers/warmModels.ts";
+import {
+  type ToolCallFormat,
+  SAMPLE_CALLS,
+  toolCallFormatOf,
+} from "../answers/tools/toolCallFormat.ts";
+import type { Listener, HostRequest } from "../answers/warmModels.ts";
 import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 
 type Message<Type> = Extract<PythonMessage, { type: Type }>;
@@ -17,34 +21,34 @@ type Message<Type> = Extract<PythonMessage, { type: Type }>;
  * happens here.
  * @param send to the process
  */
-export function createOpenAnswers(
-  send: (question: object) => void,
+export function createPendingRequests(
+  send: (message: object) => void,
   { onAnswer, onPiece }: Pick<Listener, "onAnswer" | "onPiece">,
 ) {
   const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
   /** Models by the ids of their load requests. */
   const loading = new Map<number, number>();
-  const forms = new Map<number, ToolForm | undefined>();
+  const forms = new Map<number, ToolCallFormat | undefined>();
 
-  function ask(question: Question<unknown>): void {
-    const { type, id } = question;
-    if (type === "infer") return askFor(question);
-    if (type === "load") loading.set(id, question.model);
+  function ask(message: HostRequest<unknown>): void {
+    const { type, id } = message;
+    if (type === "infer") return askFor(message);
+    if (type === "load") loading.set(id, message.model);
     if (type === "cancel") open.delete(id);
-    if (type === "unload") forms.delete(question.model);
-    send(type === "load" ? { ...question, calls: SAMPLE_CALLS } : question);
+    if (type === "unload") forms.delete(message.model);
+    send(type === "load" ? { ...message, calls: SAMPLE_CALLS } : message);
   }
 
-  function askFor(question: Extract<Question<unknown>, { type: "infer" }>): void {
-    const { id } = question;
+  function askFor(message: Extract<HostRequest<unknown>, { type: "infer" }>): void {
+    const { id } = message;
     try {
-      const asked = withoutHiddenTools(question.request);
-      const { form, calls, markers, fault } = askedForm(asked, () => forms.get(question.model));
+      const asked = withoutHiddenTools(message.request);
+      const { form, calls, markers, fault } = askedForm(asked, () => forms.get(message.model));
       const constrainedBy = form && grammarOf(form, fault);
       const { schema: _, ...request } = asked;
       const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));
       open.set(id, { parts, fault });
-      send({ ...question, request: request as InferRequest, form: constrainedBy, markers });
+      send({ ...message, request: request as InferRequest, form: constrainedBy, markers });
     } catch (error) {
       // Reject only once the caller awaits it.
       queueMicrotask(() => onAnswer(id, error as Error));
@@ -84,7 +88,7 @@ export function createOpenAnswers(
 
 function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
   const error = new KitError(failure.code, failure.message, { fault: failure.fault });
-  return atFault(error, fault) as Error;
+  return withFault(error, fault) as Error;
 }
 
 /** Input of kit_engine/answer/grammar.py. Refuses unsupported grammars early, faster than Python. */
@@ -96,14 +100,14 @@ function grammarOf(form: Form, fault: RequestFault): [json: string, count: numbe
     // Unicode properties differ slightly between versions.
     return [json, /\\p/i.test(json) ? 0 : expressions.count()];
   } catch (error) {
-    throw atFault(error, fault);
+    throw withFault(error, fault);
   }
 }
 
-function formOf({ calls, specials }: LoadedModel): ToolForm | undefined {
+function formOf({ calls, specials }: LoadedModel): ToolCallFormat | undefined {
   const callsText = ({ length }: { length: number }) => {
     const text = calls[length - 1];
     return text === "" ? undefined : text;
   };
-  return toolFormOf({ callsText, specials: () => specials });
+  return toolCallFormatOf({ callsText, specials: () => specials });
 }
