@@ -22,7 +22,8 @@ export function progressOf(directory: string): number | undefined {
   const newest = findNewest(logPath(directory), ({ event, data }) =>
     event === "training.log" && isRecord(data) ? data.step : undefined,
   );
-  const progress = Number(newest?.found) / Number(readJobStart(directory).started.maxSteps);
+  const { maxSteps, resumedStep } = readJobStart(directory).started;
+  const progress = Number(newest?.found ?? resumedStep) / Number(maxSteps);
   return progress >= 0 && progress <= 1 ? progress : undefined;
 }
 

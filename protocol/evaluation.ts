@@ -48,9 +48,34 @@ export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLo
 /** Last figures shown of a metric's history. */
 const LAST_SHOWN = 3;
 
-/** The figures shown of a metric's history: the first, the best and the last three. Pure. */
-export function shownOfHistory<T>(all: readonly T[], best: T | undefined): T[] {
-  return all.filter((one, n) => n === 0 || one === best || n >= all.length - LAST_SHOWN);
+/** A figure of a metric's history, with its place in the whole. */
+export interface HistoryPoint {
+  step: number;
+  figure: number;
+  place: number;
+}
+
+/**
+ * The figures shown of a metric's history: the first, the best and the last three, and a figure that
+ * stands alone between two of these, for which "…" would be no shorter. Pure.
+ */
+export function shownOfHistory(all: readonly HistoryPoint[], bestStep: number): HistoryPoint[] {
+  const isShown = isAlwaysShown(all, (point) => point.step === bestStep);
+  return all.filter(
+    (_, n) =>
+      isShown(n) ||
+      (isShown(n - 1) && isShown(n + 1) && all[n + 1]!.place - all[n - 1]!.place === 2),
+  );
+}
+
+/** What a page must get to show that: also a gap's first two figures, which tell it of the gap. Pure. */
+export function sentOfHistory<T>(all: readonly T[], best: T | undefined): T[] {
+  const isShown = isAlwaysShown(all, (one) => one === best);
+  return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
+}
+
+function isAlwaysShown<T>(all: readonly T[], isBest: (one: T) => boolean): (n: number) => boolean {
+  return (n) => n === 0 || n >= all.length - LAST_SHOWN || (n > 0 && isBest(all[n]!));
 }
 
 /** The log with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */

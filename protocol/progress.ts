@@ -1,4 +1,10 @@
-import { type Evaluation, EVAL_LOSS, isLower, shownOfHistory } from "./evaluation.ts";
+import {
+  type Evaluation,
+  type HistoryPoint,
+  EVAL_LOSS,
+  isLower,
+  shownOfHistory,
+} from "./evaluation.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 
@@ -33,8 +39,9 @@ export interface Progress {
   histories?: Record<string, MetricHistory>;
   /** Progress of the current evaluation. */
   evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
-  /** What is done before the training starts, in words. */
+  /** What is done before the training starts, in words, and since when something is. */
   preparing?: string | undefined;
+  preparingSince?: number;
   /** Step of the newest checkpoint. */
   savedStep?: number;
   /** The job that this one resumes, and the step of its checkpoint. */
@@ -54,10 +61,11 @@ export interface MetricProgress {
 
 /** A metric's figures that are shown. */
 export interface MetricHistory {
-  points: readonly { step: number; figure: number }[];
+  points: readonly HistoryPoint[];
   /** Number of figures, shown or not. */
   count: number;
-  bestStep: number;
+  /** Possibly of the job that this one resumes, and so no point. */
+  best: { step: number; figure: number };
   /** Number of held-out rows that the model answered. */
   rows?: number | undefined;
 }
@@ -94,6 +102,7 @@ export function reduceProgress(before: Progress, { event, data, at }: ReadEvent)
   if (event === "training.log") addLog(after, found);
   if (event === "training.preparing" && typeof found.doing === "string") {
     after.preparing = found.doing;
+    Object.assign(after, numbersIn({ preparingSince: before.preparingSince ?? after.at }));
   }
   if (event === "checkpoint.evaluating") {
     after.preparing = undefined;
@@ -118,7 +127,7 @@ function addEvaluated(after: Progress, found: Record<string, unknown>): void {
     const isBest = !known || (isLower ? now < known.best : now > known.best);
     const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
     evaluated[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
-    addToHistory(after, name, { step, figure: now }, bestStep, rows);
+    addToHistory(after, name, { step, figure: now }, { step: bestStep, figure: best }, rows);
   }
   after.evaluated = evaluated;
 }
@@ -126,19 +135,15 @@ function addEvaluated(after: Progress, found: Record<string, unknown>): void {
 function addToHistory(
   after: Progress,
   name: string,
-  point: MetricHistory["points"][number],
-  bestStep: number,
+  point: MetricHistory["best"],
+  best: MetricHistory["best"],
   rows?: number,
 ): void {
   const { points = [], count = 0 } = after.histories?.[name] ?? {};
-  const all = [...points, point];
-  const shown = shownOfHistory(
-    all,
-    all.find(({ step }) => step === bestStep),
-  );
+  const shown = shownOfHistory([...points, { ...point, place: count }], best.step);
   after.histories = {
     ...after.histories,
-    [name]: { points: shown, count: count + 1, bestStep, rows },
+    [name]: { points: shown, count: count + 1, best, rows },
   };
 }
 
@@ -159,7 +164,13 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
   if (evalLoss !== undefined) {
-    addToHistory(after, EVAL_LOSS, { step, figure: evalLoss }, after.best?.step ?? step);
+    const { best = { step, evalLoss } } = after;
+    addToHistory(
+      after,
+      EVAL_LOSS,
+      { step, figure: evalLoss },
+      { step: best.step, figure: best.evalLoss },
+    );
   }
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
 }

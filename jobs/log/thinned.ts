@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../../disk/follow.ts";
 import { openPlainIfThere } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
-import { bestOf, shownOfHistory } from "../../protocol/evaluation.ts";
+import { bestOf, sentOfHistory } from "../../protocol/evaluation.ts";
 import { EVALUATING, PREPARING } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -61,10 +61,10 @@ async function findShown(
     for (const located of records) {
       const location = { from: located.from, offset: located.offset };
       if (located.record.event === "training.log") logs.push(asLog(located));
-      // The first tells when the job started.
+      // The first tells when it began.
       else if (located.record.event === EVALUATING)
         evaluating = [...evaluating.slice(0, 1), location];
-      else if (located.record.event === PREPARING) preparing = [location];
+      else if (located.record.event === PREPARING) preparing = [...preparing.slice(0, 1), location];
       else others.push(location);
     }
     // Also logs without a loss, which are not on the curve.
@@ -89,7 +89,7 @@ async function findShown(
 
 function shownEvaluations(logs: LocatedLog[]): LocatedLog[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
-  return shownOfHistory(evaluated, bestOf(evaluated));
+  return sentOfHistory(evaluated, bestOf(evaluated));
 }
 
 function asLog({ record: { data }, from, offset }: LocatedRecord): LocatedLog {

@@ -37,7 +37,7 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
     ...fact("step", step, (done) => share(done, steps)),
     ...fact("tokens/s", progress.tokensPerSecond, (speed) => formatCount(Math.round(speed))),
     ...fact("learning rate", progress.learningRate, formatNumber),
-    ...Object.entries(metrics).flatMap(([name, value]) => fact(name, value, formatNumber)),
+    ...Object.entries(metrics).flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
     ...fact("eval loss", evalLoss, (history) => historyInWords(history, formatNumber)).map(long),
     ...Object.entries(evaluated)
       .flatMap(([name, history]) =>
@@ -58,14 +58,25 @@ function long(short: Fact): Fact {
 
 /** As `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
 function historyInWords(
-  { points, count, bestStep, rows }: MetricHistory,
+  { points, count, best, rows }: MetricHistory,
   format: (figure: number) => string,
 ): string {
-  const [first = "", ...others] = points.map(({ figure }) => format(figure));
-  const left = count > points.length ? ["…"] : [];
-  const of = rows === undefined ? "" : ` of ${formatCounted(rows, "row")}`;
-  const best = bestStep > 0 ? `best at step ${formatCount(bestStep)}` : "best before the training";
-  return [first, ...left, ...others].join(" → ") + of + (count > 1 ? `, ${best}` : "");
+  const way = points.flatMap(({ figure, place }, n) => {
+    const isAfterGap = n > 0 && place > points[n - 1]!.place + 1;
+    return [...(isAfterGap ? ["…"] : []), format(figure)];
+  });
+  // "1 of 30 rows" would be one row.
+  const of = Number.isInteger(Number(way.at(-1))) ? "on" : "of";
+  const answered = rows === undefined ? "" : ` ${of} ${formatCounted(rows, "row")}`;
+  const isShown = points.some(({ step }) => step === best.step);
+  const when = best.step > 0 ? `at step ${formatCount(best.step)}` : "before the training";
+  const bestWords = `, best ${isShown ? when : `${format(best.figure)} ${when}`}`;
+  return way.join(" → ") + answered + (count > 1 || !isShown ? bestWords : "");
+}
+
+/** `evalRewardsMargins` → `eval rewards margins`. */
+function inWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** As `31 of 100`. */
@@ -80,11 +91,12 @@ function share(count: number, all: number | undefined): string {
  * @param sinceMs how long ago the last event came
  */
 export function activityOf(
-  { preparing, evaluating, first, last, steps, savedStep, startedAt }: Progress,
+  progress: Progress,
   status: JobStatus | undefined,
   createdMs: number,
   sinceMs = 0,
 ): string {
+  const { preparing, evaluating, first, last, steps, savedStep, startedAt } = progress;
   if (status === "queued") return "waiting for its turn";
   if (status !== "running") return "";
   if (evaluating && evaluating.answered < evaluating.rows) {
@@ -93,9 +105,12 @@ export function activityOf(
   }
   if (steps === undefined) {
     // From its first event on, a fact says how long ago the job began.
-    const isTimed = startedAt === undefined && createdMs >= 0;
+    const { at = NaN, preparingSince = NaN } = progress;
+    // A job's creation may lie before its turn; what the engine has said does not.
+    const ms = preparingSince >= 0 ? at - preparingSince + sinceMs : createdMs;
+    const isTimed = startedAt === undefined && ms >= 0;
     const doing = (sinceMs < DOWNLOAD_MS && preparing) || "preparing";
-    return isTimed ? `${doing}, ${formatDuration(createdMs / 1000)}` : doing;
+    return isTimed ? `${doing}, for ${formatDuration(ms / 1000)}` : doing;
   }
   if (last?.step === steps)
     return savedStep === steps ? "finishing" : `saving step ${share(steps, undefined)}`;
@@ -106,7 +121,7 @@ export function activityOf(
 }
 
 function withTime(doing: string, left: number | undefined): string {
-  return left === undefined ? doing : `${doing}, ${formatDuration(left)} left`;
+  return left === undefined || left < 0.5 ? doing : `${doing}, ${formatDuration(left)} left`;
 }
 
 function isOver(status: JobStatus | undefined): boolean {

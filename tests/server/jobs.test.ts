@@ -70,6 +70,14 @@ test("a job is answered with its fields and how far it is, and one that is not t
   }
 });
 
+test("a resumed job is as far as its checkpoint before its first log", async () => {
+  const { url, project } = await startServer();
+  const resumed = { ...STARTED.data, maxSteps: 400, resumedFrom: "other", resumedStep: 300 };
+  const { job } = createJob(project, "resumed", [{ ...STARTED, data: resumed }]);
+  const answer = await fetch(`${url}api/jobs/${job.id}`);
+  expect(await answer.json()).toMatchObject({ progress: 0.75 });
+});
+
 test("jobs that cannot be read are 500 with a sentence", async () => {
   const project = createProject({ ".kit/jobs": "a file" });
   const { url } = await startServer({ project });

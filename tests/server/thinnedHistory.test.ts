@@ -53,7 +53,7 @@ test("a thinned history begins with the first two logs, however many there are",
   expect((await thinned()).slice(0, 3)).toEqual((await whole()).slice(0, 3));
 });
 
-test("a thinned history has the first, the best and the last three evaluations", async () => {
+test("a thinned history has the first, the best and the last three evaluations, and a gap's first two", async () => {
   const { url, project } = await startServer();
   const job = createJob(project, "evaluated", [STARTED]);
   const evalLosses: Record<number, number> = {
@@ -62,6 +62,11 @@ test("a thinned history has the first, the best and the last three evaluations",
     11_003: 2,
     15_005: 5,
     20_007: 4,
+    21_001: 6,
+    21_003: 6,
+    22_005: 7,
+    23_005: 7,
+    24_005: 7,
   };
   const lines = Array.from({ length: LOGS }, (_, step) => {
     const { event, data } = logged(step, 1);
@@ -74,9 +79,11 @@ test("a thinned history has the first, the best and the last three evaluations",
   const shown = frames.map(({ data }) => data).filter((data) => data?.includes("evalLoss"));
   expect(shown).toEqual([
     '{"step":7001,"loss":1,"evalLoss":3}',
+    '{"step":9001,"loss":1,"evalLoss":9}',
     '{"step":11003,"loss":1,"evalLoss":2}',
     '{"step":15005,"loss":1,"evalLoss":5}',
     '{"step":20007,"loss":1,"evalLoss":4}',
+    ...[22_005, 23_005, 24_005].map((step) => `{"step":${step},"loss":1,"evalLoss":7}`),
   ]);
 });
 

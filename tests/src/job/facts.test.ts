@@ -51,7 +51,23 @@ test("the eval loss has its way, and a log without one keeps it", () => {
   const way = (...losses: (number | null)[]) =>
     said(after(STARTED, ...losses.map((evalLoss, n) => log(n + 1, n + 1, { evalLoss })))).at(-1);
   expect(way(2, 0.12345, 0.5, null)).toBe("eval loss 2 → 0.1235 → 0.5, best at step 2");
-  expect(way(2, 0.1, 3, 4, 5, 6, 7)).toBe("eval loss 2 → … → 0.1 → 5 → 6 → 7, best at step 2");
+});
+
+test.each([
+  ["2 → 0.1 → … → 5 → 6 → 7, best at step 2", [2, 0.1, 3, 4, 5, 6, 7]],
+  ["2 → 0.1 → 3 → 4 → 5 → 6, best at step 2", [2, 0.1, 3, 4, 5, 6]],
+  ["2 → 3 → 4 → 5 → 6, best at step 1", [2, 3, 4, 5, 6]],
+  ["9 → … → 1 → … → 3 → 4 → 5, best at step 4", [9, 8, 7, 1, 2, 2.5, 3, 4, 5]],
+])('"…" takes the place of at least two figures: %s', (way, losses) => {
+  const logs = losses.map((evalLoss, n) => log(n + 1, n + 1, { evalLoss }));
+  expect(said(after(STARTED, ...logs)).at(-1)).toBe(`eval loss ${way}`);
+});
+
+test.each([
+  ["accuracy 0.26 → 0.68 of 30 rows, best at step 5", 0.68],
+  ["accuracy 0.26 → 1 on 30 rows, best at step 5", 1],
+])("a whole figure isn't read as a count of rows: %s", (way, last) => {
+  expect(said(after(STARTED, evaluated(0, 0.26), evaluated(5, last)))[2]).toBe(way);
 });
 
 test("metrics follow, the last figure of each", () => {
@@ -61,7 +77,7 @@ test("metrics follow, the last figure of each", () => {
     log(2, 2, { metrics: { rewardsMargins: 0.5, evalAccuracy: 0.75 } }),
     log(3, 3, { metrics: "none" }),
   );
-  expect(said(progress).slice(2)).toEqual(["rewardsMargins 0.5", "evalAccuracy 0.75"]);
+  expect(said(progress).slice(2)).toEqual(["rewards margins 0.5", "eval accuracy 0.75"]);
 });
 
 test("what the model answered has its way from before the training, by what is better", () => {
@@ -90,7 +106,7 @@ test("a job that goes on from another begins at its step, and with its best", ()
   expect(resumed.resumed).toEqual({ jobId: "a", step: 4 });
   const on = then(resumed, ...log(6, NaN, { evalLoss: 2 }));
   expect(said(then(on, ...log(8, NaN, { evalLoss: 3 }))).at(-1)).toBe(
-    "eval loss 2 → 3, best at step 4",
+    "eval loss 2 → 3, best 1 at step 4",
   );
 });
 
@@ -127,16 +143,22 @@ const toEnd = [STARTED, log(1, 5), log(601, 65), log(1_200, 70)];
 
 test.each<[string, Status, Event[]]>([
   ["waiting for its turn", "queued", []],
-  ["preparing, 12s", "running", []],
+  ["preparing, for 12s", "running", []],
   ["asking 0 of 100 held-out rows", "running", [asking(0, 0)]],
   ["asking 31 of 100 held-out rows, 1m 20s left", "running", [asking(31, 36, { secondsLeft: 80 })]],
-  ["downloading a/b: 4 MB of 9 MB, 12s", "running", [downloading]],
+  ["downloading a/b: 4 MB of 9 MB, for 0s", "running", [downloading]],
+  [
+    "downloading a/b: 4 MB of 9 MB, for 1m 05s",
+    "running",
+    [downloading, [downloading[0], at(65), downloading[2]]],
+  ],
   ["preparing", "running", [downloading, asking(100, 120)]],
   ["waiting for the first step", "running", [STARTED]],
   ["training", "running", [STARTED, log(1, 5)]],
   ["training, 1m 00s left", "running", [STARTED, log(1, 5), log(601, 65)]],
   ["training, 10s left", "running", [STARTED, log(1_001, 1), log(1_101, 11)]],
   ["asking 7 of 100 held-out rows", "running", [STARTED, log(1, 5), asking(7, 9)]],
+  ["training", "running", [STARTED, log(1, 5), log(1_199, 65)]],
   ["saving step 1,200", "running", toEnd],
   ["finishing", "running", [...toEnd, SAVED]],
   ["", "cancelled", [STARTED, log(1, 5)]],

@@ -113,8 +113,8 @@ describe("the job page", () => {
 
   it("says beside the curve which job it goes on from", async () => {
     const { page } = await visitJob();
-    await send(["training.started", { resumedFrom: "b", resumedStep: 140 }, 10]);
-    expect(page.get(".loss-chart .aside").text()).toBe("from step 140 of b");
+    await send(["training.started", { resumedFrom: "b", resumedStep: 1_400 }, 10]);
+    expect(page.get(".loss-chart .aside").text()).toBe("from step 1,400 of b");
     expect(page.get(".loss-chart a").attributes("href")).toBe("/jobs/b");
   });
 
