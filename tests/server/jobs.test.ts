@@ -72,8 +72,9 @@ test("a job is answered with its fields and how far it is, and one that is not t
 
 test("a resumed job is as far as its checkpoint before its first log", async () => {
   const { url, project } = await startServer();
-  const resumed = { ...STARTED.data, maxSteps: 400, resumedFrom: "other", resumedStep: 300 };
-  const { job } = createJob(project, "resumed", [{ ...STARTED, data: resumed }]);
+  const run = { model: "kit/nano", parameters: 1, rows: 2, maxSteps: 400 };
+  const data = { ...run, resumedFrom: "other", resumedStep: 300 };
+  const { job } = createJob(project, "resumed", [{ event: "training.started", data }]);
   const answer = await fetch(`${url}api/jobs/${job.id}`);
   expect(await answer.json()).toMatchObject({ progress: 0.75 });
 });
