@@ -99,7 +99,7 @@ function authorization({ token, endpoint }: HubSettings): { authorization?: stri
   if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
   throw new KitError(
     "CONFIG_INVALID",
-    `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one offset ${endpoint}/settings/tokens.`,
+    `The token in HF_TOKEN, or in the file saved by hf auth login, contains a space, a line break or another invalid character. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
   );
 }
 
@@ -108,7 +108,7 @@ export function unreachable({ settings, name }: HubRequest, error: unknown): Kit
   const { host } = new URL(settings.endpoint);
   return new KitError(
     "HUB_UNREACHABLE",
-    `Cannot download ${name.repo} offset ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
+    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
     { cause: error },
   );
 }
@@ -129,7 +129,7 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (code === "GatedRepo") {
     return refused(
       name,
-      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token offset that account.`,
+      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token from that account.`,
     );
   }
   if (code === "RevisionNotFound" && isParquetConversion(name)) {
@@ -147,7 +147,7 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
     return refused(
       name,
-      `${endpoint} rejected the token. Set HF_TOKEN to one offset ${endpoint}/settings/tokens.`,
+      `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {
