@@ -32,7 +32,7 @@ export async function listCachedModels(): Promise<{ cache: string; models: Cache
 }
 
 /** Whether a name is one of Kit's own models or may be one on the hub. */
-export function isStartingName(name: string): boolean {
+export function isInitialModelName(name: string): boolean {
   return Object.hasOwn(PRESETS, name) || parseHubName(name) !== undefined;
 }
 
@@ -65,22 +65,22 @@ export async function materializeDatasets<Config extends TrainConfig>(
 }
 
 /** Chooses the held-out rows to evaluate on. */
-export async function heldOutQuestions(
+export async function chooseHeldOutRows(
   config: TrainConfig,
   choice: QuestionChoice,
 ): Promise<HeldOutQuestions> {
-  const { heldOutQuestions } = await import("../engines/training/heldOutQuestions.ts");
-  return heldOutQuestions(config, choice);
+  const { chooseHeldOutRows } = await import("../engines/training/heldOutQuestions.ts");
+  return chooseHeldOutRows(config, choice);
 }
 
 /** Token limit that fits every answer in the job's dataset, by the job's own tokenizer; undefined if it trained on plain text. */
-export async function learnedTokens(
+export async function maxAnswerTokens(
   config: JobConfig,
   directory: string,
   model: string,
 ): Promise<number | undefined> {
-  const { learnedTokens } = await import("../engines/training/learnedAnswers.ts");
-  return learnedTokens({ ...(await materializedConfig(config, directory)), model }, {});
+  const { maxAnswerTokens } = await import("../engines/training/learnedAnswers.ts");
+  return maxAnswerTokens({ ...(await materializedConfig(config, directory)), model }, {});
 }
 
 /** The system message that all rows of a job share, if the rows are on this machine. */
@@ -93,13 +93,13 @@ export async function sharedSystem(
 }
 
 /** Calls `use` with the folder of a training run's initial model. */
-export async function withStartingModel<T>(
+export async function withInitialModel<T>(
   config: TrainConfig,
   options: LoadOptions,
   use: (directory: string) => Promise<T>,
 ): Promise<T> {
-  const { withStartingModel } = await import("../engines/checkpoint/locateModel.ts");
-  return withStartingModel(config, options, use);
+  const { withInitialModel } = await import("../engines/checkpoint/locateModel.ts");
+  return withInitialModel(config, options, use);
 }
 
 /** The config with the datasets that a job has in its folder. */

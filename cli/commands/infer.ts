@@ -18,7 +18,7 @@ import {
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { MAX_CONCURRENT, answerLines } from "../infer/answerLines.ts";
-import { isTyped } from "../infer/lines.ts";
+import { isInteractive } from "../infer/lines.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { abortOnSignal, exitCancelled } from "../process/signals.ts";
@@ -103,15 +103,15 @@ export const command = createCommand("infer", {
         noteTruncation(await stream.result);
       };
       // Stream to a person; give a program the whole answer.
-      const isInteractive = process.stdout.isTTY && !jsonl;
+      const isTty = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
         const question = plainQuestion(prompt);
-        if (isInteractive) await streamAnswer(question);
+        if (isTty) await streamAnswer(question);
         else show(await answer(question));
         return EXIT_CODE.completed;
       }
       return answerLines(jsonl ? ROWS : PLAIN, {
-        answer: isInteractive && isTyped() ? streamAnswer : answer,
+        answer: isTty && isInteractive() ? streamAnswer : answer,
         show,
         // The project's own engine answers one request at a time.
         maxConcurrent: engine ? 1 : MAX_CONCURRENT,

@@ -7,7 +7,7 @@ import { formatCounted } from "../../protocol/format.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { HeldOutQuestions } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { materializeDatasets, materializedConfig, heldOutQuestions } from "../../sdk/engine.ts";
+import { materializeDatasets, materializedConfig, chooseHeldOutRows } from "../../sdk/engine.ts";
 import { hasQuestion } from "../../sdk/metrics/ask.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { COMMAND_FOLDER } from "../project/folder.ts";
@@ -31,7 +31,7 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
   const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const found = await heldOutQuestions(await readable(), { maxRows, hasQuestion, onNote });
+    const found = await chooseHeldOutRows(await readable(), { maxRows, hasQuestion, onNote });
     if (found.rows.length > 0) return found;
     throw new KitError(
       "DATASET_INVALID",

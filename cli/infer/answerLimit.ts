@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { learnedTokens } from "../../sdk/engine.ts";
+import { maxAnswerTokens } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { type ModelProject, type ModelReference, jobAt } from "../../sdk/models/reference.ts";
 
@@ -27,7 +27,7 @@ export async function answerLimit(
   const { directory, config } = job;
   try {
     const model = findArtifact(kind === "saved" ? reference.directory : directory);
-    const tokens = await learnedTokens(config, directory, model);
+    const tokens = await maxAnswerTokens(config, directory, model);
     if (tokens === undefined) return { tokens: MAX_TOKENS };
     const reason = `25 % more than the longest answer that job ${basename(directory)} learned`;
     return { tokens, reason };

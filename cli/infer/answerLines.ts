@@ -2,7 +2,7 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
-import { isTyped, stdinLines } from "./lines.ts";
+import { isInteractive, stdinLines } from "./lines.ts";
 import type { LineFormat, Question } from "./question.ts";
 
 /** Questions that a model answers concurrently. */
@@ -38,7 +38,7 @@ export async function answerLines(
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
       // A person sees which one failed, and can ask again.
-      if (isTyped()) reportError(error);
+      if (isInteractive()) reportError(error);
       else {
         code = reportError(withLine(number, error));
         show(failed(number, error.message));
@@ -53,7 +53,7 @@ export async function answerLines(
   async function add(showNext: () => unknown): Promise<void> {
     last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
     shown.push(last);
-    if (shown.length >= (isTyped() ? 1 : maxConcurrent))
+    if (shown.length >= (isInteractive() ? 1 : maxConcurrent))
       await orAborted(shown.shift()!, broken.signal);
   }
 
@@ -69,12 +69,12 @@ export async function answerLines(
       // Handled when its turn comes.
       answered.catch(() => undefined);
       await add(() => showAnswer(number, answered));
-    } else if (blank !== undefined && !isTyped()) {
+    } else if (blank !== undefined && !isInteractive()) {
       await add(() => show(blank));
     }
   }
   await orAborted(last, broken.signal);
-  if (!isEmpty || isTyped()) return code;
+  if (!isEmpty || isInteractive()) return code;
   throw new KitError(
     "USAGE_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',

@@ -8,14 +8,14 @@ export interface Line {
 }
 
 /** Whether a person types the lines. */
-export function isTyped(): boolean {
+export function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
 /** The lines of stdin as they arrive. Prompts for each on a terminal. */
 export async function* stdinLines(): AsyncGenerator<Line> {
   let number = 0;
-  for await (const text of isTyped() ? typedLines() : pipedLines()) {
+  for await (const text of isInteractive() ? typedLines() : pipedLines()) {
     number++;
     yield { text, number };
   }

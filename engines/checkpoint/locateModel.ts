@@ -34,7 +34,7 @@ export async function locateModel(
  * Calls `use` with the folder of a training's starting model, which is temporary for random weights.
  * @throws KitError as `locateModel`
  */
-export async function withStartingModel<T>(
+export async function withInitialModel<T>(
   { model, seed }: TrainConfig,
   options: LoadOptions,
   use: (directory: string) => Promise<T>,

@@ -9,7 +9,7 @@ import { modelNames } from "../families/storedNames.ts";
 import { modelLinears, weightShapes, weightCounts } from "../families/tensorShapes.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
-import { isNumberType } from "../modelFiles/numberTypes.ts";
+import { isDtype } from "../modelFiles/numberTypes.ts";
 import { chooseTensors, listTensors, renamed } from "../modelFiles/tensorFiles.ts";
 import { type FileTensor, type TensorSource, fileTensors, chunks } from "../modelFiles/tensors.ts";
 import { type Numbers, widened } from "../modelFiles/weights.ts";
@@ -63,7 +63,7 @@ export function biasesOf(
 export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   const [head, embedding] = [tensors.get(HEAD), tensors.get(EMBEDDING)];
   if (!head || !embedding) return false;
-  if (!isNumberType(head.type) || !isNumberType(embedding.type)) return true;
+  if (!isDtype(head.type) || !isDtype(embedding.type)) return true;
   if (head.shape.join() !== embedding.shape.join()) return true;
   const source = fileTensors(tensors);
   const others = chunks(source, HEAD);

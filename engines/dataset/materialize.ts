@@ -31,7 +31,7 @@ export interface FileDataset extends Pick<DatasetConfig, "path" | "columns" | "i
 export interface MaterializeOptions {
   /** The dataset as sentences name it. */
   name: string;
-  form: RowFormat<object>;
+  format: RowFormat<object>;
   /** Takes notes for people: how columns become rows, progress, ignored keys. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;
@@ -49,8 +49,8 @@ export async function materializeDataset(
   path: string,
   options: MaterializeOptions,
 ): Promise<SourceMap> {
-  const { name, form, onNote, signal = new AbortController().signal } = options;
-  const check = form.createCheck?.();
+  const { name, format, onNote, signal = new AbortController().signal } = options;
+  const check = format.createCheck?.();
   const padding = createArrowPadding(dataset.type === "parquet");
   const loneSurrogates = createLoneSurrogates();
   const ignored = createIgnoredKeys(dataset.columns && "leave out columns, or set map,");
@@ -58,7 +58,7 @@ export async function materializeDataset(
   const isFromCode = type === "code" || code.map !== undefined;
   const mapper = createRecordMapper({
     columns,
-    rows: form.columns,
+    rows: format.columns,
     isTable: !isFromCode && type !== "jsonl",
     isRagged: type !== "csv" && type !== "parquet",
     ignored,
@@ -81,7 +81,7 @@ export async function materializeDataset(
       if (value === undefined) continue;
       ignored.addUnused(record.unread ?? {}, [], []);
       const mapped = mapper.rowOf(value, record.where);
-      const row = padding.drop(form.parse(mapped, record.where, ignored), record.where);
+      const row = padding.drop(format.parse(mapped, record.where, ignored), record.where);
       const line = loneSurrogates.replace(
         asJson(row, record.where, () => notFinite(record.where)) ?? "",
         record.where,
@@ -94,7 +94,8 @@ export async function materializeDataset(
       if (dataset.type !== "jsonl") noteReading(rows, bytes, 0);
     }
     if (rows === 0) {
-      const advice = dataset.type === "jsonl" ? `Write ${form.expected} on each line` : "Add some";
+      const advice =
+        dataset.type === "jsonl" ? `Write ${format.expected} on each line` : "Add some";
       throw new KitError("DATASET_INVALID", `${name} has no rows. ${advice}.`);
     }
     check?.report(name, onNote);
@@ -128,7 +129,7 @@ interface ReadOptions extends MaterializeOptions {
 async function* recordsOf(
   dataset: FileDataset,
   { rows }: DatasetCode,
-  { name, form, onRead }: ReadOptions,
+  { name, format, onRead }: ReadOptions,
 ): AsyncGenerator<TableRow> {
   if (dataset.type === "code") {
     const made: unknown = typeof rows === "function" ? await rows() : rows;
@@ -146,22 +147,22 @@ async function* recordsOf(
   }
   for (const file of datasetFiles(dataset.path)) {
     if (isUrl(file)) throw urlNeedsJsonl(file);
-    yield* readFile({ ...dataset, form, onRead }, dataset.type, file);
+    yield* readFile({ ...dataset, format, onRead }, dataset.type, file);
   }
 }
 
 async function* readFile(
-  { columns, isMapped, form, onRead }: FileDataset & Pick<ReadOptions, "form" | "onRead">,
+  { columns, isMapped, format, onRead }: FileDataset & Pick<ReadOptions, "format" | "onRead">,
   type: FileType,
   file: string,
 ): AsyncGenerator<TableRow> {
   if (type === "jsonl") {
-    const expected = columns || isMapped ? "a JSON object on each line" : form.expected;
+    const expected = columns || isMapped ? "a JSON object on each line" : format.expected;
     yield* readJsonl(file, expected, onRead);
     return;
   }
   const names = isMapped ? [] : await tableColumns(type, file);
-  const options = { columns, rows: form.columns };
+  const options = { columns, rows: format.columns };
   const found = names.length > 0 ? recordFormat(names, file, options) : undefined;
   // Another file may have rows.
   if (!found && !isMapped) return;

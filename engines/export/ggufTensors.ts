@@ -9,7 +9,7 @@ import type { WrittenTensor } from "../gguf/header.ts";
 import { permuted } from "../gguf/ropePermutation.ts";
 import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
 import { notFinite } from "../lora/merged.ts";
-import { type NumberTypeName, NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
+import { type NumberTypeName, NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
 import { type FileTensor, columnsOf, unsupportedType, chunks } from "../modelFiles/tensors.ts";
 import { widened } from "../modelFiles/weights.ts";
 import type { SourceFile } from "./source.ts";
@@ -30,7 +30,7 @@ export function ggufTensors(
   function written({ weights }: SourceFile, [stored, tensor]: [string, FileTensor]): WrittenTensor {
     const { path, shape } = tensor;
     const name = nameOf(stored);
-    if (!isNumberType(tensor.type)) throw unsupportedType(path, name, tensor.type);
+    if (!isDtype(tensor.type)) throw unsupportedType(path, name, tensor.type);
     const to = typeOf(name, shape, tensor.type);
     const [unit, offset] = [permutedRows(architecture, name, d), normOffset(architecture, name)];
     const columns = shape.length > 1 ? columnsOf(shape) : 1;

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
-import { NUMBER_TYPES, isNumberType } from "../modelFiles/numberTypes.ts";
+import { NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
 import { readWhole, useFile } from "../modelFiles/plainFile.ts";
 import { chunks } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
@@ -26,12 +26,12 @@ export const safetensors: ExportFormat = {
 function* blocksOf({ path, start, tensors, weights }: SourceFile): Iterable<Uint8Array> {
   yield* copied(path, 0, start);
   for (const [name, { type, offset, bytes }] of tensors) {
-    if (!isNumberType(weights.tensors.get(name)?.type ?? type)) {
+    if (!isDtype(weights.tensors.get(name)?.type ?? type)) {
       yield* copied(path, offset, bytes);
       continue;
     }
     for (const rows of chunks(weights, name)) {
-      const block = isNumberType(type) && NUMBER_TYPES[type].encode(rows);
+      const block = isDtype(type) && NUMBER_TYPES[type].encode(rows);
       if (!block) throw notFinite(name, path);
       yield block;
     }

@@ -2,7 +2,7 @@ import {
   type NumberTypeName,
   NUMBER_TYPES,
   assertLittleEndian,
-  typeBytes,
+  dtypeBytes,
 } from "../modelFiles/numberTypes.ts";
 import { sizeOf } from "../modelFiles/tensors.ts";
 import { type Metadata, type Value, VALUE_IDS } from "./metadata.ts";
@@ -77,7 +77,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]
 
 /** Without its padding. */
 export function tensorBytes({ type, shape }: Pick<NamedTensor, "type" | "shape">): number {
-  return typeBytes(type, sizeOf(shape));
+  return dtypeBytes(type, sizeOf(shape));
 }
 
 function encodeValue(value: Value): Uint8Array[] {

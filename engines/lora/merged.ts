@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { isNumberType } from "../modelFiles/numberTypes.ts";
+import { isDtype } from "../modelFiles/numberTypes.ts";
 import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors.ts";
 import { type TensorSource, fileTensors, rowsOf } from "../modelFiles/tensors.ts";
 import { areFinite, widened } from "../modelFiles/weights.ts";
@@ -142,7 +142,7 @@ export function openUpdates(
   function isOf(name: string, sizes: unknown[]): boolean {
     const { shape, type } = tensors.get(name) ?? { shape: [], type: "" };
     const fits = shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
-    return fits && isNumberType(type);
+    return fits && isDtype(type);
   }
 }
 

@@ -63,7 +63,7 @@ export const NUMBER_TYPES = {
 
 export type NumberTypeName = keyof typeof NUMBER_TYPES;
 
-export function isNumberType(type: string): type is NumberTypeName {
+export function isDtype(type: string): type is NumberTypeName {
   return Object.hasOwn(NUMBER_TYPES, type);
 }
 
@@ -74,12 +74,12 @@ export function isBlockType(type: string): type is BlockTypeName {
 /** @param id ggml's */
 export function typeOfId(id: number): NumberTypeName | undefined {
   return Object.keys(NUMBER_TYPES)
-    .filter(isNumberType)
+    .filter(isDtype)
     .find((type) => NUMBER_TYPES[type].id === id);
 }
 
 /** Bytes of `count` numbers, in whole blocks. */
-export function typeBytes(type: NumberTypeName, count: number): number {
+export function dtypeBytes(type: NumberTypeName, count: number): number {
   const { block, bytes } = NUMBER_TYPES[type];
   return (count / block) * bytes;
 }

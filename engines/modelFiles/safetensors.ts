@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { assertLittleEndian, bytesOf, isNumberType, typeBytes } from "./numberTypes.ts";
+import { assertLittleEndian, bytesOf, isDtype, dtypeBytes } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import { type FileTensor, sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";
@@ -15,7 +15,7 @@ const ALIGNMENT = 8;
 
 /** The supported types, by the format's names. */
 const TYPES = { F32: "f32", BF16: "bf16", F16: "f16" } as const;
-export const MIN_NUMBER_BYTES = 2;
+export const MIN_ELEMENT_BYTES = 2;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
@@ -107,7 +107,7 @@ export function openSafetensors(path: string, maxTensors = MAX_TENSORS): Safeten
       const [from, to] = entry.data_offsets;
       const type = Object.hasOwn(TYPES, dtype) ? TYPES[dtype as keyof typeof TYPES] : dtype;
       const bytes = to - from;
-      const isWrongSize = isNumberType(type) ? bytes !== typeBytes(type, sizeOf(shape)) : bytes < 0;
+      const isWrongSize = isDtype(type) ? bytes !== dtypeBytes(type, sizeOf(shape)) : bytes < 0;
       if (isWrongSize || start + to > size)
         throw invalid(`has the wrong size, or is truncated, at ${name}`);
       return [name, { path, type, shape, offset: start + from, bytes }];

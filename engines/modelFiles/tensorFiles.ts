@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
-import { isNumberType } from "./numberTypes.ts";
-import { MIN_NUMBER_BYTES, openSafetensors } from "./safetensors.ts";
+import { isDtype } from "./numberTypes.ts";
+import { MIN_ELEMENT_BYTES, openSafetensors } from "./safetensors.ts";
 import { type FileTensor, type TensorSource, fileTensors, unsupportedType } from "./tensors.ts";
 import { type WeightCounts, countOf } from "./weights.ts";
 
@@ -23,9 +23,9 @@ export function listTensors(
   const bytes = sum(files.map(({ size }) => size));
   const found = new Map(files.flatMap((file) => [...file.tensors]));
   const isShort = tensors * MIN_ENTRY_BYTES > sum(files.map(({ start }) => start));
-  if (!isShort && numbers * MIN_NUMBER_BYTES <= bytes) return found;
+  if (!isShort && numbers * MIN_ELEMENT_BYTES <= bytes) return found;
   // Too small because of a narrower type.
-  const other = [...found].find(([, { shape, type }]) => shape.length > 1 && !isNumberType(type));
+  const other = [...found].find(([, { shape, type }]) => shape.length > 1 && !isDtype(type));
   if (!isShort && other) throw unsupportedType(`${label}`, other[0], other[1].type);
   throw invalid(
     label,
@@ -57,7 +57,7 @@ export function chooseTensors(
     const dimensions = tensor.shape.join(" × ");
     if (dimensions !== expected)
       throw invalid(label, `: ${name} is ${dimensions}, not ${expected}`);
-    if (!isNumberType(tensor.type)) throw unsupportedType(label, name, tensor.type);
+    if (!isDtype(tensor.type)) throw unsupportedType(label, name, tensor.type);
     return [name, tensor];
   });
   return fileTensors(new Map(chosen));

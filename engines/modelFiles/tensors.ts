@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { hasFiniteScales } from "./blocks/blockType.ts";
-import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isNumberType } from "./numberTypes.ts";
+import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isDtype } from "./numberTypes.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
@@ -106,7 +106,7 @@ export function fileTensors(
 
   function rows(name: string, from: number, to: number, buffer?: ReadBuffer): Numbers {
     const { path, type } = entryOf(tensors, name);
-    if (!isNumberType(type)) throw unsupportedType(path, name, type);
+    if (!isDtype(type)) throw unsupportedType(path, name, type);
     const numbers = NUMBER_TYPES[type].decode(bytesOf(name, from, to, buffer));
     if (!areFinite(numbers)) throw invalid(name, "has non-finite numbers in");
     return numbers;

@@ -22,14 +22,14 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     (1 - 2 * labelSmoothing);
 
   return {
-    form: PAIR_FORMAT,
+    format: PAIR_FORMAT,
     sequencesOf: ({ chosen, rejected, ...prompt }, tokenizer) =>
       [chosen, rejected].map((answer) => answerSequence({ ...prompt, answer }, tokenizer)),
     needsAll: true,
     isAvoided: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,
     needsReference: true,
-    score(pairs, batch) {
+    computeLoss(pairs, batch) {
       const chosen = pairs.map((pair) => beta * logRatio(pair, CHOSEN));
       const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));
       const margins = chosen.map((reward, i) => reward - (rejected[i] ?? NaN));

@@ -2,12 +2,12 @@ import type { KtoObjective } from "../../protocol/objective.ts";
 import { type LabelledAnswer, LABELLED_FORMAT } from "../dataset/labelledAnswer.ts";
 import type { Example, Sequence } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
-import type { Batch, Mean, Mismatches, Objective } from "./objective.ts";
+import type { Batch, Mean, KlExamples, Objective } from "./objective.ts";
 import { logRatio, sigmoid, sum } from "./reward.ts";
 
 /**
  * KTO, for single labelled answers: Ethayarajh et al. 2024, equation 8. The mean over answers, each compared with the
- * KL divergence that the batch's mismatches estimate.
+ * KL divergence that the batch's KL examples estimate.
  */
 export function kto({
   beta,
@@ -15,7 +15,7 @@ export function kto({
   undesirableWeight,
 }: KtoObjective): Objective<LabelledAnswer> {
   return {
-    form: LABELLED_FORMAT,
+    format: LABELLED_FORMAT,
     sequencesOf: ({ completion, label: _, ...prompt }, tokenizer) => [
       answerSequence({ ...prompt, answer: completion }, tokenizer),
     ],
@@ -23,8 +23,8 @@ export function kto({
     isAvoided: ({ isUndesirable }) => isUndesirable === true,
     unitsOf: () => 1,
     needsReference: true,
-    mismatches,
-    score(answers, batch) {
+    klExamples,
+    computeLoss(answers, batch) {
       const kl = divergenceOf(batch);
       const scored = answers.map((answer) => {
         const ratio = logRatio(answer, 0);
@@ -59,7 +59,7 @@ interface Rated {
 }
 
 /** Estimated KL divergence from the reference, in nats. */
-function divergenceOf({ mismatches: mismatched }: Batch): number {
+function divergenceOf({ klExamples: mismatched }: Batch): number {
   return Math.max(0, sum(mismatched.map((one) => logRatio(one, 0))) / mismatched.length);
 }
 
@@ -96,7 +96,7 @@ function metricsOf(
 const NOTHING: Mean = { sum: 0, count: 0 };
 
 /** Each prompt of a batch with the answer to the previous one. */
-export const mismatches: Mismatches = {
+export const klExamples: KlExamples = {
   of: (batch, maxLength) =>
     batch.map((example, i) => mismatch(example, batch.at(i - 1) ?? example, maxLength)),
   longestOf(examples) {

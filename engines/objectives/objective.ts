@@ -7,7 +7,7 @@ import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
  * the metrics besides the loss.
  */
 export interface Objective<Row extends object = object> {
-  form: RowFormat<Row>;
+  format: RowFormat<Row>;
   /** A row's sequences, of any length; they are never split between micro-batches. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
   /**
@@ -29,19 +29,19 @@ export interface Objective<Row extends object = object> {
   /** Whether it needs the reference model: the model before training, without the adapter. */
   needsReference?: boolean;
   /** Default: none. */
-  mismatches?: Mismatches;
+  klExamples?: KlExamples;
   /**
    * Scores some of a batch's examples by their log probabilities, before any gradient. A batch may come in several
    * micro-batches.
    */
-  score: (examples: readonly ScoredExample[], batch: Batch) => Score;
+  computeLoss: (examples: readonly ExampleLogProbs[], batch: Batch) => LossResult;
 }
 
 /**
  * Extra examples built from a batch to estimate the KL divergence (KTO): each prompt with another prompt's answer. They
  * are scored but not trained on.
  */
-export interface Mismatches {
+export interface KlExamples {
   /** @param maxLength maximum tokens of each example */
   of: (batch: readonly Example[], maxLength: number) => Example[];
   /** Tokens of the longest possible one. */
@@ -51,17 +51,17 @@ export interface Mismatches {
 /** The batch that examples are scored in. */
 export interface Batch {
   examples: readonly Example[];
-  mismatches: readonly ScoredExample[];
+  klExamples: readonly ExampleLogProbs[];
 }
 
 /** An example with the log probabilities of each sequence's learned tokens, in nats. */
-export interface ScoredExample extends Example {
+export interface ExampleLogProbs extends Example {
   logProbs: readonly Float32Array[];
   /** The reference model's summed log probability of each sequence, if the objective needs it. */
   reference: readonly number[];
 }
 
-export interface Score {
+export interface LossResult {
   /** The sum over all units, in nats. */
   loss: number;
   /** Weight of each learned token: −∂loss/∂(log probability). */

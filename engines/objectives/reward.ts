@@ -1,7 +1,7 @@
-import type { Mean, ScoredExample } from "./objective.ts";
+import type { Mean, ExampleLogProbs } from "./objective.ts";
 
 /** Log of the ratio of a sequence's probability to the reference's, in nats. */
-export function logRatio({ logProbs, reference }: ScoredExample, sequence: number): number {
+export function logRatio({ logProbs, reference }: ExampleLogProbs, sequence: number): number {
   return sum(logProbs[sequence] ?? []) - (reference[sequence] ?? NaN);
 }
 

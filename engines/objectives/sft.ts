@@ -4,11 +4,11 @@ import type { Objective } from "./objective.ts";
 
 /** Supervised fine-tuning: the mean negative log likelihood of learned tokens. */
 export const sft: Objective<Row> = {
-  form: ROW_FORMAT,
+  format: ROW_FORMAT,
   sequencesOf: (row, tokenizer) => tokenizer.sequencesOf(row),
   unitsOf: learnedCount,
   weight: 1,
-  score: (batch) => ({
+  computeLoss: (batch) => ({
     loss: -batch.flatMap(({ logProbs }) => logProbs).reduce((sum, of) => of.reduce(add, sum), 0),
     weights: batch.map(({ logProbs }) => logProbs.map((of) => new Float32Array(of.length).fill(1))),
     metrics: {},

@@ -8,7 +8,7 @@ import type { FetchOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { createDownloadNotes, megabytes } from "../hub/downloadNotes.ts";
-import type { Stored } from "./messages.ts";
+import type { StoredCheckpoint } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 import { stageFiles } from "./stageFiles.ts";
 import { readStored } from "./stored.ts";
@@ -31,7 +31,7 @@ interface DownloadOptions {
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
 export async function downloadArtifact(
-  stored: Stored,
+  stored: StoredCheckpoint,
   path: string,
   options: DownloadOptions,
 ): Promise<void> {
@@ -83,14 +83,14 @@ export async function fetchArtifact(
 }
 
 /** Whether this machine sees a checkpoint in its storage. */
-export function isVisible({ path, files }: Stored): boolean {
+export function isVisible({ path, files }: StoredCheckpoint): boolean {
   const names = Object.keys(files);
   return names.length > 0 && names.every((name) => isFile(join(path, name)));
 }
 
 /** @param path the folder's final path */
 async function fill(
-  stored: Stored,
+  stored: StoredCheckpoint,
   folder: string,
   path: string,
   options: DownloadOptions & { onBytes: (bytes: number) => void },
@@ -99,7 +99,7 @@ async function fill(
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw diskFull(path, missingBytes, bavail * bsize);
-  if (isVisible(stored)) return take((name) => readPlain(join(stored.path, name)));
+  if (isVisible(stored)) return take((name) => readRegularFile(join(stored.path, name)));
   const staged = await stageFiles(stored, missing, { ...options, to: path });
   try {
     await take(staged.read);
@@ -113,7 +113,7 @@ function isFile(path: string): boolean {
 }
 
 /** Opening a named pipe could block. */
-async function* readPlain(path: string): AsyncGenerator<Buffer> {
+async function* readRegularFile(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {
     await file.close();

@@ -23,13 +23,13 @@ export type TrainingTask = PythonJob & { baseName?: string };
 export interface AnsweringTask {
   /** One of its paths is the stored one. */
   model: ModelFolders;
-  stored: Stored;
+  stored: StoredCheckpoint;
   /** How long it waits for a heartbeat of Kit. */
   idleSeconds: number;
 }
 
 /** A checkpoint in the cluster's storage. */
-export interface Stored {
+export interface StoredCheckpoint {
   /** A path or a URL. */
   path: string;
   /** Of each file, its size in bytes and its SHA-256. */
@@ -46,7 +46,7 @@ export interface JobLog {
 /** A line of the driver, with its number, counted from 1. */
 export type RayMessage = { seq: number; secret?: string } & (
   | Exclude<PythonMessage, { type: "event" }>
-  | { type: "event"; event: EngineEvent; stored?: Stored }
+  | { type: "event"; event: EngineEvent; stored?: StoredCheckpoint }
   | { type: "beat" }
   | { type: "ready"; folder: string; node: string }
 );
@@ -92,7 +92,7 @@ function areTexts(...values: unknown[]): boolean {
 }
 
 /** Whether it locates and describes a checkpoint's files. */
-export function isStored(value: unknown): value is Stored {
+export function isStored(value: unknown): value is StoredCheckpoint {
   if (!isRecord(value) || typeof value["path"] !== "string" || !isRecord(value["files"]))
     return false;
   return Object.values(value["files"]).every(

@@ -9,7 +9,7 @@ import { ADAPTER_CONFIG } from "../lora/peftConfig.ts";
 import { SIDECAR_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
-import type { RayJob, Stored, TrainingTask } from "./messages.ts";
+import type { RayJob, StoredCheckpoint, TrainingTask } from "./messages.ts";
 import { isSeenBy, isUnder, readStored } from "./stored.ts";
 import { type PackedFile, zipSize } from "./zip.ts";
 
@@ -152,7 +152,7 @@ function sizeOf(path: string): number {
   return orUnreadable(path, () => statSync(path).size);
 }
 
-function isComplete(path: string, { files }: Stored): boolean {
+function isComplete(path: string, { files }: StoredCheckpoint): boolean {
   return Object.keys(files).every((name) => existsSync(join(path, name)));
 }
 

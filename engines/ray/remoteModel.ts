@@ -7,7 +7,7 @@ import { assertUnquantized } from "../python/answers.ts";
 import { findFolders } from "../python/model.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { type HelperJob, createHelperJob } from "./helperJob.ts";
-import type { AnsweringTask, Stored } from "./messages.ts";
+import type { AnsweringTask, StoredCheckpoint } from "./messages.ts";
 import { createPackage, withCode } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND } from "./remoteTraining.ts";
@@ -56,7 +56,7 @@ async function loadThere(
 
 interface Asked extends LoadOptions {
   cluster: Cluster;
-  stored: Stored;
+  stored: StoredCheckpoint;
   /** Folder of an adapter's base on this machine. */
   base: string | undefined;
   idleSeconds?: number;

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { createHelperJob } from "./helperJob.ts";
-import type { Stored } from "./messages.ts";
+import type { StoredCheckpoint } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
 import type { Remote } from "./rayJobs.ts";
 
@@ -24,7 +24,7 @@ interface StageOptions {
  * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
 export async function stageFiles(
-  { path }: Stored,
+  { path }: StoredCheckpoint,
   names: readonly string[],
   { remote, signal, to, idleSeconds }: StageOptions,
 ) {

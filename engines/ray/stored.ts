@@ -5,10 +5,10 @@ import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isNamed } from "./cluster.ts";
-import { type Stored, isStored } from "./messages.ts";
+import { type StoredCheckpoint, isStored } from "./messages.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
-export interface StoredRecord extends Stored {
+export interface StoredRecord extends StoredCheckpoint {
   /** Of the cluster, as the location's. */
   address: string;
 }

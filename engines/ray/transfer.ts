@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { isPlainFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import type { Stored } from "./messages.ts";
+import type { StoredCheckpoint } from "./messages.ts";
 
 /** Attempts at a file whose connection breaks. */
 const MAX_ATTEMPTS = 3;
@@ -29,7 +29,7 @@ interface WantedFile {
 /** Files on their way to a folder. Begins with those that are whole there, and removes what else is. */
 export async function openTransfer(
   folder: string,
-  { files }: Stored,
+  { files }: StoredCheckpoint,
   { signal, onBytes }: TransferOptions,
 ) {
   makeDirectory(folder);

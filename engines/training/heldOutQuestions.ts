@@ -17,7 +17,7 @@ import { readDataset } from "./tokenizedDataset.ts";
  * @param config with materialized datasets
  * @throws KitError if reading fails; `OPTION_INVALID` for a split that only another engine can determine
  */
-export async function heldOutQuestions(
+export async function chooseHeldOutRows(
   config: TrainConfig,
   { maxRows, hasQuestion, ...options }: QuestionChoice,
 ): Promise<HeldOutQuestions> {

@@ -27,7 +27,7 @@ export function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerRe
  * Enough tokens for any answer that a job learns; undefined if it learns texts.
  * @param config with materialized datasets
  */
-export async function learnedTokens(
+export async function maxAnswerTokens(
   config: TrainConfig,
   options: LoadOptions,
 ): Promise<number | undefined> {
@@ -94,7 +94,7 @@ export function* answeredRows(
   isTaken: (row: number) => boolean = () => true,
 ): Generator<DatasetRow> {
   let number = 0;
-  const { form } = objectiveOf(config);
+  const { format: form } = objectiveOf(config);
   for (const { row } of readRows<object>(path)) {
     const answered = isTaken(number++) && form.rightAnswerOf(row);
     if (answered) yield answered;

@@ -80,10 +80,10 @@ async function materialize(
     copy(before, path);
     return { config: materialized, restoreLocations: asIs };
   }
-  const { form } = objectiveOf(config);
+  const { format: form } = objectiveOf(config);
   const found = await localDataset(dataset, { onNote, signal });
   const name = dataset.type === "code" ? option : nameOf(found.path);
-  const reading = { name, form, onNote, signal };
+  const reading = { name, format: form, onNote, signal };
   const sourceMap = await materializeDataset(found, code[option] ?? {}, path, reading);
   return { config: materialized, restoreLocations: restoreLocations(path, name, sourceMap) };
 }

@@ -80,18 +80,18 @@ export async function computeReference(
 
 type Needs = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
 
-/** All batches of a training and its evaluation, with their mismatches. */
+/** All batches of a training and its evaluation, with their KL examples. */
 function* neededBatches(needs: Needs): Generator<Example[]> {
   const { config, data, objective, maxLength, skipped, steps } = needs;
   const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);
   for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
     const batch = next();
-    yield [...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])];
+    yield [...batch, ...(objective.klExamples?.of(batch, maxLength) ?? [])];
   }
   const { examples } = data.evaluation ?? {};
   if (!examples) return;
   for (const batch of batchesOnce(examples, config.batchSize)) {
-    yield [...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])];
+    yield [...batch, ...(objective.klExamples?.of(batch, maxLength) ?? [])];
   }
 }
 

@@ -3,7 +3,7 @@ import {
   type Batch,
   type Mean,
   type Objective,
-  type ScoredExample,
+  type ExampleLogProbs,
   addMeans,
 } from "../objectives/objective.ts";
 import type { Backend, LogProbs } from "./backend.ts";
@@ -45,10 +45,13 @@ export async function backpropagateStep(
     const { batch, reference } = await prepareBatch(learning, examples);
     const weigh = (logProbs: LogProbs, from: number) => {
       const microBatch = examples.slice(from, from + logProbs.length);
-      const score = objective.score(scored(microBatch, logProbs, reference.slice(from)), batch);
-      loss += score.loss / units;
-      addMeans(metrics, score.metrics);
-      return score.weights.map((of) => of.map((weights) => weights.map((one) => one / units)));
+      const result = objective.computeLoss(
+        scored(microBatch, logProbs, reference.slice(from)),
+        batch,
+      );
+      loss += result.loss / units;
+      addMeans(metrics, result.metrics);
+      return result.weights.map((of) => of.map((weights) => weights.map((one) => one / units)));
     };
     await backend.backpropagate(examples, weigh, i > 0);
   }
@@ -63,7 +66,7 @@ export async function measureBatch(
   const { backend, objective } = learning;
   const { batch, reference } = await prepareBatch(learning, examples);
   const logProbs = await backend.logProbs(examples, { usesAdapter: true });
-  const { loss, metrics } = objective.score(scored(examples, logProbs, reference), batch);
+  const { loss, metrics } = objective.computeLoss(scored(examples, logProbs, reference), batch);
   return { loss: { sum: loss, count: unitsIn(objective, examples) }, metrics };
 }
 
@@ -76,19 +79,19 @@ async function prepareBatch(
   { backend, objective, reference, maxLength }: Learning,
   examples: readonly Example[],
 ): Promise<{ batch: Batch; reference: readonly (readonly number[])[] }> {
-  if (!objective.needsReference) return { batch: { examples, mismatches: [] }, reference: [] };
-  const others = objective.mismatches?.of(examples, maxLength) ?? [];
+  if (!objective.needsReference) return { batch: { examples, klExamples: [] }, reference: [] };
+  const others = objective.klExamples?.of(examples, maxLength) ?? [];
   const all = await reference.of([...examples, ...others]);
   const logProbs = others.length > 0 ? await backend.logProbs(others, { usesAdapter: true }) : [];
-  const mismatches = scored(others, logProbs, all.slice(examples.length));
-  return { batch: { examples, mismatches }, reference: all.slice(0, examples.length) };
+  const klExamples = scored(others, logProbs, all.slice(examples.length));
+  return { batch: { examples, klExamples }, reference: all.slice(0, examples.length) };
 }
 
 function scored(
   examples: readonly Example[],
   logProbs: LogProbs,
   reference: readonly (readonly number[])[],
-): ScoredExample[] {
+): ExampleLogProbs[] {
   return examples.map((example, i) => ({
     ...example,
     logProbs: logProbs[i] ?? [],

@@ -78,7 +78,7 @@ export function readDataset(
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   for (const { row, where } of readRows<object>(path, onRead)) {
     const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
-    const isText = objective.form.isText(row);
+    const isText = objective.format.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
     const isSkipped =
       !isText &&

@@ -7,7 +7,7 @@ import { formatCount, formatDuration, withDigits } from "../../protocol/format.t
 import type { Metrics } from "../../protocol/metric.ts";
 import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
-import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
+import { createDefaultEngine, chooseHeldOutRows, withInitialModel } from "../engine.ts";
 import { createAnswerProgress } from "../metrics/answerProgress.ts";
 import { askRows, hasQuestion } from "../metrics/ask.ts";
 import { scoreAnswers } from "../metrics/score.ts";
@@ -56,7 +56,7 @@ export async function createEvaluation(
 ): Promise<Evaluation> {
   const { baseType } = config.lora ?? {};
   const beganAt = performance.now();
-  const found = await heldOutQuestions(config, {
+  const found = await chooseHeldOutRows(config, {
     maxRows: evaluate.rows,
     hasQuestion,
     signal,
@@ -149,7 +149,7 @@ export async function createEvaluation(
         if (progress.text() !== "") onNote(`evaluated ${progress.text()}`);
       }, NOTE_MS).unref();
       try {
-        return await withStartingModel(config, { signal, onNote }, askStart);
+        return await withInitialModel(config, { signal, onNote }, askStart);
       } finally {
         clearInterval(timer);
       }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Engine } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
-import { heldOutQuestions, withStartingModel } from "../engine.ts";
+import { chooseHeldOutRows, withInitialModel } from "../engine.ts";
 import { MAX_CONCURRENT, askRows, hasQuestion } from "../metrics/ask.ts";
 import { closeModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
@@ -86,12 +86,12 @@ async function secondsToAsk(
   { engine, config, signal }: TimedTraining,
   { rows: maxRows, maxTokens, temperature }: EvaluateConfig,
 ): Promise<number> {
-  const found = await heldOutQuestions(config, { maxRows, hasQuestion, signal });
+  const found = await chooseHeldOutRows(config, { maxRows, hasQuestion, signal });
   const some = found.rows.slice(0, MAX_CONCURRENT);
   if (some.length === 0) return 0;
   const limit = maxTokens ?? found.maxTokens;
   const quantize = config.lora?.baseType;
-  return withStartingModel(config, { signal }, async (directory) => {
+  return withInitialModel(config, { signal }, async (directory) => {
     const model = await engine.load(directory, { signal, ...(quantize && { quantize }) });
     const secondsOf = async (tokens: number) => {
       const from = performance.now();

@@ -5,7 +5,7 @@ import { readEngineName } from "../../jobs/jobFile.ts";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { createDefaultEngine, withStartingModel } from "../engine.ts";
+import { createDefaultEngine, withInitialModel } from "../engine.ts";
 import { checkOptions } from "../options.ts";
 import { findArtifact } from "./artifact.ts";
 import { type GuardedModel, lazyModel } from "./engineModel.ts";
@@ -85,7 +85,7 @@ async function withFolder<T>(
   if (reference.kind === "saved") return use(findArtifact(reference.directory));
   const options = { ...(signal && { signal }), onNote };
   try {
-    return await withStartingModel(configOf(reference), options, use);
+    return await withInitialModel(configOf(reference), options, use);
   } catch (error) {
     if (reference.job || !isKitError(error) || !NOT_ON_HUB.has(error.code)) throw error;
     const missing = `There is no local folder ${reference.name}, either; check the name.`;

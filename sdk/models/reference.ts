@@ -10,7 +10,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
 import { type JobConfig, isModelPath, isPretrained } from "../../protocol/trainConfig.ts";
-import { isStartingName } from "../engine.ts";
+import { isInitialModelName } from "../engine.ts";
 
 /** Names the newest job; as a model, the newest with a checkpoint. */
 export const LATEST = "latest";
@@ -71,7 +71,7 @@ export function findReference(project: ModelProject, word: string): ModelReferen
 
 /** Whether a word with a slash is a path, not a model name. */
 function isPath(project: ModelProject, word: string): boolean {
-  if (isModelPath(word) || /\.gguf$/i.test(word) || !isStartingName(word)) return true;
+  if (isModelPath(word) || /\.gguf$/i.test(word) || !isInitialModelName(word)) return true;
   if (stepOfEntry(basename(word)) !== undefined) return true;
   const [first = ""] = word.split("/");
   // A folder `kit` does not hide Kit's own models.

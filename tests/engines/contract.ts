@@ -152,8 +152,8 @@ export function describeEngine(
     });
 
     it.each(["dpo", "kto"] as const)("learns by the objective %s, or refuses it", async (type) => {
-      const { form } = objectiveOf({ objective: { type } as TrainConfig["objective"] });
-      const path = scratch.file(`${type}.jsonl`, canonical(PREFERENCES[type], form));
+      const { format } = objectiveOf({ objective: { type } as TrainConfig["objective"] });
+      const path = scratch.file(`${type}.jsonl`, canonical(PREFERENCES[type], format));
       const dataset = { type: "jsonl", path } as const;
       const engine = createEngine();
       if (!engine.objectives?.includes(type)) {

@@ -1,7 +1,7 @@
 import { createProducts } from "../kernels/products.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { PlacedHead } from "../ops/head.ts";
-import type { Head, Worker } from "../ops/operation.ts";
+import type { OutputHead, Worker } from "../ops/operation.ts";
 import { batchCounts } from "./batch.ts";
 import type { GraphPlan } from "./graph.ts";
 
@@ -12,7 +12,7 @@ export interface ModelPlan extends GraphPlan, PlacedHead {}
 export interface ModelPasses {
   /** Up to the head. */
   forward: () => void;
-  head: ReturnType<Head>;
+  head: ReturnType<OutputHead>;
   /** The backward pass, including the head's, after both forward passes. */
   backward: (accumulate: boolean) => void;
 }

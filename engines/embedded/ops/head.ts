@@ -1,6 +1,6 @@
 import { type Rows, rowsAt } from "../kernels/products.ts";
 import { placeAnswerProduct } from "./answerProduct.ts";
-import type { Activation, Graph, Head } from "./operation.ts";
+import type { Activation, Graph, OutputHead } from "./operation.ts";
 
 /** Maximum logits computed at a time: 64 MiB. */
 const MAX_LOGITS = 2 ** 24;
@@ -9,7 +9,7 @@ const LINE = 16;
 
 /** The last operation, and its logits [positions, vocabulary]. */
 export interface PlacedHead {
-  head: Head;
+  head: OutputHead;
   logits: Rows;
   vocabulary: number;
 }
@@ -33,7 +33,7 @@ export function placeHead(
   const answer = graph.cache && placeAnswerProduct(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
-  const head: Head = (worker) => {
+  const head: OutputHead = (worker) => {
     const { kernels, products, batch } = worker;
     const multiply = answer?.(worker);
     /** Calls with the start and size of each chunk. */

@@ -22,7 +22,7 @@ export interface Passes {
 export type Operation = (worker: Worker) => Passes;
 
 /** The last operation: the selected positions' logits and loss. */
-export type Head = (worker: Worker) => {
+export type OutputHead = (worker: Worker) => {
   /** Computes the logits. */
   forward: () => void;
   /** Computes each position's loss. */

@@ -37,9 +37,9 @@ export function planFor(
 ): TrainingPlan {
   const { shape, bfloat16 } = start;
   const { lora, weightDecay, maxGradNorm } = config;
-  const { mismatches } = objective;
+  const { klExamples } = objective;
   const longestOf = (examples: ExampleSet | undefined) =>
-    (examples && mismatches?.longestOf(examples)) ?? 0;
+    (examples && klExamples?.longestOf(examples)) ?? 0;
   const batches = {
     training: data.training.examples,
     evaluation: data.evaluation?.examples,

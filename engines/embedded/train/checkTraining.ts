@@ -30,7 +30,7 @@ export async function checkTraining({
   measuring,
 }: Options): Promise<TrainingCheck> {
   const objective = objectiveOf(config);
-  const inspection = createInspection(objective.form);
+  const inspection = createInspection(objective.format);
   const prepared = prepareTraining(config, { source, objective, inspection, onNote });
   const { start, data, started, maxLength } = prepared;
   const plan = planFor(prepared, threads, onNote);

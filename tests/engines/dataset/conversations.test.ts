@@ -50,7 +50,7 @@ describe("an answer that another trainer's key marks is read and not learned", (
       { messages: [USER, ANSWER("a", { weight: 0 }), USER, ANSWER("a")] },
     ]);
     const judged = scratchFile("a.jsonl", `{"messages":[${user},${on}],"label":1.0,"weight":1.0}`);
-    const { rows } = await written({ type: "jsonl", path: judged }, { form: LABELLED_FORMAT });
+    const { rows } = await written({ type: "jsonl", path: judged }, { format: LABELLED_FORMAT });
     expect(rows).toMatchObject([{ label: true }]);
     const whole = scratchFile("b.jsonl", `{"messages":${messages},"weight":0.0}`);
     expect(await refusalOf(written({ type: "jsonl", path: whole }))).toContain(

@@ -17,7 +17,7 @@ export async function frozen(
   const dataset = { type: typeOfFile(path), path, ...options };
   await materializeDataset(dataset, code, to, {
     name: path,
-    form: ROW_FORMAT,
+    format: ROW_FORMAT,
     onNote: (note) => void notes.push(note.replaceAll(path, "FILE")),
   });
   return { rows: readFileSync(to, "utf8").trimEnd().split("\n"), notes };

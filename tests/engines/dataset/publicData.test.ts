@@ -420,7 +420,7 @@ describe("a conversation as a text, as a table that was saved has it", () => {
     }
     const cells = [chosen, rejected].map((cell) => `"${cell.replaceAll('"', '""')}"`);
     const path = scratchFile("pairs.csv", `chosen,rejected\n${cells.join(",")}\n`);
-    expect((await written({ type: "csv", path }, { form: PAIR_FORMAT })).rows).toEqual([pair]);
+    expect((await written({ type: "csv", path }, { format: PAIR_FORMAT })).rows).toEqual([pair]);
   });
 
   it("is refused as Python prints it", async () => {

@@ -19,13 +19,13 @@ export interface Written {
 /** What a training gets of a dataset. */
 export async function written(
   dataset: FileDataset,
-  { form = ROW_FORMAT, code = {} }: { form?: RowFormat<object>; code?: DatasetCode } = {},
+  { format: form = ROW_FORMAT, code = {} }: { format?: RowFormat<object>; code?: DatasetCode } = {},
 ): Promise<Written> {
   const path = join(scratchDirectory(), "data.jsonl");
   const notes: string[] = [];
   const onNote = (text: string) => notes.push(withoutFolders(text));
   const name = dataset.type === "code" ? "dataset" : nameOf(dataset.path);
-  await materializeDataset(dataset, code, path, { name, form, onNote });
+  await materializeDataset(dataset, code, path, { name, format: form, onNote });
   const text = readFileSync(path, "utf8");
   const rows = text
     .trimEnd()
@@ -37,7 +37,7 @@ export async function written(
 /** What a training gets of rows in a JSONL file. */
 export function writtenLines(rows: object[], form?: RowFormat<object>): Promise<Written> {
   const dataset = { type: "jsonl", path: scratchFile("data.jsonl", jsonl(rows)) } as const;
-  return written(dataset, form && { form });
+  return written(dataset, form && { format: form });
 }
 
 /** Why a training does not begin, without folders. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   type Batch,
   type Mean,
-  type ScoredExample,
+  type ExampleLogProbs,
   addMeans,
 } from "../../../engines/objectives/objective.ts";
 import { objectiveOf } from "../../../engines/objectives/objectives.ts";
@@ -13,7 +13,7 @@ const [KTO, DPO] = [
 ] as const;
 
 /** Answers of 1, 2, 3 … tokens, every third of them bad. */
-const EXAMPLES: ScoredExample[] = Array.from({ length: 5 }, (_, i) => {
+const EXAMPLES: ExampleLogProbs[] = Array.from({ length: 5 }, (_, i) => {
   const tokens = Uint16Array.from({ length: i + 2 });
   const sequence = { tokens, learned: new Uint8Array(i + 2).fill(1, 1) };
   const logProbs = new Float32Array(i + 1).fill(-1 - i / 4);
@@ -24,15 +24,15 @@ const EXAMPLES: ScoredExample[] = Array.from({ length: 5 }, (_, i) => {
     ...(i % 3 === 0 && { isUndesirable: true as const }),
   };
 });
-const BATCH: Batch = { examples: EXAMPLES, mismatches: EXAMPLES.slice(0, 2) };
+const BATCH: Batch = { examples: EXAMPLES, klExamples: EXAMPLES.slice(0, 2) };
 
 test.each([KTO, DPO])(
   "a batch that is scored in parts has the same figures: $type",
   (objective) => {
-    const { score } = objectiveOf({ objective });
-    const whole = score(EXAMPLES, BATCH);
+    const { computeLoss } = objectiveOf({ objective });
+    const whole = computeLoss(EXAMPLES, BATCH);
     const parts = [EXAMPLES.slice(0, 1), EXAMPLES.slice(1, 4), EXAMPLES.slice(4)].map((some) =>
-      score(some, BATCH),
+      computeLoss(some, BATCH),
     );
     expect(parts.reduce((sum, { loss }) => sum + loss, 0)).toBeCloseTo(whole.loss, 10);
     expect(parts.flatMap(({ weights }) => weights)).toEqual(whole.weights);
@@ -47,16 +47,16 @@ test.each([KTO, DPO])(
 );
 
 test.each([DPO, KTO])("the weights are the slopes of the loss: $type", (objective) => {
-  const { score } = objectiveOf({ objective });
+  const { computeLoss } = objectiveOf({ objective });
   const step = 2 ** -10;
-  const { weights } = score(EXAMPLES, BATCH);
+  const { weights } = computeLoss(EXAMPLES, BATCH);
   const lossWith = (at: number, moved: number) => {
     const examples = EXAMPLES.map((one, i) => {
       const [first = new Float32Array(0), ...others] = one.logProbs;
       const changed = first.map((value, k) => (i === at && k === 0 ? value + moved : value));
       return { ...one, logProbs: [changed, ...others] };
     });
-    return score(examples, BATCH).loss;
+    return computeLoss(examples, BATCH).loss;
   };
   for (const at of EXAMPLES.keys()) {
     const slope = (lossWith(at, step) - lossWith(at, -step)) / (2 * step);

@@ -146,7 +146,7 @@ describe.runIf(hasPython)("with Python", () => {
     ["dpo", dpo({ type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 }), [PAIR]],
   ] as const)("rows are learned alike, with the same notes: %s", (kind, objective, rows) => {
     const path = join(scratch.directory(), "rows.jsonl");
-    writeFileSync(path, canonical([...rows], objective.form));
+    writeFileSync(path, canonical([...rows], objective.format));
     const folders = MODELS.map(([, model]) => {
       const folder = scratch.directory();
       saveBaseModel(folder, model);
@@ -216,7 +216,7 @@ describe.runIf(hasPython)("with Python", () => {
         })),
       ],
     ] as const) {
-      writeFileSync(path, canonical([...made], objective.form));
+      writeFileSync(path, canonical([...made], objective.format));
       const ours = learned(folder, path, objective);
       expect([ours]).toEqual(printed("rows", path, kind, folder));
       if (kind === "sft") {

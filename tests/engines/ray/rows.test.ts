@@ -121,7 +121,7 @@ const scratch = createScratch();
 afterAll(() => scratch.remove());
 const formOf = (type: Type) => {
   const objective = type === "sft" ? undefined : ({ type } as TrainConfig["objective"]);
-  return objectiveOf({ objective }).form;
+  return objectiveOf({ objective }).format;
 };
 const urlOf = (path: string) => pathToFileURL(path).href;
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { learnedTokens } from "../../../engines/training/learnedAnswers.ts";
+import { maxAnswerTokens } from "../../../engines/training/learnedAnswers.ts";
 import { findStartingPoint } from "../../../engines/training/startingPoint.ts";
 import { readDataset } from "../../../engines/training/tokenizedDataset.ts";
 import { CONFIG } from "../../jobs.ts";
@@ -45,7 +45,7 @@ function enough(...rows: string[]) {
         spans.reduce((sum, { tokens, isLearned }) => sum + (isLearned ? tokens.length : 0), 0),
       ),
   });
-  return { enough: learnedTokens(config, {}), learned };
+  return { enough: maxAnswerTokens(config, {}), learned };
 }
 
 it("is what the longest learned answer needs as the template writes it, and a quarter more", async () => {

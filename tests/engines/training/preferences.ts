@@ -19,6 +19,6 @@ const JUDGED = Array.from({ length: 12 }, (_, i) => ({
 /** The rows of each objective, and its options. */
 export function learns(type: "dpo" | "kto"): Partial<TrainConfig> {
   const [objective, rows] = type === "dpo" ? [DPO, PAIRS] : [KTO, JUDGED];
-  const path = scratchFile(`${type}.jsonl`, canonical(rows, objectiveOf({ objective }).form));
+  const path = scratchFile(`${type}.jsonl`, canonical(rows, objectiveOf({ objective }).format));
   return { objective, dataset: { type: "jsonl", path } };
 }

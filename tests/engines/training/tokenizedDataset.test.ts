@@ -24,7 +24,9 @@ test("a pair whose answers differ only past the limit is left out, and none of i
   const pairs = [alike, { prompt: "a", chosen: "b", rejected: "c" }];
   const objective = objectiveOf({ objective: { type: "dpo" } as DpoObjective });
   const read = (rows: object[], limit: number) =>
-    readDataset(scratchFile("pairs.jsonl", canonical(rows, objective.form)), limit, { objective });
+    readDataset(scratchFile("pairs.jsonl", canonical(rows, objective.format)), limit, {
+      objective,
+    });
   expect(read(pairs, 16)).toMatchObject({ rows: 1, skipped: 1, longestSkipped: 27 });
   expect(read(pairs, 27)).toMatchObject({ rows: 2, skipped: 0 });
   expect(() => read([alike], 16)).toThrow(

@@ -120,7 +120,7 @@ def constraint_of(loaded: Loaded, question: dict[str, Any]) -> Constraint | None
     form, count = question["form"]
     if markers not in loaded.text_tokens:
         loaded.text_tokens[markers] = TextTokens(
-            loaded.token_bytes, loaded.without(markers), loaded.ends
+            loaded.token_bytes, loaded.without(markers), loaded.stop_token_ids
         )
     key = (form, markers)
     masks = loaded.grammars.pop(key, None)

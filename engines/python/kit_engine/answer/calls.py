@@ -33,7 +33,7 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
     if not whole.startswith(opened):
         return ""
     written = whole[len(opened) :]
-    ends = [loaded.token_bytes.of(end).decode("utf-8", "replace") for end in loaded.ends]
+    ends = [loaded.token_bytes.of(end).decode("utf-8", "replace") for end in loaded.stop_token_ids]
     places = [written.find(end) for end in ends if end]
     return written[: min([len(written), *(place for place in places if place >= 0)])]
 
@@ -43,5 +43,5 @@ def specials_of(loaded: Loaded) -> list[tuple[int, str]]:
     return [
         (token, str(one.content))
         for token, one in loaded.tokenizer.added_tokens_decoder.items()
-        if one.special and token not in loaded.ends and token < len(loaded.suppressed)
+        if one.special and token not in loaded.stop_token_ids and token < len(loaded.suppressed)
     ]

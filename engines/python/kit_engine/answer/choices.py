@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..process.errors import KitError
-from .generation import assert_not_degenerate
+from .generation import assert_finite_logits
 from .loaded import Loaded
 from .logprobs import Logprobs
 from .prompt import prompt_ids, too_long
@@ -44,8 +44,8 @@ def choose(
     for logprobs in tail_logprobs(loaded, texts[0][:start], tails, is_cancelled):
         tail = tails[len(sums)]
         total = float(sum(logprobs[at, token] for at, token in enumerate(tail)))
-        if loaded.ends:
-            total += float(logprobs[len(tail), sorted(loaded.ends)].logsumexp(0))
+        if loaded.stop_token_ids:
+            total += float(logprobs[len(tail), sorted(loaded.stop_token_ids)].logsumexp(0))
         if not sums or total > sums[best]:
             best = len(sums)
             count = request.get("logprobs")
@@ -121,7 +121,7 @@ def tail_logprobs(
 
 def log_softmax(logits: Any) -> Any:
     for row in logits:
-        assert_not_degenerate(row)
+        assert_finite_logits(row)
     return torch.log_softmax(logits.float(), dim=-1).cpu()
 
 

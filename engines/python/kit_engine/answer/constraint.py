@@ -22,12 +22,14 @@ class TextTokens:
     :param suppressed: whether a token is excluded [vocabulary]
     """
 
-    def __init__(self, token_bytes: TokenBytes, suppressed: Any, ends: set[int]) -> None:
-        text_ids = [int(one) for one in (~suppressed).nonzero()[:, 0] if int(one) not in ends]
+    def __init__(self, token_bytes: TokenBytes, suppressed: Any, stop_token_ids: set[int]) -> None:
+        text_ids = [
+            int(one) for one in (~suppressed).nonzero()[:, 0] if int(one) not in stop_token_ids
+        ]
         found = [(one, token_bytes.of(one)) for one in text_ids]
         kept = [(one, text) for one, text in found if 0 < len(text) <= MAX_TOKEN_BYTES]
         self.vocabulary = len(suppressed)
-        self.ends = sorted(one for one in ends if one < self.vocabulary)
+        self.stop_token_ids = sorted(one for one in stop_token_ids if one < self.vocabulary)
         self.ids = np.array([one for one, _ in kept], dtype=np.int64)
         self.lengths = np.array([len(text) for _, text in kept], dtype=np.int64)
         padded = b"".join(text.ljust(MAX_TOKEN_BYTES, b"\0") for _, text in kept)
@@ -70,7 +72,7 @@ class TokenMasks:
         tokens = self.tokens
         mask = torch.zeros(tokens.vocabulary, dtype=torch.bool)
         if self.grammar.is_accepting(state):
-            mask[tokens.ends] = True
+            mask[tokens.stop_token_ids] = True
         # Advances all tokens at once, byte by byte.
         left = np.arange(len(tokens.ids))
         states = np.full(len(left), state)
@@ -119,6 +121,6 @@ class Constraint:
         for byte in self.masks.tokens.token_bytes.of(token):
             self.state = int(self.masks.transitions_from(self.state)[byte])
 
-    def is_over(self, ends: set[int]) -> bool:
+    def is_complete(self, stop_token_ids: set[int]) -> bool:
         """Whether the answer is complete, for a model without stop tokens."""
-        return not ends and self.masks.grammar.is_done(self.state)
+        return not stop_token_ids and self.masks.grammar.is_done(self.state)

@@ -42,7 +42,7 @@ class AnswerTracker(StoppingCriteria):
         constraint: Constraint | None,
         is_cancelled: Callable[[], bool],
     ) -> None:
-        self.ends = loaded.ends
+        self.stop_token_ids = loaded.stop_token_ids
         self.stream = stream
         self.constraint = constraint
         self.is_cancelled = is_cancelled
@@ -61,6 +61,7 @@ class AnswerTracker(StoppingCriteria):
             logs = torch.log_softmax(scores.float(), dim=-1).cpu()
             self.logprobs = Logprobs(logs, self.count, self.token_bytes)
 
+    # On MPS, generate() may call this once more after it is told to stop.
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         if not self._is_done():
             self._take(int(input_ids[0, -1]))
@@ -68,16 +69,15 @@ class AnswerTracker(StoppingCriteria):
         return torch.full((input_ids.shape[0],), done, device=input_ids.device)
 
     def _take(self, token: int) -> None:
-        if token in self.ends:
+        if token in self.stop_token_ids:
             self.is_ended = True
             return
         self.left -= 1
         if self.constraint:
             self.constraint.accept(token)
-            self.is_ended = self.constraint.is_over(self.ends)
+            self.is_ended = self.constraint.is_complete(self.stop_token_ids)
         self.stream.add(token, self.logprobs and self.logprobs.of(token))
 
-    # On Apple's GPU, `generate` produces one token more.
     def _is_done(self) -> bool:
         return self.is_ended or self.left <= 0
 
@@ -90,14 +90,14 @@ class AllowedTokens(LogitsProcessor):
         self.suppressed = suppressed
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        assert_not_degenerate(scores)
+        assert_finite_logits(scores)
         self.tracker.keep_logprobs(scores[0])
         constraint = self.tracker.constraint
         suppressed = ~constraint.allowed(scores.device) if constraint else self.suppressed
         return scores.masked_fill(suppressed, -torch.inf)
 
 
-def assert_not_degenerate(scores: Any) -> None:
+def assert_finite_logits(scores: Any) -> None:
     """
     :raises KitError: for logits that aren't finite, or all equal
     """
@@ -112,11 +112,14 @@ def assert_not_degenerate(scores: Any) -> None:
 
 
 def generate(
-    loaded: Loaded, continuation: Continuation, tracker: AnswerTracker, markers: Iterable[int]
+    loaded: Loaded,
+    continuation: Continuation,
+    tracker: AnswerTracker,
+    allowed_special: Iterable[int],
 ) -> str:
     """Generates the answer and returns its finish reason: "stop" or "length".
 
-    :param markers: allowed special tokens; a constraint has its own
+    :param allowed_special: special tokens that the answer may contain; ignored with a constraint
     """
     model, tokenizer, request = loaded.model, loaded.tokenizer, continuation.request
     ids = torch.tensor([continuation.prompt + continuation.generated], device=loaded.device.name)
@@ -131,11 +134,11 @@ def generate(
                 max_new_tokens=tracker.left,
                 do_sample=temperature > 0,
                 **(sampling | {"top_k": 0} if temperature > 0 else {}),
-                eos_token_id=sorted(loaded.ends),
+                eos_token_id=sorted(loaded.stop_token_ids),
                 pad_token_id=tokenizer.pad_token_id,
                 stopping_criteria=StoppingCriteriaList([tracker]),
                 logits_processor=LogitsProcessorList(
-                    [AllowedTokens(tracker, loaded.without(markers))]
+                    [AllowedTokens(tracker, loaded.without(allowed_special))]
                 ),
             )
     return "stop" if tracker.is_ended else "length"

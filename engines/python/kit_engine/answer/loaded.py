@@ -29,8 +29,7 @@ class Loaded:
     # Context length: maximum tokens of prompt and answer.
     context: int
     token_bytes: TokenBytes
-    # Stop tokens.
-    ends: set[int]
+    stop_token_ids: set[int]
     # Whether answers may not contain a token [vocabulary].
     suppressed: Any
     # For constrained answers, by their allowed markers.
@@ -54,23 +53,23 @@ def load(source: Source, device: Device) -> Loaded:
     model.eval()
     # Drops the model's other generation settings, some of which take hours or need custom code.
     vocabulary = model.config.get_text_config().vocab_size
-    ends = {one for one in stop_tokens_of(tokenizer) if one < vocabulary}
-    model.generation_config = GenerationConfig(eos_token_id=sorted(ends) or None)
+    stop_token_ids = {one for one in stop_tokens_of(tokenizer) if one < vocabulary}
+    model.generation_config = GenerationConfig(eos_token_id=sorted(stop_token_ids) or None)
     suppressed = torch.zeros(vocabulary, dtype=torch.bool)
-    suppressed[suppressed_ids(tokenizer, vocabulary, ends)] = True
+    suppressed[suppressed_ids(tokenizer, vocabulary, stop_token_ids)] = True
     return Loaded(
         model,
         tokenizer,
         device,
         context_of(model.config),
         TokenBytes(tokenizer),
-        ends,
+        stop_token_ids,
         suppressed.to(device.name),
     )
 
 
-def suppressed_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:
+def suppressed_ids(tokenizer: Any, vocabulary: int, stop_token_ids: set[int]) -> list[int]:
     """Special tokens and unused ids."""
     specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
     unused = range(len(tokenizer), vocabulary)
-    return sorted(one for one in (specials | set(unused)) - ends if one < vocabulary)
+    return sorted(one for one in (specials | set(unused)) - stop_token_ids if one < vocabulary)

@@ -18,7 +18,7 @@ from .batches import IGNORED
 from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .sft_trainer import token_losses
-from .train import load_trained, trainable_count
+from .train import load_trainable, trainable_count
 
 FLOAT32_BYTES = 4
 # Copies of a trained number: weight, gradient and AdamW's two moments.
@@ -34,7 +34,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     inspection = Inspection()
     objective = objective_of(job["config"])
     prepared = prepare(job, objective, channel, inspection)
-    model = load_trained(prepared, job["directory"])
+    model = load_trainable(prepared, job["directory"])
     training = prepared.data.training
     started = prepared.started(job["modelName"], trainable_count(model))
     hardest = None

@@ -32,7 +32,7 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     objective = objective_of(job["config"])
     prepared = prepare(job, objective, channel)
     state = read_state(resume_from) if resume_from else {}
-    model = load_trained(prepared, directory)
+    model = load_trainable(prepared, directory)
     started = prepared.started(job["modelName"], trainable_count(model))
     if resume_from:
         assert_same_model(resume_from, trainable_count(model))
@@ -56,7 +56,7 @@ def has_optimizer(checkpoint: str) -> bool:
     return all(os.path.exists(os.path.join(checkpoint, name)) for name in (OPTIMIZER, SCHEDULER))
 
 
-def load_trained(prepared: Preparation, directory: str) -> Any:
+def load_trainable(prepared: Preparation, directory: str) -> Any:
     """The model; with LoRA, the base with a new adapter."""
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
@@ -113,14 +113,14 @@ def read_state(checkpoint: str) -> dict[str, Any]:
         ) from error
 
 
-def assert_same_model(checkpoint: str, trained: int) -> None:
+def assert_same_model(checkpoint: str, trainable: int) -> None:
     """Compares parameter counts, since tensor names vary between libraries."""
     saved = 0
     for name in os.listdir(checkpoint):
         if name.endswith(".safetensors") and not name.startswith("optimizer"):
             with resuming(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
                 saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
-    if saved != trained:
+    if saved != trainable:
         raise KitError(
             "CANNOT_RESUME",
             f"{checkpoint} belongs to a different model or adapter than the trainer's, so the "

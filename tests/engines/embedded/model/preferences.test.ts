@@ -83,7 +83,7 @@ describe.each(CASES)("$family, $objective, lora: $lora", ({ family, objective, l
     };
     const asked = (examples: readonly Example[]) => [
       ...examples,
-      ...(learning.objective.mismatches?.of(examples, MOST) ?? []),
+      ...(learning.objective.klExamples?.of(examples, MOST) ?? []),
     ];
     const all = batches(training, ROWS / BATCH);
     for (const batch of [...all, ...batches(heldOut, HELD_OUT / BATCH)]) {
