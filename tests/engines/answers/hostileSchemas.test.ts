@@ -414,7 +414,12 @@ const toolOf = (parameters: unknown) =>
 test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
   "a tool whose parameters are no object's is refused: %j",
   (parameters) => {
-    const form = { begin: "<", separator: undefined, end: ">", around: ["", "(", ")"] } as const;
+    const form = {
+      begin: "<",
+      separator: undefined,
+      end: ">",
+      delimiters: ["", "(", ")"],
+    } as const;
     const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
     expect(make).toThrow(/^tools\[0\]: "parameters" must be a JSON Schema/);
   },
