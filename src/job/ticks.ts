@@ -1,69 +1,126 @@
 import { type CurveExtent, share } from "../../protocol/curve.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { exponentOf, formatLoss, sizeOf } from "./formatLoss.ts";
 
 type Range = CurveExtent["steps"];
 
-/** A round value on an axis. */
+/** A value on an axis. */
 export interface Tick {
   label: string;
   /** Its place in the range, from 0 to 1. */
   at: number;
+  /** Whether a phone leaves it out. */
+  isMinor?: boolean;
 }
 
 /** Intervals that an axis would like to have: few enough for a phone. */
 const INTERVALS = 4;
-/** Characters that fit the chart's margin. */
-const MAX_LABEL = 7;
+/** Characters that fit the chart's margin, and its width on a phone. */
+const MARGIN = 7;
+const WIDTH = 32;
+/** The least distance of two labels: in characters beside each other, in shares of the height. */
+const APART = { step: 0.5, loss: 0.1 };
 
-/** The round losses in a range. Pure. */
+/** The round losses in a range, and the lowest at the foot if none is near; else both ends. Pure. */
 export function lossTicks(range: Range): Tick[] {
-  return ticksIn(range, 0, labelOfLoss);
+  const gap = roundGap((range.max - range.min) / INTERVALS);
+  // The widest range is infinite, and the narrowest have no round numbers.
+  if (!(gap > sizeOf(range) * 2 ** -48 && gap < Infinity)) {
+    return endsOf(range, (loss) => formatLoss(loss, range));
+  }
+  const losses = multiples(range, gap);
+  const labelOf = lossLabels(losses, gap);
+  const ticks = losses.map((loss) => ({ label: labelOf(loss, 0), at: share(loss, range) }));
+  const [first] = ticks;
+  if (first && first.at < APART.loss) return ticks;
+  const room = Math.max(MARGIN, widest(ticks));
+  const labels = [2, 1].map((extra) => withoutZeros(labelOf(range.min, extra)));
+  labels.push(labelOf(range.min, 0));
+  const foot = labels.find((label) => label.length <= room);
+  return foot === undefined || foot === first?.label ? ticks : [{ label: foot, at: 0 }, ...ticks];
 }
 
-/** The round steps in a range. Pure. */
+/** The round steps in a range whose labels stand apart, on a phone every other; else its ends. Pure. */
 export function stepTicks(range: Range): Tick[] {
-  return ticksIn(range, 1, labelOfStep);
+  for (let intervals = INTERVALS; intervals > 1; intervals--) {
+    const gap = roundGap(Math.max((range.max - range.min) / intervals, 1));
+    const steps = multiples(range, gap);
+    const ticks = steps.map((step) => ({ label: stepLabel(step, gap), at: share(step, range) }));
+    const isMajor = (_: Tick, n: number) => areApart(ticks) || (steps[n]! / gap) % 2 === 0;
+    const majors = ticks.filter(isMajor);
+    if (majors.length > 1 && areApart(majors)) {
+      return ticks.map((tick) => ({ ...tick, isMinor: !majors.includes(tick) }));
+    }
+  }
+  return endsOf(range, formatCount);
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten, at most seven; without labels that don't fit. */
-function ticksIn(
-  range: Range,
-  minGap: number,
-  labelOf: (value: number, gap: number) => string,
-): Tick[] {
-  const rough = Math.max((range.max - range.min) / INTERVALS, minGap);
-  const power = 10 ** exponentOf(rough);
+/** The length of the longest label, in characters. */
+export function widest(ticks: readonly Tick[]): number {
+  return Math.max(...ticks.map(({ label }) => label.length));
+}
+
+function endsOf(range: Range, labelOf: (value: number) => string): Tick[] {
+  const ends = [...new Set([range.min, range.max])];
+  return ends.map((value) => ({ label: labelOf(value), at: share(value, range) }));
+}
+
+/** Of 1, 2 or 5 times a power of ten the nearest by ratio. */
+function roundGap(rough: number): number {
+  // `10 ** -5` is less than 1e-5.
+  const power = Number(`1e${exponentOf(rough)}`);
   const digit = rough / power;
-  // Between two, the nearer by ratio.
-  const gap = power * (digit < Math.SQRT2 ? 1 : digit < 10 ** 0.5 ? 2 : digit < 50 ** 0.5 ? 5 : 10);
-  // The widest range is infinite, and the narrowest has no power of ten.
-  if (!(gap > 0 && gap < Infinity)) return [];
-  const first = Math.ceil(range.min / gap);
-  const values = Array.from(
-    { length: Math.floor(range.max / gap) - first + 1 },
-    (_, n) => (first + n) * gap,
-  );
-  return (
-    values
-      // Zero can be negative, and has no unit.
-      .map((value) => ({ label: value ? labelOf(value, gap) : "0", at: share(value, range) }))
-      .filter(({ label }) => label.length <= MAX_LABEL)
-  );
+  return power * (digit < Math.SQRT2 ? 1 : digit < 10 ** 0.5 ? 2 : digit < 50 ** 0.5 ? 5 : 10);
 }
 
-/** As many digits as the gap has, so that all labels of an axis are alike. */
-function labelOfLoss(value: number, gap: number): string {
-  const size = Math.max(Math.abs(value), gap);
+/** At most seven. */
+function multiples(range: Range, gap: number): number[] {
+  // An end that is a multiple counts, in spite of rounding.
+  const slack = (sizeOf(range) / gap) * 2 ** -50;
+  const first = Math.ceil(range.min / gap - slack);
+  const length = Math.floor(range.max / gap + slack) - first + 1;
+  return Array.from({ length }, (_, n) => (first + n) * gap);
+}
+
+/**
+ * One notation for an axis, with as many digits as the gap has: plain numbers where they fit the
+ * margin, else the shorter of plain numbers and powers of ten.
+ */
+function lossLabels(losses: readonly number[], gap: number) {
+  const size = Math.max(gap, ...losses.map(Math.abs));
   const digits = exponentOf(gap);
-  if (size < 1e5 && gap >= 1e-5) return value.toFixed(Math.max(0, -digits));
-  return value.toExponential(exponentOf(size) - digits);
+  // `toFixed` takes at most 100 decimals.
+  const plain = (loss: number, extra: number) =>
+    loss.toFixed(Math.min(100, Math.max(0, extra - digits)));
+  const power = (loss: number) => loss.toExponential(exponentOf(size) - digits);
+  const lengthOf = (labelOf: typeof plain) =>
+    Math.max(...losses.map((loss) => labelOf(loss, 0).length));
+  const isPlain = size < 1e21 && lengthOf(plain) <= Math.max(MARGIN, lengthOf(power));
+  const labelOf = isPlain ? plain : power;
+  // Zero can be negative, and has no unit.
+  return (loss: number, extra: number) => (loss ? labelOf(loss, extra) : "0");
 }
 
-function labelOfStep(value: number, gap: number): string {
+/** `0.5` for `0.50`, `0` for `-0.00`. */
+function withoutZeros(label: string): string {
+  return label
+    .replace(/(\.\d*?)0+$/, "$1")
+    .replace(/\.$/, "")
+    .replace(/^-0$/, "0");
+}
+
+function stepLabel(step: number, gap: number): string {
   const [unit, letter] = gap >= 1e6 ? [1e6, "M"] : gap >= 1e3 ? [1e3, "k"] : [1, ""];
-  return formatCount(value / unit) + letter;
+  return step ? formatCount(step / unit) + letter : "0";
 }
 
-function exponentOf(value: number): number {
-  return Math.floor(Math.log10(value));
+/** Whether no label comes too near to the one before, on a phone. The chart keeps them inside. */
+function areApart(ticks: readonly Tick[]): boolean {
+  let end = -Infinity;
+  return ticks.every(({ label: { length }, at }) => {
+    const start = Math.min(Math.max(0, at * WIDTH - length / 2), WIDTH - length);
+    const isApart = start - end >= APART.step;
+    end = start + length;
+    return isApart;
+  });
 }

@@ -23,6 +23,14 @@ const STEP = "step  100/1000 loss 10.235 12.3k tok/s 45m 27s left";
 /** How far the page itself would scroll, in CSS pixels. */
 const PAGE_SCROLLS = "document.documentElement.scrollHeight - innerHeight";
 
+const PAGE_SCROLLS_SIDEWAYS = "document.documentElement.scrollWidth - innerWidth";
+
+/** Where the visible labels under the plot are, from the left. */
+const STEP_LABELS = `[...document.querySelectorAll(".axis, .tick.step > span")]
+  .filter((label) => label.checkVisibility())
+  .map((label) => label.getBoundingClientRect().toJSON())
+  .toSorted((a, b) => a.left - b.left)`;
+
 /** How many lines a text takes in the box. */
 const LINES_OF = `(text) => {
   const box = document.querySelector("pre");
@@ -145,3 +153,28 @@ const FORCED = `(() => {
     rule: getComputedStyle(document.querySelector("tbody tr")).borderBottomStyle,
   };
 })()`;
+
+test.each([
+  [1, 2_000],
+  [9, 1_000],
+  [123_450, 123_500],
+  [999_000, 1_000_500],
+  [1_000_010, 1_000_400],
+])("labels of the steps %d to %d stay apart and inside the chart", async (first, last) => {
+  const project = createTinyProject();
+  const { job } = createJob(project, "odd", [STARTED, logged(first, 2), logged(last), COMPLETED]);
+  const { url } = await startKitUi(project);
+  const page = await openPage(`${url}#/jobs/${job.id}`);
+  await page.getByText("artifacts: 0").waitFor();
+  for (const width of [320, 360, 390, 768, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await page.evaluate(PAGE_SCROLLS_SIDEWAYS), `${width}`).toBe(0);
+    const plot = (await page.locator("svg[role=img]").boundingBox())!;
+    const boxes = await page.evaluate<{ left: number; right: number }[]>(STEP_LABELS);
+    expect(boxes.length).toBeGreaterThan(2);
+    const ends = boxes.flatMap(({ left, right }) => [left, right]);
+    expect(ends, `${width}`).toEqual(ends.toSorted((a, b) => a - b));
+    expect(ends.at(-1)).toBeLessThanOrEqual(plot.x + plot.width + 0.1);
+    if (width === 1280) expect(plot).toMatchObject({ width: 640, height: 200 });
+  }
+});

@@ -32,6 +32,7 @@ it("has round ticks at their places beside the curve", () => {
     return [element.textContent, Math.round(at * 1000) / 1000];
   });
   expect(ticks).toEqual([
+    ["0.12", 0],
     ...[1, 2, 3, 4].map((loss) => [
       `${loss}`,
       Math.round(((loss - 0.123456) / 4.126544) * 1e3) / 1e3,
@@ -47,6 +48,17 @@ it("names the first, the lowest and the last loss", () => {
     "lowest, at step 200.1235",
     "last1",
   ]);
+});
+
+it("shows as many digits and separators as one needs to tell its values apart", () => {
+  const narrow = [100.0001, 100.005, 100.0031].map((loss, n) => ({ step: 1_000 * (n + 1), loss }));
+  const chart = mount(LossChart, { props: { points: narrow, logged: true } });
+  expect(chart.findAll(".facts dd").map((fact) => fact.text())).toEqual([
+    ...["100.0001", "100.0001", "100.0031"],
+  ]);
+  expect(chart.get("[role=img]").attributes("aria-label")).toBe(
+    "Loss from step 1,000 to step 3,000: between 100.0001 and 100.005, last 100.0031.",
+  );
 });
 
 it("says so until a training.log event has arrived", () => {
