@@ -189,7 +189,7 @@ describe("the job page", () => {
     );
     expect(lines(page)).toHaveLength(50);
     expect(lines(page)[0]).toBe("[log] step=1950 loss=0");
-    expect(page.get("[role=img]").attributes("aria-label")).toContain("1999");
+    expect(page.get("[role=img]").attributes("aria-label")).toContain("1,999");
   });
 
   it("renders once per repaint, however many events arrive", async () => {
