@@ -16,6 +16,8 @@ export interface JobsResponse {
 export interface JobResponse extends Job {
   /** How much of a running job's training is done, from 0 to 1, once that is known. */
   progress?: number | undefined;
+  /** A running job's log: its size in bytes, and how long ago it grew by the server's clock. */
+  log?: { size: number; quietMs: number } | undefined;
 }
 
 /** An error: a message that says what to do. */

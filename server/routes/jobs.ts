@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { statsOf } from "../../disk/file.ts";
 import { progressOf } from "../../jobs/jobStart.ts";
 import {
   type JobResponse,
@@ -56,8 +57,11 @@ export const getJob: Route = ({ jobs }, { response }, id) => {
   const found = jobs.get(id);
   if (!found) return sendError(response, 404, noJob(id));
   const { job } = found;
-  const progress = job.status === "running" ? progressOf(jobs.directoryOf(id)) : undefined;
-  sendJson(response, 200, { ...job, progress } satisfies JobResponse);
+  const isRunning = job.status === "running";
+  const progress = isRunning ? progressOf(jobs.directoryOf(id)) : undefined;
+  const stats = isRunning ? statsOf(jobs.logPath(id)) : undefined;
+  const log = stats && { size: stats.size, quietMs: Math.max(0, Date.now() - stats.mtimeMs) };
+  sendJson(response, 200, { ...job, progress, log } satisfies JobResponse);
 };
 
 export function noJob(id: string): string {

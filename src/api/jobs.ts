@@ -70,6 +70,9 @@ function isJob(value: unknown): value is JobResponse {
     typeof value.createdAt === "string" &&
     isJobStatus(value.status) &&
     (value.lastHeardAt === undefined || typeof value.lastHeardAt === "string") &&
-    (value.progress === undefined || typeof value.progress === "number")
+    (value.progress === undefined || typeof value.progress === "number") &&
+    (value.log === undefined ||
+      (isRecord(value.log) &&
+        [value.log.size, value.log.quietMs].every((each) => typeof each === "number")))
   );
 }

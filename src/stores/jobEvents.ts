@@ -45,9 +45,20 @@ function setup(id: string) {
   /** Whether the project lacks this job. */
   const missing = ref(false);
 
-  /** When the newest event came, and what time it is, both in ms by this page's clock. */
-  const heardAt = ref(0);
+  /** When the newest event arrived, and what time it is, both in ms by this page's clock. */
+  const arrivedAt = ref(0);
   const now = ref(0);
+
+  /** The log's size when the server last answered, and when it grew to that. */
+  const grown = computed(() => {
+    const { size = NaN, quietMs = 0 } = asked.value.value?.log ?? {};
+    return { size, at: performance.now() - quietMs };
+  });
+  /** When the newest event happened: a page that opens late gets old ones. */
+  const heardAt = computed(() => {
+    const { size, at } = grown.value;
+    return view.value.offset <= size ? Math.min(arrivedAt.value, at) : arrivedAt.value;
+  });
 
   const pending: StreamEvent[] = [];
   const repaint = createRepaint(flush);
@@ -62,7 +73,7 @@ function setup(id: string) {
     if (!pending.length) return;
     const { at } = view.value.progress;
     view.value = advance(view.value, pending.splice(0));
-    if (view.value.progress.at !== at) heardAt.value = now.value = performance.now();
+    if (view.value.progress.at !== at) arrivedAt.value = now.value = performance.now();
   }
 
   function happen(streamEvent: StreamEvent): void {

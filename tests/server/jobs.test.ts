@@ -58,9 +58,10 @@ test("a job is answered with its fields and how far it is, and one that is not t
   createJob(project, "other");
   const { job, append } = createJob(project, "asked for", [STARTED]);
   const ask = (id: string) => fetch(`${url}api/jobs/${id}`);
-  expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "running" });
+  const log = { size: expect.any(Number) as number, quietMs: expect.any(Number) as number };
+  expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "running", log });
   append(logged(2));
-  const running = { ...job, status: "running", progress: 2 / 3 };
+  const running = { ...job, status: "running", progress: 2 / 3, log };
   expect(await (await ask(job.id)).json()).toEqual(running);
   append(COMPLETED);
   expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "completed" });

@@ -137,6 +137,18 @@ describe("the job page", () => {
     expect(elapsed()).toBe("31s");
   });
 
+  it("counts elapsed time from the last event, however much later the page opens", async () => {
+    backend.jobs({ ...job("a"), log: { size: 20, quietMs: 780_000 } } as ReturnType<typeof job>);
+    const { page } = await visitJob();
+    const elapsed = () => page.findAll(".loss-chart + .facts dd")[0]?.text();
+    const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
+    await send(["time", time(0)], ["training.started", {}, 10]);
+    await send(["time", time(900)], ["training.log", { step: 1 }, 20]);
+    expect(elapsed()).toBe("28m 00s");
+    await send(["time", time(1_690)], ["training.log", { step: 2 }, 30]);
+    expect(elapsed()).toBe("28m 10s");
+  });
+
   it("writes a line for a checkpoint and leaves the chart as it is", async () => {
     const { page } = await visitJob();
     await send(["checkpoint.saved", '{"step":100}', 10]);
