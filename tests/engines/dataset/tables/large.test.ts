@@ -64,7 +64,7 @@ const { sft } = await dist("engines/objectives/sft.js");
 async function* rows() {
   for (let n = 0; n < ${ROWS}; n++) yield { prompt: "question " + n, completion: "an answer".repeat(50) };
 }
-const options = { name: "dataset", form: sft.form, onNote() {} };
+const options = { name: "dataset", format: sft.format, onNote() {} };
 await materializeDataset({ type: "code", path: [] }, { rows }, process.argv[1], options);
 console.log("materialized");
 `,
