@@ -24,7 +24,7 @@ const ALL = HOSTILE.join(" ");
 const TRACES = `({
   hacked: window.hacked,
   violations: window.violations,
-  made: document.querySelectorAll("img, b, iframe, script:not([src]), [onerror], [style]:not(.tick, .progress)").length,
+  made: document.querySelectorAll("img, b, iframe, script:not([src]), [onerror], [style]:not(.loss-chart, .tick, .progress)").length,
   links: [...document.querySelectorAll("a")].filter((a) => !a.href.startsWith(location.origin)).length,
   beyond: Math.max(0, document.documentElement.scrollWidth - innerWidth),
   // A long name must not push everything else out of reach.
