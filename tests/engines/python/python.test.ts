@@ -148,7 +148,7 @@ describe.runIf(hasPython)("with Python", () => {
         ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
       };
       const environment = {
-        ...{ device: "cpu", numbers: "float32", python: expect.stringMatching(/^3\./) as string },
+        ...{ device: "cpu", precision: "float32", python: expect.stringMatching(/^3\./) as string },
         ...{ torch: expect.any(String) as string, transformers: expect.any(String) as string },
         ...{ peft: expect.any(String) as string, accelerate: expect.any(String) as string },
         trl: expect.any(String) as string,
@@ -389,7 +389,7 @@ describe.runIf(hasPython)("with Python", () => {
       weighted: ["hello<|im_end|>"],
       tools: expect.stringMatching(/^The model's chat template takes no tools\. /),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
-      unasked: expect.stringMatching(/^A conversation begins with an assistant's message, /),
+      unasked: expect.stringMatching(/^A conversation starts with an assistant message\. /),
       bytes: ["🧪!", "", "\ufffd\ufffd!", "🧪"],
     });
   });
@@ -425,7 +425,7 @@ describe.runIf(hasPython)("with Python", () => {
       float32: "device cuda (NVIDIA H200), float32",
       apple: "device mps, float32",
       recorded: expect.objectContaining({
-        ...{ device: "cuda", gpu: "NVIDIA H200", numbers: "bfloat16" },
+        ...{ device: "cuda", gpu: "NVIDIA H200", precision: "bfloat16" },
         torch: expect.stringMatching(/^\d/) as string,
       }),
       plans: [true, false],
