@@ -17,7 +17,7 @@ export function readJobStart(directory: string): JobStart {
   return { config: readJobConfig(directory) ?? {}, started };
 }
 
-/** How much of a job's training is done, from 0 to 1; undefined while nobody knows. */
+/** How much of a job's training is done, from 0 to 1; undefined if unknown. */
 export function progressOf(directory: string): number | undefined {
   const newest = findNewest(logPath(directory), ({ event, data }) =>
     event === "training.log" && isRecord(data) ? data.step : undefined,

@@ -160,7 +160,7 @@ function setup(id: string) {
     if (connection.value === "open" && status.value === "running") now.value = performance.now();
   }
 
-  /** By this machine's clock; NaN if nobody knows. */
+  /** By this machine's clock; NaN if unknown. */
   function ageMs(): number {
     return performance.timeOrigin + now.value - Date.parse(job.value?.createdAt ?? "");
   }

@@ -20,7 +20,7 @@ export interface BlockType {
 export function quantize(type: BlockType, data: Float32Array): Uint8Array<ArrayBuffer> {
   const { block, bytes, encodeBlock } = type;
   if (data.length % block !== 0) {
-    throw new Error(`${data.length} numbers are no whole blocks of ${block}`);
+    throw new Error(`${data.length} numbers are not whole blocks of ${block}`);
   }
   const blocks = new Uint8Array((data.length / block) * bytes);
   for (let i = 0, at = 0; i < data.length; i += block, at += bytes) {

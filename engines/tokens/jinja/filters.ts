@@ -69,7 +69,7 @@ const length: Filter = (value) => {
 const items: Filter = (value) => {
   if (value === undefined) return generator([]);
   if (value instanceof Map) return generator([...value].map(tuple));
-  throw new Error(`it takes the items of a ${typeName(value)}, which is no dict`);
+  throw new Error(`it takes the items of a ${typeName(value)}, which is not a dict`);
 };
 
 const last: Filter = (value) => {

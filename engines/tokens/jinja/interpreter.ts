@@ -128,7 +128,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
     const { object, property } = target as Extract<Expression, { type: "MemberExpression" }>;
     const owner = object && evaluate(object, scope);
     if (!(owner instanceof Attributes && owner.set && property.type === "Identifier")) {
-      throw new Error("it sets an attribute of what is no namespace");
+      throw new Error("it sets an attribute of something other than a namespace");
     }
     owner.set(property.value, value);
   }
@@ -251,9 +251,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
     const named = callee.type === "MemberExpression" ? callee.property : callee;
     const name = named.type === "Identifier" ? ` "${named.value}"` : "";
     if (callable === undefined) throw new UnsupportedInTemplate(`it calls${name || " a value"}`);
-    throw new Error(
-      `it calls${name && `${name},`} a value that is no function but a ${typeName(callable)}`,
-    );
+    throw new Error(`it calls${name && `${name},`} a ${typeName(callable)}, not a function`);
   }
 
   function filtered(value: unknown, filter: Applied, scope: Scope): unknown {

@@ -30,7 +30,7 @@ export function repr(value: unknown): string {
     return `{${members.join(", ")}}`;
   }
   if (value instanceof Series && value.text) return value.text();
-  throw new Error(`it writes a ${typeName(value)}, which is no text`);
+  throw new Error(`it writes a ${typeName(value)}, which is not text`);
 }
 
 function isNumber(value: unknown): value is number | bigint | WholeFloat {

@@ -130,7 +130,7 @@ function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
     const both = idOf(left + right);
     const [first, second] = [idOf(left), idOf(right)];
     if (first === undefined || second === undefined || both === undefined) {
-      throw new Error(`its merge ${JSON.stringify(pair)} is none of the vocabulary's tokens`);
+      throw new Error(`its merge ${JSON.stringify(pair)} is not in the vocabulary`);
     }
     ranks.set(first * ID_LIMIT + second, rank);
     mergedIds.push(both);

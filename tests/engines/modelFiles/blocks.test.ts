@@ -54,6 +54,6 @@ test.each([
 
 test("numbers that fill no block are refused", () => {
   expect(() => quantize(BLOCK_TYPES.q8_0, new Float32Array(33))).toThrow(
-    "33 numbers are no whole blocks",
+    "33 numbers are not whole blocks",
   );
 });

@@ -152,12 +152,12 @@ function there(line: string) {
     // A row gives a template no variables.
     null,
   ]);
-  const [keys, text, is_bad] = [
+  const [keys, text, is_undesirable] = [
     Object.keys(row).join(", "),
     row["text"] ?? "",
     row["label"] === false,
   ];
-  return { keys, text, conversations, is_bad };
+  return { keys, text, conversations, is_undesirable };
 }
 
 it.runIf(hasRay).each(["sft", "dpo", "kto"] as const)(
@@ -167,7 +167,7 @@ it.runIf(hasRay).each(["sft", "dpo", "kto"] as const)(
     const lines = [...rows, ...BAD_LINES];
     const urls = lines.map((line, i) => urlOf(scratch.file(`bad ${i}.jsonl`, `\n${line}\n`)));
     const forms = FORMS[type].map((form) => `{${form}}`).join(" or ");
-    const advice = `. At a URL, Kit reads rows of ${forms} alone, with messages as OpenAI writes them. Write them so, or download the file and name it locally.`;
+    const advice = `. At a URL, Kit reads only rows of ${forms}, with messages as OpenAI writes them. Write them so, or download the file and name it locally.`;
     for (const [i, told] of readThere(type, ...urls).entries()) {
       expect(told, lines[i]).toEqual([expect.any(String), expect.any(String)]);
       const [code, message] = told as [string, string];
@@ -187,8 +187,8 @@ it.runIf(hasRay)("says what is wrong with a row at a URL, or why it cannot read 
   truncateSync(endless, ENDLESS_BYTES);
   const rows = [
     [{ messages: [ASKED, OTHER], id: 1 }, "has {messages, id}."],
-    [{ messages: [ASKED, { role: "bot", content: "b" }] }, "messages[1] is no plain message."],
-    [{ prompt: "a", completion: "b", tools: [7] }, '"tools" is no list of {"type":"function",'],
+    [{ messages: [ASKED, { role: "bot", content: "b" }] }, "messages[1] is not a plain message."],
+    [{ prompt: "a", completion: "b", tools: [7] }, '"tools" is not a list of {"type":"function",'],
   ] as const;
   const latin = scratch.file("latin.jsonl", Buffer.from([0xe9]));
   const urls = [

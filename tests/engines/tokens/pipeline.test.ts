@@ -141,7 +141,7 @@ test.each([
   ["added_tokens", { id: 7 }, '"content" is not a text'],
   ["normalizer", { type: "Prepend" }, '"prepend" is not a text'],
   ["pre_tokenizer", { ...FIRST, replacement: "▁▁" }, '"replacement" is not one character'],
-  ["model", { merges: [["the", "nothing"]] }, 'its merge ["the","nothing"] is none of'],
+  ["model", { merges: [["the", "nothing"]] }, 'its merge ["the","nothing"] is not in'],
   ["model", { vocab: [] }, 'the "vocab" of its model is not an object of ids'],
   // Which of them an answer has is chance, with Hugging Face's tokenizers.
   ["model", { vocab: { a: 0, b: 0 } }, "two tokens of its vocabulary have the id 0"],

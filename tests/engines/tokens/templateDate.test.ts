@@ -132,7 +132,7 @@ test("a Modelfile has a date that was learned, and says that Ollama cannot write
   );
   const options = { bos: "", ends: ["!"] };
   const ofToday = modelfile("model.gguf", { ...options, render, isOfToday: true });
-  expect(ofToday.problem).toContain("Ollama's templates cannot say");
+  expect(ofToday.problem).toContain("Ollama's template language cannot express");
   expect(ofToday.text).not.toContain(String(new Date().getFullYear()));
   const learned = modelfile("model.gguf", {
     ...{ ...options, render: render.at?.(new Date(THEN)), isOfToday: false },

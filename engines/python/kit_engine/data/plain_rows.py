@@ -57,9 +57,11 @@ def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
         fail('"chosen" and "rejected" are the same answer')
     tools = row.get("tools", [])
     if not (isinstance(tools, list) and all(map(is_tool, tools))):
-        fail('"tools" is no list of {"type":"function","function":{"name":"…","parameters":{…}}}')
+        fail(
+            '"tools" is not a list of {"type":"function","function":{"name":"…","parameters":{…}}}'
+        )
     if not isinstance(row.get("chat_template_kwargs", {}), dict):
-        fail('"chat_template_kwargs" is no object')
+        fail('"chat_template_kwargs" is not an object')
     return read | {name: row[name] for name in ("tools", "chat_template_kwargs") if row.get(name)}
 
 
@@ -71,13 +73,13 @@ def value_of(name: str, value: Any) -> Any:
     if name in ("label", "text") or (isinstance(value, str) and name != "messages"):
         return value
     if not isinstance(value, list) or not value:
-        fail(f'"{name}" is no list of messages')
+        fail(f'"{name}" is not a list of messages')
     messages = [message_of(f"{name}[{i}]", one) for i, one in enumerate(value)]
     if name == "prompt":
         return [one | {"weight": 0} if one["role"] == "assistant" else one for one in messages]
     ends = [messages[0]["role"], messages[-1]["role"]] if name != "messages" else []
     if any(role != "assistant" for role in ends) or not any(map(is_learned, messages)):
-        fail(f'"{name}" is no answer to learn')
+        fail(f'"{name}" has no answer to learn, or begins or ends with another role')
     return messages
 
 
@@ -90,7 +92,7 @@ def message_of(name: str, value: Any) -> Message:
     )
     has_content = isinstance(content, str) or (content is None and calls is not None)
     if role not in ROLES or {*message} - MESSAGE_KEYS or not has_content or not has_valid_calls:
-        fail(f"{name} is no plain message")
+        fail(f"{name} is not a plain message")
     if weight not in (0, 1):
         fail(f'{name} has a "weight" that is neither 0 nor 1')
     return message | ({"weight": 0} if is_answer and weight == 0 else {})
