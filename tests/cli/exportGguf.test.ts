@@ -104,7 +104,7 @@ test("what only a GGUF file has is refused without one, and a folder that is tak
   const taken = await runKit(project, ["export", "./model", "model", "--format", "gguf"]);
   expect(taken).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("Name a folder that is empty or not there yet.") as string,
+    stderr: expect.stringContaining("Choose a new or empty folder.") as string,
   });
   expect(readFileSync(join(project, "model/config.json"), "utf8")).toBe(before);
 });

@@ -50,7 +50,7 @@ test("a pattern that matches no file is an error that names it, as is a missing 
   const folder = createFolder(["a.jsonl"]);
   const filesOf = (path: string) => () => datasetFiles(join(folder, path));
   expect(filesOf("b*.jsonl")).toThrow(
-    `No file matches the dataset's pattern ${folder}/b*.jsonl. Check its path, which`,
+    `No file matches the dataset's pattern ${folder}/b*.jsonl. Check its path.`,
   );
   expect(filesOf("b*.jsonl")).toThrow(expect.objectContaining({ code: "DATASET_UNREADABLE" }));
   expect(() => textsOf(folder, ["a.jsonl", "b.jsonl"])).toThrow(

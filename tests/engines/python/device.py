@@ -18,10 +18,10 @@ plans.append(torch.backends.cuda.cudnn_sdp_enabled())
 print(
     json.dumps(
         {
-            "gpu": gpu.described(),
-            "float32": find_device(False).described(),
-            "recorded": gpu.recorded(),
-            "apple": Device("mps", False).described(),
+            "gpu": gpu.description(),
+            "float32": find_device(False).description(),
+            "recorded": gpu.record(),
+            "apple": Device("mps", False).description(),
             "plans": plans,
         }
     )

@@ -180,7 +180,7 @@ function rendered(source: string): string | null | undefined {
   try {
     return createTemplate(source)(parseJson(VALUES) as Record<string, unknown>, BUDGET);
   } catch (error) {
-    return /which Kit does not/.test(messageOf(error)) ? undefined : null;
+    return /which Kit doesn't/.test(messageOf(error)) ? undefined : null;
   }
 }
 
