@@ -46,13 +46,13 @@ export function createRequestChannel(
     else if (message.type === "failed") throwIfFailed(message);
   }
 
-  function connect(listener: Listener): ModelHost<undefined> {
-    listener = listener;
+  function connect(connected: Listener): ModelHost<undefined> {
+    listener = connected;
     const send = (message: object) =>
       void job
         .post(message)
-        .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, listener));
-    const answers = createPendingRequests(send, listener);
+        .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, connected));
+    const answers = createPendingRequests(send, connected);
     return {
       send: answers.ask,
       setRef(on) {
