@@ -16,9 +16,9 @@ const COMPLETED = [
 ];
 const FAILED = [/^\x1b\[31mfailed: no\x1b\[39m\n\x1b\[31m {2}how\x1b\[39m$/m];
 
-/** What a command prints on a terminal, in an environment with this variable. */
+/** What a command prints on a terminal, in an environment with this variable; Node gives CI no colours. */
 async function onTerminal(project: string, words = "start", env = ""): Promise<string> {
-  const command = `TERM=xterm ${env} "${process.execPath}" "${CLI}" ${words}`;
+  const command = `env -u CI TERM=xterm ${env} "${process.execPath}" "${CLI}" ${words}`;
   const { child } = spawnProcess("script", ["-qec", command, "/dev/null"], project);
   let shown = "";
   child.stdout?.on("data", (chunk) => (shown += String(chunk)));
