@@ -142,7 +142,10 @@ it("says that someone stopped the job, or that it has given this process up", as
       / ended unexpectedly: Job was /,
     ],
     [{ phase: "unknown" }, / is unknown to a remote: .* Try again; /],
-    [{ phase: "running" }, / has ended: it received no heartbeat from this process for several minutes, .*Load the/],
+    [
+      { phase: "running" },
+      / has ended: it received no heartbeat from this process for several minutes, .*Load the/,
+    ],
   ] as [RemoteStatus, RegExp][];
   for (const [status, message] of endings) {
     const { remote, job } = createRemote();
