@@ -8,7 +8,7 @@ export const RENEWAL_MS = 5_000;
 /** Maximum silence counted between two checks; in a longer gap, the reader may have slept. */
 export const MAX_GAP_MS = 2 * RENEWAL_MS;
 
-/** Records who holds a job, a run or a lock. */
+/** The holder of a job, a run or a lock. */
 export interface LeaseRecord {
   owner: Owner;
   /**

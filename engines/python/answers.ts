@@ -39,7 +39,9 @@ function start(
   onNote: (text: string) => void,
 ): ModelHost<ModelFolders> {
   const child = startChild("answer", {
-    ...{ interpreter: python.find(), env: python.env, job: { bf16: python.bf16 } },
+    interpreter: python.find(),
+    env: python.env,
+    job: { bf16: python.bf16 },
     onMessage(message) {
       if (message.type === "tokens") answers.takeTokens(message);
       else if (message.type === "answer") answers.takeAnswer(message);

@@ -23,7 +23,9 @@ export async function check(
       check: refuseCode(python, { onNote }),
     });
     const child = startChild("check", {
-      ...{ interpreter, env: python.env, job: { ...job, measuresLoss: loss } },
+      interpreter,
+      env: python.env,
+      job: { ...job, measuresLoss: loss },
       onMessage(message) {
         if (message.type === "note") onNote?.(message.text);
         else if (message.type === "hello") onNote?.(describe(message, `from ${interpreter.from}`));

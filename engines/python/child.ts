@@ -72,7 +72,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
       else reject(endedEarly(signal ?? undefined, code ?? 0));
     });
   });
-  // Whoever awaits it handles the rejection.
+  // Avoids an unhandled rejection: callers await it only later.
   ended.catch(() => {});
   send(job);
 

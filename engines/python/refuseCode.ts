@@ -13,7 +13,9 @@ export function refuseCode(python: Python, { signal, onNote }: LoadOptions = {})
   return async (folder: string): Promise<void> => {
     if (!("auto_map" in readConfig(join(folder, CONFIG_FILE)))) return;
     const child = startChild("config", {
-      ...{ interpreter: python.find(), env: python.env, job: { folder } },
+      interpreter: python.find(),
+      env: python.env,
+      job: { folder },
       onMessage(message) {
         if (message.type === "note") onNote?.(message.text);
       },

@@ -77,7 +77,8 @@ export function createRayJobs(cluster: Cluster) {
       submission_id: id,
       entrypoint: command,
       runtime_env: {
-        ...{ working_dir: uri, env_vars: { ...VARIABLES, [constants.secretVariable]: secret } },
+        working_dir: uri,
+        env_vars: { ...VARIABLES, [constants.secretVariable]: secret },
         ...(cluster.pip.length > 0 && { pip: cluster.pip }),
       },
       metadata: { kit: id },

@@ -176,7 +176,8 @@ export function createExpressions(): Expressions {
     if (choices.length < 2) return choices[0] ?? none;
     const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
-      ...{ choices, shortest: Math.min(...choices.map(({ shortest }) => shortest)) },
+      choices,
+      shortest: Math.min(...choices.map(({ shortest }) => shortest)),
       longest: Math.max(...choices.map(({ longest }) => longest)),
       derive(byte: number) {
         spendSteps(choices.length);
