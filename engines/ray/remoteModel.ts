@@ -54,7 +54,7 @@ async function loadThere(
   return loadRemoteModel(remote, { cluster, stored, base, ...options });
 }
 
-interface Asked extends LoadOptions {
+interface LoadOptions extends LoadOptions {
   cluster: Cluster;
   stored: StoredCheckpoint;
   /** Folder of an adapter's base on this machine. */
@@ -69,7 +69,7 @@ interface Asked extends LoadOptions {
  */
 export async function loadRemoteModel(
   remote: Remote,
-  { cluster, stored, base, idleSeconds, onNote, signal }: Asked,
+  { cluster, stored, base, idleSeconds, onNote, signal }: LoadOptions,
 ): Promise<EngineModel> {
   const job = createHelperJob(remote, "ask", idleSeconds);
   const files = packModel(job, { cluster, stored, base });
@@ -106,7 +106,7 @@ export async function loadRemoteModel(
  */
 function packModel(
   { id, idleSeconds }: HelperJob,
-  { cluster, stored, base }: Pick<Asked, "cluster" | "stored" | "base">,
+  { cluster, stored, base }: Pick<LoadOptions, "cluster" | "stored" | "base">,
 ): PackedFile[] {
   const data = createPackage(cluster);
   const model =

@@ -218,8 +218,8 @@ function openPipeline(files: TokenizerFiles): TokenizerPipeline {
   const { encode, ...pipeline } = createPipeline(files.path, files.tokenizer);
   return {
     ...pipeline,
-    encode(...conversationOf) {
-      const tokens = encode(...conversationOf);
+    encode(...input) {
+      const tokens = encode(...input);
       for (const { id, token } of tokens) assertKnown(files, id, token);
       return tokens;
     },
