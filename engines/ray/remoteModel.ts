@@ -54,7 +54,7 @@ async function loadThere(
   return loadRemoteModel(remote, { cluster, stored, base, ...options });
 }
 
-interface LoadOptions extends LoadOptions {
+interface RemoteLoadOptions extends LoadOptions {
   cluster: Cluster;
   stored: StoredCheckpoint;
   /** Folder of an adapter's base on this machine. */
@@ -69,7 +69,7 @@ interface LoadOptions extends LoadOptions {
  */
 export async function loadRemoteModel(
   remote: Remote,
-  { cluster, stored, base, idleSeconds, onNote, signal }: LoadOptions,
+  { cluster, stored, base, idleSeconds, onNote, signal }: RemoteLoadOptions,
 ): Promise<EngineModel> {
   const job = createHelperJob(remote, "ask", idleSeconds);
   const files = packModel(job, { cluster, stored, base });
@@ -106,7 +106,7 @@ export async function loadRemoteModel(
  */
 function packModel(
   { id, idleSeconds }: HelperJob,
-  { cluster, stored, base }: Pick<LoadOptions, "cluster" | "stored" | "base">,
+  { cluster, stored, base }: Pick<RemoteLoadOptions, "cluster" | "stored" | "base">,
 ): PackedFile[] {
   const data = createPackage(cluster);
   const model =
