@@ -20,12 +20,12 @@ const APART = { cpusPerWorker: 4 };
 export function describeLosses(at: () => Place): void {
   it("has kept each job's reports on its driver's node, and the token out of every file", async () => {
     const { cluster, scratch, storage } = at();
-    const hubs = await list(cluster.address, "actors", "class_name", "Hub");
-    expect(hubs).not.toEqual([]);
+    const collectors = await list(cluster.address, "actors", "class_name", "Collector");
+    expect(collectors).not.toEqual([]);
     const nodes = await list(cluster.address, "nodes", "is_head_node", "true");
     expect(nodes).toHaveLength(1);
     // One whose job ended before it was placed is on none.
-    const places = hubs.flatMap((hub) => hub["node_id"] ?? []);
+    const places = collectors.flatMap((collector) => collector["node_id"] ?? []);
     expect([...new Set(places)]).toEqual([nodes[0]?.["node_id"]]);
     expect(filesWith(TOKEN, scratch.root)).toEqual([]);
     expect(filesWith(TOKEN, storage)).toEqual([]);
@@ -37,7 +37,7 @@ export function describeLosses(at: () => Place): void {
     const { error, id } = await train(createEngine(), scratch, {
       more: { maxSteps: 1_000_000, saveSteps: 1_000_000 },
       onEvent({ event }) {
-        if (event === "training.log") killed ??= killHub(cluster.address);
+        if (event === "training.log") killed ??= killCollector(cluster.address);
       },
     });
     await killed;
@@ -135,17 +135,17 @@ async function followImpatiently(address: string, id: string): Promise<void> {
 }
 
 /** Of the one training that runs, once the cluster has seen the ends of those before it. */
-async function killHub(address: string): Promise<void> {
-  const hub = await vi.waitFor(
+async function killCollector(address: string): Promise<void> {
+  const collector = await vi.waitFor(
     async () => {
-      const hubs = await list(address, "actors", "class_name", "Hub");
-      const alive = hubs.filter(({ state }) => state === "ALIVE");
+      const collectors = await list(address, "actors", "class_name", "Collector");
+      const alive = collectors.filter(({ state }) => state === "ALIVE");
       expect(alive).toHaveLength(1);
       return alive[0];
     },
     { timeout: PATIENCE_MS },
   );
-  process.kill(Number(hub?.["pid"]), "SIGKILL");
+  process.kill(Number(collector?.["pid"]), "SIGKILL");
 }
 
 async function endOf(work: Promise<unknown>): Promise<unknown> {

@@ -102,7 +102,7 @@ export function describeSharing(at: () => Place): void {
     });
     expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
     expect(error?.message).toContain(
-      `${href}:${ROWS.length + 1}:11: not valid JSON (Expecting value). At a URL, Kit reads rows of {messages} or `,
+      `${href}:${ROWS.length + 1}:11: not valid JSON (Expecting value). At a URL, Kit reads only rows of {messages} or `,
     );
     expect(steps).toEqual([]);
     expect(notes.filter((text) => text.includes("was lost"))).toEqual([]);
