@@ -54,7 +54,7 @@ export const { planTraining } = await built<typeof plan>("step/trainingPlan.js")
 
 export function shapeOf(model: string | ModelShape): Dimensions {
   const source = resolveModel(model);
-  if (source.kind === "shape") return source.shape;
+  if (source.kind === "untrained") return source.dimensions;
   throw new Error("Only a model that starts from a shape is measured.");
 }
 

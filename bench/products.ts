@@ -1,5 +1,5 @@
 import { allocate, createArena } from "../engines/embedded/kernels/arena.ts";
-import { createProducts } from "../engines/embedded/kernels/products.ts";
+import { createMatmuls } from "../engines/embedded/kernels/matmuls.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
 import type { Dimensions } from "../engines/families/dimensions.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
@@ -17,7 +17,7 @@ export function aloneKernels() {
   const kernels = instantiate(compileKernels(), memory);
   kernels.join(1, team.control, team.ownScratch[0]!);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
-  const products = createProducts({ kernels, memory, threadIndex: 0, count: () => 1 });
+  const products = createMatmuls({ kernels, memory, threadIndex: 0, count: () => 1 });
   return { kernels, memory, room, products };
 }
 

@@ -52,7 +52,7 @@ export function createAnswering(
     tokens.push(token);
     constraint?.accept(token);
     if (parts.take(textOf(token), measured?.(token))) return true;
-    if (constraint?.isOver()) return ended("stop");
+    if (constraint?.isComplete()) return ended("stop");
     return tokens.length - prompt.length === limit && ended("length");
   }
 

@@ -4,7 +4,7 @@ import { stringifyJson } from "../../protocol/json.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { allowedBits } from "./allowedBits.ts";
 import { createAnswering } from "./answer.ts";
-import { createAskedForms, withoutHiddenTools } from "./askedForm.ts";
+import { createAnswerForms, withoutHiddenTools } from "./answerForm.ts";
 import { chooseAnswer } from "./choices.ts";
 import { withFault } from "./fault.ts";
 import type { Reader } from "./reader.ts";
@@ -19,7 +19,7 @@ export interface Generator {
   /** Resolves once the reader has what it wants. */
   read: (reader: Reader) => Promise<void>;
   /** Compiled forms of requests, which models with the same tokenizer may share. */
-  formOf?: ReturnType<typeof createAskedForms>;
+  formOf?: ReturnType<typeof createAnswerForms>;
 }
 
 /** The caller of a request. */
@@ -38,7 +38,7 @@ export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer
 /** Answers requests in batches; each gets the same text as alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer } = generator;
-  const { formOf = createAskedForms(tokenizer) } = generator;
+  const { formOf = createAnswerForms(tokenizer) } = generator;
   const isText = (token: number) => tokenizer.isTextToken(token) || tokenizer.isStopToken(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isStopToken(id));

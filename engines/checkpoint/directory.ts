@@ -14,7 +14,7 @@ import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER, makeDirectory, syncFolder } from "../../disk/file.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
-import { writeWhole } from "../modelFiles/plainFile.ts";
+import { writeWhole } from "../modelFiles/regularFile.ts";
 
 /** A file's content, whole or in consecutive chunks. */
 type Content = string | Uint8Array | Uint8Array[];

@@ -10,7 +10,7 @@ import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
 import { ggufName } from "../gguf/tensorNames.ts";
 import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { assertLittleEndian } from "../modelFiles/numberTypes.ts";
-import { useFile } from "../modelFiles/plainFile.ts";
+import { useFile } from "../modelFiles/regularFile.ts";
 import { biasesOf } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 import { type TextFiles, inMemoryTexts, parsed } from "./textFiles.ts";

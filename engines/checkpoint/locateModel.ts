@@ -44,7 +44,7 @@ export async function withInitialModel<T>(
   const folder = mkdtempSync(join(tmpdir(), "kit-start-"));
   try {
     const directory = join(folder, "model");
-    const { shape } = source;
+    const { dimensions: shape } = source;
     saveModel(directory, randomWeights(shape, seed), { shape, promptStyle: "message" });
     return await use(directory);
   } finally {

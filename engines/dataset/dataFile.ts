@@ -15,10 +15,10 @@ import { KitError } from "../../protocol/error.ts";
  * @throws KitError `DATASET_UNREADABLE`
  */
 export function openDataFile(path: string): number {
-  return readable(path, () => openPlainFile(path));
+  return readable(path, () => openRegularFile(path));
 }
 
-function openPlainFile(path: string): number {
+function openRegularFile(path: string): number {
   const file = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK);
   const stats = fstatSync(file);
   if (stats.isFile() || stats.isDirectory()) return file;

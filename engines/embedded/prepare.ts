@@ -19,6 +19,6 @@ export function prepare(options: TrainingOptions): TrainConfig {
   const config = withDefaults(options, settings, PROJECTIONS);
   const source = resolveModel(config.model);
   if (config.lora) assertTargets(config.lora.targetModules);
-  if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);
+  if (source.kind === "untrained") rowLimit(config.maxLength, source.dimensions.context);
   return config;
 }

@@ -4,12 +4,12 @@ import type { Sequence } from "./examples.ts";
 
 /**
  * A sequence's text with its special tokens, in segments that are learned or not.
- * @param isAvoided whether training makes them less likely
+ * @param isPenalized whether training makes them less likely
  */
 export function segmentsOf(
   { tokens, learned }: Sequence,
   tokenizer: Tokenizer,
-  isAvoided = false,
+  isPenalized = false,
 ): Segment[] {
   const segments: Segment[] = [];
   for (let start = 0, end = 0; start < tokens.length; start = end) {
@@ -23,7 +23,7 @@ export function segmentsOf(
   function kindAt(index: number): Omit<Segment, "text"> {
     const isSpecial = tokenizer.isSpecial(tokens[index] ?? 0);
     const isLearned = learned[index] === 1;
-    return { isLearned, isSpecial, ...(isAvoided && isLearned && { isAvoided }) };
+    return { isLearned, isSpecial, ...(isPenalized && isLearned && { isAvoided: true }) };
   }
 }
 

@@ -3,7 +3,7 @@ import { KitError } from "../../protocol/error.ts";
 import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
-import { readWhole, useFile } from "../modelFiles/plainFile.ts";
+import { readWhole, useFile } from "../modelFiles/regularFile.ts";
 import { chunks } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
 import { type SourceFile, openSource } from "./source.ts";

@@ -1,7 +1,7 @@
 import { closeSync, fsync, openSync } from "node:fs";
 import { promisify } from "node:util";
 import { OTHERS_READ } from "../../disk/file.ts";
-import { writeWhole } from "../modelFiles/plainFile.ts";
+import { writeWhole } from "../modelFiles/regularFile.ts";
 
 /**
  * Writes and flushes a new file.

@@ -12,7 +12,7 @@ export const PRESETS = {
 
 /** A local source of a model's weights. */
 export type LocatedModel =
-  | { kind: "shape"; name: string; shape: Dimensions }
+  | { kind: "untrained"; name: string; dimensions: Dimensions }
   /** `commit`: set if it came from the hub. */
   | { kind: "checkpoint"; name: string; directory: string; commit?: string };
 
@@ -28,10 +28,14 @@ export function resolveModel(model: string | ModelShape): ModelSource {
     assertShape(model);
     const { layers, heads, width, context } = model;
     const name = `llama-${width}x${layers}`;
-    return { kind: "shape", name, shape: dimensionsOf({ layers, heads, width, context }) };
+    return { kind: "untrained", name, dimensions: dimensionsOf({ layers, heads, width, context }) };
   }
   if (Object.hasOwn(PRESETS, model)) {
-    return { kind: "shape", name: model, shape: dimensionsOf(PRESETS[model as PresetName]) };
+    return {
+      kind: "untrained",
+      name: model,
+      dimensions: dimensionsOf(PRESETS[model as PresetName]),
+    };
   }
   if (isModelPath(model)) return { kind: "checkpoint", name: model, directory: model };
   const hubName = parseHubName(model);

@@ -1,4 +1,4 @@
-import { readWhole } from "../modelFiles/plainFile.ts";
+import { readWhole } from "../modelFiles/regularFile.ts";
 
 /** Bytes read at once. */
 const WINDOW = 2 ** 16;

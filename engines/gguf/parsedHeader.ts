@@ -2,7 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import { printable } from "../../protocol/printable.ts";
 import { MAX_TOKENIZER_MIB } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, typeOfId } from "../modelFiles/numberTypes.ts";
-import type { OpenFile } from "../modelFiles/plainFile.ts";
+import type { OpenFile } from "../modelFiles/regularFile.ts";
 import type { FileTensor } from "../modelFiles/tensors.ts";
 import { type Cursor, createCursor } from "./cursor.ts";
 import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";

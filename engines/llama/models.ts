@@ -4,7 +4,7 @@ import type { LlamaOptions } from "../../protocol/engineOptions.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { answerTokens, createAnswers } from "../answers/answers.ts";
-import { modelClosed } from "../answers/warmModels.ts";
+import { modelClosed } from "../answers/modelHost.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { isModelFile } from "../checkpoint/ggufModel.ts";
 import { trainedBaseType } from "../checkpoint/trainerState.ts";

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { MAX_CONFIG_MIB, MAX_TOKENIZER_MIB } from "./names.ts";
-import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
+import { type OpenFile, readWhole, useFile, useFileIfThere } from "./regularFile.ts";
 
 /** A JSON config. */
 export type Config = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { assertLittleEndian, bytesOf, isDtype, dtypeBytes } from "./numberTypes.ts";
-import { readWhole, useFile } from "./plainFile.ts";
+import { readWhole, useFile } from "./regularFile.ts";
 import { type FileTensor, sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";
 

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { hasFiniteScales } from "./blocks/blockType.ts";
 import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isDtype } from "./numberTypes.ts";
-import { readWhole, useFile } from "./plainFile.ts";
+import { readWhole, useFile } from "./regularFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
 /** A tensor that isn't read yet. */

@@ -26,7 +26,7 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     sequencesOf: ({ chosen, rejected, ...prompt }, tokenizer) =>
       [chosen, rejected].map((answer) => answerSequence({ ...prompt, answer }, tokenizer)),
     needsAll: true,
-    isAvoided: (_, sequence) => sequence === REJECTED,
+    isPenalized: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,
     needsReference: true,
     computeLoss(pairs, batch) {

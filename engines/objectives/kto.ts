@@ -20,7 +20,7 @@ export function kto({
       answerSequence({ ...prompt, answer: completion }, tokenizer),
     ],
     isUndesirable: ({ label }) => !label,
-    isAvoided: ({ isUndesirable }) => isUndesirable === true,
+    isPenalized: ({ isUndesirable }) => isUndesirable === true,
     unitsOf: () => 1,
     needsReference: true,
     klExamples,

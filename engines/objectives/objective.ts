@@ -18,7 +18,7 @@ export interface Objective<Row extends object = object> {
   /** Whether a row's answer is labelled undesirable. Default: no. */
   isUndesirable?(row: Row): boolean;
   /** Whether training makes this sequence less likely; only for display. Default: no. */
-  isAvoided?(example: Example, sequence: number): boolean;
+  isPenalized?(example: Example, sequence: number): boolean;
   /** Number of units in an example over which the loss is averaged: its learned tokens, or 1. */
   unitsOf: (example: Example) => number;
   /**

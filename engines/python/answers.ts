@@ -1,6 +1,6 @@
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type ModelHost, type Listener, createWarmModels } from "../answers/warmModels.ts";
+import { type ModelHost, type Listener, createHostedModels } from "../answers/modelHost.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
@@ -13,7 +13,7 @@ export function createAnswers(python: Python) {
   /** Takes the notes of the process, for the model loaded last. */
   let note: LoadOptions["onNote"];
   const onNote = (text: string) => note?.(text);
-  const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener, onNote));
+  const { load } = createHostedModels<ModelFolders>((listener) => start(python, listener, onNote));
   return {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);

@@ -12,7 +12,7 @@ import { randomWeights } from "../families/randomWeights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { BASE_DIRECTORY } from "../lora/base.ts";
-import { assertPlainFiles } from "../modelFiles/plainFile.ts";
+import { assertRegularFiles } from "../modelFiles/regularFile.ts";
 import { writtenDate } from "../tokens/templateDate.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
@@ -40,7 +40,7 @@ export async function createJob({
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
   // A cluster's checkpoint may exist only there.
   if (resumeFrom !== undefined && existsSync(resumeFrom)) {
-    readToResume(() => assertPlainFiles(resumeFrom));
+    readToResume(() => assertRegularFiles(resumeFrom));
   }
   const job = {
     config,
@@ -52,8 +52,8 @@ export async function createJob({
     modelName: source.name,
     isPretrained: isPretrained(config.model),
   };
-  if (source.kind === "shape") {
-    return { ...job, model: { base: writeStart(source.shape, config, directory) } };
+  if (source.kind === "untrained") {
+    return { ...job, model: { base: writeStart(source.dimensions, config, directory) } };
   }
   const { repo = "" } = parseHubName(source.name) ?? {};
   const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };

@@ -6,7 +6,7 @@ import { fetchBase, findBase } from "../lora/base.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../lora/peftConfig.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, MAX_TOKENIZER_MIB, TOKENIZER_FILE, hasWeights } from "../modelFiles/names.ts";
-import { assertPlainFiles } from "../modelFiles/plainFile.ts";
+import { assertRegularFiles } from "../modelFiles/regularFile.ts";
 import { assertBoundedGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */
@@ -40,7 +40,7 @@ export async function findFolders(
 
 /** Refuses files on which Python would hang, or run out of memory silently. */
 function assertReadable(directory: string): void {
-  assertPlainFiles(directory);
+  assertRegularFiles(directory);
   // Refuses an index with files outside the folder.
   if (hasWeights(readdirSync(directory))) weightFiles(directory);
   assertOwnPickles(directory);

@@ -1,17 +1,17 @@
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { answerForm, withoutHiddenTools } from "../answers/answerForm.ts";
 import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
-import { askedForm, withoutHiddenTools } from "../answers/askedForm.ts";
 import { withFault } from "../answers/fault.ts";
 import { type Form, formGrammar } from "../answers/form.ts";
 import { keyOf } from "../answers/grammar/constraint.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
+import type { Listener, HostRequest } from "../answers/modelHost.ts";
 import {
   type ToolCallFormat,
   SAMPLE_CALLS,
   toolCallFormatOf,
 } from "../answers/tools/toolCallFormat.ts";
-import type { Listener, HostRequest } from "../answers/warmModels.ts";
 import type { Failure, LoadedModel, PythonMessage } from "./messages.ts";
 
 type Message<Type> = Extract<PythonMessage, { type: Type }>;
@@ -43,7 +43,7 @@ export function createPendingRequests(
     const { id } = message;
     try {
       const asked = withoutHiddenTools(message.request);
-      const { form, calls, markers, fault } = askedForm(asked, () => forms.get(message.model));
+      const { form, calls, markers, fault } = answerForm(asked, () => forms.get(message.model));
       const constrainedBy = form && grammarOf(form, fault);
       const { schema: _, ...request } = asked;
       const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));

@@ -29,8 +29,8 @@ export function prepareAnywhere(
   };
   const config = withDefaults(asked, settings, [ALL_LINEAR]);
   const source = resolveModel(config.model);
-  if (source.kind !== "shape") return config;
-  rowLimit(config.maxLength, source.shape.context);
+  if (source.kind !== "untrained") return config;
+  rowLimit(config.maxLength, source.dimensions.context);
   const targets = config.lora?.targetModules ?? [ALL_LINEAR];
   if (targets[0] !== ALL_LINEAR) assertTargets(targets);
   return config;

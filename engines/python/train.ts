@@ -66,7 +66,7 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
   { config: { model, maxLength } }: Pick<PythonJob, "config">,
 ): T & { keepLeftOut?: string } {
   const source = resolveModel(model);
-  const shape = source.kind === "shape" ? source.shape : undefined;
+  const shape = source.kind === "untrained" ? source.dimensions : undefined;
   const limit = started.maxLength ?? skipped.context;
   const option = limit < skipped.context ? limit : maxLength;
   const advice = keepLeftOut({ ...skipped, maxLength: option, shape });

@@ -11,7 +11,7 @@ import { createDownloadNotes, megabytes } from "../hub/downloadNotes.ts";
 import type { StoredCheckpoint } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 import { stageFiles } from "./stageFiles.ts";
-import { readStored } from "./stored.ts";
+import { readStoredRecord } from "./storedRecord.ts";
 import { openTransfer } from "./transfer.ts";
 
 interface DownloadOptions {
@@ -69,7 +69,7 @@ export async function fetchArtifact(
   { directory, signal = new AbortController().signal, onProgress, onNote = () => {} }: FetchOptions,
 ): Promise<void> {
   signal.throwIfAborted();
-  const stored = existsSync(directory) ? undefined : readStored(directory);
+  const stored = existsSync(directory) ? undefined : readStoredRecord(directory);
   if (!stored) return;
   const remote = remoteAt(stored.address);
   const wanted = Object.entries(stored.files).filter(([name]) => !skipped.includes(name));

@@ -8,7 +8,7 @@ import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
 import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
-import { writeStored } from "./stored.ts";
+import { writeStoredRecord } from "./storedRecord.ts";
 
 type Options = Pick<
   TrainOptions,
@@ -105,7 +105,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     // `onEvent` refuses an event whose path leads out of the artifacts.
     if (stored && event.event === "checkpoint.saved" && isArtifactPath(event.data.path)) {
       const artifact = join(directory, event.data.path);
-      writeStored(artifact, { address: remote.address, ...stored });
+      writeStoredRecord(artifact, { address: remote.address, ...stored });
       // A whole model may be large: it is only downloaded on request.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
       // This machine's disk or connection must not end the training there.

@@ -10,7 +10,7 @@ import { SIDECAR_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/n
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, StoredCheckpoint, TrainingTask } from "./messages.ts";
-import { isSeenBy, isUnder, readStored } from "./stored.ts";
+import { isVisibleTo, isUnder, readStoredRecord } from "./storedRecord.ts";
 import { type PackedFile, zipSize } from "./zip.ts";
 
 /** Ray accepts archives below this size, in bytes. */
@@ -120,8 +120,8 @@ export function createPackage(cluster: Cluster) {
 
   /** A checkpoint that is not whole here stays where the cluster keeps it. */
   function checkpoint(path: string, place: string): string {
-    const stored = readStored(path);
-    if (!stored || isComplete(path, stored) || !isSeenBy(cluster, stored))
+    const stored = readStoredRecord(path);
+    if (!stored || isComplete(path, stored) || !isVisibleTo(cluster, stored))
       return folder(path, place);
     names[stored.path] = path;
     return stored.path;

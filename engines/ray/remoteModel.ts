@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { isKitError } from "../../protocol/error.ts";
-import { createWarmModels } from "../answers/warmModels.ts";
+import { createHostedModels } from "../answers/modelHost.ts";
 import { assertUnquantized } from "../python/answers.ts";
 import { findFolders } from "../python/model.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
@@ -12,7 +12,7 @@ import { createPackage, withCode } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND } from "./remoteTraining.ts";
 import { createRequestChannel } from "./requestChannel.ts";
-import { type StoredRecord, readStored } from "./stored.ts";
+import { type StoredRecord, readStoredRecord } from "./storedRecord.ts";
 import type { PackedFile } from "./zip.ts";
 
 interface Loading {
@@ -26,7 +26,7 @@ interface Loading {
 export async function load(cluster: Cluster, loading: Loading): Promise<EngineModel> {
   const { directory, loadHere, options } = loading;
   assertUnquantized(options);
-  const stored = readStored(directory);
+  const stored = readStoredRecord(directory);
   if (stored && !existsSync(directory)) {
     return loadThere(cluster, stored, {
       ...loading,
@@ -74,7 +74,7 @@ export async function loadRemoteModel(
   const job = createHelperJob(remote, "ask", idleSeconds);
   const files = packModel(job, { cluster, stored, base });
   const channel = createRequestChannel(job, remote, onNote);
-  const { load } = createWarmModels<undefined>(channel.connect);
+  const { load } = createHostedModels<undefined>(channel.connect);
   function stop(): Promise<void> {
     signal?.removeEventListener("abort", abort);
     return channel.close();

@@ -15,7 +15,7 @@ import { assertSession } from "./follow.ts";
 import { monitorJob } from "./monitor.ts";
 import { pack } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
-import { isSeenBy, readStored, under } from "./stored.ts";
+import { isVisibleTo, readStoredRecord, under } from "./storedRecord.ts";
 
 /** The driver's, in the package. */
 export const COMMAND = "python -u -m kit_ray.driver";
@@ -52,8 +52,8 @@ async function bringFromOther(
   cluster: Cluster,
   { resumeFrom: directory, signal, onNote }: TrainOptions,
 ): Promise<void> {
-  const stored = directory === undefined ? undefined : readStored(directory);
-  if (directory === undefined || !stored || isSeenBy(cluster, stored)) return;
+  const stored = directory === undefined ? undefined : readStoredRecord(directory);
+  if (directory === undefined || !stored || isVisibleTo(cluster, stored)) return;
   await downloadFromCluster(cluster, [], { directory, signal, onNote });
 }
 

@@ -4,7 +4,7 @@ import {
   type Listener,
   type HostRequest,
   modelClosed,
-} from "../answers/warmModels.ts";
+} from "../answers/modelHost.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { createPendingRequests } from "../python/pendingRequests.ts";
 import type { HelperJob } from "./helperJob.ts";

@@ -99,7 +99,7 @@ function startedData(
       needed: dataset.longestSkipped,
       maxLength: limit < shape.context ? limit : maxLength,
       context: shape.context,
-      shape: source.kind === "shape" ? shape : undefined,
+      shape: source.kind === "untrained" ? shape : undefined,
     }),
   };
 }

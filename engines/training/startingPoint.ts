@@ -45,8 +45,8 @@ export function findStartingPoint(
   { seed }: TrainConfig,
   resumeFrom?: string,
 ): StartingPoint {
-  if (source.kind === "shape") {
-    const { shape } = source;
+  if (source.kind === "untrained") {
+    const { dimensions: shape } = source;
     return { source, shape, read: () => randomWeights(shape, seed), tokenizer: BYTE_TOKENIZER };
   }
   assertCheckpoint(source.directory);

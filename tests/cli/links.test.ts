@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, renameSync, rmSync, symlinkSync } from "node
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeDirectory } from "../../engines/checkpoint/directory.ts";
-import { writeStored } from "../../engines/ray/stored.ts";
+import { writeStoredRecord } from "../../engines/ray/storedRecord.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
@@ -56,13 +56,13 @@ test("a checkpoint and its record are written through no link that takes the art
   const step = join(artifacts, "step-1");
   const record = { address: "ray", path: "/there", files: {} };
   expect(() => writeDirectory(step, { "config.json": "{}" })).toThrow(NOT_FOLLOWED);
-  expect(() => writeStored(step, record)).toThrow(NOT_FOLLOWED);
+  expect(() => writeStoredRecord(step, record)).toThrow(NOT_FOLLOWED);
   expect(filesOf(outside)).toEqual(["file"]);
 
   rmSync(artifacts);
   writeDirectory(step, { "config.json": "{}" });
   symlinkSync(join(outside, "file"), join(artifacts, ".step-1.stored.json.partial"));
   symlinkSync(join(outside, "file"), join(artifacts, "step-1.stored.json"));
-  writeStored(step, record);
+  writeStoredRecord(step, record);
   expect(readFileSync(join(outside, "file"), "utf8")).toBe("theirs");
 });

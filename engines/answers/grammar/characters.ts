@@ -2,7 +2,7 @@ import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** Characters, by their code points from the first to the last. */
+/** An inclusive range of code points. */
 export type Range = readonly [first: number, last: number];
 
 const LAST = 0x10ffff;
@@ -10,7 +10,7 @@ const LAST = 0x10ffff;
 const SURROGATES: Range = [0xd800, 0xdfff];
 export const ANY: readonly Range[] = without([[0, LAST]], [SURROGATES]);
 
-/** In order, joined where they touch. */
+/** Merges ranges, in ascending order. */
 export function union(ranges: readonly Range[]): Range[] {
   const joined: [number, number][] = [];
   for (const [first, last] of ranges.toSorted((a, b) => a[0] - b[0])) {
@@ -58,7 +58,7 @@ function charactersOf(grammar: Expressions, ranges: readonly Range[]): Expressio
   return grammar.either(utf8(grammar, plain), textsOf(grammar, escaped));
 }
 
-/** One of these characters as it is. */
+/** One of these characters, unescaped. */
 export function bareCharacterOf(grammar: Expressions, ranges: readonly Range[]): Expression {
   return utf8(grammar, without(ranges, [SURROGATES]));
 }
@@ -68,13 +68,13 @@ export function textsOf(grammar: Expressions, texts: readonly string[]): Express
   return encodedOf(grammar, texts.map(encodeUtf8));
 }
 
-/** Any of these texts in UTF-8, a character for each byte. */
+/** Any of these texts in UTF-8, with one character per byte. */
 export function encodedOf(grammar: Expressions, texts: readonly string[]): Expression {
   const sorted = [...new Set(texts)].sort();
   return branches(grammar, sorted, 0, sorted.length, 0);
 }
 
-/** Texts `from` to `to` in sorted order, which share a prefix. Branches one byte at a time. */
+/** The sorted texts from `from` to `to`, which share a prefix. Branches one byte at a time. */
 function branches(
   grammar: Expressions,
   sorted: readonly string[],
@@ -108,7 +108,7 @@ const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
   [LAST, 4],
 ];
 
-/** Steps that a range of characters takes. */
+/** Steps per range of characters. */
 const RANGE_WORK = 4;
 
 /** One of these characters, in UTF-8. */
@@ -120,11 +120,11 @@ function utf8(grammar: Expressions, ranges: readonly Range[]): Expression {
     for (const [longest] of LENGTHS) {
       if (from > longest || from > last) continue;
       const to = Math.min(last, longest);
-      paths.push(...pathsOf(bytesOf(from), bytesOf(to)));
+      paths.push(...byteRanges(bytesOf(from), bytesOf(to)));
       from = to + 1;
     }
   }
-  return branching(grammar, paths);
+  return branchByByte(grammar, paths);
 }
 
 function bytesOf(code: number): number[] {
@@ -132,22 +132,22 @@ function bytesOf(code: number): number[] {
 }
 
 /** Byte sequences between two of equal length; all bytes but the first range from 0x80 to 0xbf. */
-function pathsOf([first = 0, ...low]: number[], [last = 0, ...high]: number[]): Range[][] {
+function byteRanges([first = 0, ...low]: number[], [last = 0, ...high]: number[]): Range[][] {
   if (low.length === 0) return [[[first, last]]];
   const head = (from: number, to: number, rest: Range[][]) =>
     from > to ? [] : rest.map((path): Range[] => [[from, to], ...path]);
-  if (first === last) return head(first, first, pathsOf(low, high));
-  const least = low.map(() => 0x80);
-  const most = low.map(() => 0xbf);
+  if (first === last) return head(first, first, byteRanges(low, high));
+  const lowest = low.map(() => 0x80);
+  const highest = low.map(() => 0xbf);
   return [
-    ...head(first, first, pathsOf(low, most)),
-    ...head(first + 1, last - 1, pathsOf(least, most)),
-    ...head(last, last, pathsOf(least, high)),
+    ...head(first, first, byteRanges(low, highest)),
+    ...head(first + 1, last - 1, byteRanges(lowest, highest)),
+    ...head(last, last, byteRanges(lowest, high)),
   ];
 }
 
-/** Any of these paths, which branch byte by byte: many alternatives at once are slow to follow. */
-function branching(grammar: Expressions, paths: readonly Range[][]): Expression {
+/** Any of these byte sequences. Branches byte by byte, because many alternatives at once are slow. */
+function branchByByte(grammar: Expressions, paths: readonly Range[][]): Expression {
   const byFirst = new Map<string, { first: Range; rests: Range[][] }>();
   for (const [first, ...rest] of paths) {
     if (first === undefined) return grammar.empty;
@@ -157,7 +157,7 @@ function branching(grammar: Expressions, paths: readonly Range[][]): Expression 
   }
   const byRest = new Map<Expression, Range[]>();
   for (const { first, rests } of byFirst.values()) {
-    const rest = branching(grammar, rests);
+    const rest = branchByByte(grammar, rests);
     byRest.set(rest, [...(byRest.get(rest) ?? []), first]);
   }
   const choices = [...byRest].map(([rest, firsts]) =>

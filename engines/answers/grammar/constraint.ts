@@ -6,42 +6,42 @@ import type { Expression } from "./expression.ts";
 import { type Expressions, createExpressions } from "./expressions.ts";
 import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
 
-/** What an answer is held to, token by token. */
+/** Constrains an answer, token by token. */
 export interface Constraint {
-  /** Works at what is allowed until then (`performance.now()`). @returns whether it is known */
+  /** Computes the allowed tokens until a deadline (`performance.now()`). @returns whether they are known */
   prepare: (until: number) => boolean;
-  /** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may follow. */
+  /** Bitmap of the tokens that may follow [vocabulary], least significant bit first. */
   allowed: () => Int32Array;
   accept: (token: number) => void;
   /** Whether the answer may end here. */
-  isWhole: () => boolean;
-  /** Whether nothing may follow. */
-  isOver: () => boolean;
+  mayEnd: () => boolean;
+  /** Whether the answer is complete, for a model without stop tokens. */
+  isComplete: () => boolean;
 }
 
 interface Grammar {
   key: string;
   expressions: Expressions;
   root: Expression;
-  /** By the ids of clamped expressions, what may follow. */
+  /** Allowed tokens, by the id of the state, limited to the longest token. */
   masks: Map<number, Int32Array>;
 }
 
-/** Bytes of all grammars that are kept, at most, and of an expression, about. */
+/** Limit of all cached grammars, and the approximate size of an expression. */
 const MAX_CACHE_BYTES = 2 ** 27;
 const EXPRESSION_BYTES = 1200;
-/** Places of a grammar of which is kept what may follow, at most. */
+/** Limit of a grammar's cached masks. */
 const MAX_MASKS = 256;
-/** Characters of a schema as JSON, at most. */
-const LONGEST = 262_144;
-/** Tokens' bytes that are looked at between two yields. */
-const SLICE = 128;
-/** Tokens of a word of bits. */
+/** Limit of a schema's JSON, in characters. */
+const MAX_SCHEMA_LENGTH = 262_144;
+/** Trie nodes visited between two yields. */
+const NODES_PER_YIELD = 128;
+/** Tokens per word of a mask. */
 const BITS = 32;
 
 /**
- * Holds a model's answers to forms. What it has found of one serves all that ask for it.
- * @param markers special tokens that an answer may have where its form has their text
+ * Constrains a model's answers. Requests of the same form share a grammar.
+ * @param markers special tokens that an answer may contain where its form has their text
  */
 export function createConstraints(tokenizer: Tokenizer, markers: readonly number[] = []) {
   let trie: TokenTrie | undefined;
@@ -49,28 +49,28 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isStopToken(id));
   const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
-  /** Those asked last come last. */
-  const kept = new Map<string, Grammar>();
+  /** By key, most recently used last. */
+  const cache = new Map<string, Grammar>();
 
   let spent = 0;
 
-  /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
+  /** @throws KitError `REQUEST_INVALID` for an unsupported form */
   function begin(form: Form): Constraint {
     spent = 0;
     const key = keyOf(form);
-    const known = kept.get(key);
+    const known = cache.get(key);
     const grammar = known?.expressions.hasBudget() ? known : grammarOf(key, form);
-    kept.delete(key);
-    kept.set(key, grammar);
+    cache.delete(key);
+    cache.set(key, grammar);
     return constraintOf(grammar);
   }
 
-  /** Grammars grow as answers follow them. */
-  function forgetOldest(): void {
+  /** Grammars grow as answers use them. */
+  function evictOldest(): void {
     let bytes = 0;
-    for (const [key, grammar] of [...kept].reverse()) {
+    for (const [key, grammar] of [...cache].reverse()) {
       bytes += bytesOf(grammar);
-      if (bytes > MAX_CACHE_BYTES) kept.delete(key);
+      if (bytes > MAX_CACHE_BYTES) cache.delete(key);
     }
   }
 
@@ -80,13 +80,13 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   function grammarOf(key: string, form: Form): Grammar {
     const expressions = createExpressions();
-    const found = madeOf(expressions, form);
+    const found = compile(expressions, form);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
     return { key, expressions, root, masks: new Map() };
   }
 
-  function madeOf(expressions: Expressions, form: Form): Expression {
+  function compile(expressions: Expressions, form: Form): Expression {
     try {
       return formGrammar(expressions, form);
     } finally {
@@ -117,11 +117,11 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
         else yield;
       }
       expressions.beginPart();
-      const clamped = state.limitedTo(trie.longest);
-      const found = masks.get(clamped.id) ?? (yield* maskOf(trie, expressions, clamped));
+      const limited = state.limitedTo(trie.longest);
+      const found = masks.get(limited.id) ?? (yield* maskOf(trie, expressions, limited));
       if (masks.size === MAX_MASKS) masks.clear();
-      masks.set(clamped.id, found);
-      forgetOldest();
+      masks.set(limited.id, found);
+      evictOldest();
       return found;
     }
 
@@ -136,32 +136,32 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
         expressions.beginPart();
         for (const byte of tokenizer.bytesOf(token)) state = expressions.derivative(state, byte);
       },
-      isWhole: () => state.isNullable,
-      isOver: () => state === expressions.empty && ends.length === 0,
+      mayEnd: () => state.isNullable,
+      isComplete: () => state === expressions.empty && ends.length === 0,
     };
   }
 
-  /** The tokens whose bytes may follow, found by walking all of them at once. */
+  /** Walks the trie to find the tokens whose bytes may follow. */
   function* maskOf(
-    tokens: TokenTrie,
+    trie: TokenTrie,
     { derivative, none }: Expressions,
     from: Expression,
   ): Generator<undefined, Int32Array> {
-    const { depths, bytes, afters, firsts, tokens: spoken } = tokens;
+    const { depths, bytes, subtreeEnds, tokenStarts, tokens: ids } = trie;
     const mask = new Int32Array(maskWords);
     const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & (BITS - 1)));
     const path = [from];
     let steps = 0;
     for (let node = 0; node < depths.length;) {
-      if (++steps % SLICE === 0) yield;
+      if (++steps % NODES_PER_YIELD === 0) yield;
       const depth = depths[node]!;
       const after = derivative(path[depth - 1]!, bytes[node]!);
       if (after === none) {
-        node = afters[node]!;
+        node = subtreeEnds[node]!;
         continue;
       }
       path[depth] = after;
-      for (let i = firsts[node]!; i < firsts[node + 1]!; i++) allow(spoken[i]!);
+      for (let i = tokenStarts[node]!; i < tokenStarts[node + 1]!; i++) allow(ids[i]!);
       node++;
     }
     if (from.isNullable) ends.forEach(allow);
@@ -170,7 +170,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   return {
     begin,
-    /** Steps of work that the last form took, also one that was refused. */
+    /** Steps that compiling the last form took, even if it was refused. */
     stepsSpent: () => spent,
   };
 }
@@ -181,13 +181,13 @@ export function keyOf(form: Form): string {
   try {
     text = stringifyJson(form);
   } catch {
-    // Deeper than the stack, or cyclic.
+    // Nested deeper than the stack, or cyclic.
   }
-  if (text !== undefined && text.length <= LONGEST) return text;
+  if (text !== undefined && text.length <= MAX_SCHEMA_LENGTH) return text;
   throw new KitError(
     "REQUEST_INVALID",
     text === undefined
       ? "The schema nests too deeply, or contains itself. Make it flatter."
-      : `The schema has more than ${LONGEST} characters as JSON. Make it smaller.`,
+      : `The schema has more than ${MAX_SCHEMA_LENGTH} characters as JSON. Make it smaller.`,
   );
 }

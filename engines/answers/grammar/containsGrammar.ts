@@ -1,13 +1,13 @@
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** An item of a list: one that matches and one that need not. */
+/** An array item: the texts that match `contains`, and those that need not. */
 export interface Item {
   match: Expression;
   other: Expression;
 }
 
-/** Limits of a list's items, and of those that match. */
+/** Limits of all items, and of matching ones. */
 export interface Counts {
   minItems: number;
   maxItems: number;
@@ -15,7 +15,7 @@ export interface Counts {
   maxContains: number;
 }
 
-/** Comma-separated items, of which a number within limits match: the prefix items, then others. */
+/** Comma-separated items with a limited number of matching ones: the prefix items, then others. */
 export function containsGrammar(
   grammar: Expressions,
   { prefixItems, rest }: { prefixItems: readonly Item[]; rest: Item },

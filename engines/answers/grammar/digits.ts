@@ -1,18 +1,18 @@
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** Digits before and after the point, at most: more than anybody means, and few enough for a finite double. */
+/** Limit of digits before and after the point: more than anyone needs, yet a finite double. */
 export const DIGITS = 100;
 export const MAX_INTEGER = 10n ** BigInt(DIGITS) - 1n;
 
-/** From `from` to `to`; `from` is not negative. */
+/** From `from` to `to`, both non-negative. */
 export function wholeNumbers(grammar: Expressions, from: bigint, to: bigint): Expression {
   if (from > to) return grammar.none;
   const [low, high] = [String(from), String(to)];
   if (low.length === high.length) return sameLength(grammar, low, high);
   const digit = digitsOf(grammar);
   const isFull = /^9+$/.test(high);
-  // Their lengths lie between those of the ends.
+  // Numbers with more digits than `from` and fewer than `to`.
   const rest = grammar.repeat(digit(0, 9), low.length, high.length - (isFull ? 1 : 2));
   return grammar.either(
     sameLength(grammar, low, "9".repeat(low.length)),
@@ -49,13 +49,13 @@ export function digitsOf(grammar: Expressions) {
 
 /**
  * Nothing, or a point with digits.
- * @param from digits after the point, at least
- * @param to at most. Default: any
+ * @param from lowest digits after the point
+ * @param to highest digits after the point. Default: any
  */
 export function fractions(grammar: Expressions, from = "", to?: string): Expression {
   const digit = digitsOf(grammar);
 
-  /** One digit or more. @param left how many, at most */
+  /** One digit or more. @param left maximum digits */
   function more(left: number, low: string, high: string | undefined): Expression {
     if (left === 0) return grammar.none;
     if (low === "" && high === undefined) return grammar.repeat(digit(0, 9), 1, left);

@@ -1,4 +1,4 @@
-/** A text in UTF-8, a character for each byte. QuickJS has neither Buffer nor TextEncoder. */
+/** A text in UTF-8, with one character per byte. QuickJS has neither Buffer nor TextEncoder. */
 export function encodeUtf8(text: string): string {
   if (ASCII.test(text)) return text;
   return encodeURIComponent(text.replace(LONE_SURROGATE, "\ufffd")).replace(

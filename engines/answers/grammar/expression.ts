@@ -1,37 +1,37 @@
 /**
- * A set of texts, as bytes. Equal ones are one object, so that what is found of one is found once.
- * Its derivative by a byte is the set of what may follow that byte (Brzozowski, 1964).
+ * A set of texts, as bytes. Expressions are interned, so results about them are computed once. Its derivative by a byte
+ * is the set of texts that may follow that byte (Brzozowski, 1964).
  */
 export interface Expression {
   readonly id: number;
-  /** Whether the empty text is in it. */
+  /** Whether it contains the empty text. */
   readonly isNullable: boolean;
   /** Computes the derivative. */
   readonly derive: (byte: number) => Expression;
-  /** An expression that agrees on all texts of up to so many bytes. */
+  /** An expression with the same texts of up to `bytes` bytes. */
   readonly limitedTo: (bytes: number) => Expression;
-  /** Derivatives that are known, by their byte. */
-  readonly known: (Expression | undefined)[];
-  /** Of a sequence. */
+  /** Cached derivatives, by byte. */
+  readonly derivatives: (Expression | undefined)[];
+  /** For a sequence: its first part and the rest. */
   readonly parts?: readonly [Expression, Expression] | undefined;
-  /** Of a sequence: what it ends with. */
+  /** For a sequence: its last part. */
   readonly tail?: Expression | undefined;
-  /** Of a choice. */
+  /** For a choice: its alternatives. */
   readonly choices?: readonly Expression[] | undefined;
-  /** Of what all of these have. */
+  /** For an intersection: its operands. */
   readonly operands?: readonly Expression[] | undefined;
-  /** Of what this one lacks. */
+  /** For a complement: its operand. */
   readonly complementOf?: Expression | undefined;
-  /** Bytes from which on derivatives may be others than before, and 0. */
+  /** Start of each class of bytes with the same derivative, including 0. */
   readonly classStarts: () => ReadonlySet<number>;
-  /** Bytes of a text of it, at least. */
+  /** Lower bound of its texts' lengths, in bytes. */
   readonly shortest: number;
-  /** Bytes of a text of it, at most. */
+  /** Upper bound of its texts' lengths, in bytes. */
   readonly longest: number;
-  /** Expressions in expressions. */
+  /** Nesting depth. */
   readonly depth: number;
 }
 
-/** One that is to be made: what it does not say follows from these. */
+/** What `intern` needs; the rest has defaults. */
 export type NewExpression = Pick<Expression, "isNullable" | "derive" | "classStarts"> &
   Partial<Expression>;

@@ -40,7 +40,7 @@ export interface Expressions {
   beginPart: () => void;
   /** Counts work done elsewhere on the grammar's behalf. */
   spendSteps: (steps: number) => void;
-  /** How many there are. */
+  /** Number of expressions. */
   count: () => number;
   /** Steps of all work so far. */
   stepsSpent: () => number;
@@ -50,7 +50,7 @@ export interface Expressions {
 
 /** Longest text, in bytes, that is keyed by its content. */
 const LONG_TEXT = 64;
-/** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
+/** @throws KitError `REQUEST_INVALID`, from any method, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const interned = new Map<string, Expression>();
   const { spendSteps, beginPart, stepsSpent, hasBudget } = createWork(() => interned.size);
@@ -67,13 +67,13 @@ export function createExpressions(): Expressions {
     const depth = operands.reduce((max, { depth: own }) => Math.max(max, own + 1), 0);
     if (depth > MAX_DEPTH) throw tooLarge();
     const found = make();
-    // Field by field: spreads take longer than all the rest.
+    // Property by property: spreads would take longer than everything else.
     const made: Expression = {
       id: interned.size,
       isNullable: found.isNullable,
       derive: found.derive,
       limitedTo: found.limitedTo ?? (() => made),
-      known: [],
+      derivatives: [],
       parts: found.parts,
       tail: found.tail,
       choices: found.choices,
@@ -103,7 +103,7 @@ export function createExpressions(): Expressions {
   }));
 
   function derivative(inner: Expression, byte: number): Expression {
-    return (inner.known[byte] ??= inner.derive(byte));
+    return (inner.derivatives[byte] ??= inner.derive(byte));
   }
 
   function bytes(ranges: readonly (readonly [number, number])[]): Expression {
@@ -249,7 +249,7 @@ export function createExpressions(): Expressions {
         if (double === none || max < 2) return after;
         return either(after, pair(derivative(double, byte), repeat(inner, left, max - 2, double)));
       },
-      // Each repetition takes at min one byte.
+      // Each repetition takes at least one byte.
       limitedTo: cacheLast((count) => {
         const bounded = max === Infinity ? max : Math.min(max, 2 * count + 2);
         return repeat(
@@ -264,7 +264,7 @@ export function createExpressions(): Expressions {
     return intern(`r${inner.id},${needed},${max},${double.id}`, make, [inner, double]);
   }
 
-  /** What `any` has made. */
+  /** Results of `any`. */
   const anything = new Set<Expression>();
 
   function any(character: Expression): Expression {
@@ -282,7 +282,7 @@ export function createExpressions(): Expressions {
         isNullable: false,
         classStarts: () => found().classStarts(),
         derive(byte) {
-          if (isOpen) throw endless();
+          if (isOpen) throw refersToItself();
           isOpen = true;
           try {
             return derivative(found(), byte);
@@ -338,7 +338,7 @@ function cacheLast(make: (bytes: number) => Expression): Expression["limitedTo"]
   };
 }
 
-function endless(): KitError {
+function refersToItself(): KitError {
   return new KitError(
     "REQUEST_INVALID",
     "The schema refers directly to itself, so no answer could ever end. Remove the $ref, or move it into a property or an item.",

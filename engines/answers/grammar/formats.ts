@@ -4,7 +4,7 @@ const LEAP_YEAR =
 const DATE = `(?:${LEAP_YEAR}-02-29|${YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])))`;
 const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 const ZONE = "[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]";
-/** A model that misses a pattern's end writes digits until the limit. */
+/** A model that misses the end of a pattern keeps writing digits. */
 const FRACTION = "(?:\\.[0-9]{1,9})?";
 const TIME = `${CLOCK}${FRACTION}(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
 const ANY_TIME = `(?:${CLOCK}${FRACTION}(?:[Zz]|${ZONE})|23:59:60${FRACTION}(?:[Zz]|\\+00:00))`;
@@ -12,11 +12,11 @@ const ANY_TIME = `(?:${CLOCK}${FRACTION}(?:[Zz]|${ZONE})|23:59:60${FRACTION}(?:[
 const BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const IPV4 = `${BYTE}(?:\\.${BYTE}){3}`;
 const HEX = "[0-9A-Fa-f]{1,4}";
-/** Up to so many groups, of which an IPv4 address is two. */
-const groups = (most: number) =>
-  most < 2
-    ? `(?:${HEX}){0,${most}}`
-    : `(?:(?:${HEX}:){0,${most - 1}}${HEX}|(?:${HEX}:){0,${most - 2}}${IPV4})?`;
+/** Up to `max` groups; an IPv4 address takes two. */
+const groups = (max: number) =>
+  max < 2
+    ? `(?:${HEX}){0,${max}}`
+    : `(?:(?:${HEX}:){0,${max - 1}}${HEX}|(?:${HEX}:){0,${max - 2}}${IPV4})?`;
 const IPV6 = `(?:(?:${HEX}:){6}(?:${HEX}:${HEX}|${IPV4})|::${groups(7)}|${[1, 2, 3, 4, 5, 6, 7]
   .map((count) => `${HEX}(?::${HEX}){${count - 1}}::${groups(7 - count)}`)
   .join("|")})`;
@@ -24,7 +24,7 @@ const IPV6 = `(?:(?:${HEX}:){6}(?:${HEX}:${HEX}|${IPV4})|::${groups(7)}|${[1, 2,
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,20}[A-Za-z0-9])?";
 const HOST = `${LABEL}(?:\\.${LABEL}){0,4}`;
 const ANY_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-/** Letters of which each is one in a domain's name: Latin, Greek, Cyrillic, Japanese, Chinese, Korean. */
+/** Letters allowed in internationalized domain names: Latin, Greek, Cyrillic, Japanese, Chinese, Korean. */
 const LETTERS = "ß-öø-ÿα-ωа-яぁ-ゖ一-龥가-힣";
 const IDN_LABEL = `(?:[a-z0-9${LETTERS}]{1,12}(?:-[a-z0-9${LETTERS}]{1,3})?|[A-Za-z0-9]{1,30}(?:-[A-Za-z0-9]{1,30})?)`;
 const NAME = "[A-Za-z0-9]{1,20}(?:-[A-Za-z0-9]{1,20})?";
@@ -36,7 +36,7 @@ const email = (atom: string, label: string) =>
 const PATH = "(?:/[A-Za-z0-9._~-]*)*";
 const URI = `https?://${HOST}(?::[0-9]{1,4})?`;
 const REST = `${PATH}(?:\\?[A-Za-z0-9._~=&-]*)?`;
-/** As RFC 3986 has them. @param more letters, as RFC 3987 has them */
+/** URIs as in RFC 3986. @param more letters that RFC 3987 adds */
 function uris(more: string) {
   const one = (others: string) => `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
   const any = one(":@");
@@ -62,10 +62,10 @@ const uuid = (version: string) =>
   `^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$`;
 const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-/** A format's pattern where a schema says nothing else, in which a model writes well; and the whole, if that is more. */
+/** A format's usual spellings, which models write well, and everything that it allows, if that is more. */
 type Format = readonly [plain: string, whole?: string];
 
-/** String formats that are known; any other says nothing, as JSON Schema has it. */
+/** Supported string formats. Any other allows every string, as in JSON Schema. */
 export const FORMATS: ReadonlyMap<unknown, Format> = new Map<string, Format>([
   ["date", [`^${DATE}$`]],
   ["time", [`^${TIME}$`, `^${ANY_TIME}$`]],

@@ -2,8 +2,8 @@ import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
 /**
- * Comma-separated members in order, then others. Optional members may be left out.
- * @param min of the members in all
+ * Comma-separated members in order, then others. Optional members may be omitted.
+ * @param min total number of members
  */
 export function listGrammar(
   grammar: Expressions,
@@ -16,7 +16,7 @@ export function listGrammar(
   const known = new Map<string, Expression>();
 
   function from(index: number, minLeft: number, maxLeft: number, isFirst: boolean): Expression {
-    // Normalizes bounds that hold anyway, so that more states are shared.
+    // Drops bounds that hold anyway, so more states are shared.
     const [bound, limit] = [
       Math.max(0, minLeft),
       other === grammar.none && maxLeft >= some.length - index ? Infinity : maxLeft,
@@ -32,12 +32,12 @@ export function listGrammar(
   function make(index: number, minLeft: number, maxLeft: number, isFirst: boolean): Expression {
     if (maxLeft < 0) return grammar.none;
     const member = some[index];
-    const behind = grammar.sequence(comma, other);
+    const next = grammar.sequence(comma, other);
     if (!member) {
-      if (!isFirst) return grammar.repeat(behind, minLeft, maxLeft);
+      if (!isFirst) return grammar.repeat(next, minLeft, maxLeft);
       const one = grammar.sequence(
         other,
-        grammar.repeat(behind, Math.max(0, minLeft - 1), maxLeft - 1),
+        grammar.repeat(next, Math.max(0, minLeft - 1), maxLeft - 1),
       );
       return grammar.either(
         minLeft === 0 ? grammar.empty : grammar.none,

@@ -1,5 +1,5 @@
 import { type KitError, isKitError } from "../../../protocol/error.ts";
-import type { Alternative } from "./facts.ts";
+import type { Alternative } from "./alternatives.ts";
 import type { createReferences } from "./references.ts";
 import {
   type Keywords,
@@ -13,7 +13,7 @@ import {
   typesOf,
 } from "./schemaNode.ts";
 
-/** What rules a bound out: of which type, and by how much more. */
+/** The opposite of a bound: its type, keyword, and difference in value. */
 const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, step: number]>> = {
   minimum: ["number", "exclusiveMaximum", 0],
   maximum: ["number", "exclusiveMinimum", 0],
@@ -27,7 +27,7 @@ const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, st
   maxProperties: ["object", "minProperties", 1],
 };
 
-/** Turns what schemas do not allow into alternatives. */
+/** Negates schemas. */
 export function createNegation({
   alternativesOf,
   product,
@@ -37,14 +37,17 @@ export function createNegation({
 }: {
   alternativesOf: (schema: unknown) => Alternative[];
   product: (all: readonly (readonly Alternative[])[]) => Alternative[];
-  /** Counts how deep it is. */
+  /** Counts nesting. */
   deeper: <T>(make: () => T) => T;
   resolved: ReturnType<typeof createReferences>;
   spend: Spend;
 }) {
   let problem: KitError | undefined;
 
-  /** Part of what a schema rules out. @throws KitError `REQUEST_INVALID` if no part of it can be named */
+  /**
+   * What a schema forbids, as far as Kit can express it.
+   * @throws KitError `REQUEST_INVALID` if it can express nothing of it
+   */
   function negated(schema: unknown): Alternative[] {
     if (schema === true) return [];
     if (schema === false) return [[]];
@@ -61,8 +64,8 @@ export function createNegation({
     }
     problem ??= unknown;
     if (found.length === 0 && unknown) throw unknown;
-    return found.map((facts) =>
-      facts.map(({ keywords: one }) => ({ keywords: one, isSeen: false })),
+    return found.map((keywordSets) =>
+      keywordSets.map(({ keywords: one }) => ({ keywords: one, isEvaluated: false })),
     );
   }
 
@@ -74,33 +77,33 @@ export function createNegation({
     const opposite = OPPOSITES[name];
     if (opposite) {
       const [type, other, step] = opposite;
-      if (step === 0) return ruled({ type, [other]: value });
+      if (step === 0) return unevaluated({ type, [other]: value });
       const count = countOf(name, value) + step;
-      return count < 0 ? [] : ruled({ type, [other]: count });
+      return count < 0 ? [] : unevaluated({ type, [other]: count });
     }
     const each = () => listOf(name, value);
     switch (name) {
       case "type": {
         const types = typesOf(value).map((type) => (type === "integer" ? "number" : type));
-        return ruled({ type: ALL_TYPES.filter((type) => !types.includes(type)) });
+        return unevaluated({ type: ALL_TYPES.filter((type) => !types.includes(type)) });
       }
       case "const":
-        return ruled({ notValues: [value] });
+        return unevaluated({ notValues: [value] });
       case "enum":
-        return ruled({ notValues: each() });
+        return unevaluated({ notValues: each() });
       case "pattern":
-        return ruled({ type: "string", notPattern: value });
+        return unevaluated({ type: "string", notPattern: value });
       case "required":
-        return each().flatMap((one) => without(String(one)));
+        return each().flatMap((one) => withoutProperty(String(one)));
       case "properties":
         return Object.entries(recordOf(name, value)).flatMap(([key, one]) => {
           return negated(one).length === 0
             ? []
-            : ruled({ type: "object", required: [key], properties: { [key]: { not: one } } });
+            : unevaluated({ type: "object", required: [key], properties: { [key]: { not: one } } });
         });
       case "prefixItems":
         return each().flatMap((one, i) => {
-          const places = [
+          const prefixItems = [
             ...each()
               .slice(0, i)
               .map(() => true),
@@ -108,16 +111,16 @@ export function createNegation({
           ];
           return negated(one).length === 0
             ? []
-            : ruled({ type: "array", minItems: i + 1, prefixItems: places });
+            : unevaluated({ type: "array", minItems: i + 1, prefixItems });
         });
       case "items":
         if (Array.isArray(value) || keywords["prefixItems"] !== undefined) break;
         return negated(value).length === 0
           ? []
-          : ruled({ type: "array", contains: { not: value } });
+          : unevaluated({ type: "array", contains: { not: value } });
       case "contains":
         if (keywords["minContains"] !== undefined || keywords["maxContains"] !== undefined) break;
-        return ruled({ type: "array", items: { not: value } });
+        return unevaluated({ type: "array", items: { not: value } });
       case "$ref":
       case "$dynamicRef":
         return negated(resolved(schema as Keywords));
@@ -152,16 +155,16 @@ export function createNegation({
 
   return {
     negated,
-    /** Parts of a `not` that Kit cannot express: if nothing is left, one of them may have been the answer. */
+    /** The first part of a `not` that Kit can't express; the reason to name if no answer remains. */
     problem: () => problem,
   };
 }
 
-export function ruled(keywords: Keywords): Alternative[] {
-  return [[{ keywords, isSeen: false }]];
+export function unevaluated(keywords: Keywords): Alternative[] {
+  return [[{ keywords, isEvaluated: false }]];
 }
 
-/** An object without a property. */
-export function without(name: string): Alternative[] {
-  return ruled({ type: "object", properties: { [name]: false } });
+/** Objects without this property. */
+export function withoutProperty(name: string): Alternative[] {
+  return unevaluated({ type: "object", properties: { [name]: false } });
 }

@@ -7,10 +7,9 @@ import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";
 import { type Keywords, type CompileContext, unsupported, valuesOf } from "./schemaNode.ts";
 
-/** Numbers without an exponent or zeros at the end of a fraction. */
+/** Numbers without an exponent or trailing zeros. */
 const CANONICAL = "^(?:-?[1-9][0-9]*|0|-?(?:0|[1-9][0-9]*)\\.[0-9]*[1-9])$";
 
-/** A number within its bounds. @param type `integer` or `number` */
 export function numberGrammar(
   { grammar, isCanonical }: CompileContext,
   type: string,
@@ -19,16 +18,16 @@ export function numberGrammar(
   const ranges = valuesOf(keywordSets, "format").flatMap((format) => rangeOf(format) ?? []);
   const bounds = (sign: number, ...names: string[]) => [
     ...names.flatMap((name) => valuesOf(keywordSets, name).map((value) => bound(name, value))),
-    ...ranges.map(({ least, most }) => (sign > 0 ? least : most)),
+    ...ranges.map(({ lower, upper }) => (sign > 0 ? lower : upper)),
   ];
-  const least = bounds(1, "minimum", "exclusiveMinimum").reduce(tightest(1), undefined);
-  const most = bounds(-1, "maximum", "exclusiveMaximum").reduce(tightest(-1), undefined);
+  const lower = bounds(1, "minimum", "exclusiveMinimum").reduce(tightest(1), undefined);
+  const upper = bounds(-1, "maximum", "exclusiveMaximum").reduce(tightest(-1), undefined);
   const factors = valuesOf(keywordSets, "multipleOf").map(factorOf);
-  const isWhole =
+  const isInteger =
     type === "integer" || ranges.length > 0 || factors.some((one) => Number.isInteger(one));
-  const found = isWhole
-    ? integersOf(grammar, { least, most })
-    : numbersOf(grammar, { least, most });
+  const found = isInteger
+    ? integersOf(grammar, { lower, upper })
+    : numbersOf(grammar, { lower, upper });
   const unwanted = valuesOf(keywordSets, "notValues")
     .flat()
     .filter((one) => Number.isFinite(one) || typeof one === "bigint");
@@ -41,15 +40,15 @@ export function numberGrammar(
   );
 }
 
-/** What OpenAPI's integer formats mean. Other formats of numbers, such as `double`, bound nothing. */
+/** The range of OpenAPI's integer formats. Other number formats, such as `double`, have none. */
 function rangeOf(format: unknown): Bounds | undefined {
   const [, unsigned, size] = /^(u)?int(8|16|32|64)$/.exec(String(format)) ?? [];
   if (size === undefined) return undefined;
   const count = 2n ** BigInt(size);
   const first = unsigned === undefined ? -count / 2n : 0n;
   return {
-    least: { value: first, isExclusive: false },
-    most: { value: first + count - 1n, isExclusive: false },
+    lower: { value: first, isExclusive: false },
+    upper: { value: first + count - 1n, isExclusive: false },
   };
 }
 
@@ -78,7 +77,7 @@ function factorOf(value: unknown): number | bigint {
   throw unsupported('"multipleOf" that is not greater than 0');
 }
 
-/** All texts but these numbers, as `PLAIN` has them. */
+/** Every text but these numbers in canonical form. */
 function without(grammar: Expressions, values: readonly unknown[]): Expression {
   const texts = values.map((value) => {
     const { whole, fraction } = decimalOf(magnitudeOf(value));

@@ -13,19 +13,19 @@ export interface Bound {
   isExclusive: boolean;
 }
 
-/** Undefined where there is none. */
+/** Undefined means unbounded. */
 export interface Bounds {
-  least: Bound | undefined;
-  most: Bound | undefined;
+  lower: Bound | undefined;
+  upper: Bound | undefined;
 }
 
 /**
  * Integers within bounds, without an exponent, of up to 100 digits.
  * @returns `grammar.none` if no integer is within bounds
  */
-export function integersOf(grammar: Expressions, { least, most }: Bounds): Expression {
-  const low = least && lowestInteger(least);
-  const high = most && -lowestInteger(negated(most));
+export function integersOf(grammar: Expressions, { lower, upper }: Bounds): Expression {
+  const low = lower && lowestInteger(lower);
+  const high = upper && -lowestInteger(negated(upper));
   assertWithinDigits(low, high);
   const from = low === undefined || low < -MAX_INTEGER ? -MAX_INTEGER : low;
   const to = high === undefined || high > MAX_INTEGER ? MAX_INTEGER : high;
@@ -50,8 +50,8 @@ function negated({ value, isExclusive }: Bound): Bound {
  * have no bound but 0; likewise negative ones.
  * @returns `grammar.none` if no number is within bounds
  */
-export function numbersOf(grammar: Expressions, { least, most }: Bounds): Expression {
-  const [low, high] = [least && toInclusive(least, 1), most && toInclusive(most, -1)];
+export function numbersOf(grammar: Expressions, { lower, upper }: Bounds): Expression {
+  const [low, high] = [lower && toInclusive(lower, 1), upper && toInclusive(upper, -1)];
   assertWithinDigits(low, high);
   const from = low === undefined || isLess(low, -MAX_INTEGER) ? undefined : low;
   const to = high === undefined || isLess(MAX_INTEGER, high) ? undefined : high;
@@ -87,10 +87,10 @@ function decimals(
   const low = decimalOf(from);
   const part = (first: bigint, last: bigint, fraction: Expression) =>
     grammar.sequence(wholeNumbers(grammar, first, last), fraction);
-  const least = fractions(grammar, low.fraction, undefined);
+  const aboveLow = fractions(grammar, low.fraction, undefined);
   if (to === undefined) {
     return grammar.either(
-      part(low.whole, low.whole, least),
+      part(low.whole, low.whole, aboveLow),
       part(low.whole + 1n, MAX_INTEGER, fractions(grammar)),
     );
   }
@@ -99,7 +99,7 @@ function decimals(
     return part(low.whole, low.whole, fractions(grammar, low.fraction, high.fraction));
   }
   return grammar.either(
-    part(low.whole, low.whole, least),
+    part(low.whole, low.whole, aboveLow),
     part(low.whole + 1n, high.whole - 1n, fractions(grammar)),
     part(high.whole, high.whole, fractions(grammar, "", high.fraction)),
   );

@@ -16,7 +16,7 @@ import {
 import { ANY_TEXT, quoted, textWithin } from "./stringGrammar.ts";
 import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
-/** Limit of patterns of names: each may match a name or not. */
+/** Limit of name patterns: each may match a name or not, so subsets are enumerated. */
 const MAX_PATTERNS = 6;
 
 /** An object: its known properties in their order, then others. */
@@ -28,10 +28,10 @@ export function objectGrammar(
   const { grammar, grammarOf } = context;
   if (valuesOf(keywordSets, "notValues").flat().some(isRecord))
     throw unsupported('"not" with an object');
-  const groups = keywordSets.map((fact) => ({
-    properties: recordOf("properties", fact["properties"] ?? {}),
-    patterns: Object.entries(recordOf("patternProperties", fact["patternProperties"] ?? {})),
-    more: fact["additionalProperties"],
+  const groups = keywordSets.map((keywords) => ({
+    properties: recordOf("properties", keywords["properties"] ?? {}),
+    patterns: Object.entries(recordOf("patternProperties", keywords["patternProperties"] ?? {})),
+    more: keywords["additionalProperties"],
   }));
   const required = new Set(
     valuesOf(keywordSets, "required")
@@ -41,7 +41,7 @@ export function objectGrammar(
   const known = [
     ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...required]),
   ];
-  // Refused before their values are read, which takes long.
+  // Refused before compiling their values, which takes long.
   if (known.length > MAX_IN_A_ROW) throw tooLarge();
   const { minimum, maximum } = countsOf(keywordSets, "minProperties", "maxProperties");
   const patterns = [
@@ -53,7 +53,7 @@ export function objectGrammar(
   const nameGrammar =
     names.length > 0 ? grammarOf(...names, { type: "string", ...ANY_TEXT }) : undefined;
 
-  /** What is asked of a property that has these patterns. */
+  /** The schemas of a property that matches these patterns. */
   function schemasOf(matched: (source: string) => boolean, name?: string): unknown[] {
     return groups.flatMap(({ properties, patterns: own, more }) => {
       const isKnown = name !== undefined && Object.hasOwn(properties, name);
@@ -74,14 +74,16 @@ export function objectGrammar(
     };
   }
 
-  /** Where nothing is said, an object has its properties alone, or any. */
+  /** If the schema doesn't say whether other properties may follow: none after known ones, otherwise any. */
   function isFree(): boolean {
     if (groups.some(({ more }) => more !== undefined)) return true;
-    const isBound = keywordSets.some((fact) => "properties" in fact || "patternProperties" in fact);
+    const isBound = keywordSets.some(
+      (keywords) => "properties" in keywords || "patternProperties" in keywords,
+    );
     return known.length === 0 && (!isBound || minimum > 0 || names.length > 0);
   }
 
-  /** Properties that are not known, of which these patterns match and no others. */
+  /** Unknown properties that match these patterns and no others. */
   function otherMember(matching: readonly string[]): Expression {
     const schemas = schemasOf((source) => matching.includes(source));
     if (schemas.includes(false) || (matching.length === 0 && !isFree())) return grammar.none;
@@ -112,9 +114,9 @@ export function objectGrammar(
   const other = grammar.either(...subsets.map(otherMember));
   const written = known.map(knownMember);
   const isCounted = other !== grammar.none && minimum > Math.max(1, required.size);
-  // A name that is not known may come twice.
-  if (isCounted && known.length < minimum) throw unsupported('"minProperties" of more than 1');
-  // Others have no order, so that two texts of them may be equal.
+  // An unknown name may be repeated, so it can't be counted.
+  if (isCounted && known.length < minimum) throw unsupported('"minProperties" above 1');
+  // They have no fixed order, so equal objects could differ in text.
   const mayHaveOthers = !isCounted && !context.isCanonical;
   const body = listGrammar(
     grammar,
@@ -130,7 +132,7 @@ function isMatch(source: string, name: string): boolean {
   try {
     return new RegExp(source, "u").test(name);
   } catch {
-    // It is refused where it is read.
+    // Refused when it is compiled.
     return false;
   }
 }

@@ -35,16 +35,16 @@ const CLASSES: Record<string, readonly Range[]> = {
 };
 const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 
-/** What a part makes of what follows it, as a lookahead sees that. */
-type Follow = (rest: Expression) => Expression;
+/** Prepends a part of the pattern to the rest, which lookaheads must see. */
+type Prepend = (rest: Expression) => Expression;
 
-/** Groups in groups, at most. */
+/** Limit of nested groups. */
 const MAX_DEPTH = 100;
 
 /**
- * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
- * @param write writes a character otherwise, of texts that it matches as a whole
- * @throws Error naming what no automaton can follow, such as a reference to a group
+ * Compiles a regular expression with the `u` flag to the texts that it matches, as written in a JSON string.
+ * @param write how to write a character; another function anchors the pattern at both ends
+ * @throws Error naming a feature that an automaton can't express, such as a backreference
  */
 export function patternOf(grammar: Expressions, source: string, write = characterOf): Expression {
   const characters = [...source];
@@ -53,7 +53,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   let lookaheads = 0;
   const set = (ranges: readonly Range[]) => write(grammar, ranges);
   const any = grammar.any(set(ANY));
-  /** What may come before and after a text that matches. */
+  /** What may precede and follow a match. */
   const around = write === characterOf ? any : grammar.empty;
 
   const peek = (text: string) =>
@@ -64,9 +64,9 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return true;
   }
 
-  /** @param kind `look` in a lookahead, after which anything may come */
-  function alternatives(kind: "whole" | "group" | "look"): Follow {
-    const found: Follow[] = [];
+  /** @param kind `look` in a lookahead, which anything may follow */
+  function alternatives(kind: "whole" | "group" | "look"): Prepend {
+    const found: Prepend[] = [];
     do {
       const isFromStart = kind !== "group" && take("^");
       const parts = sequence(kind);
@@ -80,8 +80,8 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return (rest) => grammar.either(...found.map((follow) => follow(rest)));
   }
 
-  function sequence(kind: string): Follow[] {
-    const parts: Follow[] = [];
+  function sequence(kind: string): Prepend[] {
+    const parts: Prepend[] = [];
     while (at < characters.length && !peek("|") && !peek(")")) {
       if (kind !== "group" && isEnd()) break;
       const before = lookaheads;
@@ -92,7 +92,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return parts;
   }
 
-  function always(text: Expression): Follow {
+  function always(text: Expression): Prepend {
     return (rest) => grammar.sequence(text, rest);
   }
 
@@ -101,13 +101,13 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return peek("$") && (at + 1 === characters.length || "|)".includes(characters[at + 1]!));
   }
 
-  function repeated(one: Follow, isLooking: boolean): Follow {
-    const [least, most] = quantifier();
+  function repeated(one: Prepend, isLooking: boolean): Prepend {
+    const [min, max] = quantifier();
     take("?");
-    if (!isLooking) return always(grammar.repeat(one(grammar.empty), least, most));
-    if (most > 1) throw new Error("a lookahead that is repeated");
+    if (!isLooking) return always(grammar.repeat(one(grammar.empty), min, max));
+    if (max > 1) throw new Error("a repeated lookahead");
     return (rest) =>
-      grammar.either(most > 0 ? one(rest) : grammar.none, least === 0 ? rest : grammar.none);
+      grammar.either(max > 0 ? one(rest) : grammar.none, min === 0 ? rest : grammar.none);
   }
 
   function quantifier(): [number, number] {
@@ -119,9 +119,9 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     if (!found) return [1, 1];
     at += found[0].length;
     const [, first, comma, last] = found;
-    const least = Number(first);
-    if (comma === undefined) return [least, least];
-    return [least, last === "" ? Infinity : Number(last)];
+    const min = Number(first);
+    if (comma === undefined) return [min, min];
+    return [min, last === "" ? Infinity : Number(last)];
   }
 
   function atom(): Expression {
@@ -129,14 +129,14 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     if (take(".")) return set(IN_A_LINE);
     if (take("\\")) return set(escape());
     const character = characters[at] ?? "";
-    if ("^$".includes(character)) throw new Error(`"${character}" inside`);
-    if ("*+?{}])".includes(character)) throw new Error(`"${character}" out of place`);
+    if ("^$".includes(character)) throw new Error(`"${character}" in the middle`);
+    if ("*+?{}])".includes(character)) throw new Error(`an unescaped "${character}"`);
     at++;
     const code = character.codePointAt(0)!;
     return set([[code, code]]);
   }
 
-  function group(): Follow {
+  function group(): Prepend {
     take("(");
     const isNegative = peek("?!");
     if (take("?=") || take("?!")) {
@@ -146,14 +146,14 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     }
     if (peek("?<=") || peek("?<!")) throw new Error("a lookbehind");
     if (take("?<")) while (at < characters.length && !take(">")) at++;
-    else if (!take("?:") && peek("?")) throw new Error("flags of a group");
+    else if (!take("?:") && peek("?")) throw new Error("flags in a group");
     return nested("group");
   }
 
-  function nested(kind: "group" | "look"): Follow {
+  function nested(kind: "group" | "look"): Prepend {
     if (++depth > MAX_DEPTH) throw new Error(`groups deeper than ${MAX_DEPTH}`);
     const found = alternatives(kind);
-    if (!take(")")) throw new Error('a "(" without its ")"');
+    if (!take(")")) throw new Error('an unclosed "("');
     depth--;
     return found;
   }
@@ -184,7 +184,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     }
     if (letter === "u") return pairOf(hex(4));
     if (letter === "c") return (characters[at++] ?? "").charCodeAt(0) % 32;
-    if (/[1-9k]/.test(letter)) throw new Error("a reference to a group");
+    if (/[1-9k]/.test(letter)) throw new Error("a backreference");
     if (/[bB]/.test(letter)) throw new Error("a word boundary");
     if (letter === "" || /[a-z]/i.test(letter)) throw new Error(`"\\${letter}"`);
     return letter.codePointAt(0)!;
@@ -199,11 +199,11 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   function hex(length: number): number {
     const digits = characters.slice(at, at + length).join("");
     if (length < 1 || !/^[0-9a-f]+$/i.test(digits) || digits.length < length) {
-      throw new Error("an escape without its digits");
+      throw new Error("an incomplete escape");
     }
     at += length;
     const code = Number.parseInt(digits, 16);
-    if (code > 0x10ffff) throw new Error("a character beyond Unicode");
+    if (code > 0x10ffff) throw new Error("a code point above 10FFFF");
     return code;
   }
 
@@ -211,7 +211,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     const isNegated = take("^");
     const ranges: Range[] = [];
     while (!take("]")) {
-      if (at >= characters.length) throw new Error('a "[" without its "]"');
+      if (at >= characters.length) throw new Error('an unclosed "["');
       const first = classMember();
       if (first.length !== 1 || !peek("-") || characters[at + 1] === "]") {
         ranges.push(...first);
@@ -220,7 +220,8 @@ export function patternOf(grammar: Expressions, source: string, write = characte
       at++;
       const last = classMember();
       const [from, to] = [first[0]![0], last[0]![1]];
-      if (last.length !== 1 || from !== first[0]![1] || from > to) throw new Error("a wrong range");
+      if (last.length !== 1 || from !== first[0]![1] || from > to)
+        throw new Error("an invalid range");
       ranges.push([from, to]);
     }
     return isNegated ? without(ANY, ranges) : union(ranges);
@@ -240,33 +241,33 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   // JavaScript itself rejects an invalid pattern.
   void new RegExp(source, "u");
   const found = alternatives("whole")(grammar.empty);
-  if (at < characters.length) throw new Error('a ")" without its "("');
+  if (at < characters.length) throw new Error('an unmatched ")"');
   return found;
 }
 
-/** The texts of a schema's pattern, in JSON. @throws KitError `REQUEST_INVALID` for one that no automaton can follow */
+/** Compiles a schema's pattern, as written in JSON. @throws KitError `REQUEST_INVALID` for an unsupported feature */
 export function ofPattern(grammar: Expressions, source: unknown): Expression {
   if (typeof source !== "string") throw unsupported('"pattern" that is not a string');
-  return followed(grammar, source, characterOf, (why) =>
+  return compiled(grammar, source, characterOf, (why) =>
     unsupported(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
   );
 }
 
-/** The texts that match a regular expression as a whole. @throws KitError `REQUEST_INVALID` as well */
+/** Compiles a regular expression that must match the whole text. @throws KitError as `ofPattern` */
 export function textPattern(grammar: Expressions, source: string): Expression {
-  return followed(
+  return compiled(
     grammar,
     source,
     bareCharacterOf,
     (why) =>
       new KitError(
         "REQUEST_INVALID",
-        `Kit can't enforce the regular expression ${JSON.stringify(source.slice(0, 60))} (${why}). Write it without that.`,
+        `Kit can't enforce the regular expression ${JSON.stringify(source.slice(0, 60))} (${why}). Remove that part.`,
       ),
   );
 }
 
-function followed(
+function compiled(
   grammar: Expressions,
   source: string,
   write: typeof characterOf,
@@ -280,11 +281,11 @@ function followed(
   }
 }
 
-/** Steps that a property of Unicode takes, which is looked for in all characters. */
+/** Steps of a Unicode property, which is tested on all characters. */
 const PROPERTY_WORK = 30_000;
 const properties = new Map<string, readonly Range[]>();
 
-/** @param property of Unicode, as a pattern has it */
+/** @param property Unicode property as a pattern, without its closing brace */
 function charactersWith(grammar: Expressions, property: string): readonly Range[] {
   const known = properties.get(property);
   if (known) return known;

@@ -3,12 +3,12 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import { type Keywords, type Spend, unsupported } from "./schemaNode.ts";
 
-/** Where a schema has no address of its own. */
+/** Base address of a schema without an `$id`. */
 const NOWHERE = "schema://kit/";
 /** Keywords whose values look like schemas but are plain data. */
 const VALUES = new Set(["const", "enum", "default", "examples", "example"]);
 
-/** Finds what a `$ref` names, from the schema that has it: by its place, its `$id` or its `$anchor`. */
+/** Resolves each `$ref`: by its path, `$id` or `$anchor`. */
 export function createReferences(root: unknown, spend: Spend) {
   const bases = new Map<unknown, string>();
   const known = new Map<string, unknown>();
@@ -32,7 +32,7 @@ export function createReferences(root: unknown, spend: Spend) {
     }
   }
 
-  /** @throws KitError `REQUEST_INVALID` if it is missing */
+  /** @throws KitError `REQUEST_INVALID` for a missing target */
   function resolved(schema: Keywords): unknown {
     if (known.size === 0) findAddresses();
     const ref = schema["$ref"] ?? schema["$dynamicRef"];
@@ -65,15 +65,15 @@ export function createReferences(root: unknown, spend: Spend) {
 /** Scheme, host, path, query and fragment. */
 const PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is;
 
-/** What a reference names, from where it is written (RFC 3986, 5.2). QuickJS has no URL. */
+/** Resolves a reference against a base address (RFC 3986, 5.2). QuickJS has no URL. */
 function addressOf(reference: string, base: string): string {
   const [, scheme, host, path = "", query, fragment] = PARTS.exec(reference) ?? [];
   const [, ownScheme = "", ownHost, ownPath = "", ownQuery] = PARTS.exec(base) ?? [];
-  const isElsewhere = scheme !== undefined || host !== undefined;
-  const isSame = !isElsewhere && path === "";
-  const isWhole = isElsewhere || path.startsWith("/");
+  const isAbsolute = scheme !== undefined || host !== undefined;
+  const isSame = !isAbsolute && path === "";
+  const isWhole = isAbsolute || path.startsWith("/");
   const joined = isWhole ? path : ownPath.replace(/[^/]*$/, "") + path;
-  const at = isElsewhere ? host : ownHost;
+  const at = isAbsolute ? host : ownHost;
   return [
     `${(scheme ?? ownScheme).toLowerCase()}:`,
     at === undefined ? "" : `//${at.toLowerCase()}`,
@@ -102,6 +102,6 @@ function nameOf(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (error) {
-    throw unsupported(`a "$ref" that cannot be read (${messageOf(error)})`);
+    throw unsupported(`a "$ref" that is malformed (${messageOf(error)})`);
   }
 }

@@ -2,12 +2,12 @@ import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
+import { createAlternatives } from "./alternatives.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
-import { createFacts } from "./facts.ts";
 import { listGrammar } from "./listGrammar.ts";
 import { numberGrammar } from "./numberGrammar.ts";
 import { numbersOf } from "./numbers.ts";
@@ -25,11 +25,11 @@ import {
   typesOf,
   valuesOf,
 } from "./schemaNode.ts";
-import { ANY_TEXT, anyString, stringGrammar, textWith } from "./stringGrammar.ts";
+import { ANY_TEXT, anyString, stringGrammar, describeString } from "./stringGrammar.ts";
 import { tooLarge } from "./work.ts";
 
 const SCALARS = ALL_TYPES.slice(2);
-/** Keywords that imply a type where a schema names none. */
+/** The types that keywords imply if a schema names none. */
 const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   [
     "object",
@@ -57,33 +57,33 @@ interface Body {
   read: () => Expression;
 }
 
-/** Limits: nesting of schemas, and schemas read in all. */
+/** Limits: nesting of schemas, and their number. */
 const MAX_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
 
 /**
- * The JSON that a schema allows, without white space between: properties in the order in which the schema has them,
- * and only as much as it says where it leaves more open.
- * @param scope tells schemas of one grammar apart
- * @throws KitError `REQUEST_INVALID` naming a keyword that it is not held to
+ * The JSON that a schema allows, without white space; properties are in the schema's order, and nothing that it leaves
+ * open is added.
+ * @param scope distinguishes several schemas of a grammar
+ * @throws KitError `REQUEST_INVALID` naming an unsupported keyword
  */
 export function schemaGrammar(grammar: Expressions, root: JsonSchema, scope = ""): Expression {
   try {
-    return readGrammar(grammar, root, scope);
+    return compileGrammar(grammar, root, scope);
   } catch (error) {
-    // Deeper than the stack.
+    // Nested deeper than the stack.
     throw error instanceof RangeError ? tooLarge() : error;
   }
 }
 
-function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Expression {
+function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): Expression {
   const { spendSteps: spend } = grammar;
   const resolved = createReferences(root, spend);
-  const { alternativesOf, apartness, problem } = createFacts(resolved, spend);
-  /** What each schema behind a `$ref` allows, found before an answer begins. */
+  const { alternativesOf, disjointness, problem } = createAlternatives(resolved, spend);
+  /** The target of each `$ref`, compiled before an answer begins. */
   const bodies: Body[] = [];
-  /** What schemas allow together, once it is found. */
-  const together = new Map<string, { found: Expression | undefined }>();
+  /** Compiled intersections, by key; undefined while compiling. */
+  const intersections = new Map<string, { found: Expression | undefined }>();
   const numbers = new Map<unknown, number>();
   let depth = 0;
   let count = 0;
@@ -97,7 +97,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
 
   function grammarOf(...schemas: unknown[]): Expression {
     if (++count > MAX_SCHEMAS) throw unsupported(`more than ${MAX_SCHEMAS} schemas`);
-    if (++depth > MAX_DEPTH) throw unsupported(`schemas deeper than ${MAX_DEPTH}`);
+    if (++depth > MAX_DEPTH) throw unsupported(`schemas nested deeper than ${MAX_DEPTH}`);
     try {
       const some = [...new Set(schemas)].filter((schema) => schema !== true);
       if (some.includes(false)) return grammar.none;
@@ -119,26 +119,29 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     if (anyOf !== undefined)
       return grammar.either(...listOf("anyOf", anyOf).map((one) => grammarOf(one)));
     if (Array.isArray(all) && all.length === 1) return grammarOf(all[0]);
-    if (oneOf !== undefined && areApart(listOf("oneOf", oneOf))) {
+    if (oneOf !== undefined && allDisjoint(listOf("oneOf", oneOf))) {
       return grammar.either(...listOf("oneOf", oneOf).map((one) => grammarOf(one)));
     }
     return allOf([schema]);
   }
 
-  /** Recursion is a rule. */
+  /** Recursion becomes a rule. */
   function allOf(schemas: readonly unknown[]): Expression {
     const key = `${context.isCanonical ? "plain " : ""}${schemas.map(numberOf).join()}`;
-    const known = together.get(key);
+    const known = intersections.get(key);
     if (known) {
       return (
-        known.found ?? grammar.rule(`${scope} ${key}`, () => notNone(known.found ?? grammar.none))
+        known.found ??
+        grammar.rule(`${scope} ${key}`, () => assertNotNone(known.found ?? grammar.none))
       );
     }
     const made: { found: Expression | undefined } = { found: undefined };
-    together.set(key, made);
+    intersections.set(key, made);
     const alternatives = alternativesOf(schemas.length > 1 ? { allOf: schemas } : schemas[0]);
     made.found = grammar.either(
-      ...alternatives.map((keywordSets) => ofFacts(keywordSets.map(({ keywords }) => keywords))),
+      ...alternatives.map((keywordSets) =>
+        ofKeywordSets(keywordSets.map(({ keywords }) => keywords)),
+      ),
     );
     return made.found;
   }
@@ -154,7 +157,7 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     if (known) return known.rule;
     const read = () => {
       context.isCanonical = isCanonical;
-      return notNone(grammarOf(schema));
+      return assertNotNone(grammarOf(schema));
     };
     const made: Body = {
       schema,
@@ -167,42 +170,42 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     return made.rule;
   }
 
-  /** Reads what is behind each `$ref`, and whether that begins with itself. */
-  function readRules(): void {
+  /** Compiles the targets of all `$ref`s, and refuses left recursion. */
+  function compileRules(): void {
     for (const one of bodies) one.body = one.read();
     for (const { rule } of bodies) grammar.derivative(rule, 0);
   }
 
-  function areApart(schemas: readonly unknown[]): boolean {
+  function allDisjoint(schemas: readonly unknown[]): boolean {
     const values = schemas.flatMap((one) =>
       isRecord(one) && "const" in one ? [canonicalJson(one["const"], spend)] : [],
     );
     if (values.length === schemas.length && new Set(values).size === values.length) return true;
-    const apart = apartness(schemas);
-    return schemas.every((_, i) => schemas.every((__, j) => j <= i || apart(i, j)));
+    const areDisjoint = disjointness(schemas);
+    return schemas.every((_, i) => schemas.every((__, j) => j <= i || areDisjoint(i, j)));
   }
 
-  function ofFacts(keywordSets: readonly Keywords[]): Expression {
-    const types = typesAsked(keywordSets);
-    const lists = keywordSets.flatMap((fact) => [
-      ...("enum" in fact ? [listOf("enum", fact["enum"])] : []),
-      ...("const" in fact ? [[fact["const"]]] : []),
+  function ofKeywordSets(keywordSets: readonly Keywords[]): Expression {
+    const types = allowedTypes(keywordSets);
+    const lists = keywordSets.flatMap((keywords) => [
+      ...("enum" in keywords ? [listOf("enum", keywords["enum"])] : []),
+      ...("const" in keywords ? [[keywords["const"]]] : []),
     ]);
     const [first, ...others] = lists;
     if (!first) return grammar.either(...types.map((type) => ofType(type, keywordSets)));
     const texts = others.map((some) => new Set(some.map((one) => canonicalJson(one, spend))));
-    const held = first.filter((value) => {
+    const candidates = first.filter((value) => {
       const text = canonicalJson(value, spend);
       return types.some((type) => isOfType(value, type)) && texts.every((some) => some.has(text));
     });
     const more = keywordSets.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
-    if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(held);
-    const left = held.filter((value) => {
+    if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(candidates);
+    const left = candidates.filter((value) => {
       const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
       return isIn(ofType(type, [...more, ANY_TEXT]), canonicalJson(value, spend));
     });
     const isFormat = left.length === 0 && valuesOf(more, "format").length > 0;
-    if (isFormat) context.missing ??= textWith(keywordSets);
+    if (isFormat) context.missing ??= describeString(keywordSets);
     return valuesGrammar(left);
   }
 
@@ -222,14 +225,14 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
     return left.isNullable;
   }
 
-  /** The types that all allow, or that their keywords are about. */
-  function typesAsked(keywordSets: readonly Keywords[]): string[] {
-    const asked = valuesOf(keywordSets, "type").map(typesOf);
-    if (asked.length > 0) return asked.reduce(commonTypes);
-    const meant = TYPE_OF.filter(([, names]) =>
-      names.some((name) => keywordSets.some((fact) => name in fact)),
+  /** The types that all keyword sets allow; if none is named, those that their keywords imply. */
+  function allowedTypes(keywordSets: readonly Keywords[]): string[] {
+    const named = valuesOf(keywordSets, "type").map(typesOf);
+    if (named.length > 0) return named.reduce(commonTypes);
+    const implied = TYPE_OF.filter(([, names]) =>
+      names.some((name) => keywordSets.some((keywords) => name in keywords)),
     );
-    return meant.length > 0 ? meant.map(([name]) => name) : ALL_TYPES;
+    return implied.length > 0 ? implied.map(([name]) => name) : ALL_TYPES;
   }
 
   function ofType(type: string, keywordSets: readonly Keywords[]): Expression {
@@ -244,9 +247,9 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
       case "integer":
         return numberGrammar(context, type, keywordSets);
       default: {
-        const out = valuesOf(keywordSets, "notValues").flat();
-        const words = type === "boolean" ? [true, false] : [null];
-        return valuesGrammar(words.filter((word) => !out.includes(word)));
+        const excluded = valuesOf(keywordSets, "notValues").flat();
+        const constants = type === "boolean" ? [true, false] : [null];
+        return valuesGrammar(constants.filter((constant) => !excluded.includes(constant)));
       }
     }
   }
@@ -258,27 +261,27 @@ function readGrammar(grammar: Expressions, root: JsonSchema, scope: string): Exp
       const [value, string] = [anyValue(), anyString(context)];
       const member = grammar.sequence(string, grammar.text(":"), value);
       return grammar.either(
-        ...["true", "false", "null"].map((word) => grammar.text(word)),
+        ...["true", "false", "null"].map((constant) => grammar.text(constant)),
         string,
-        numbersOf(grammar, { least: undefined, most: undefined }),
+        numbersOf(grammar, { lower: undefined, upper: undefined }),
         grammar.sequence(grammar.text("["), listGrammar(grammar, [], value), grammar.text("]")),
         grammar.sequence(grammar.text("{"), listGrammar(grammar, [], member), grammar.text("}")),
       );
     });
   }
 
-  function notNone(found: Expression): Expression {
+  function assertNotNone(found: Expression): Expression {
     if (found !== grammar.none) return found;
     const unknown = problem();
     if (unknown) throw unknown;
     throw new KitError(
       "REQUEST_INVALID",
-      `The schema allows no answer: ${context.missing ? `there is no ${context.missing}` : "what it asks for contradicts itself"}. Fix it, or remove a part.`,
+      `The schema allows no answer: ${context.missing ? `there is no ${context.missing}` : "its constraints contradict each other"}. Fix it, or remove a part.`,
     );
   }
 
-  const found = notNone(grammarOf(root));
-  readRules();
+  const found = assertNotNone(grammarOf(root));
+  compileRules();
   return found;
 }
 

@@ -80,7 +80,6 @@ export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   return found;
 }
 
-/** Keywords whose values are not schemas. */
 const VALUES = new Set(["const", "enum"]);
 
 /** Whether a value is, or contains, a number too large for a double. */

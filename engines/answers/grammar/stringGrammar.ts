@@ -6,7 +6,7 @@ import { FORMATS } from "./formats.ts";
 import { ofPattern } from "./pattern.ts";
 import { type Keywords, type CompileContext, countsOf, valuesOf } from "./schemaNode.ts";
 
-/** Characters that UTF-16 writes as two. */
+/** Characters that UTF-16 encodes as two units. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
 const SINGLE = without(ANY, PAIRS);
 
@@ -18,10 +18,9 @@ export function anyString({ grammar, character }: CompileContext): Expression {
   return quoted(grammar, grammar.repeat(character, 0, Infinity));
 }
 
-/** Beside a pattern, even one that every text matches, a format is the whole of what it means. */
+/** Matches every text; beside a pattern, a format allows everything that it means, not only its usual spelling. */
 export const ANY_TEXT = { pattern: "" };
 
-/** A string, by its lengths, patterns and formats. */
 export function stringGrammar(
   context: CompileContext,
   keywordSets: readonly Keywords[],
@@ -33,7 +32,9 @@ export function stringGrammar(
   });
   const sources = [...new Set(valuesOf(keywordSets, "pattern"))].filter((source) => source !== "");
   const others = valuesOf(keywordSets, "notPattern").map((source) => ofPattern(grammar, source));
-  const isAlone = keywordSets.every((fact) => !("pattern" in fact) && !("notPattern" in fact));
+  const hasNoPattern = keywordSets.every(
+    (keywords) => !("pattern" in keywords) && !("notPattern" in keywords),
+  );
   const unwanted = valuesOf(keywordSets, "notValues")
     .flat()
     .filter((one) => typeof one === "string")
@@ -51,22 +52,23 @@ export function stringGrammar(
       others: [...others, textsOf(grammar, unwanted)],
       patterns: [...patterns, ...forms.map((source) => ofPattern(grammar, source))],
     });
-  const plain = isAlone ? within(formats.map(([form]) => form)) : grammar.none;
+  const plain = hasNoPattern ? within(formats.map(([form]) => form)) : grammar.none;
   const found =
     plain === grammar.none ? within(formats.map(([form, whole = form]) => whole)) : plain;
-  if (found === grammar.none) context.missing ??= textWith(keywordSets);
+  if (found === grammar.none) context.missing ??= describeString(keywordSets);
   return quoted(grammar, found);
 }
 
-/** Names what a string is asked for. */
-export function textWith(keywordSets: readonly Keywords[]): string {
-  const asked = ["const", "enum", "format", "pattern", "minLength", "maxLength"].flatMap((name) =>
-    valuesOf(keywordSets, name).map((value) => `"${name}" ${stringifyJson(value)?.slice(0, 60)}`),
+/** Describes a string's constraints, for an error message. */
+export function describeString(keywordSets: readonly Keywords[]): string {
+  const constraints = ["const", "enum", "format", "pattern", "minLength", "maxLength"].flatMap(
+    (name) =>
+      valuesOf(keywordSets, name).map((value) => `"${name}" ${stringifyJson(value)?.slice(0, 60)}`),
   );
-  return `text with ${asked.join(" and ")}`;
+  return `text with ${constraints.join(" and ")}`;
 }
 
-/** A string's content: so long, within all of these patterns and none of the others. */
+/** A string's content: within these lengths, matching all patterns and none of the others. */
 export function textWithin(
   { grammar, character }: CompileContext,
   {
@@ -81,7 +83,7 @@ export function textWithin(
     others: readonly Expression[];
   },
 ): Expression {
-  // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both must hold.
+  // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both counts must fit.
   function ofLength(): Expression {
     if (maxLength === Infinity) return grammar.repeat(character, minLength, maxLength);
     const single = characterOf(grammar, SINGLE);

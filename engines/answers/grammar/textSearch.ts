@@ -1,9 +1,9 @@
 import type { Expression } from "./expression.ts";
 
-/** Bytes from an end from which on a search no longer tells distances. */
-const FAR = 4096;
+/** Distances above this many bytes count as equal. */
+const MAX_RANK = 4096;
 
-/** Finds whether products have a text; what is found of one serves all that lead to it. */
+/** Searches a product automaton for a text that it accepts, by least remaining bytes first. Caches its results. */
 export function createTextSearch({
   derivative,
   product,
@@ -16,12 +16,12 @@ export function createTextSearch({
 
   return function hasText(from) {
     const before = new Map<Expression, Expression | undefined>([[from, undefined]]);
-    /** By the bytes that their parts still need. */
+    /** By the number of bytes that their operands still need. */
     const open: Expression[][] = [];
-    let nearest = FAR;
+    let nearest = MAX_RANK;
     function add(one: Expression): void {
       const bytes = (one.operands ?? []).reduce((sum, { shortest }) => sum + shortest, 0);
-      const rank = Math.min(bytes, FAR);
+      const rank = Math.min(bytes, MAX_RANK);
       (open[rank] ??= []).push(one);
       nearest = Math.min(nearest, rank);
     }
@@ -35,7 +35,7 @@ export function createTextSearch({
       }
       if (isAlive.get(at) === false) continue;
       if (!at.operands || at.isNullable || isAlive.get(at)) {
-        // What was on the way to one that has a text has one, too.
+        // Everything on the path to an accepted text accepts one, too.
         for (let one: Expression | undefined = at; one; one = before.get(one))
           isAlive.set(one, true);
         return true;

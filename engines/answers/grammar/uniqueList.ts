@@ -3,39 +3,39 @@ import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
 
-/** Elements of a list, at most. */
+/** Limit of a list's items. */
 const MAX_ITEMS = 1000;
-/** Bytes of an element within which elements are counted. */
+/** Items of up to this many bytes are counted. */
 const MAX_BYTES = 256;
 
-/** Comma-separated elements, one or more, whose texts differ. */
+/** Comma-separated items, at least one, whose texts differ. */
 interface UniqueList {
-  element: Expression;
+  item: Expression;
   minItems: number;
   maxItems: number;
-  /** Whether there are more elements than a list has. */
+  /** Whether there are more distinct items than a list may have. */
   isEndless: boolean;
 }
 
-/** Elements that came. */
-interface Seen {
+/** The items so far. */
+interface ItemsSoFar {
   id: number;
   texts: readonly string[];
-  /** By the text that is next. */
-  after: Map<string, Seen>;
+  /** The state after another item, by its text. */
+  after: Map<string, ItemsSoFar>;
 }
 
-/** @returns `grammar.none` if there are not as many elements */
+/** @returns `grammar.none` if there are fewer than `minItems` distinct items */
 export function uniqueList(
   grammar: Expressions,
-  element: Expression,
+  item: Expression,
   minItems: number,
   maxItems: number,
 ): Expression {
   if (minItems > MAX_ITEMS) throw unsupported(`"uniqueItems" of more than ${MAX_ITEMS} items`);
-  const count = countOf(grammar, element, minItems, MAX_ITEMS + 1);
+  const count = countOf(grammar, item, minItems, MAX_ITEMS + 1);
   const list = {
-    element,
+    item,
     minItems: Math.max(1, minItems),
     maxItems: Math.min(maxItems, count, MAX_ITEMS),
   };
@@ -45,40 +45,40 @@ export function uniqueList(
 }
 
 function follow(grammar: Expressions, list: UniqueList): Expression {
-  const { element, minItems, maxItems, isEndless } = list;
+  const { item, minItems, maxItems, isEndless } = list;
   const bytes = new Set(Array.from({ length: 256 }, (_, byte) => byte));
-  const begins = [...bytes].filter((byte) => grammar.derivative(element, byte) !== grammar.none);
-  const all: Seen[] = [];
+  const begins = [...bytes].filter((byte) => grammar.derivative(item, byte) !== grammar.none);
+  const all: ItemsSoFar[] = [];
   const number = grammar.count();
   const stuck = grammar.intern(`stuck ${number}`, () => ({
     isNullable: false,
     derive: () => grammar.none,
     classStarts: grammar.none.classStarts,
   }));
-  // As far as all elements begin alike: what comes then may hang on those before.
+  // Only as far as all items begin alike: what follows depends on the items so far.
   const alike: Expression[] =
     begins.length === 1 ? [grammar.bytes([[begins[0]!, begins[0]!]])] : [];
   const opening = grammar.sequence(grammar.text(","), ...alike, stuck);
 
-  function seenOf(texts: readonly string[]): Seen {
+  function itemsOf(texts: readonly string[]): ItemsSoFar {
     return all[all.push({ id: all.length, texts, after: new Map() }) - 1]!;
   }
 
-  function from(seen: Seen): Expression {
+  function from(seen: ItemsSoFar): Expression {
     return within(
-      grammar.intersection(element, grammar.complement(encodedOf(grammar, seen.texts))),
+      grammar.intersection(item, grammar.complement(encodedOf(grammar, seen.texts))),
       "",
       seen,
     );
   }
 
-  /** @param left of the element that `text` begins, a character for each byte */
-  function within(left: Expression, text: string, seen: Seen): Expression {
+  /** @param left rest of the item that begins with `text`, one character per byte */
+  function within(left: Expression, text: string, seen: ItemsSoFar): Expression {
     if (left === grammar.none) return grammar.none;
     const count = seen.texts.length + 1;
     function behind(): Expression {
       if (count >= maxItems) return grammar.none;
-      const known = seen.after.get(text) ?? seenOf([...seen.texts, text]);
+      const known = seen.after.get(text) ?? itemsOf([...seen.texts, text]);
       seen.after.set(text, known);
       return from(known);
     }
@@ -102,15 +102,18 @@ function follow(grammar: Expressions, list: UniqueList): Expression {
             ),
           ),
       }),
-      // Each leads to another text.
+      // Every byte leads to a different text.
       classStarts: () => bytes,
     }));
   }
 
-  return from(seenOf([]));
+  return from(itemsOf([]));
 }
 
-/** How many texts there are, or `max`. @throws KitError `REQUEST_INVALID` if as many as `min` may be longer ones */
+/**
+ * Number of distinct texts, at most `max`.
+ * @throws KitError `REQUEST_INVALID` if it can't find `min`, because longer ones may exist
+ */
 function countOf(grammar: Expressions, from: Expression, min: number, max: number): number {
   let level = new Map([[from, 1]]);
   let count = 0;
@@ -118,16 +121,16 @@ function countOf(grammar: Expressions, from: Expression, min: number, max: numbe
     const next = new Map<Expression, number>();
     for (const [at, ways] of level) {
       if (at.isNullable) count += ways;
-      const cuts = [...at.classStarts()].sort((a, b) => a - b);
-      cuts.forEach((byte, i) => {
+      const starts = [...at.classStarts()].sort((a, b) => a - b);
+      starts.forEach((byte, i) => {
         const after = byte > 255 ? grammar.none : grammar.derivative(at, byte);
-        const width = (cuts[i + 1] ?? 256) - byte;
+        const width = (starts[i + 1] ?? 256) - byte;
         if (after !== grammar.none) next.set(after, (next.get(after) ?? 0) + ways * width);
       });
     }
     level = next;
   }
   if (level.size > 0 && count < min)
-    throw unsupported(`"uniqueItems" of items of more than ${MAX_BYTES} bytes`);
+    throw unsupported(`"uniqueItems" with items longer than ${MAX_BYTES} bytes`);
   return Math.min(count, max);
 }

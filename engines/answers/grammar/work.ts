@@ -1,37 +1,36 @@
 import { KitError } from "../../../protocol/error.ts";
 
-/** Step limit of each part of the work: a tenth of a second, of which properties of Unicode take most. */
+/** Step limit of each part of the work, about a tenth of a second; Unicode properties take the most. */
 const MAX_PART = 120_000;
-/** Step limit of all parts together, for an answer of any length. */
+/** Step limit of all parts together, however long the answer is. */
 const MAX_IN_ALL = 3_000_000;
-/** Expressions of a grammar, at most. */
+/** Limit of a grammar's expressions. */
 const MAX_EXPRESSIONS = 300_000;
-/** Nesting limit of expressions, chosen so that the stack holds them. */
+/** Nesting limit of expressions, within the stack. */
 export const MAX_DEPTH = 2500;
-/** Properties or places in a row, at most: each nests its text, what is between and those behind. */
+/** Limit of properties or prefix items: each nests three expressions. */
 export const MAX_IN_A_ROW = Math.floor(MAX_DEPTH / 3);
 
-/** The work that a grammar may take. @param size counts its expressions */
+/** Counts the work that a grammar takes. @param size returns the number of its expressions */
 export function createWork(size: () => number) {
   let left = MAX_PART;
   let leftInAll = MAX_IN_ALL;
 
-  /** @throws KitError `REQUEST_INVALID` when they are used up */
+  /** @throws KitError `REQUEST_INVALID` above a limit */
   function spendSteps(steps: number): void {
     left -= steps;
     leftInAll -= steps;
     if (left >= 0 && leftInAll >= 0 && size() <= MAX_EXPRESSIONS) return;
     throw new KitError(
       "REQUEST_INVALID",
-      "The schema allows so many answers in so many ways that it takes too long to follow. Use fewer or simpler patterns and repetitions.",
+      "The schema is too complex: it allows too many combinations. Use fewer or simpler patterns and repetitions.",
     );
   }
 
   return {
     spendSteps,
-    /** Begins a new part. */
     beginPart: () => void (left = MAX_PART),
-    /** In all parts. */
+    /** Of all parts. */
     stepsSpent: () => MAX_IN_ALL - leftInAll,
     hasBudget: () => leftInAll > MAX_IN_ALL / 2,
   };
@@ -41,6 +40,6 @@ export function createWork(size: () => number) {
 export function tooLarge(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "The schema has too many properties, items or characters in a row, or is too deep, to follow. Make it smaller, or split it.",
+    "The schema is nested too deeply, or has too many properties, items or characters in a row. Make it smaller, or split it.",
   );
 }

@@ -1,7 +1,7 @@
 import type { Update } from "../../lora/merged.ts";
 import type { Kernels } from "../kernels/kernels.ts";
-import { PANEL } from "../kernels/products.ts";
-import type { AdaptedLinears } from "../model/graph.ts";
+import { PANEL } from "../kernels/matmuls.ts";
+import type { AdapterTables } from "../model/graph.ts";
 import { ENTRY_WORDS, MAX_ADAPTERS, MAX_RANK } from "../ops/adapters.ts";
 import { createAllocator } from "./allocator.ts";
 
@@ -19,7 +19,7 @@ export interface Adapter {
 interface Memory {
   memory: WebAssembly.Memory;
   kernels: Kernels;
-  linears: AdaptedLinears;
+  linears: AdapterTables;
   /** Memory for adapters. */
   region: { at: number; bytes: number };
   /** Address of a buffer for one panel of any matrix. */

@@ -3,8 +3,8 @@ import type { NextToken } from "../../answers/reader.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { type TensorSource, bfloat16Of } from "../../modelFiles/tensors.ts";
 import { allocate } from "../kernels/arena.ts";
+import { PANEL } from "../kernels/matmuls.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
-import { PANEL } from "../kernels/products.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead as leadTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
@@ -114,9 +114,15 @@ export function createDecoder(
   const arrays = batchArrays(memory, batch, limits);
   const tableRow = pagesOf(cache.context);
   const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
-  const owners = new Int32Array(buffer, cache.owners, limits.tokens);
+  const tableRows = new Int32Array(buffer, cache.tableRows, limits.tokens);
   const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
-  const adapters = createAdapters({ memory, kernels, linears: model.adapted, region, staging });
+  const adapters = createAdapters({
+    memory,
+    kernels,
+    linears: model.adapterTables,
+    region,
+    staging,
+  });
   const rowBits = new Uint32Array(buffer, argmax.allowed, limits.selected);
   const found = new Int32Array(buffer, argmax.found, 2 * limits.selected);
   const lead = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
@@ -158,7 +164,7 @@ export function createDecoder(
       for (const token of tokens) {
         arrays.tokens[count] = token;
         arrays.positions[count] = state.length++;
-        owners[count++] = owner;
+        tableRows[count++] = owner;
       }
       // Slot 0 has the decoder's own mask.
       const slot = own && wanted > 0 ? selected + 1 : 0;

@@ -3,7 +3,7 @@ import { wordsOfBits } from "../../answers/allowedBits.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
-import { PANEL } from "../kernels/products.ts";
+import { PANEL } from "../kernels/matmuls.ts";
 import { planTeam } from "../kernels/team.ts";
 import type { ModelPlan } from "../model/passes.ts";
 import { planModel } from "../model/planModel.ts";

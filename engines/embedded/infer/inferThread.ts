@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Listener, type HostRequest, createWarmModels } from "../../answers/warmModels.ts";
+import { type Listener, type HostRequest, createHostedModels } from "../../answers/modelHost.ts";
 import {
   type InferMessage,
   fromFailure,
@@ -22,7 +22,7 @@ export interface StoredModel {
  * of closed models until it collects garbage for other reasons.
  */
 export function createInferThread() {
-  return createWarmModels<StoredModel>(start, { idleMs: 0 });
+  return createHostedModels<StoredModel>(start, { idleMs: 0 });
 }
 
 function start({ onAnswer, onPiece, onEnd }: Listener) {

@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
-import type { HostRequest as AnyHostRequest } from "../../answers/warmModels.ts";
+import type { HostRequest as AnyHostRequest } from "../../answers/modelHost.ts";
 import { type Answer, type InferMessage, toFailure } from "../messages.ts";
 import { startHelpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
+import { createAnswerForms } from "../../answers/answerForm.ts";
 import { answerTokens } from "../../answers/answers.ts";
-import { createAskedForms } from "../../answers/askedForm.ts";
 import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/tensorShapes.ts";
@@ -22,7 +22,7 @@ export interface Base extends SavedTokenizer {
   context: number;
   decoder: Decoder;
   scheduler: Scheduler;
-  formOf: ReturnType<typeof createAskedForms>;
+  formOf: ReturnType<typeof createAnswerForms>;
 }
 
 /** A loaded model: a base, with or without an adapter. */
@@ -112,7 +112,7 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
       ? { ...fitted.decoder, step: orExit(fitted.decoder.step) }
       : fitted.decoder;
     const scheduler = createScheduler(decoder);
-    const formOf = createAskedForms(tokens.tokenizer);
+    const formOf = createAnswerForms(tokens.tokenizer);
     return { base: { ...fitted, ...tokens, decoder, scheduler, formOf }, users: 0, helpers };
   }
 

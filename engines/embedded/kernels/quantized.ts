@@ -2,7 +2,7 @@ import { KitError } from "../../../protocol/error.ts";
 import { type BlockTypeName, BLOCK_TYPES, NUMBER_TYPES } from "../../modelFiles/numberTypes.ts";
 import type { Numbers } from "../../modelFiles/weights.ts";
 import type { Address, Kernels } from "./kernels.ts";
-import type { Rows } from "./products.ts";
+import type { Rows } from "./matmuls.ts";
 import type { Thread } from "./team.ts";
 
 /** A quantized matrix [out, in] in the layout of `assembly/quantizedBlock.ts`. */
@@ -52,10 +52,10 @@ export function quantizedInputBytes(rows: number, width: number): number {
   return rows * (width * INPUT_BYTES + (width / MIN_BLOCK) * INPUT_SCALE_BYTES);
 }
 
-/** Products with quantized weights, on all threads. */
-export type QuantizedProducts = ReturnType<typeof createQuantizedProducts>;
+/** Matmuls with quantized weights, on all threads. */
+export type QuantizedMatmuls = ReturnType<typeof createQuantizedMatmuls>;
 
-export function createQuantizedProducts({ kernels, count }: Thread) {
+export function createQuantizedMatmuls({ kernels, count }: Thread) {
   const { barrier, quantizeInput, quantizedProduct, embedQuantized } = kernels;
 
   /**

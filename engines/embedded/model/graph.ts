@@ -1,7 +1,7 @@
 import { ropeTables } from "../../families/rope.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
-import { rowsAt } from "../kernels/products.ts";
+import { rowsAt } from "../kernels/matmuls.ts";
 import { ENTRY_WORDS, MAX_ADAPTERS } from "../ops/adapters.ts";
 import {
   type BatchLimits,
@@ -49,7 +49,7 @@ export interface Constant {
 }
 
 /** Addresses of the adapters' entries for each linear layer [out, in], by name. */
-export type AdaptedLinears = Record<string, { at: Address; out: number; in: number }>;
+export type AdapterTables = Record<string, { at: Address; out: number; in: number }>;
 
 /** A model's memory and operations. */
 export interface GraphPlan {
@@ -57,7 +57,7 @@ export interface GraphPlan {
   batch: BatchPlan;
   cache: CachePlan | undefined;
   tensors: TensorPlan;
-  adapted: AdaptedLinears;
+  adapterTables: AdapterTables;
   constants: Constant[];
   /** The embedding, then the residual's segments, then what follows them. */
   segments: Segment[];
@@ -73,10 +73,10 @@ export function createGraph(
   const cache = options.cache && {
     ...options.cache,
     table: words(limits.sequences * pagesOf(options.cache.context)),
-    owners: words(limits.tokens),
+    tableRows: words(limits.tokens),
     runs: words(limits.sequences * RUN_WORDS),
   };
-  const adapted: AdaptedLinears = {};
+  const adapterTables: AdapterTables = {};
   const { plan: tensors, ...tensorBuilders } = createTensors(arena, options);
   const constants: Constant[] = [];
   const segments: Segment[] = [{ operations: [], recompute: "nothing" }];
@@ -99,7 +99,7 @@ export function createGraph(
     shared.restart();
   }
 
-  const keep: Graph["keep"] = (count, { isCheap = false, isSmall = false } = {}) => {
+  const saved: Graph["saved"] = (count, { isCheap = false, isSmall = false } = {}) => {
     const { recompute } = segment();
     const isShared =
       cache !== undefined ||
@@ -115,12 +115,12 @@ export function createGraph(
     batch,
     threads,
     cache,
-    keep,
+    saved,
     ...tensorBuilders,
     add: (operation) => void segment().operations.push(operation),
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {
       const count = limits[rows] * width;
-      const at = isResidual ? words(count) : keep(count, { isCheap });
+      const at = isResidual ? words(count) : saved(count, { isCheap });
       const grad = isResidual && cache === undefined ? words(count) : gradient(count);
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
@@ -128,16 +128,16 @@ export function createGraph(
       // Inference updates the residual in place.
       if (cache !== undefined) return to;
       const count = limits[to.rows] * to.width;
-      return { ...to, at: isInput() ? words(count) : keep(count) };
+      return { ...to, at: isInput() ? words(count) : saved(count) };
     },
     endSegment,
     scratch: (count) => shared.take("scratch", count),
-    adapted(name, out, inner) {
+    adapterTable(name, out, inner) {
       const at = words((1 + MAX_ADAPTERS) * ENTRY_WORDS);
-      adapted[name] = { at, out, in: inner };
+      adapterTables[name] = { at, out, in: inner };
       return at;
     },
-    own: words,
+    persistent: words,
     angles(rope, headDim) {
       const key = JSON.stringify([rope, headDim]);
       const found = angles.get(key);
@@ -152,7 +152,7 @@ export function createGraph(
       return made;
     },
   };
-  return { graph, plan: { limits, batch, cache, tensors, adapted, constants, segments } };
+  return { graph, plan: { limits, batch, cache, tensors, adapterTables, constants, segments } };
 }
 
 /** A placeholder for memory that nothing uses. */

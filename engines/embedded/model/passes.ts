@@ -1,4 +1,4 @@
-import { createProducts } from "../kernels/products.ts";
+import { createMatmuls } from "../kernels/matmuls.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { PlacedHead } from "../ops/head.ts";
 import type { OutputHead, Worker } from "../ops/operation.ts";
@@ -20,7 +20,7 @@ export interface ModelPasses {
 export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
   const worker: Worker = {
     ...thread,
-    products: createProducts(thread),
+    matmuls: createMatmuls(thread),
     batch: batchCounts(thread.memory, plan.batch),
   };
   const segments = plan.segments.map(({ operations, recompute }) => ({

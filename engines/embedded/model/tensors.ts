@@ -4,7 +4,7 @@ import { type TensorSource, chunks } from "../../modelFiles/tensors.ts";
 import { type Numbers, type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
-import { type Matrix, PANEL } from "../kernels/products.ts";
+import { type Matrix, PANEL } from "../kernels/matmuls.ts";
 import {
   type QuantizedMatrix,
   type RowWriter,

@@ -1,5 +1,5 @@
 import type { LinearLayer } from "../../families/layers.ts";
-import { type Rows, columnsFrom, rowsAt } from "../kernels/products.ts";
+import { type Rows, columnsFrom, rowsAt } from "../kernels/matmuls.ts";
 import {
   type Activation,
   type CachePlan,
@@ -32,9 +32,9 @@ export function placeAdapters(
     const columns = columnsFrom(y, next);
     next += out;
     const z = rowsAt(graph.scratch(limits[x.rows] * MAX_RANK), MAX_RANK);
-    return { entries: graph.adapted(name, out, x.width), out, columns, z };
+    return { entries: graph.adapterTable(name, out, x.width), out, columns, z };
   });
-  return ({ kernels, products, memory, batch }: Worker) => {
+  return ({ kernels, matmuls, memory, batch }: Worker) => {
     const run = new Int32Array(memory.buffer, runs, limits.sequences * RUN_WORDS);
     const updates = updatesOf.map(({ entries, ...update }) => ({
       ...update,
@@ -47,13 +47,13 @@ export function placeAdapters(
         for (const { entries, z } of updates) {
           const [at = 0, , r = 0] = entries.subarray(entry);
           const a = { at, out: r, in: x.width };
-          if (r > 0) products.panels(count, rowsFrom(x, from), a, rowsFrom(z, from));
+          if (r > 0) matmuls.panels(count, rowsFrom(x, from), a, rowsFrom(z, from));
         }
         kernels.barrier();
         for (const { entries, out, columns, z } of updates) {
           const [, at = 0, r = 0] = entries.subarray(entry);
           const to = rowsFrom(columns, from);
-          if (r > 0) products.panels(count, rowsFrom(z, from), { at, out, in: r }, to, to.at);
+          if (r > 0) matmuls.panels(count, rowsFrom(z, from), { at, out, in: r }, to, to.at);
         }
       }
     };

@@ -32,7 +32,7 @@ function attendWithin(
   { heads, kvHeads, headDim, scale, window }: Sizes,
 ): void {
   const { scores, longest } = graph.limits;
-  const probs = graph.keep(heads * scores, { isCheap: true });
+  const probs = graph.saved(heads * scores, { isCheap: true });
   const ownScratch = scoreCount(longest);
   const scratch = graph.scratch(graph.threads * ownScratch);
   graph.add(({ kernels, batch, threadIndex }) => {
@@ -62,16 +62,16 @@ function attendCached(
   qkv: Activation,
   y: Activation,
   { heads, kvHeads, headDim, scale, window }: Sizes,
-  { context, pages, table, owners }: CachePlan,
+  { context, pages, table, tableRows }: CachePlan,
 ): void {
   const numbers = pages * PAGE * kvHeads * headDim;
-  const [keys, values] = [graph.own(numbers), graph.own(numbers)];
+  const [keys, values] = [graph.persistent(numbers), graph.persistent(numbers)];
   const tableRow = pagesOf(context);
   const ownScores = tableRow * PAGE;
   const scores = graph.scratch(graph.threads * ownScores);
   const keysFrom = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
-  const cacheArguments = [positions, owners, table, tableRow, keys, values] as const;
+  const cacheArguments = [positions, tableRows, table, tableRow, keys, values] as const;
   graph.add(({ kernels, batch, threadIndex }) => ({
     forward() {
       kernels.barrier();

@@ -18,12 +18,12 @@ export function embedding(
   const x = graph.activation("tokens", width, { isResidual: true });
   const { tokens } = graph.batch;
   const isScaled = factor !== 1;
-  graph.add(({ kernels, products, batch }) => ({
+  graph.add(({ kernels, matmuls, batch }) => ({
     forward() {
       const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
       const [quantized] = weight.quantized ?? [];
       kernels.barrier();
-      if (quantized) products.quantized.embed(batch.tokens, tokens, quantized, x.at);
+      if (quantized) matmuls.quantized.embed(batch.tokens, tokens, quantized, x.at);
       else if (graph.cache) kernels.embedPanels(...rows);
       else kernels.embed(...rows);
       if (isScaled) kernels.barrier();

@@ -1,5 +1,5 @@
-import { type Rows, rowsAt } from "../kernels/products.ts";
-import { placeAnswerProduct } from "./answerProduct.ts";
+import { type Rows, rowsAt } from "../kernels/matmuls.ts";
+import { placeInferenceMatmul } from "./inferenceMatmul.ts";
 import type { Activation, Graph, OutputHead } from "./operation.ts";
 
 /** Maximum logits computed at a time: 64 MiB. */
@@ -29,12 +29,12 @@ export function placeHead(
   const maxPositions = graph.cache
     ? selected
     : Math.min(selected, Math.max(1, Math.floor(MAX_LOGITS / row)));
-  const logits = rowsAt(graph.own(maxPositions * row), row);
-  const answer = graph.cache && placeAnswerProduct(graph, h, w);
+  const logits = rowsAt(graph.persistent(maxPositions * row), row);
+  const answer = graph.cache && placeInferenceMatmul(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
   const head: OutputHead = (worker) => {
-    const { kernels, products, batch } = worker;
+    const { kernels, matmuls, batch } = worker;
     const multiply = answer?.(worker);
     /** Calls with the start and size of each chunk. */
     function eachChunk(call: (from: number, count: number) => void) {
@@ -49,7 +49,7 @@ export function placeHead(
 
     /** Computes a chunk's losses and overwrites its logits with their gradients. */
     function measure(from: number, count: number) {
-      products.linear(count, inputs(h.at, from), w, logits);
+      matmuls.linear(count, inputs(h.at, from), w, logits);
       kernels.barrier();
       kernels.crossEntropy(
         ...([count, vocabulary, row, logits.at, targets + from * 4] as const),
@@ -66,10 +66,10 @@ export function placeHead(
       backward: (accumulate) =>
         eachChunk((from, count) => {
           measure(from, count);
-          products.linearBack(count, logits, w, inputs(h.grad.at, from));
+          matmuls.linearBack(count, logits, w, inputs(h.grad.at, from));
           if (!w.grad) return;
           const added = accumulate || from > 0 ? w.grad.at : 0;
-          products.weightBack(count, logits, inputs(h.at, from), w.grad, added);
+          matmuls.weightBack(count, logits, inputs(h.at, from), w.grad, added);
         }),
     };
   };

@@ -12,12 +12,12 @@ export function headNorm(
   const maxTokens = graph.limits.tokens;
   /** Row stride of the saved queries and keys. */
   const xRow = (heads + kvHeads) * headDim;
-  const x = graph.keep(maxTokens * xRow);
+  const x = graph.saved(maxTokens * xRow);
   const projection = (name: string, count: number, from: number) => ({
     count,
     from: from * headDim * 4,
     weight: normWeight(graph, name, headDim, options),
-    rstd: graph.keep(maxTokens * count, { isSmall: true }),
+    rstd: graph.saved(maxTokens * count, { isSmall: true }),
   });
   const projections = [projection(names.q, heads, 0), projection(names.k, kvHeads, heads)];
 

@@ -1,7 +1,7 @@
 import type { LinearLayer } from "../../families/layers.ts";
-import { columnsFrom, rowsAt } from "../kernels/products.ts";
+import { columnsFrom, rowsAt } from "../kernels/matmuls.ts";
 import { placeAdapters } from "./adapters.ts";
-import { placeAnswerProduct } from "./answerProduct.ts";
+import { placeInferenceMatmul } from "./inferenceMatmul.ts";
 import type { Activation, CachePlan, Graph, MatrixWeight, Worker } from "./operation.ts";
 
 /**
@@ -30,17 +30,17 @@ export function linear(
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
   graph.add((worker) => {
-    const { kernels, products, batch } = worker;
+    const { kernels, matmuls, batch } = worker;
     const multiply = answer?.(worker);
     return {
       forward() {
         const n = batch[x.rows];
         if (multiply) multiply(residual?.at);
-        else products.linear(n, x, weight, y, residual?.at);
+        else matmuls.linear(n, x, weight, y, residual?.at);
         for (const { from, a, b, z, scale } of batch.usesAdapter ? updates : []) {
           const columns = columnsFrom(y, from);
-          products.linear(n, x, a, z);
-          products.linear(n, z, b, columns, columns.at, scale);
+          matmuls.linear(n, x, a, z);
+          matmuls.linear(n, z, b, columns, columns.at, scale);
         }
         if (!bias) return;
         kernels.barrier();
@@ -49,15 +49,15 @@ export function linear(
       backward(accumulate) {
         const n = batch[x.rows];
         const added = ({ at }: { at: number }) => (accumulate ? at : 0);
-        products.linearBack(n, y.grad, weight, x.grad);
-        if (weight.grad) products.weightBack(n, y.grad, x, weight.grad, added(weight.grad));
+        matmuls.linearBack(n, y.grad, weight, x.grad);
+        if (weight.grad) matmuls.weightBack(n, y.grad, x, weight.grad, added(weight.grad));
         for (const { from, a, b, z, scale } of updates) {
           const columns = columnsFrom(y.grad, from);
           const back = rowsAt(dz, a.out);
-          products.linearBack(n, columns, b, back, 0, scale);
-          if (b.grad) products.weightBack(n, columns, z, b.grad, added(b.grad), scale);
-          if (a.grad) products.weightBack(n, back, x, a.grad, added(a.grad));
-          products.linearBack(n, back, a, x.grad, x.grad.at);
+          matmuls.linearBack(n, columns, b, back, 0, scale);
+          if (b.grad) matmuls.weightBack(n, columns, z, b.grad, added(b.grad), scale);
+          if (a.grad) matmuls.weightBack(n, back, x, a.grad, added(a.grad));
+          matmuls.linearBack(n, back, a, x.grad, x.grad.at);
         }
         if (bias?.grad === undefined) return;
         kernels.biasBack(
@@ -78,7 +78,7 @@ function placeInference(
   linears: readonly LinearLayer[],
   { weight, y, runs }: { weight: MatrixWeight; y: Activation; runs: CachePlan["runs"] },
 ) {
-  const product = placeAnswerProduct(graph, x, weight);
+  const product = placeInferenceMatmul(graph, x, weight);
   const adapters = placeAdapters(graph, x, linears, { y, runs });
   return (worker: Worker) => {
     const [multiply, adapt] = [product(worker), adapters(worker)];
@@ -99,7 +99,7 @@ function placeUpdates(graph: Graph, x: Activation, linears: readonly LinearLayer
     if (!update) return [];
     const r = update.a.out;
     return [
-      { ...update, from, z: rowsAt(graph.keep(graph.limits[x.rows] * r, { isSmall: true }), r) },
+      { ...update, from, z: rowsAt(graph.saved(graph.limits[x.rows] * r, { isSmall: true }), r) },
     ];
   });
 }

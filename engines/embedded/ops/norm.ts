@@ -12,7 +12,7 @@ export function norm(
   const y = residual
     ? graph.residual(residual)
     : graph.activation(x.rows, width, { isCheap: true });
-  const rstd = graph.keep(graph.limits[x.rows], { isSmall: true });
+  const rstd = graph.saved(graph.limits[x.rows], { isSmall: true });
   graph.add((worker) => {
     const { kernels, batch } = worker;
     const compute = () =>

@@ -24,6 +24,6 @@ export function normWeight(
 ): NormWeight {
   const { at: weight, grad } = graph.vector([[name, width]]);
   if (!isCentered) return { at: weight, grad, prepare() {} };
-  const at = graph.own(width);
+  const at = graph.persistent(width);
   return { at, grad, prepare: ({ kernels }) => kernels.addOne(width, weight, at) };
 }

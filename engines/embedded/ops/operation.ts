@@ -1,6 +1,6 @@
 import type { Rope } from "../../families/dimensions.ts";
 import type { Address } from "../kernels/kernels.ts";
-import type { Matrix, Products, Rows } from "../kernels/products.ts";
+import type { Matrix, Matmuls, Rows } from "../kernels/matmuls.ts";
 import type { Thread } from "../kernels/team.ts";
 
 /**
@@ -33,7 +33,7 @@ export type OutputHead = (worker: Worker) => {
 
 /** A thread as its operations use it. */
 export interface Worker extends Thread {
-  products: Products;
+  matmuls: Matmuls;
   /** Counts of the current batch, and whether the adapter is applied. */
   batch: Readonly<
     Record<"tokens" | "sequences" | "selected" | "runs", number> & { usesAdapter: boolean }
@@ -101,7 +101,7 @@ export interface CachePlan {
   /** int32 [sequences, pages of the context]: each sequence's pages. */
   table: Address;
   /** int32 [tokens]: each token's row of the table. */
-  owners: Address;
+  tableRows: Address;
   /** int32 [sequences, RUN_WORDS]: first token, count and adapter of each run of tokens with the same adapter. */
   runs: Address;
 }
@@ -146,7 +146,7 @@ export interface Graph {
   /**
    * For inference, the adapters' entries for a linear layer: int32 [1 + MAX_ADAPTERS, ENTRY_WORDS].
    */
-  adapted: (name: string, out: number, inner: number) => Address;
+  adapterTable: (name: string, out: number, inner: number) => Address;
   /** An operation's result [rows, width]. */
   activation: (
     rows: Activation["rows"],
@@ -158,16 +158,16 @@ export interface Graph {
   /** Ends a segment: what follows needs only the residual. */
   endSegment: () => void;
   /** Memory that the forward pass saves for the backward pass. */
-  keep: (count: number, options?: KeepOptions) => Address;
+  saved: (count: number, options?: SaveOptions) => Address;
   /** Memory that no other operation reads. */
   scratch: (count: number) => Address;
   /** Memory that persists across steps, such as keys and values. */
-  own: (count: number) => Address;
+  persistent: (count: number) => Address;
   /** RoPE's cosines and sines, [positions, headDim / 2] each. */
   angles: (rope: Rope, headDim: number) => { cosines: Address; sines: Address };
 }
 
-interface KeepOptions {
+interface SaveOptions {
   /** Whether it is cheap to recompute from the rest of the segment. */
   isCheap?: boolean;
   /** Whether it is too small to be worth recomputing. */

@@ -52,7 +52,7 @@ export async function checkTraining({
     dataset: inspection.report(),
     ...(hardest && { hardest }),
     firstRow: first.sequences.flatMap((one, i) =>
-      segmentsOf(one, start.tokenizer, objective.isAvoided?.(first, i)),
+      segmentsOf(one, start.tokenizer, objective.isPenalized?.(first, i)),
     ),
   };
 }

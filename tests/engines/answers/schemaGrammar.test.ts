@@ -29,7 +29,7 @@ function drawn(constraint: Constraint, random: Random): string | undefined {
     if (all.length === 0) throw new Error(`Nothing may follow ${Buffer.from(bytes).toString()}`);
     const leading = all.filter((id) => LEADING.has(id));
     const token = leading.length > 0 && random.uniform() < 0.3 ? pick(leading) : pick(all);
-    if (constraint.isWhole() !== may(SPECIALS.eos)) throw new Error("It ends where it may not.");
+    if (constraint.mayEnd() !== may(SPECIALS.eos)) throw new Error("It ends where it may not.");
     if (token === SPECIALS.eos) {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
         Uint8Array.from(bytes),

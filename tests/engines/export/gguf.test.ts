@@ -15,7 +15,7 @@ import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { dequantize, quantize } from "../../../engines/modelFiles/blocks/blockType.ts";
 import { BLOCK_TYPES } from "../../../engines/modelFiles/numberTypes.ts";
-import { useFile } from "../../../engines/modelFiles/plainFile.ts";
+import { useFile } from "../../../engines/modelFiles/regularFile.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import { type StoredWeights, widen, widened } from "../../../engines/modelFiles/weights.ts";
 import { difference } from "../embedded/kernels/team.ts";

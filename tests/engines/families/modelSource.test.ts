@@ -7,9 +7,9 @@ import { scratchDirectory } from "../embedded/scratch.ts";
 
 test("a preset's name stands for its shape", () => {
   expect(resolveModel("kit/nano")).toMatchObject({
-    kind: "shape",
+    kind: "untrained",
     name: "kit/nano",
-    shape: { width: 64, layers: 2, heads: 4 },
+    dimensions: { width: 64, layers: 2, heads: 4 },
   });
   expect(PRESETS["kit/small"]).toMatchObject({ width: 96, layers: 3, heads: 4 });
 });

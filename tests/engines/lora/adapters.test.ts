@@ -5,7 +5,7 @@ import { openWeights } from "../../../engines/checkpoint/checkpoint.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
 import { adapterOf } from "../../../engines/lora/peftConfig.ts";
-import { useFile } from "../../../engines/modelFiles/plainFile.ts";
+import { useFile } from "../../../engines/modelFiles/regularFile.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
 import { readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { Weights } from "../../../engines/modelFiles/weights.ts";

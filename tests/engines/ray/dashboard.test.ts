@@ -11,7 +11,7 @@ import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createPackage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
-import { writeStored } from "../../../engines/ray/stored.ts";
+import { writeStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { zip } from "../../../engines/ray/zip.ts";
 import { createOwnedJob } from "../../../jobs/ownedJob.ts";
 import type { RayOptions } from "../../../protocol/engineOptions.ts";
@@ -381,7 +381,7 @@ it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => 
 it("stops the job that answers kit infer at Ctrl-C, while it loads", async () => {
   const { requests, address, project, isFound } = await startWaiting("ask");
   const job = createOwnedJob(project, "far", { ...CONFIG, engine: { name: "ray" } });
-  writeStored(join(job.directory, "artifacts/step-1"), {
+  writeStoredRecord(join(job.directory, "artifacts/step-1"), {
     address,
     path: "/far/1",
     files: { "config.json": { size: 2, sha256: "0" } },

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { downloadArtifact, fetchArtifact } from "../../../engines/ray/downloadArtifact.ts";
 import type { Remote } from "../../../engines/ray/rayJobs.ts";
-import { readStored } from "../../../engines/ray/stored.ts";
+import { readStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import type { FetchOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -57,7 +57,7 @@ it("has one place there for each attempt, and tells the job that it is there unt
       throw CUT;
     },
   });
-  const stored = readStored(artifact)!;
+  const stored = readStoredRecord(artifact)!;
   const way = { remote, signal: new AbortController().signal, idleSeconds: 0.05 };
   for (let attempt = 1; attempt <= 2; attempt++) {
     await expect(downloadArtifact(stored, artifact, way)).rejects.toBe(CUT);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Remote } from "../../../engines/ray/rayJobs.ts";
-import { type StoredRecord, writeStored } from "../../../engines/ray/stored.ts";
+import { type StoredRecord, writeStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 /** Larger than a chunk. */
@@ -22,7 +22,7 @@ export function recordedArtifact(more: Partial<StoredRecord> = {}): string {
     return [name, { size: content.length, sha256 }] as const;
   });
   const path = "s3://bucket/runs/1/step-4";
-  writeStored(artifact, { address: "far", path, files: Object.fromEntries(files), ...more });
+  writeStoredRecord(artifact, { address: "far", path, files: Object.fromEntries(files), ...more });
   return artifact;
 }
 

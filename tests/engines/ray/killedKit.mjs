@@ -2,10 +2,10 @@
 import { createCluster } from "../../../dist/engines/ray/cluster.js";
 import { downloadArtifact } from "../../../dist/engines/ray/downloadArtifact.js";
 import { createRayJobs } from "../../../dist/engines/ray/rayJobs.js";
-import { readStored } from "../../../dist/engines/ray/stored.js";
+import { readStoredRecord } from "../../../dist/engines/ray/storedRecord.js";
 
 const [artifact, idleSeconds] = process.argv.slice(2);
-const stored = readStored(artifact);
+const stored = readStoredRecord(artifact);
 await downloadArtifact(stored, artifact, {
   remote: createRayJobs(createCluster({ address: stored.address })),
   signal: new AbortController().signal,

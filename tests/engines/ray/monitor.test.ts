@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { monitorJob } from "../../../engines/ray/monitor.ts";
 import type { Remote } from "../../../engines/ray/rayJobs.ts";
-import { readStored } from "../../../engines/ray/stored.ts";
+import { readStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -22,7 +22,10 @@ it("brings adapters home before their event; of whole models it keeps a record o
   expect(existsSync(join(directory, "artifacts/step-1/optimizer.pt"))).toBe(true);
   expect(asked.commands).toHaveLength(1);
   for (const name of ["step-1", "step-2"]) {
-    expect(readStored(join(directory, "artifacts", name))).toEqual({ address: "far", ...stored });
+    expect(readStoredRecord(join(directory, "artifacts", name))).toEqual({
+      address: "far",
+      ...stored,
+    });
   }
 });
 
@@ -92,7 +95,7 @@ it.each([
 
 it("writes nothing beside the job for a checkpoint whose path leads there", async () => {
   const { remote } = createFarRemote();
-  const { address: _, ...stored } = readStored(recordedArtifact())!;
+  const { address: _, ...stored } = readStoredRecord(recordedArtifact())!;
   const data = { step: 1, kind: "model", path: "artifacts/../../evil" };
   const evil = { type: "event", stored, event: { event: "checkpoint.saved", data } };
   const project = scratchDirectory();
@@ -164,7 +167,7 @@ async function attendTo(
   kinds: string[],
   { directory = scratchDirectory(), first = [] }: Attended = {},
 ) {
-  const { address: _, ...stored } = readStored(recordedArtifact())!;
+  const { address: _, ...stored } = readStoredRecord(recordedArtifact())!;
   const saved = kinds.map((kind, i) => {
     const data = { step: i + 1, kind, path: `artifacts/step-${i + 1}` };
     return { type: "event", stored, event: { event: "checkpoint.saved", data } };

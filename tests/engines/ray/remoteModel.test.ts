@@ -5,7 +5,7 @@ import { afterAll, expect, it, vi } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/rayJobs.ts";
 import { load, loadRemoteModel } from "../../../engines/ray/remoteModel.ts";
-import { writeStored } from "../../../engines/ray/stored.ts";
+import { writeStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest } from "../../../protocol/infer.ts";
 import { createScratch } from "../scratch.ts";
@@ -175,9 +175,9 @@ it("answers there only if the files or Python are missing here, and says why", a
   const damaged = new KitError("CHECKPOINT_INVALID", "Damaged. Use another.");
   const kept = scratch.directory();
   writeFileSync(join(kept, "config.json"), "{}");
-  writeStored(kept, { address: ADDRESS, ...STORED });
+  writeStoredRecord(kept, { address: ADDRESS, ...STORED });
   const away = `${scratch.directory()}-away`;
-  writeStored(away, { address: ADDRESS, ...STORED });
+  writeStoredRecord(away, { address: ADDRESS, ...STORED });
   const there = /^Nothing answers at http/;
   const cases = [
     [

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { clusterAt, createCluster } from "../../../engines/ray/cluster.ts";
 import { createRayEngine } from "../../../engines/ray/index.ts";
-import { writeStored } from "../../../engines/ray/stored.ts";
+import { writeStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { createOwnedJob } from "../../../jobs/ownedJob.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../jobs.ts";
@@ -37,7 +37,7 @@ it("sends no token to an address that only a job's record names, and says whose 
   const { tokens, address } = await startOther();
   const engine = createRayEngine({ address: NAMED, token: TOKEN });
   const artifact = `${scratchDirectory()}-away`;
-  writeStored(artifact, { address, path: PATH, files: FILES });
+  writeStoredRecord(artifact, { address, path: PATH, files: FILES });
   const location = { where: "a cluster", address, checkpoints: "/runs" };
   const ways = [
     () => engine.remote!.reach(location, "kit-1"),

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { follow } from "../../../engines/ray/follow.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
-import { writeStored } from "../../../engines/ray/stored.ts";
+import { writeStoredRecord } from "../../../engines/ray/storedRecord.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { type Place, TOKEN } from "./environment.ts";
 import { train } from "./training.ts";
@@ -28,7 +28,7 @@ export function describeYielding(at: () => Place): void {
     const artifact = join(scratch.directory(), "step-1");
     const path = join(directory, "artifacts/step-1");
     const files = { "config.json": { size: 1, sha256: "0".repeat(64) } };
-    writeStored(artifact, { address: cluster.address, path, files });
+    writeStoredRecord(artifact, { address: cluster.address, path, files });
     const notes: string[] = [];
     const onNote = (text: string) => notes.push(text);
     const model = await createEngine({ gpusPerWorker: 1 }).load(artifact, { onNote });

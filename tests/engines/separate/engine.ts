@@ -43,7 +43,7 @@ const prepare: Engine["prepare"] = (asked) => {
       '"lora.targetModules" must name some of none: this engine trains whole models.',
     );
   }
-  if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);
+  if (source.kind === "untrained") rowLimit(config.maxLength, source.dimensions.context);
   return config;
 };
 

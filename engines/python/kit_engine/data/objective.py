@@ -14,7 +14,7 @@ class Objective(Protocol):
     # Others drop sequences that don't fit.
     needs_all: bool
 
-    def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:
+    def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
         """Whether training makes this sequence less likely; only for display."""
         ...
 

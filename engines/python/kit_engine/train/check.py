@@ -104,9 +104,9 @@ def first_row(prepared: Preparation, objective: Objective) -> list[dict[str, Any
     """The first row's segments; those of rejected answers are marked."""
     training = prepared.data.training
     return [
-        {**segment, "isAvoided": True} if is_avoided and segment["isLearned"] else segment
+        {**segment, "isAvoided": True} if is_penalized and segment["isLearned"] else segment
         for i, one in enumerate(training[0])
-        for is_avoided in [objective.is_avoided(training.is_undesirable(0), i)]
+        for is_penalized in [objective.is_penalized(training.is_undesirable(0), i)]
         for segment in segments_of(one, prepared.tokenizer)
     ]
 

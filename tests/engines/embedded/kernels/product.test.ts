@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type * as operations from "../../../../engines/embedded/kernels/products.ts";
+import type * as operations from "../../../../engines/embedded/kernels/matmuls.ts";
 import type * as widening from "../../../../engines/embedded/kernels/wide.ts";
 import { builtModule } from "../built.ts";
 import { arena, kernelsOn, module } from "./arena.ts";
 import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
-const { createProducts } = await builtModule<typeof operations>("kernels/products.js");
+const { createMatmuls } = await builtModule<typeof operations>("kernels/matmuls.js");
 const { compileWide } = await builtModule<typeof widening>("kernels/wide.js");
 
 const ROOT = new URL("../../../../", import.meta.url);
@@ -201,7 +201,7 @@ test("products whose B is bfloat16, which is widened and not rounded, are those 
 test("a weight's gradient with more rows than a thread can pack at once is that of a plain loop", () => {
   const memory = arena();
   const kernels = kernelsOn(memory);
-  const { weightBack } = createProducts({
+  const { weightBack } = createMatmuls({
     kernels,
     memory: memory.memory,
     threadIndex: 0,

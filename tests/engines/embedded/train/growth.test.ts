@@ -38,7 +38,7 @@ test("memory is flat over 10,000 steps", async () => {
     }),
     scratchDirectory(),
     {
-      source: { kind: "shape", name: "tiny", shape },
+      source: { kind: "untrained", name: "tiny", dimensions: shape },
       planBackend: embeddedBackend({ threads: 1, initWorkers() {} }),
       onEvent({ event, data }) {
         if (event !== "training.log" || data.step < WARM) return;

@@ -12,7 +12,7 @@ class Dpo:
     forms = ("prompt, chosen, rejected",)
     needs_all = True
 
-    def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:
+    def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
         return sequence == 1
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:

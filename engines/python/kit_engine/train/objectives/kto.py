@@ -12,7 +12,7 @@ class Kto:
     forms = ("prompt, completion, label",)
     needs_all = False
 
-    def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:
+    def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
         return is_undesirable
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:

@@ -11,7 +11,7 @@ class Sft:
     forms = ("messages", "prompt, completion", "text")
     needs_all = False
 
-    def is_avoided(self, is_undesirable: bool, sequence: int) -> bool:
+    def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
         return False
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:

@@ -40,22 +40,22 @@ export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T |
   } finally {
     closeSync(file);
   }
-  throw notPlain(path);
+  throw notRegular(path);
 }
 
 /**
  * Refuses pipes and devices in a directory, because reading them might never end.
  * @throws KitError `CHECKPOINT_INVALID`
  */
-export function assertPlainFiles(directory: string): void {
+export function assertRegularFiles(directory: string): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats && !stats.isFile() && !stats.isDirectory()) throw notPlain(path);
+    if (stats && !stats.isFile() && !stats.isDirectory()) throw notRegular(path);
   }
 }
 
-function notPlain(path: string): KitError {
+function notRegular(path: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
     `${path} is not a regular file. Name the directory of a model or a checkpoint.`,

@@ -1,4 +1,4 @@
-import { type Rows, columnsFrom } from "../kernels/products.ts";
+import { type Rows, columnsFrom } from "../kernels/matmuls.ts";
 import { quantizedInputBytes } from "../kernels/quantized.ts";
 import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
 
@@ -7,12 +7,12 @@ import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
  * others.
  * @returns each thread's operation
  */
-export function placeAnswerProduct(graph: Graph, x: Activation, w: MatrixWeight) {
+export function placeInferenceMatmul(graph: Graph, x: Activation, w: MatrixWeight) {
   const bytes = w.quantized ? quantizedInputBytes(graph.limits[x.rows], x.width) : 0;
   const input = graph.scratch(Math.ceil(bytes / 4));
 
-  return ({ kernels, products, batch }: Worker) => {
-    const { panels, quantized } = products;
+  return ({ kernels, matmuls, batch }: Worker) => {
+    const { panels, quantized } = matmuls;
     return function multiply(y: Rows, added = 0): void {
       const rows = batch[x.rows];
       if (!w.quantized) {

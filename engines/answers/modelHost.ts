@@ -55,7 +55,7 @@ type Ask<Source, Q = HostRequest<Source>> = Q extends unknown ? Omit<Q, "id"> : 
  * while a request is open, and stops `idleMs` after the last model is closed.
  * @param Source identifies a model to load
  */
-export function createWarmModels<Source>(
+export function createHostedModels<Source>(
   start: (listener: Listener) => ModelHost<Source>,
   { idleMs = 30_000 } = {},
 ) {

@@ -11,7 +11,7 @@ import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolCallFormat, findToolCallFormat } from "./tools/toolCallFormat.ts";
 
 /** A request's constraint, and how to read its answer. */
-export interface AskedForm {
+export interface AnswerForm {
   /** Undefined if unconstrained. */
   form: Form | undefined;
   /** Undefined without tools. */
@@ -26,10 +26,10 @@ export interface AskedForm {
  * @param toolCallFormat of the chat template; lazy, since it is slow and most requests have no tools
  * @throws KitError `REQUEST_INVALID` for an unsupported constraint
  */
-export function askedForm(
+export function answerForm(
   { tools, toolChoice = "auto", ...request }: InferRequest,
   toolCallFormat: () => ToolCallFormat | undefined,
-): AskedForm {
+): AnswerForm {
   const offered = toolChoice === "none" ? [] : (tools ?? []);
   const found = offered.length > 0 ? toolCallFormat() : undefined;
   const isNeeded = offered.length > 0 && toolChoice !== "auto";
@@ -65,7 +65,7 @@ function withoutDescription({ type, function: { name, parameters } }: Tool): Too
 const STEP_WORK = 10_000;
 
 /** Compiles the forms of a model's requests. */
-export function createAskedForms(tokenizer: Tokenizer) {
+export function createAnswerForms(tokenizer: Tokenizer) {
   let known: { found: ToolCallFormat | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
@@ -85,7 +85,7 @@ export function createAskedForms(tokenizer: Tokenizer) {
 
   /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
   return async function formOf(request: InferRequest) {
-    const { form, ...others } = askedForm(request, toolCallFormat);
+    const { form, ...others } = answerForm(request, toolCallFormat);
     try {
       return { ...others, constraint: form && (await compile(form)) };
     } catch (error) {

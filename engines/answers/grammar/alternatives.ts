@@ -1,7 +1,7 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { createApartness } from "./apartness.ts";
+import { createDisjointness } from "./disjointness.ts";
 import { once } from "./expressions.ts";
-import { createNegation, ruled, without } from "./negation.ts";
+import { createNegation, unevaluated, withoutProperty } from "./negation.ts";
 import type { createReferences } from "./references.ts";
 import {
   type Keywords,
@@ -13,29 +13,28 @@ import {
 } from "./schemaNode.ts";
 
 /**
- * Keywords that hold of a value itself and of its parts, without `$ref` and those that combine schemas; and of what
- * a `not` rules out, `notValues` and `notPattern`.
+ * Keywords of a schema, without `$ref` and those that combine schemas; also `notValues` and `notPattern`, from a `not`.
  */
-export interface Fact {
+export interface KeywordSet {
   keywords: Keywords;
-  /** Whether `unevaluatedProperties` and `unevaluatedItems` take what it describes for evaluated. */
-  isSeen: boolean;
+  /** Whether `unevaluatedProperties` and `unevaluatedItems` count what it describes as evaluated. */
+  isEvaluated: boolean;
 }
 
-/** Facts that hold together. */
-export type Alternative = readonly Fact[];
+/** Keyword sets that hold together. */
+export type Alternative = readonly KeywordSet[];
 
-/** Limit of schemas within a value that combine others. */
+/** Limit of nested combining keywords. */
 const MAX_DEPTH = 64;
 
-/** Turns a schema into alternatives: whatever one of them allows is valid. */
-export function createFacts(resolved: ReturnType<typeof createReferences>, spend: Spend) {
+/** Converts a schema to disjunctive normal form: a value is valid if one of the alternatives allows it. */
+export function createAlternatives(resolved: ReturnType<typeof createReferences>, spend: Spend) {
   let depth = 0;
-  const apartness = createApartness(resolved, spend);
+  const disjointness = createDisjointness(resolved, spend);
   const { negated, problem } = createNegation({ alternativesOf, product, deeper, resolved, spend });
 
   function deeper<T>(make: () => T): T {
-    if (++depth > MAX_DEPTH) throw unsupported(`schemas deeper than ${MAX_DEPTH}`);
+    if (++depth > MAX_DEPTH) throw unsupported(`schemas nested deeper than ${MAX_DEPTH}`);
     try {
       return make();
     } finally {
@@ -68,12 +67,12 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
       ...more
     } = others;
     const { unevaluatedProperties, unevaluatedItems, ...own } = more;
-    const all = [Object.keys(own).length === 0 ? [[]] : seen(own)];
+    const all = [Object.keys(own).length === 0 ? [[]] : evaluated(own)];
     if ($ref !== undefined || $dynamicRef !== undefined)
       all.push(alternativesOf(resolved(schema as Keywords)));
     if (allOf !== undefined) all.push(...listOf("allOf", allOf).map(alternativesOf));
     if (anyOf !== undefined) all.push(listOf("anyOf", anyOf).flatMap(alternativesOf));
-    if (oneOf !== undefined) all.push(oneOfThem(listOf("oneOf", oneOf)));
+    if (oneOf !== undefined) all.push(exactlyOne(listOf("oneOf", oneOf)));
     if (not !== undefined) all.push(negated(not));
     if (condition !== undefined) {
       all.push([
@@ -88,12 +87,12 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
       ...Object.entries(recordOf("dependentSchemas", dependentSchemas ?? {})),
     ];
     for (const [name, one] of dependents) {
-      const needed = ruled({ type: "object", required: [name] });
-      all.push([...without(name), ...product([needed, alternativesOf(one)])]);
+      const needed = unevaluated({ type: "object", required: [name] });
+      all.push([...withoutProperty(name), ...product([needed, alternativesOf(one)])]);
     }
-    return product(all).map((facts) => [
-      ...facts,
-      ...closing(facts, unevaluatedProperties, unevaluatedItems),
+    return product(all).map((keywordSets) => [
+      ...keywordSets,
+      ...unevaluatedRest(keywordSets, unevaluatedProperties, unevaluatedItems),
     ]);
   }
 
@@ -101,61 +100,67 @@ export function createFacts(resolved: ReturnType<typeof createReferences>, spend
     let found: Alternative[] = [[]];
     for (const some of all) {
       if (some.length === 1 && some[0]!.length === 0) continue;
-      // Each is copied, with all that came before it.
+      // Each alternative is copied, with its keyword sets so far.
       spend(found.length * some.length * (1 + (found[0]?.length ?? 0)));
       found = found.flatMap((one) => some.map((other) => [...one, ...other]));
     }
     return found;
   }
 
-  /** One of these holds and no other. */
-  function oneOfThem(schemas: readonly unknown[]): Alternative[] {
-    const apart = apartness(schemas);
+  /** Exactly one of these schemas holds. */
+  function exactlyOne(schemas: readonly unknown[]): Alternative[] {
+    const areDisjoint = disjointness(schemas);
     const negations = schemas.map((one) => once(() => negated(one)));
     return schemas.flatMap((one, i) =>
       product([
         alternativesOf(one),
-        ...negations.flatMap((other, j) => (i === j || apart(i, j) ? [] : [other()])),
+        ...negations.flatMap((other, j) => (i === j || areDisjoint(i, j) ? [] : [other()])),
       ]),
     );
   }
 
-  return { alternativesOf, apartness, problem };
+  return { alternativesOf, disjointness, problem };
 }
 
-function seen(keywords: Keywords): Alternative[] {
-  return [[{ keywords, isSeen: true }]];
+function evaluated(keywords: Keywords): Alternative[] {
+  return [[{ keywords, isEvaluated: true }]];
 }
 
-/** What `unevaluated…` asks of all that no fact beside it describes. */
-function closing(facts: Alternative, properties: unknown, items: unknown): Fact[] {
-  const beside = facts.filter(({ isSeen }) => isSeen).map(({ keywords }) => keywords);
+/** The keyword set of `unevaluated…`: constrains everything that the other sets don't describe. */
+function unevaluatedRest(
+  keywordSets: Alternative,
+  properties: unknown,
+  items: unknown,
+): KeywordSet[] {
+  const others = keywordSets
+    .filter(({ isEvaluated }) => isEvaluated)
+    .map(({ keywords }) => keywords);
   const found: Record<string, unknown> = {};
   const named = (name: string) =>
     Object.fromEntries(
-      beside
+      others
         .flatMap((one) => Object.keys(isRecord(one[name]) ? one[name] : {}))
         .map((key) => [key, true]),
     );
   if (
     properties !== undefined &&
-    beside.every((one) => one["additionalProperties"] === undefined)
+    others.every((one) => one["additionalProperties"] === undefined)
   ) {
     found["properties"] = named("properties");
     found["patternProperties"] = named("patternProperties");
     found["additionalProperties"] = properties;
   }
-  const placesOf = (one: Keywords) => {
-    const places = Array.isArray(one["items"]) ? one["items"] : one["prefixItems"];
-    return Array.isArray(places) ? places.length : 0;
+  const prefixCount = (one: Keywords) => {
+    const prefixItems = Array.isArray(one["items"]) ? one["items"] : one["prefixItems"];
+    return Array.isArray(prefixItems) ? prefixItems.length : 0;
   };
   const isOpen = (one: Keywords) =>
     one["additionalItems"] === undefined &&
     (one["items"] === undefined || Array.isArray(one["items"]));
-  if (items !== undefined && beside.every(isOpen)) {
-    const count = Math.max(0, ...beside.map(placesOf));
+  if (items !== undefined && others.every(isOpen)) {
+    const count = Math.max(0, ...others.map(prefixCount));
     if (count > 0) found["prefixItems"] = Array.from({ length: count }, () => true);
     found["items"] = items;
   }
-  return Object.keys(found).length === 0 ? [] : [{ keywords: found, isSeen: true }];
+  return Object.keys(found).length === 0 ? [] : [{ keywords: found, isEvaluated: true }];
 }

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   type Listener,
   type HostRequest,
-  createWarmModels,
-} from "../../../engines/answers/warmModels.ts";
+  createHostedModels,
+} from "../../../engines/answers/modelHost.ts";
 
 // tests/engines/contract.ts asks a real thread and a real process.
 
@@ -28,7 +28,7 @@ afterEach(() => {
 
 /** Each answerer answers at once, and ends only when the test says so. */
 function createModels(options?: { idleMs: number }) {
-  return createWarmModels<string>((listener) => {
+  return createHostedModels<string>((listener) => {
     const one: Started = { listener, requests: [], isStopped: false };
     started.push(one);
     return {

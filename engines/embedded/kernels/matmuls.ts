@@ -1,5 +1,5 @@
 import { type Address, MAX_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
-import { type QuantizedMatrix, createQuantizedProducts } from "./quantized.ts";
+import { type QuantizedMatrix, createQuantizedMatmuls } from "./quantized.ts";
 import type { Thread } from "./team.ts";
 
 /** A matrix of weights [out, in], row-major. */
@@ -87,9 +87,9 @@ function shareOf(count: number, parts: number, unit: number): number {
 }
 
 /** The products of a linear layer, on all threads, with a barrier before they read. */
-export type Products = ReturnType<typeof createProducts>;
+export type Matmuls = ReturnType<typeof createMatmuls>;
 
-export function createProducts(thread: Thread) {
+export function createMatmuls(thread: Thread) {
   const { kernels, count } = thread;
   const { setA, setB, setQuantizedB, setC, product } = kernels;
 
@@ -130,5 +130,5 @@ export function createProducts(thread: Thread) {
     );
   }
 
-  return { linear, linearBack, weightBack, panels, quantized: createQuantizedProducts(thread) };
+  return { linear, linearBack, weightBack, panels, quantized: createQuantizedMatmuls(thread) };
 }

@@ -1,7 +1,12 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isUnder, readStored, under, writeStored } from "../../../engines/ray/stored.ts";
+import {
+  isUnder,
+  readStoredRecord,
+  under,
+  writeStoredRecord,
+} from "../../../engines/ray/storedRecord.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 const RECORD = {
@@ -12,10 +17,10 @@ const RECORD = {
 
 it("keeps where an artifact lies, in a record beside its folder", () => {
   const artifacts = join(scratchDirectory(), "artifacts");
-  writeStored(join(artifacts, "step-4"), RECORD);
+  writeStoredRecord(join(artifacts, "step-4"), RECORD);
   expect(readdirSync(artifacts)).toEqual(["step-4.stored.json"]);
-  expect(readStored(join(artifacts, "step-4"))).toEqual(RECORD);
-  expect(readStored(join(artifacts, "step-5"))).toBeUndefined();
+  expect(readStoredRecord(join(artifacts, "step-4"))).toEqual(RECORD);
+  expect(readStoredRecord(join(artifacts, "step-5"))).toBeUndefined();
 });
 
 it.each<[string, object]>([
@@ -26,7 +31,7 @@ it.each<[string, object]>([
   const artifacts = scratchDirectory();
   mkdirSync(artifacts, { recursive: true });
   writeFileSync(join(artifacts, "step-4.stored.json"), JSON.stringify(record));
-  expect(readStored(join(artifacts, "step-4"))).toBeUndefined();
+  expect(readStoredRecord(join(artifacts, "step-4"))).toBeUndefined();
 });
 
 it("leaves the query of a storage's URL behind what lies under it", () => {

@@ -18,7 +18,7 @@ export interface StoredRecord extends StoredCheckpoint {
  * @param artifact absolute path of its folder, whether or not its files are there
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
-export function writeStored(artifact: string, record: StoredRecord): void {
+export function writeStoredRecord(artifact: string, record: StoredRecord): void {
   const path = storedRecordPath(artifact);
   try {
     makeDirectory(dirname(path));
@@ -31,7 +31,7 @@ export function writeStored(artifact: string, record: StoredRecord): void {
 }
 
 /** Undefined for an artifact that only this machine has. */
-export function readStored(artifact: string): StoredRecord | undefined {
+export function readStoredRecord(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
   const { address } = record;
   const isWhole = typeof address === "string" && isStored(record);
@@ -39,7 +39,7 @@ export function readStored(artifact: string): StoredRecord | undefined {
 }
 
 /** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
-export function isSeenBy(cluster: Cluster, stored: StoredRecord): boolean {
+export function isVisibleTo(cluster: Cluster, stored: StoredRecord): boolean {
   const { storage } = cluster;
   return (
     (storage !== undefined && isUnder(storage, stored.path)) || isNamed(cluster, stored.address)

@@ -9,14 +9,14 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 
-/** Compares schemas by what is certain of them. */
-export function createApartness(resolved: ReturnType<typeof createReferences>, spend: Spend) {
-  /** Keywords that hold of what a schema allows, for certain. */
-  function open(schema: unknown): Keywords {
+/** Finds schemas that can't both match a value. */
+export function createDisjointness(resolved: ReturnType<typeof createReferences>, spend: Spend) {
+  /** Keywords that everything the schema allows certainly satisfies. */
+  function certainOf(schema: unknown): Keywords {
     if (!isRecord(schema)) return {};
     const { $ref, allOf, ...own } = keywordsOf(schema, spend);
     const inner = [...($ref === undefined ? [] : [resolved(schema)]), ...((allOf ?? []) as [])];
-    const all = [...inner.map(open), own];
+    const all = [...inner.map(certainOf), own];
     const entries = valuesOf(all, "properties").flatMap((some) =>
       isRecord(some) ? Object.entries(some) : [],
     );
@@ -27,21 +27,21 @@ export function createApartness(resolved: ReturnType<typeof createReferences>, s
     };
   }
 
-  /** Whether two of a list can be seen not to hold at once. */
+  /** Whether two schemas of the list are certainly disjoint. */
   return (schemas: readonly unknown[]) => {
-    const opened = schemas.map(open);
-    return (i: number, j: number) => areApart(opened[i]!, opened[j]!, open, spend);
+    const certain = schemas.map(certainOf);
+    return (i: number, j: number) => areDisjoint(certain[i]!, certain[j]!, certainOf, spend);
   };
 }
 
 /**
  * Whether types, values and required properties show that no JSON matches both schemas.
- * @param open what is certain of a schema's property
+ * @param certainOf the certain keywords of a property's schema
  */
-function areApart(
+function areDisjoint(
   one: Keywords,
   other: Keywords,
-  open: (schema: unknown) => Keywords,
+  certainOf: (schema: unknown) => Keywords,
   spend: Spend,
 ): boolean {
   spend(2);
@@ -57,22 +57,22 @@ function areApart(
     if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
   }
   const isObject = one["type"] === "object" || other["type"] === "object";
-  const needed = (grammar: Keywords) =>
-    (Array.isArray(grammar["required"]) ? grammar["required"] : []) as string[];
+  const requiredBy = (keywords: Keywords) =>
+    (Array.isArray(keywords["required"]) ? keywords["required"] : []) as string[];
   const [mine, theirs] = [one["properties"], other["properties"]];
   if (!isObject || !isRecord(mine) || !isRecord(theirs)) return false;
-  const [some, all] = [needed(one), new Set(needed(other))];
+  const [some, all] = [requiredBy(one), new Set(requiredBy(other))];
   spend(some.length + all.size);
   return some.some(
     (name) =>
       all.has(name) &&
       Object.hasOwn(mine, name) &&
       Object.hasOwn(theirs, name) &&
-      areApart(open(mine[name]), open(theirs[name]), open, spend),
+      areDisjoint(certainOf(mine[name]), certainOf(theirs[name]), certainOf, spend),
   );
 }
 
-/** Those that `const` or `enum` lists, if one of them does. */
+/** The values that `const` or `enum` lists, if there are any. */
 function listedBy(keywords: Keywords): unknown[] | undefined {
   if ("const" in keywords) return [keywords["const"]];
   return Array.isArray(keywords["enum"]) ? (keywords["enum"] as unknown[]) : undefined;
