@@ -28,7 +28,11 @@ function cellsOf({ row, lines, error }: Outcome): string[][] {
     const why = error.replaceAll(/\s+/g, " ");
     return [[String(row.number), row.work, `failed: ${why}`, "", "", "", "", "✗ failed"]];
   }
-  return lines.map((line) => [String(row.number), workOf(row, line), ...figuresOf(row, line)]);
+  return lines.map((line) => [
+    String(row.number),
+    workOf(row, line),
+    ...aggregateValues(row, line),
+  ]);
 }
 
 function workOf({ work }: Row, { part, oneRunOf }: Measured): string {
@@ -36,7 +40,7 @@ function workOf({ work }: Row, { part, oneRunOf }: Measured): string {
   return oneRunOf === undefined ? whole : `${whole} (one run of ${oneRunOf})`;
 }
 
-function figuresOf(row: Row, { ours, baseline, against, unit, goal }: Measured): string[] {
+function aggregateValues(row: Row, { ours, baseline, against, unit, goal }: Measured): string[] {
   const comparison =
     baseline === undefined
       ? ["–", "", ""]

@@ -2,7 +2,7 @@ import { closeSync, readSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isRecord } from "../protocol/isRecord.ts";
-import { cannotRead, openIfThere, statsOf } from "./file.ts";
+import { cannotRead, openIfExists, statsOf } from "./file.ts";
 import { readExisting } from "./json.ts";
 
 /** Lists a checkpoint's checksums. Every engine writes it. */
@@ -36,18 +36,20 @@ export function damagedFile(directory: string): string | undefined {
   const saved = readExisting(list);
   if (!saved) return statsOf(list) && list;
   if (Object.keys(saved).length === 0) return list;
-  const unlisted = readdirSync(directory).find((name) => LISTED.test(name) && !(name in saved));
+  const unlisted = readdirSync(directory).find(
+    (name) => MUST_BE_LISTED.test(name) && !(name in saved),
+  );
   if (unlisted !== undefined) return join(directory, unlisted);
   return Object.entries(saved)
     .map(([name, checksum]) => ({ path: join(directory, name), checksum }))
-    .find(({ path, checksum }) => !isAsSaved(path, checksum))?.path;
+    .find(({ path, checksum }) => !matchesChecksum(path, checksum))?.path;
 }
 
 /** Files that must have a checksum: those that resuming reads. */
-const LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
+const MUST_BE_LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
 
-function isAsSaved(path: string, saved: unknown): boolean {
-  const file = openIfThere(path);
+function matchesChecksum(path: string, saved: unknown): boolean {
+  const file = openIfExists(path);
   if (file === undefined) return true;
   try {
     const { size, crc32 } = checksumOf(blocksOf(file));

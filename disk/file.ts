@@ -28,37 +28,37 @@ export const OTHERS_READ_FOLDER = 0o755;
 export const NEWLINE = 0x0a;
 
 /** Flags for reading. Follows no link, and doesn't block on a pipe. */
-export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Flags for overwriting an existing file. */
-export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const WRITE_FLAGS = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OTHERS_WRITE = 0o022;
 /** Flags for appending and reading; creates a missing file. */
-export const APPEND_ITSELF =
+export const APPEND_FLAGS =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /**
  * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device, which could lead anywhere.
  * @throws KitError `NO_FILE` unless it is a regular file, and the errors of `openSync`
  */
-export function openPlain(path: string, flags: number = READ_ITSELF): number {
+export function openRegular(path: string, flags: number = READ_FLAGS): number {
   return openWithStats(path, flags).file;
 }
 
 /** Error codes for a missing file, or for something that isn't a regular file. */
-const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
+const MISSING_CODES = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
-/** Whether {@link openPlain} failed because the file is missing, rather than unreadable. */
+/** Whether {@link openRegular} failed because the file is missing, rather than unreadable. */
 export function isMissing(error: unknown): boolean {
-  return NOT_THERE.has(String((error as NodeJS.ErrnoException).code));
+  return MISSING_CODES.has(String((error as NodeJS.ErrnoException).code));
 }
 
 /**
- * Like {@link openPlain}; undefined without a regular file.
+ * Like {@link openRegular}; undefined without a regular file.
  * @throws KitError `CANNOT_READ` for an existing file, as with too many open files
  */
-export function openIfThere(path: string): number | undefined {
+export function openIfExists(path: string): number | undefined {
   try {
-    return openPlain(path);
+    return openRegular(path);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw cannotRead(path, error);
@@ -82,7 +82,7 @@ export function readRegularFile<T>(
 ): T {
   let file: number | undefined;
   try {
-    const opened = openWithStats(path, READ_ITSELF);
+    const opened = openWithStats(path, READ_FLAGS);
     file = opened.file;
     return use(file, opened.stats);
   } catch {
@@ -107,7 +107,7 @@ export function isFolder(path: string): boolean {
 }
 
 /** Whether a path is a regular file, not a link to one. */
-export function isPlainFile(path: string): boolean {
+export function isRegularFile(path: string): boolean {
   return statsOf(path)?.isFile() ?? false;
 }
 
@@ -136,7 +136,7 @@ export function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    // ENOTDIR: a file stands where a folder on the way should be.
+    // ENOTDIR: a file where a parent folder should be.
     return undefined;
   }
 }
@@ -184,8 +184,8 @@ export function writeFileAtomically(
   }
 }
 
-/** Fixes permissions of files that an older Kit made under a loose umask. */
-export function keepOthersFromWriting(path: string): void {
+/** Fixes the permissions of files that an older Kit created under a loose umask. */
+export function denyOthersWrite(path: string): void {
   try {
     const { mode } = statSync(path);
     if (mode & OTHERS_WRITE) chmodSync(path, mode & ~OTHERS_WRITE);

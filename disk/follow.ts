@@ -35,8 +35,8 @@ export async function* tailFile(
       file ??= await openSharedTail(path);
       while (file && !signal?.aborted) {
         // Cached bytes may be older than the check above.
-        const kept = isOver ? undefined : file.after(position);
-        const chunk = kept ?? (await readAt(file, position));
+        const cached = isOver ? undefined : file.after(position);
+        const chunk = cached ?? (await readAt(file, position));
         if (chunk.length === 0) break;
         position += chunk.length;
         yield chunk;

@@ -1,6 +1,6 @@
 import { closeSync, readFileSync } from "node:fs";
 import { isRecord, parseRecord } from "../protocol/isRecord.ts";
-import { cannotRead, openIfThere, readRegularFile, stampOf } from "./file.ts";
+import { cannotRead, openIfExists, readRegularFile, stampOf } from "./file.ts";
 
 /** A file's JSON, and its stamp before reading. */
 export interface StampedJson {
@@ -36,7 +36,7 @@ export function readRecord(path: string): Record<string, unknown> | undefined {
  * @throws KitError `CANNOT_READ`
  */
 export function readExisting(path: string): Record<string, unknown> | undefined {
-  const file = openIfThere(path);
+  const file = openIfExists(path);
   if (file === undefined) return undefined;
   try {
     return parseRecord(readFileSync(file, "utf8"));

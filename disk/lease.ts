@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { isRecord } from "../protocol/isRecord.ts";
-import { WRITE_ITSELF, isMissing, openPlain, stampOf, writeFileAtomically } from "./file.ts";
+import { WRITE_FLAGS, isMissing, openRegular, stampOf, writeFileAtomically } from "./file.ts";
 import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
 
 /** How often the holder of a job or a run renews its lease. */
 export const RENEWAL_MS = 5_000;
-/** Maximum silence counted between two checks; in a longer gap, the reader may have slept. */
+/** Maximum silence counted between two checks; in a longer gap, the reader may have been asleep. */
 export const MAX_GAP_MS = 2 * RENEWAL_MS;
 
 /** The holder of a job, a run or a lock. */
@@ -31,19 +31,19 @@ export interface Lease<T> {
 }
 
 /**
- * @param shown further fields of the record
+ * @param fields further fields of the record
  * @param onTaken called when another process takes the lease
  */
 export function holdLease<T extends object>(
   path: string,
-  shown: T,
+  fields: T,
   onTaken: () => void = () => {},
 ): Lease<T> {
   const owner = describeOwner();
   let renewal = -1;
-  let now = shown;
+  let current = fields;
   let isReleased = false;
-  const recordNow = () => ({ ...now, owner, renewal });
+  const recordNow = () => ({ ...current, owner, renewal });
   const renew = () => {
     renewal++;
     const record = { ...recordNow(), ...(isReleased && { isReleased }) };
@@ -65,7 +65,7 @@ export function holdLease<T extends object>(
   timer.unref();
   return {
     update(changed) {
-      now = { ...now, ...changed };
+      current = { ...current, ...changed };
       renew();
     },
     release() {
@@ -91,7 +91,7 @@ function isTaken(path: string, owner: Owner): boolean {
  * Writes in place, which works on a full disk. The new content is longer, so it overwrites all of the old.
  */
 function markReleased(path: string, record: LeaseRecord): void {
-  const file = openPlain(path, WRITE_ITSELF);
+  const file = openRegular(path, WRITE_FLAGS);
   try {
     writeSync(file, JSON.stringify({ ...record, isReleased: true } satisfies LeaseRecord), 0);
   } finally {
@@ -118,7 +118,7 @@ export function readLease<T extends LeaseRecord>(path: string): StampedLease<T> 
   let file: number | undefined;
   let stamp = "";
   try {
-    file = openPlain(path);
+    file = openRegular(path);
     stamp = stampOf(fstatSync(file));
     return { record: asLease(JSON.parse(readFileSync(file, "utf8"))) as T | undefined, stamp };
   } catch (error) {

@@ -36,8 +36,8 @@ export interface LockOptions {
 /**
  * Takes an interprocess lock: a folder that names its holder, which renews it periodically. A dead
  * holder's lock is taken over.
- * @param limitMs how long to wait for a holder that lives. One that we can't check gets
- * {@link LOCK_SILENCE_MS} to show that it does
+ * @param limitMs how long to wait for a living holder. One that we can't check gets
+ * {@link LOCK_SILENCE_MS} to show a sign of life
  * @returns undefined when another process held it until the limit
  * @throws the signal's abort, and the errors of the disk
  */

@@ -32,7 +32,7 @@ interface ProcessInfo {
   startTime: string;
 }
 
-/** How long a result of `ps` is cached, because each takes a process. */
+/** How long a result of `ps` is cached, because each call spawns a process. */
 const PS_FRESH_MS = 1_000;
 const PS_LIMIT_MS = 2_000;
 
@@ -73,7 +73,7 @@ export function ownerState(owner: Owner): OwnerState {
 
 /**
  * Whether the pid of a recently living owner was not reused: the owner has it, even if it has just ended, or
- * nobody does. Systems don't reuse a pid whose group still lives.
+ * no process does. Systems don't reuse a pid whose group still lives.
  */
 export function pidNotReused(owner: Owner): boolean {
   if (!isHere(owner)) return false;
@@ -98,7 +98,7 @@ export function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it exists and belongs to somebody else.
+    // EPERM: it exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

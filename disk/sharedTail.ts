@@ -1,6 +1,6 @@
 import { type FSWatcher, fstatSync, readSync, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { READ_ITSELF } from "./file.ts";
+import { READ_FLAGS } from "./file.ts";
 
 /**
  * Correctness rests on this poll, because `fs.watch` reports nothing on many mounts. Short enough for new
@@ -36,7 +36,7 @@ const openTails = new Map<string, Shared>();
 
 /** @returns undefined until a regular file is at the path */
 export async function openSharedTail(path: string): Promise<SharedTail | undefined> {
-  const handle = await openPlainIfThere(path);
+  const handle = await openRegularIfExists(path);
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });
   const key = `${dev} ${ino}`;
@@ -103,10 +103,10 @@ function createShared(path: string, handle: FileHandle): Shared {
 }
 
 /** @returns undefined unless the path is a regular file, not a link to one */
-export async function openPlainIfThere(path: string): Promise<FileHandle | undefined> {
+export async function openRegularIfExists(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
-    file = await open(path, READ_ITSELF);
+    file = await open(path, READ_FLAGS);
   } catch (error) {
     // ELOOP: a link, which could lead out of `.kit`.
     if (["ENOENT", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;

@@ -100,8 +100,11 @@ export function identityOf(directory: string): string {
   return JSON.stringify([directory, files]);
 }
 
-/** A starting model's identity. The same seed gives the same random weights. */
-export function identityOfStart({ model, seed, lora }: JobConfig, directory: string): string {
+/** An initial model's identity. The same seed gives the same random weights. */
+export function identityOfInitialModel(
+  { model, seed, lora }: JobConfig,
+  directory: string,
+): string {
   const isSaved = typeof model === "string" && !model.startsWith("kit/");
   return JSON.stringify([isSaved ? identityOf(directory) : [model, seed], lora?.baseType]);
 }
@@ -126,6 +129,6 @@ function linesOf(path: string): string[] {
 
 function answerIn(line: string): [string, CachedAnswer][] {
   const { key, text, tokens, ...cached } = parseRecord(line);
-  const isWhole = typeof key === "string" && typeof text === "string" && tokens !== undefined;
-  return isWhole ? [[key, { ...cached, key, text, tokens } as CachedAnswer]] : [];
+  const isValid = typeof key === "string" && typeof text === "string" && tokens !== undefined;
+  return isValid ? [[key, { ...cached, key, text, tokens } as CachedAnswer]] : [];
 }

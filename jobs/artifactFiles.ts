@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, existsSync, readdirSync, renameSync, rmSync } fro
 import { basename, dirname, join } from "node:path";
 import {
   isFolder,
-  isPlainFile,
+  isRegularFile,
   makeDirectory,
   refuseLink,
   syncFile,
@@ -24,7 +24,7 @@ import { logPath } from "./paths.ts";
 
 /** Whether an artifact's files are only on other machines. */
 export function isRemoteArtifact(artifact: string): boolean {
-  return !existsSync(artifact) && isPlainFile(storedRecordPath(artifact));
+  return !existsSync(artifact) && isRegularFile(storedRecordPath(artifact));
 }
 
 /**
@@ -68,7 +68,7 @@ export function removeArtifact(artifact: string): void {
 /**
  * Copies an artifact's local folder, record or both into another job. Each is on the disk before it has its
  * name.
- * @param skipped names of files to leave out
+ * @param skipped names of files not to copy
  */
 export function copyArtifact(from: string, to: string, skipped: readonly string[] = []): void {
   makeDirectory(dirname(to));

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
+import { isRegularFile, writeFileAtomically } from "../disk/file.ts";
 import { KitError, cannotWrite } from "../protocol/error.ts";
 
-/** Time between an owner's looks for a request. */
+/** How often an owner checks for a request. */
 const POLL_MS = 500;
 
 /**
@@ -18,7 +18,7 @@ export function requestCancel(directory: string): void {
   }
 }
 
-/** For the owner: `signal` aborts once somebody requests it. */
+/** For the owner: `signal` aborts once it is requested. */
 export function watchCancelRequest(directory: string): { signal: AbortSignal; stop: () => void } {
   const requested = new AbortController();
   const timer = setInterval(() => {
@@ -35,7 +35,7 @@ export function jobCancelled(): KitError {
 }
 
 function isRequested(directory: string): boolean {
-  return isPlainFile(requestPath(directory));
+  return isRegularFile(requestPath(directory));
 }
 
 function requestPath(directory: string): string {

@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isPlainFile, openIfThere, stampAt, writeFileAtomically } from "../disk/file.ts";
+import { isRegularFile, openIfExists, stampAt, writeFileAtomically } from "../disk/file.ts";
 import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -39,14 +39,14 @@ export function readJobFile(
 export function assertReadableJobs(project: string): void {
   const root = jobsPath(project);
   for (const id of readJobIds(root)) {
-    const file = openIfThere(jobFilePath(join(root, id)));
+    const file = openIfExists(jobFilePath(join(root, id)));
     if (file !== undefined) closeSync(file);
   }
 }
 
 /** Whether a directory is a job's. */
 export function isJobDirectory(directory: string): boolean {
-  return isPlainFile(jobFilePath(directory));
+  return isRegularFile(jobFilePath(directory));
 }
 
 /** A job's config, as its Kit version wrote it; undefined without a valid `job.json`. */

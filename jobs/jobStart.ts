@@ -27,7 +27,7 @@ export function progressOf(directory: string): number | undefined {
   return progress >= 0 && progress <= 1 ? progress : undefined;
 }
 
-export function hasBegun({ started }: JobStart): boolean {
+export function hasStarted({ started }: JobStart): boolean {
   return Object.keys(started).length > 0;
 }
 
@@ -49,7 +49,7 @@ export function haveSameRows(one: JobStart, other: JobStart): boolean {
 }
 
 /** Whether two jobs have the same held-out rows, so that their `evalLoss` is comparable. */
-export function haveSameHeldOut(one: JobStart, other: JobStart): boolean {
+export function haveSameHeldOutRows(one: JobStart, other: JobStart): boolean {
   return areSame(one, other, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
 }
 

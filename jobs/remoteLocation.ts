@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
+import { isRegularFile, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
 import type { RemoteLocation } from "../protocol/engine.ts";
 import { isRecord } from "../protocol/isRecord.ts";
@@ -32,7 +32,7 @@ function isResumed(resumed: unknown): boolean {
 
 /** Whether a job runs remotely. */
 export function runsRemotely(directory: string): boolean {
-  return isPlainFile(recordPath(directory));
+  return isRegularFile(recordPath(directory));
 }
 
 function recordPath(directory: string): string {

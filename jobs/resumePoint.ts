@@ -5,7 +5,7 @@ import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { type Job, isFinal } from "../protocol/job.ts";
 import { checkpointSteps, refuseLinkedArtifacts } from "./artifactFiles.ts";
-import { type JobStart, hasBegun, readJobStart, resumedFrom } from "./jobStart.ts";
+import { type JobStart, hasStarted, readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";
 import { jobsPath, leasePath } from "./paths.ts";
 import { createJobStore } from "./store.ts";
@@ -72,7 +72,7 @@ function savedSteps(directory: string, { started }: JobStart): (step: number) =>
  * The id of another job that continues this one, or will when its turn comes.
  * @param own a job to ignore
  */
-export function findResuming(
+export function findConcurrentResume(
   project: string,
   name: string,
   { jobId }: ResumePoint,
@@ -85,7 +85,7 @@ export function findResuming(
     const owner = leaseOwner(leasePath(directory));
     if (!owner || ownerState(owner) !== "alive") return false;
     const start = readJobStart(directory);
-    if (hasBegun(start)) return resumedFrom(start)?.id === jobId;
+    if (hasStarted(start)) return resumedFrom(start)?.id === jobId;
     return start.config["resume"] === true;
   };
   return createJobStore(project).list().find(isResuming)?.id;

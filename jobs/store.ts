@@ -110,7 +110,7 @@ export function createJobStore(
   };
 }
 
-/** Removes rows that killed trainings had partly written, which may be gigabytes. */
+/** Removes row files that killed runs left incomplete, which may be gigabytes. */
 export function removePartialRows(jobs: JobStore): void {
   for (const { id, status } of jobs.list()) {
     if (status !== "failed" || jobs.leaseOf(id) !== "gone") continue;

@@ -4,7 +4,7 @@ import { isMarkedUnlearned } from "./learnedMarks.ts";
 
 /** A part of a message's content. */
 export interface TextPart {
-  /** Kit reads text alone. */
+  /** The only kind that Kit reads. */
   type: "text";
   /** The text. */
   text: string;
@@ -46,7 +46,7 @@ export interface Tool {
 export interface ChatMessage {
   /** The speaker. Templates that don't know `developer` get `system`. */
   role: "system" | "developer" | "user" | "assistant" | "tool";
-  /** The text; may be empty. Default: none, only beside `tool_calls`. */
+  /** The text; may be empty. Default: none, allowed only beside `tool_calls`. */
   // eslint-disable-next-line no-restricted-syntax -- As OpenAI writes it.
   content?: string | null | readonly TextPart[];
   /** Distinguishes speakers of one role. Default: none. */
@@ -86,7 +86,7 @@ export type TemplateKwargs = Readonly<Record<string, unknown>>;
 
 /** Message keys that chat templates read unchanged. */
 const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
-/** Other tools' names of roles. */
+/** Other tools' names for roles. */
 export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
   ["human", "user"],
   ["observation", "tool"],
@@ -95,7 +95,7 @@ export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
     (name) => [name, "assistant"] as const,
   ),
 ]);
-/** A call's arguments as an object; undefined for others. No arguments are none. */
+/** A call's arguments as an object, empty without any; undefined if they are not an object. */
 export function argumentsOf(given: unknown): Record<string, unknown> | undefined {
   if (!isSet(given) || given === "") return {};
   if (typeof given !== "string") return isRecord(given) ? given : undefined;
@@ -107,7 +107,7 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
   }
 }
 
-/** A valid message for templates: joins content parts and drops nulls. */
+/** Converts a valid message for chat templates: joins content parts and drops nulls. */
 export function asMessage(message: ChatMessage | Record<string, unknown>): Message {
   const { role, content, tool_calls: calls } = message as Record<string, unknown>;
   const passed = PASSED.flatMap((key) => {
@@ -143,7 +143,7 @@ export function isFilled(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Treats null like a missing key, as libraries write it. */
+/** Whether a value is given. Libraries write null for a missing key. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

@@ -14,7 +14,7 @@ const OWN_KWARGS = [
 const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
 const NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
 
-/** What is wrong, as the rest of a sentence, and where in it, such as `.tool_calls[0].function.arguments`. */
+/** The problem, as the rest of a sentence, and its path, such as `.tool_calls[0].function.arguments`. */
 type Fault = readonly [problem: string, path: string];
 
 /** What is wrong with a message; undefined for a good one. */
@@ -32,7 +32,7 @@ export function faultOfMessage(message: unknown): Fault | undefined {
   }
   if (!ROLES.includes(role)) return [problemOfRole(role), ".role"];
   if (isSet(message["refusal"])) {
-    return ['has a "refusal", which no chat template writes: write it as "content"', ".refusal"];
+    return ['has a "refusal", which no chat template renders: write it as "content"', ".refusal"];
   }
   const isAnswer = role === "assistant";
   const wrongMark = isAnswer ? problemOfMarks(message) : undefined;
@@ -49,7 +49,7 @@ export function faultOfMessage(message: unknown): Fault | undefined {
   const type = isRecord(part) ? (part["type"] ?? Object.keys(part)[0]) : undefined;
   if (isRecord(part) && part["type"] === "text")
     return ['has a part of type "text" whose "text" is not a string', `${path}.text`];
-  const problem = `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
+  const problem = `has a part of type ${JSON.stringify(type ?? "?")}; Kit reads only parts of type "text"`;
   return [problem, isRecord(part) ? `${path}.type` : path];
 }
 
@@ -84,11 +84,11 @@ function faultOfCall(call: unknown): Fault | undefined {
   }
   const { name, arguments: given } = called as { name: string; arguments: unknown };
   if (argumentsOf(given) !== undefined) return undefined;
-  const problem = `has a call of ${name} with "arguments" that are not ${problemOfArguments(given)}`;
+  const problem = `has a call to ${name} with "arguments" that are not ${problemOfArguments(given)}`;
   return [problem, ".function.arguments"];
 }
 
-/** What is wrong in a tool or in the call of one, a path; undefined for one with a name. */
+/** The path of the fault in a tool or a tool call; undefined if it has a name. */
 function wrongInFunction(one: unknown, type: unknown): string | undefined {
   if (!isRecord(one)) return "";
   if (type !== "function") return ".type";
@@ -108,7 +108,7 @@ function problemOfArguments(given: unknown): string {
   return "a JSON object";
 }
 
-/** What is wrong with variables of a chat template, after their name; undefined for good ones, or none. */
+/** What is wrong with a chat template's variables, as a predicate; undefined if nothing is. */
 export function problemOfKwargs(kwargs: unknown): string | undefined {
   return faultOfKwargs(kwargs)?.[0];
 }
@@ -126,14 +126,14 @@ export function faultOfKwargs(kwargs: unknown): Fault | undefined {
     : [`has ${JSON.stringify(own)}, which is not a chat template variable`, `.${own}`];
 }
 
-/** What is wrong with a row's or a request's tools; undefined for good ones, or none. */
+/** What is wrong with a row's or a request's tools; undefined if nothing is. */
 export function problemOfTools(row: Record<string, unknown>): string | undefined {
   return faultOfTools(row)?.[0];
 }
 
 export function faultOfTools({ tools, functions }: Record<string, unknown>): Fault | undefined {
   if (isFilled(functions)) {
-    return ['"functions" were replaced by OpenAI: write them as "tools"', "functions"];
+    return ['OpenAI replaced "functions": write them as "tools"', "functions"];
   }
   if (!isSet(tools)) return undefined;
   if (!Array.isArray(tools)) return ['"tools" is not a list', "tools"];

@@ -75,14 +75,12 @@ export type MapRow = (
 /** How records of files become rows. */
 interface RecordOptions {
   /**
-   * Which columns, or keys, to learn from; a `system` beside them is read, too. Default: those that are
-   * named as Kit's own are, or as those of public data, such as ShareGPT's, Alpaca's, or `question` and
-   * `answer`.
+   * Columns, or keys, to learn from; a `system` column is read, too. Default: Kit's own names, or those of
+   * public data, such as ShareGPT, Alpaca, or `question` and `answer`.
    */
   columns?: Columns;
   /**
-   * Makes a row of each record, or leaves it out with `undefined`; called once for each. Default: the
-   * records are the rows.
+   * Maps a record to a row, or to `undefined` to skip it; called once per record. Default: records are rows.
    * @example map: ({ question, answer }) => ({ prompt: String(question), completion: String(answer) })
    */
   map?: MapRow;
@@ -90,7 +88,7 @@ interface RecordOptions {
 
 /** Files to learn from. */
 export interface DatasetFiles extends RecordOptions {
-  /** Default: by the ending of the files' names, `.csv`, `.tsv`, `.parquet`, `.json` or else JSONL. */
+  /** Default: by file extension (`.csv`, `.tsv`, `.parquet`, `.json`), or else JSONL. */
   type?: FileType;
   /** Relative to the project. A URL must not contain a password or a key. */
   path: DatasetPath;
@@ -105,8 +103,8 @@ export interface HubSplit {
   /** Default: `train`. */
   split?: string;
   /**
-   * A branch, tag or commit, of which the repository's own files are read. Default: the Parquet files
-   * that the hub makes of each split.
+   * A branch, tag or commit whose original files are read. Default: the hub's Parquet conversion of the
+   * split.
    */
   revision?: string;
 }
@@ -117,14 +115,14 @@ export interface HubDataset extends HubSplit, RecordOptions {
 }
 
 /**
- * What to learn from: files, a dataset of the hub, rows, or a function that makes them, which is called
- * once, when the job's turn comes.
+ * Training data: files, a hub dataset, rows, or a function that returns rows, called once when the job leaves
+ * the queue.
  */
 export type DatasetInput = DatasetFiles | HubDataset | Rows | (() => Rows | Promise<Rows>);
 
-/** A dataset as a job's record has it. */
+/** A dataset as `job.json` records it. */
 export interface DatasetConfig extends Partial<HubSplit> {
-  /** `code`: rows of the project's own code. `hub`: a dataset of the hub, whose `name` there is. */
+  /** `code`: rows from the project's code. `hub`: a hub dataset, by its `name`. */
   type: FileType | "code" | "hub";
   /** Absolute once the job exists; empty for code and the hub. */
   path: DatasetPath;
@@ -149,7 +147,7 @@ export interface MaterializedJob {
 /** A config whose datasets are where every engine reads them. */
 export interface MaterializedDatasets<Config> {
   config: Config;
-  /** Restores the rows' own locations in an engine's text, which names those in the job's folder. */
+  /** Replaces row locations in the job's folder with the original ones in an engine's text. */
   restoreLocations: (text: string) => string;
 }
 

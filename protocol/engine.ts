@@ -1,6 +1,6 @@
 import type { EngineEvent } from "./event.ts";
 import type { QuantizedType } from "./exportFormat.ts";
-import type { AnswerStream, InferPiece, InferRequest, InferResult } from "./infer.ts";
+import type { AnswerStream, InferDelta, InferRequest, InferResult } from "./infer.ts";
 import type { ObjectiveType } from "./objective.ts";
 import type { TrainingOptions, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
@@ -33,9 +33,9 @@ export interface LoadedModel {
 export interface EngineModel {
   /**
    * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` refuses.
-   * @param onPiece gets deltas as they arrive; an engine may not call it
+   * @param onDelta called with deltas as they arrive, if the engine streams
    */
-  infer: (request: InferRequest, onPiece?: (piece: InferPiece) => void) => Promise<InferResult>;
+  infer: (request: InferRequest, onDelta?: (piece: InferDelta) => void) => Promise<InferResult>;
   /** Validates a request without answering; rejects like `infer`. Default: only `infer` validates. */
   check?: (request: InferRequest) => Promise<void>;
   /** Frees the memory of the model. Idempotent. */
@@ -50,17 +50,17 @@ export interface TrainOptions {
   directory: string;
   /**
    * Absolute path of another job's checkpoint by this engine; training continues after its step. With its
-   * `resumeFiles`, losses and weights equal those of an uninterrupted training; without, a note says so.
+   * `resumeFiles`, losses and weights equal those of an uninterrupted run; without, a note says so.
    */
   resumeFrom?: string;
   /**
    * Aborting stops the training before its next step; `train` then rejects with the reason, or with
-   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when one that goes on remotely could not be stopped.
+   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` if a remote run could not be stopped.
    */
   signal: AbortSignal;
-  /** Aborting detaches from a remote training, which goes on; `train` then rejects with the reason. */
-  leave?: AbortSignal;
-  /** Called with the remote location just before the training is handed over. */
+  /** Aborting detaches from a remote run, which continues; `train` then rejects with the reason. */
+  detachSignal?: AbortSignal;
+  /** Called with the remote location just before training is handed over. */
   onRemote?: (location: RemoteLocation) => void;
   /** Called with each event, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
@@ -112,21 +112,21 @@ export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
   onProgress?: (progress: FetchProgress) => void;
 }
 
-/** Trainings on other machines, which continue when this process ends. */
+/** Remote training runs, which continue when this process ends. */
 export interface RemoteTraining {
   /**
    * Checks within seconds that the job's machines answer.
-   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`; `CANNOT_FOLLOW` if others than the job's
-   * machines may answer
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`; `CANNOT_FOLLOW` if the responding
+   * machines may not be the job's
    */
   reach: (location: RemoteLocation, id: string) => Promise<void>;
-  /** Reports a remote training from its event after `seen` on. */
+  /** Reports a remote run's events after the first `seen`. */
   follow: (options: FollowOptions) => Promise<void>;
   /**
-   * Downloads and verifies a remote artifact, which gets its name once complete. Does nothing for a local
-   * one. Concurrent calls, even of several processes, transfer it once.
-   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when it is gone
-   * there, `CHECKPOINT_UNWRITABLE`
+   * Downloads and verifies a remote artifact, which gets its final name once complete. Does nothing for a
+   * local one. Concurrent calls, even from several processes, transfer it once.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` if it was deleted,
+   * `CHECKPOINT_UNWRITABLE`
    */
   fetch: (options: FetchOptions) => Promise<void>;
 }
@@ -140,7 +140,7 @@ export interface Engine {
   readonly name: string;
   /**
    * Names of a checkpoint's files that only `resumeFrom` needs, such as the optimizer's state. Kit
-   * deletes them where nothing resumes: in older checkpoints, and once the job is completed.
+   * deletes them once unneeded: in older checkpoints, and when the job is completed.
    */
   readonly resumeFiles?: readonly string[];
   /** Objectives it trains besides `sft`. Kit refuses others before `prepare`. Default: none. */
@@ -152,23 +152,22 @@ export interface Engine {
    */
   prepare: (options: TrainingOptions) => TrainConfig;
   /**
-   * Checks what a training would read, without training.
+   * Checks what `train` would read, without training.
    * @throws the KitError that `train` would throw
    */
   check: (options: CheckOptions) => Promise<TrainingCheck>;
   /**
    * Trains a model; resolves when its last checkpoint is saved.
-   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
-   * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` for one that may go on
-   * elsewhere;
+   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of training;
+   * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` if the run may continue;
    * `RESUME_INVALID` if `resumeFrom` is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
   /** Only for engines that call `onRemote`. */
   readonly remote?: RemoteTraining;
   /**
-   * Loads a saved artifact, here or where its files are, and downloads what it needs. Does not disturb a
-   * running training.
+   * Loads a saved artifact, on this machine or where its files are, and downloads what it needs. Does not
+   * interrupt training.
    * @throws KitError `CHECKPOINT_INVALID`
    */
   load: (directory: string, options?: LoadOptions) => Promise<EngineModel>;

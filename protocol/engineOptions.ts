@@ -29,7 +29,7 @@ export interface LlamaOptions {
 export interface RayOptions {
   /**
    * The dashboard's URL, such as `http://head:8265`. Default: the variable `RAY_API_SERVER_ADDRESS` or
-   * `RAY_ADDRESS`. Has no password, since records show it.
+   * `RAY_ADDRESS`. Must not contain a password: records show it.
    */
   address?: string;
   /**
@@ -45,7 +45,7 @@ export interface RayOptions {
   gpusPerWorker?: number;
   /**
    * Where checkpoints are kept: a path that every node sees, or a URL such as `s3://bucket/runs`.
-   * Without keys, which the cluster's own environment has. Needed by a cluster of more than one node. Default: `~/ray_results` on the only one.
+   * Must not contain keys; the cluster's environment has them. Required with more than one node. Default: `~/ray_results` on the only one.
    */
   storage?: string;
   /** Packages that Ray installs for this job, as pip names them. Default: none. */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { KitError } from "./error.ts";
 import { type Artifact, type EngineEvent, ENGINE_EVENTS } from "./event.ts";
 import { EVENT_SCHEMAS } from "./eventSchemas.ts";
-import type { InferPiece, InferResult } from "./infer.ts";
+import type { InferDelta, InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
 import { stringifyJson } from "./json.ts";
 import type { RepeatedRows, TrainingCheck } from "./trainingCheck.ts";
@@ -38,7 +38,7 @@ const PIECE = v.object({
   text: v.string(),
   toolCalls: v.optional(toolCalls),
   logprobs: v.optional(logprobs),
-}) satisfies v.GenericSchema<InferPiece>;
+}) satisfies v.GenericSchema<InferDelta>;
 
 const repeated = v.object({
   rows: count,
@@ -113,7 +113,7 @@ export function asInferResult(engine: string, answered: unknown): InferResult {
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asInferPiece(engine: string, reported: unknown): InferPiece {
+export function asInferDelta(engine: string, reported: unknown): InferDelta {
   if (v.is(PIECE, reported)) return reported;
   throw invalidReport(`${engine} answered`, reported, "a part of an answer");
 }

@@ -28,7 +28,7 @@ export type ErrorCode =
   | "HUB_INVALID"
   | "HUB_UNREACHABLE"
   | "MODEL_REFUSED"
-  // A dataset and a training
+  // Datasets and training
   | "DATASET_UNREADABLE"
   | "DATASET_INVALID"
   | "CANNOT_RESUME"
@@ -68,7 +68,7 @@ export type ErrorCode =
   | "PORT_TAKEN"
   | "RUN_IN_FLIGHT";
 
-/** The part of a request that an error is about. */
+/** The invalid part of a request. */
 export interface RequestFault {
   /** The option of `infer`, such as `schema` or `tools[1].function.parameters`. */
   option: string;

@@ -1,7 +1,7 @@
 import type { EventData, Measured } from "./event.ts";
 import { type ObjectiveType, rulesOf } from "./objective.ts";
 
-/** The metric of every evaluated training. */
+/** The metric of every run with held-out rows. */
 export const EVAL_LOSS = "evalLoss";
 
 /** Whether training itself logs this metric of held-out rows; `evaluate` computes all others. */
@@ -18,7 +18,7 @@ export function isLowerBetter(
 }
 
 /** A log's value of a held-out metric. */
-export function heldOutFigure(
+export function heldOutValue(
   { evalLoss, metrics }: EventData["training.log"],
   name: string,
 ): Measured | undefined {
@@ -45,30 +45,30 @@ export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLo
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
 }
 
-/** Last figures shown of a metric's history. */
+/** Last values shown of a metric's history. */
 const LAST_SHOWN = 3;
 
-/** A figure of a metric's history, with its place in the whole. */
+/** A value of a metric's history, with its index in the whole. */
 export interface HistoryPoint {
   step: number;
-  figure: number;
-  place: number;
+  value: number;
+  index: number;
 }
 
 /**
- * The figures shown of a metric's history: the first, the best and the last three, and a figure that
- * stands alone between two of these, for which "…" would be no shorter. Pure.
+ * The values shown of a metric's history: the first, the best and the last three, and any single value
+ * between two of these, for which "…" would be no shorter. Pure.
  */
 export function shownOfHistory(all: readonly HistoryPoint[], bestStep: number): HistoryPoint[] {
   const isShown = isAlwaysShown(all, (point) => point.step === bestStep);
   return all.filter(
     (_, n) =>
       isShown(n) ||
-      (isShown(n - 1) && isShown(n + 1) && all[n + 1]!.place - all[n - 1]!.place === 2),
+      (isShown(n - 1) && isShown(n + 1) && all[n + 1]!.index - all[n - 1]!.index === 2),
   );
 }
 
-/** What a page must get to show that: also a gap's first two figures, which tell it of the gap. Pure. */
+/** The values that a page needs for that: also the first two of each gap, which reveal it. Pure. */
 export function sentOfHistory<T>(all: readonly T[], best: T | undefined): T[] {
   const isShown = isAlwaysShown(all, (one) => one === best);
   return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));

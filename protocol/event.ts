@@ -92,7 +92,6 @@ export const END_OF_STREAM = "end";
 export const OWNER_RETURNED = "owner.back";
 
 /**
- * The frame when nobody follows a remote job any more; `owner.back` follows when somebody does. Not in the
- * document.
+ * The frame when no process follows a remote job any more; `owner.back` once one does. Not in the document.
  */
 export const OWNER_DETACHED = "owner.away";

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { isArtifactPath } from "./artifactPath.ts";
 import { isRecord } from "./isRecord.ts";
-import { FIGURE_NAME } from "./metric.ts";
+import { METRIC_NAME_PATTERN } from "./metric.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -10,29 +10,28 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 export const measured = v.nullable(v.custom<number>((value) => typeof value === "number"));
 
 /** Names of logged metrics, shown unchanged. */
-const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
+const loggedName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MAX_METRICS = 100;
 /** Limit of an environment's entries. */
 const MAX_FACTS = 100;
 const MAX_FACT_LENGTH = 200;
 
-const figureName = v.pipe(v.string(), v.regex(FIGURE_NAME));
-const figures = v.pipe(
+const metricName = v.pipe(v.string(), v.regex(METRIC_NAME_PATTERN));
+const metricValues = v.pipe(
   v.custom<Record<string, number>>(isRecord),
-  v.record(figureName, v.number()),
+  v.record(metricName, v.number()),
   v.maxEntries(MAX_METRICS),
 );
 
 const evaluation = v.object({ step: count, evalLoss: v.number() });
 
 export const ARTIFACT = v.object({
-  /** The last of a job is its result. */
   step: count,
   /** A whole model, or a LoRA adapter, which needs its base. */
   kind: v.picklist(["model", "adapter"]),
   /** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
   path: v.custom<string>(isArtifactPath),
-  /** Marks the best in a list of all. */
+  /** Set for the best in a list of all. */
   best: v.optional(v.boolean()),
 });
 
@@ -74,7 +73,7 @@ export const EVENT_SCHEMAS = {
     resumedStep: v.optional(count),
     /** The best evaluation up to that step, if it was on the same held-out rows. */
     resumedBest: v.optional(evaluation),
-    /** Passes over the dataset in all, a fraction. */
+    /** Total passes over the dataset; may be a fraction. */
     epochs: v.optional(v.number()),
     /**
      * Environment of `python()` and `ray()`: device, GPU, data type and versions.
@@ -96,7 +95,7 @@ export const EVENT_SCHEMAS = {
     learningRate: v.optional(v.number()),
     /** Global L2 norm of the gradient before clipping. */
     gradNorm: v.optional(measured),
-    /** Passes over the dataset so far, a fraction. */
+    /** Passes over the dataset so far; may be a fraction. */
     epoch: v.optional(v.number()),
     /** Since the previous log, without padding. */
     tokensPerSecond: v.optional(v.number()),
@@ -106,7 +105,7 @@ export const EVENT_SCHEMAS = {
     metrics: v.optional(
       v.pipe(
         v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),
-        v.record(metricName, measured),
+        v.record(loggedName, measured),
         v.maxEntries(MAX_METRICS),
       ),
     ),
@@ -126,16 +125,16 @@ export const EVENT_SCHEMAS = {
     secondsLeft: v.optional(v.number()),
   }),
   "checkpoint.evaluated": v.object({
-    /** 0 is the model before the training. */
+    /** 0 is the model before training. */
     step: count,
     /** By the names of the trainer's `evaluate.metrics`. */
-    metrics: figures,
+    metrics: metricValues,
     /** Number of rows. */
     rows: count,
     /** How long answering and scoring took. */
     seconds: v.number(),
     /** Metrics where lower is better; for all others, higher is. */
-    lowerIsBetter: v.optional(v.array(figureName)),
+    lowerIsBetter: v.optional(v.array(metricName)),
   }),
   "training.completed": v.object({
     /**
@@ -144,7 +143,7 @@ export const EVENT_SCHEMAS = {
     artifacts: v.array(ARTIFACT),
     /** Number of older ones omitted to keep the record short. */
     omitted: v.optional(count),
-    /** The step at which `earlyStoppingPatience` ended the training. */
+    /** The step at which `earlyStoppingPatience` ended training. */
     stoppedAt: v.optional(count),
   }),
   /**

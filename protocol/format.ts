@@ -36,8 +36,8 @@ export function withDigits(value: number, digits: number): number {
   return Number(value.toPrecision(digits));
 }
 
-/** Three digits, of a metric: `0.923`. */
-export function formatFigure(value: number): string {
+/** Three digits: `0.923`. */
+export function formatMetricValue(value: number): string {
   return String(withDigits(value, 3));
 }
 

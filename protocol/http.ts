@@ -29,7 +29,7 @@ export interface ErrorResponse {
 export const RESUME_FROM = "from";
 
 /**
- * `history=thinned` asks for a job's past events only as far as a page shows them: the first, lowest,
+ * `history=thinned` requests only those of a job's past events that a page shows: the first, lowest,
  * highest and last loss of each pixel column of the chart, every event but logs, the first two logs and
  * the last.
  * Later events come unthinned, as do those that a client missed if they are few. A frame with its
@@ -58,8 +58,8 @@ export const RUN_START_HEADER = "Kit-Run-Start";
 export const RUN_ERROR_HEADER = "Kit-Run-Error";
 
 /**
- * How a run ends: as its job does; `failed` if it ends before it has a job, `detached` if the job goes
- * on elsewhere.
+ * How a run ends: as its job does; `failed` if it ends before it has a job, `detached` if the job
+ * continues remotely.
  */
 export const RUN_ENDS = ["completed", "failed", "cancelled", "detached"] as const;
 

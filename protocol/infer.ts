@@ -11,7 +11,7 @@ export type InferRequest = (
       raw?: undefined;
     }
   | {
-      /** A question, or the start of a text for a model that learned texts; instead of `messages`. */
+      /** A question, or the start of a text for a model trained on plain text; instead of `messages`. */
       prompt: string;
       /** Whether to continue `prompt` itself, without the chat template. Default: false. */
       raw?: boolean;
@@ -59,8 +59,8 @@ export type InferRequest = (
    */
   chatTemplateKwargs?: TemplateKwargs;
   /**
-   * Drops what the model's chat template does not use of messages and `chatTemplateKwargs`, such as a system
-   * message, as training does. Default: false, which refuses it.
+   * Drops parts of messages and `chatTemplateKwargs` that the model's chat template ignores, such as a system
+   * message, as training does. Default: false, which refuses them.
    */
   lenient?: boolean;
   /** Aborting rejects the answer with the signal's reason. Default: none. */
@@ -73,7 +73,7 @@ export type ToolChoice =
   | "none"
   | "required"
   | {
-      /** A tool's. */
+      /** The tool's name. */
       name: string;
     };
 
@@ -126,7 +126,7 @@ export interface InferResult {
 }
 
 /** A delta of a streamed answer. */
-export interface InferPiece {
+export interface InferDelta {
   /** Text since the previous delta; may be empty. Characters are never split. */
   text: string;
   /** Complete tool calls. */

@@ -1,4 +1,4 @@
-/** A training's first and last few losses, oldest first, to detect a rise. */
+/** A run's first and last few losses, oldest first, to detect a rise. */
 export interface LossEnds {
   first: readonly number[];
   last: readonly number[];
@@ -13,7 +13,7 @@ const LAST_LOSSES = 10;
 const MIN_LAST = 3;
 /** Above the noise of fine-tuning that has little left to learn. */
 const MARGIN = 1.25;
-/** Not noise: the training blows up, even from the first step to the second. */
+/** Beyond noise: the loss explodes, even from the first step to the second. */
 const LEAP = 4;
 const DIVERGED = 10;
 /** In nats. */
@@ -25,7 +25,7 @@ export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
   return { first, last: [...last.slice(1 - LAST_LOSSES), loss] };
 }
 
-/** The first loss of a training that ended significantly above it; undefined otherwise. Pure. */
+/** The first loss of a run that ended significantly above it; undefined otherwise. Pure. */
 export function risenFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
   const [one = NaN, two = NaN] = first;
@@ -37,14 +37,14 @@ export function risenFrom(ends: LossEnds): number | undefined {
 
 function meanEnd({ first, last }: LossEnds): number {
   if (last.length === 0) return first[1] ?? NaN;
-  // At most half, so that a short training may rise and fall again.
+  // At most half, so that a short run may rise and fall again.
   const end = last.slice(-Math.max(1, Math.floor(last.length / 2)));
   return end.reduce((sum, loss) => sum + loss, 0) / end.length;
 }
 
 /**
- * The first loss of a diverged training, which ended ten times above it and by at least a nat, to ignore
- * noise near 0; undefined otherwise. Pure.
+ * The first loss of a diverged run, which ended ten times above it, and by at least a nat to ignore noise
+ * near 0; undefined otherwise. Pure.
  */
 export function divergedFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;

@@ -25,23 +25,23 @@ export interface Score {
 type Scored = number | boolean | Score;
 
 /**
- * Scores an answer, mostly from 0 to 1; `true` is 1. The figure is the mean over all answers.
+ * Scores an answer, usually from 0 to 1; `true` is 1. The metric is the mean over all answers.
  * @example ({ output, expected }) => output.trim() === expected
  */
 export interface ScoreAnswer {
   (answered: Answered): Scored | Promise<Scored>;
-  /** Scores of an answer's parts by name, as for `jsonFields`: `kit eval` shows each. */
+  /** Scores an answer's parts, by name: `kit eval` shows each. */
   parts?: (answered: Answered) => Record<string, number>;
 }
 
 /** A metric over all answers at once, instead of a mean of scores. */
-export interface SetMetric {
+export interface AggregateMetric {
   /** Returns values by name suffix; `""` is the metric's own name. */
-  ofAll: (answers: readonly Answered[]) => Record<string, number>;
+  compute: (answers: readonly Answered[]) => Record<string, number>;
 }
 
 /** A metric of answers. */
-export type Metric = ScoreAnswer | SetMetric;
+export type Metric = ScoreAnswer | AggregateMetric;
 
 /** Metrics by name. */
 export type Metrics = Record<string, Metric>;
@@ -59,13 +59,13 @@ export interface EvaluateOptions {
 }
 
 /** Held-out rows to evaluate on. */
-export interface HeldOutQuestions {
+export interface HeldOutRows {
   /** In dataset order. */
   rows: DatasetRow[];
   /** Number of rows to choose from. */
-  of: number;
-  /** Number of other rows, without a question. */
-  unasked: number;
+  total: number;
+  /** Number of other rows, without a text answer. */
+  skipped: number;
   /** Tokens of the longest answer, plus 25 %. */
   maxTokens: number;
   /** Offset of an answer's end: before the model's end token, in pre-rendered rows. */
@@ -73,12 +73,12 @@ export interface HeldOutQuestions {
 }
 
 /** How to choose held-out rows. */
-export interface QuestionChoice extends LoadOptions {
+export interface HeldOutRowsOptions extends LoadOptions {
   /** Maximum rows. */
   maxRows: number;
-  /** Whether a row has a question. */
-  hasQuestion: (row: DatasetRow) => boolean;
+  /** Whether a row has a text answer to compare with. */
+  isEvaluable: (row: DatasetRow) => boolean;
 }
 
 /** Names of a trainer's metrics, shown unchanged. */
-export const FIGURE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+export const METRIC_NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

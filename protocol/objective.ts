@@ -25,12 +25,12 @@ export interface KtoObjective {
   undesirableWeight: number;
 }
 
-/** A training's objective, with every default filled in. */
+/** A training objective, with every default filled in. */
 export type ObjectiveConfig = SftObjective | DpoObjective | KtoObjective;
 
 export type ObjectiveType = ObjectiveConfig["type"];
 
-/** A training's objective, as the project sets it. */
+/** A training objective, as the project sets it. */
 export type ObjectiveOptions = WithDefaults<ObjectiveConfig>;
 
 type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
@@ -39,7 +39,7 @@ type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
 
 type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
 
-/** An objective's properties outside training. */
+/** An objective's properties, other than its loss. */
 interface ObjectiveRules<Config> {
   /** Defaults of its options. */
   defaults: Config;
@@ -47,7 +47,7 @@ interface ObjectiveRules<Config> {
   learningRate?: { whole: number; lora: number };
   /** Minimum rows that it compares within a batch. Default: 1. */
   minRows?: number;
-  /** Describes held-out rows with a right answer. */
+  /** Describes rows with a right answer. */
   answered: string;
   /** Its metrics besides the loss, by TRL's names in camelCase, and which way is better. */
   metrics: ObjectiveMetrics;
@@ -84,7 +84,7 @@ const OBJECTIVES: {
 
 export const OBJECTIVE_TYPES = Object.keys(OBJECTIVES) as ObjectiveType[];
 
-/** The rules of a training's objective; of `sft` without one. */
+/** An objective's rules; those of `sft` by default. */
 export function rulesOf(
   objective: { type: ObjectiveType } | undefined,
 ): ObjectiveRules<ObjectiveConfig> {

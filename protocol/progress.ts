@@ -15,7 +15,7 @@ const WARM_UP_MS = 5_000;
 export interface Progress {
   /** Steps of the whole job. */
   steps?: number;
-  /** Start of the training, or of the evaluation before it. */
+  /** Start of training, or of the evaluation before it. */
   startedAt?: number;
   /** Log from which the pace is measured: the first, or the second after a warm-up. */
   first?: Moment;
@@ -35,11 +35,11 @@ export interface Progress {
   metrics?: Record<string, number>;
   /** Metrics of `evaluate` by name. */
   evaluated?: Record<string, MetricProgress>;
-  /** Figures of held-out rows over the training, by name. */
+  /** Held-out metrics over the run, by name. */
   histories?: Record<string, MetricHistory>;
   /** Progress of the current evaluation. */
   evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
-  /** What is done before the training starts, in words, and since when something is. */
+  /** What the job is preparing, in words, and since when. */
   preparing?: string | undefined;
   preparingSince?: number;
   /** Step of the newest checkpoint. */
@@ -50,22 +50,22 @@ export interface Progress {
   artifacts?: number;
 }
 
-/** A metric's latest value, its value before the training, and its best. */
+/** A metric's latest value, its value before training, and its best. */
 export interface MetricProgress {
   now: number;
   before: number | undefined;
   best: number;
-  /** The step of the best, 0 for the model before the training. */
+  /** The step of the best; 0 is the model before training. */
   bestStep: number;
 }
 
-/** A metric's figures that are shown. */
+/** A metric's values that are shown. */
 export interface MetricHistory {
   points: readonly HistoryPoint[];
-  /** Number of figures, shown or not. */
+  /** Number of values, shown or not. */
   count: number;
-  /** Possibly of the job that this one resumes, and so no point. */
-  best: { step: number; figure: number };
+  /** Not a point if it is of the job that this one resumes. */
+  best: { step: number; value: number };
   /** Number of held-out rows that the model answered. */
   rows?: number | undefined;
 }
@@ -127,7 +127,7 @@ function addEvaluated(after: Progress, found: Record<string, unknown>): void {
     const isBest = !known || (isLower ? now < known.best : now > known.best);
     const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
     evaluated[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
-    addToHistory(after, name, { step, figure: now }, { step: bestStep, figure: best }, rows);
+    addToHistory(after, name, { step, value: now }, { step: bestStep, value: best }, rows);
   }
   after.evaluated = evaluated;
 }
@@ -140,7 +140,7 @@ function addToHistory(
   rows?: number,
 ): void {
   const { points = [], count = 0 } = after.histories?.[name] ?? {};
-  const shown = shownOfHistory([...points, { ...point, place: count }], best.step);
+  const shown = shownOfHistory([...points, { ...point, index: count }], best.step);
   after.histories = {
     ...after.histories,
     [name]: { points: shown, count: count + 1, best, rows },
@@ -168,8 +168,8 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
     addToHistory(
       after,
       EVAL_LOSS,
-      { step, figure: evalLoss },
-      { step: best.step, figure: best.evalLoss },
+      { step, value: evalLoss },
+      { step: best.step, value: best.evalLoss },
     );
   }
   if (Object.keys(metrics).length > 0) after.metrics = metrics;

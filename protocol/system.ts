@@ -4,7 +4,7 @@ import { problemOfMessage } from "./chatFaults.ts";
 /** Row keys of a system message beside the conversation. */
 export const SYSTEM_KEYS = ["system", "system_prompt"] as const;
 
-/** What is wrong with the system's text beside a conversation; undefined for a good one, or none. */
+/** What is wrong with a row's system message; undefined if nothing is. */
 export function problemOfSystem(
   row: Record<string, unknown>,
   messages: readonly Message[],
@@ -15,7 +15,7 @@ export function problemOfSystem(
   if (problemOfMessage(given) !== undefined) return `"${key}" is not text`;
   const [first] = messages;
   if (!isSystem(first) || first?.content === asMessage(given).content) return undefined;
-  return `a "${key}" and a message of the role "system": leave one of them out`;
+  return `a "${key}" and a message of the role "system": remove one of them`;
 }
 
 /** The conversation with its row's system message first. */

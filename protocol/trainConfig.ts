@@ -47,7 +47,7 @@ export interface LoraTrainingOptions extends Partial<Omit<LoraConfig, "targetMod
   targetModules?: typeof ALL_LINEAR | string[];
 }
 
-/** A training's options. The engine fills in the defaults. */
+/** Training options. The engine fills in the defaults. */
 export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptions {
   /** A preset's name, a shape, the path of a checkpoint directory, or a name on the hub. */
   model?: string | ModelShape;
@@ -60,7 +60,7 @@ export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptio
   evalDataset?: DatasetConfig;
   /** Trains an adapter instead of the whole model. Default: the whole model. */
   lora?: LoraTrainingOptions;
-  /** The objective, which determines the form of rows. Default: `sft`. */
+  /** The objective, which determines the format of rows. Default: `sft`. */
   objective?: ObjectiveOptions;
 }
 
@@ -71,7 +71,7 @@ export interface EngineSettings {
 }
 
 /**
- * A training with every default filled in; plain data, written to job.json without what is undefined. Exactly one of
+ * Training options with every default filled in; plain data, written to job.json without undefined ones. Exactly one of
  * `maxSteps` and `numTrainEpochs` is set, at most one of `evalDataset` and `evalSplit`; without either, nothing is
  * evaluated, and `evalSteps` has no effect. Without `maxLength`, the default needs the model's context.
  */

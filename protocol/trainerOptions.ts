@@ -1,4 +1,4 @@
-// The plain options of `createTrainer`: type, doc, check, default, effect on a resumed training, and synonyms.
+// The plain options of `createTrainer`: type, doc, check, default, effect on a resumed run, and synonyms.
 import * as v from "valibot";
 import { EVAL_LOSS } from "./evaluation.ts";
 import {
@@ -11,10 +11,10 @@ import {
   wholeNumber,
 } from "./valueSchemas.ts";
 
-/** A training's kind: a whole model from random weights, a whole pretrained one, or an adapter. */
+/** What is trained: a whole model from random weights, a whole pretrained one, or an adapter. */
 export type TrainingKind = "preset" | "pretrained" | "lora";
 
-/** Effect of a changed option on a resumed training. */
+/** Effect of a changed option on a resumed run. */
 export type OnResume = "impossible" | "other losses" | "none";
 
 interface TrainerOption extends Partial<Record<TrainingKind, unknown>> {
@@ -53,8 +53,8 @@ export const TRAINING_ARGUMENTS = {
     synonyms: ["batch", "bs", "per-device-train-batch-size", "train-batch-size"],
   },
   /**
-   * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
-   * 1 × 32, which `python()` trains in half the memory. Default 1.
+   * Batches per optimizer step; their gradients are summed. With `python()`, 2 × 16 rows take half the
+   * memory of 1 × 32. Default 1.
    */
   gradientAccumulationSteps: {
     schema: wholeNumber(1),
@@ -143,7 +143,7 @@ export const LENGTH_ARGUMENTS = {
     onResume: "other losses",
     synonyms: ["epochs", "epoch", "num-epochs", "n-epochs"],
   },
-  /** In place of `evalDataset`: a share of the dataset's rows, between 0 and 1, which the seed sets aside. */
+  /** In place of `evalDataset`: the share of the dataset's rows to hold out, between 0 and 1. The seed chooses them. */
   evalSplit: {
     schema: shareOfAll(),
     onResume: "other losses",
@@ -156,8 +156,8 @@ export const LENGTH_ARGUMENTS = {
     synonyms: ["eval-every", "eval-strategy", "steps-per-eval"],
   },
   /**
-   * Longest row in tokens, at most the model's context. A longer conversation loses its end, or is left
-   * out if no answer remains; a longer text is split. Default: the model's context; of a pretrained
+   * Longest row in tokens, at most the model's context. A longer conversation is truncated, or skipped
+   * if no answer remains; a longer text is split. Default: the model's context; of a pretrained
    * model at most 1,024.
    */
   maxLength: {
@@ -192,21 +192,21 @@ export const JOB_ARGUMENTS = {
     onResume: "none",
     synonyms: ["load-best", "load-best-model"],
   },
-  /** By which checkpoints are compared: a metric of `evaluate` or of `objective`, or `"evalLoss"`, the default. */
+  /** Metric that compares checkpoints: one of `evaluate` or `objective`, or `"evalLoss"`, the default. */
   metricForBestModel: {
     schema: line,
     default: EVAL_LOSS,
     onResume: "none",
     synonyms: ["metric", "best-metric"],
   },
-  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
+  /** Whether a higher value is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
   greaterIsBetter: {
     schema: v.boolean("true or false"),
     onResume: "none",
     synonyms: [],
   },
   /**
-   * Ends the training after this many evaluations in a row without a new best; needs
+   * Stops training after this many evaluations in a row without a new best; needs
    * `loadBestModelAtEnd`. Default: never.
    */
   earlyStoppingPatience: {
@@ -215,8 +215,8 @@ export const JOB_ARGUMENTS = {
     synonyms: ["patience", "early-stopping"],
   },
   /**
-   * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
-   * if it had never stopped; starts anew without one. Default `false`.
+   * Continues from the newest checkpoint of this trainer's newest failed or cancelled job, as if it had
+   * never stopped; starts over without one. Default `false`.
    */
   resume: {
     schema: v.boolean("true or false"),
@@ -245,7 +245,7 @@ export function fieldOf<const Field extends keyof TrainerOption, Of extends Opti
   return Object.fromEntries(values) as { [K in keyof Of]: Of[K][Field] };
 }
 
-/** The defaults for a kind of training. */
+/** The defaults for what is trained. */
 export function defaultsOf(kind: TrainingKind): TrainingArguments {
   const values = Object.entries(TRAINING_ARGUMENTS as Options).map(([name, option]) => [
     name,

@@ -19,7 +19,7 @@ export interface RepeatedRows {
 
 /** Statistics of a dataset. */
 export interface DatasetReport {
-  /** Number of rows by form: `{prompt, completion}`. */
+  /** Number of rows by format: `{prompt, completion}`. */
   forms: Record<string, number>;
   /** Row lengths in tokens, before truncation. `p95`: 95th percentile. */
   tokens: { least: number; median: number; p95: number; most: number };
@@ -43,15 +43,15 @@ export interface HardRow {
   row: Segment[];
 }
 
-/** A forecast of a training, made without training. */
+/** A forecast of a training run, made without training. */
 export interface TrainingCheck {
-  /** The training's start event. */
+  /** The run's start event. */
   started: EventData["training.started"];
   /** Learned tokens per epoch. */
   learnedTokens: number;
   /** Tokens of the longest row, before truncation. */
   longestRow: number;
-  /** Memory of the training in bytes, without the dataset. */
+  /** Memory for training in bytes, without the dataset. */
   memoryBytes: number;
   /** Missing if the engine does not inspect the dataset. */
   dataset?: DatasetReport;

@@ -24,7 +24,7 @@ export interface LogContext {
   learningRate: number;
   /** Global L2 norm of the gradient before clipping; NaN when it is not finite. */
   gradNorm: number;
-  /** Passes over the dataset so far, a fraction; NaN if the engine does not report it. */
+  /** Passes over the dataset so far, possibly a fraction; NaN if the engine does not report it. */
   epoch: number;
   /** Since the previous log, without padding; NaN if the engine does not report it. */
   tokensPerSecond: number;
@@ -40,7 +40,7 @@ export interface CheckpointContext {
   step: number;
   /** All artifacts kept so far, oldest first; the last is this checkpoint. None is removed until this returns. */
   artifacts: Artifact[];
-  /** Answers from this checkpoint while training goes on. */
+  /** Answers from this checkpoint while training continues. */
   infer: Infer;
 }
 
@@ -48,11 +48,11 @@ export interface CheckpointContext {
 export interface EvaluatedContext {
   /** The `running` job. */
   job: Job;
-  /** Step of the evaluated checkpoint; 0 is the model before the training. */
+  /** Step of the evaluated checkpoint; 0 is the model before training. */
   step: number;
   /** Values by the names of `evaluate.metrics`. */
   metrics: Record<string, number>;
-  /** Values before the training, if known. */
+  /** Values before training, if known. */
   before?: Record<string, number>;
   /** Number of held-out rows evaluated. */
   rows: number;
@@ -61,7 +61,7 @@ export interface EvaluatedContext {
 }
 
 /**
- * Called one after another, in the order of the events; training goes on meanwhile.
+ * Called one after another, in event order; training continues meanwhile.
  * Kit awaits a returned promise and ignores any other value. A callback that throws or rejects fails
  * the job with its message; so does one that takes more than an hour.
  */
@@ -97,7 +97,7 @@ export interface TrainerCallbacks {
    */
   onEvaluated?: (context: EvaluatedContext) => unknown;
   /**
-   * Called once, when the training is done; the job is completed after it. `artifacts`: oldest first, the result last.
+   * Called once, when training is done; the job is completed afterwards. `artifacts`: oldest first, the result last.
    * @example onCompleted: ({ artifacts }) => console.log(artifacts.at(-1)?.directory)
    */
   onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => unknown;

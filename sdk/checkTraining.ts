@@ -9,13 +9,13 @@ import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
 interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
-  /** Called before the engine checks, when the project's code has made its rows. */
+  /** Called before the engine's check, once the project's code has made its rows. */
   onRows?: () => void;
-  /** Called before steps are timed, on other threads or in another process. */
+  /** Called before steps are timed, on other threads or in a subprocess. */
   onTiming?: () => void;
 }
 
-/** `time` is undefined on other machines, and where it can't be measured, with a note. */
+/** `time` is undefined for remote training and, with a note, if it can't be measured. */
 type Checked = TrainingCheck & { config: TrainConfig; time?: TrainingTime };
 
 /** Checks a trainer's job in a project without creating it. */
@@ -76,7 +76,7 @@ export async function checkTraining(
   }
 }
 
-/** A check with the rows' own locations instead of those in the temporary folder. */
+/** A check with the original row locations instead of those in the temporary folder. */
 function withLocations(
   { dataset, hardest, ...check }: TrainingCheck,
   restoreLocations: (text: string) => string,

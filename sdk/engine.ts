@@ -8,16 +8,16 @@ import type { MaterializeOptions, MaterializedDatasets } from "../protocol/datas
 import type { CachedModel, Engine, LoadOptions } from "../protocol/engine.ts";
 import type { KitError } from "../protocol/error.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
-import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
+import type { HeldOutRows, HeldOutRowsOptions } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
-/** Types are spelled out, because the package's types must not include an engine's. */
+/** Types are written out, because the package's types must not include an engine's. */
 export const makeCheckFolder: () => string = checkFolder.makeCheckFolder;
 export const removeCheckFolder: (directory: string) => void = checkFolder.removeCheckFolder;
 export const diverged: (how: string, peak: number) => KitError = divergence.diverged;
 
 /**
- * The default engine's adapter targets, for editors to suggest. Spelled out, because the package's types
+ * The default engine's adapter targets, for editors to suggest. Written out, because the package's types
  * must not include an engine's; by `keyof`, so that compiler errors list them.
  */
 export type Projection = keyof Record<
@@ -67,9 +67,9 @@ export async function materializeDatasets<Config extends TrainConfig>(
 /** Chooses the held-out rows to evaluate on. */
 export async function chooseHeldOutRows(
   config: TrainConfig,
-  choice: QuestionChoice,
-): Promise<HeldOutQuestions> {
-  const { chooseHeldOutRows } = await import("../engines/training/heldOutQuestions.ts");
+  choice: HeldOutRowsOptions,
+): Promise<HeldOutRows> {
+  const { chooseHeldOutRows } = await import("../engines/training/heldOutRows.ts");
   return chooseHeldOutRows(config, choice);
 }
 
@@ -102,13 +102,13 @@ export async function withInitialModel<T>(
   return withInitialModel(config, options, use);
 }
 
-/** The config with the datasets that a job has in its folder. */
+/** The config with the datasets in the job's folder. */
 export async function materializedConfig(config: JobConfig, directory: string): Promise<JobConfig> {
   const { materializedConfig } = await import("../engines/training/materializeDatasets.ts");
   return materializedConfig(config, directory);
 }
 
-/** The engine of a trainer or saved model that names none. */
+/** The engine used where none is given. */
 export function createDefaultEngine(): Engine {
   return createEmbeddedEngine();
 }

@@ -23,7 +23,7 @@ export type { ChatMessage, TextPart, Tool, ToolCall } from "../protocol/chat.ts"
 export type {
   AnswerSchema,
   AnswerStream,
-  InferPiece,
+  InferDelta,
   InferRequest,
   InferResult,
   JsonSchema,

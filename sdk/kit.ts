@@ -6,9 +6,9 @@ import { type Trainer, DRIVER } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
 
-/** The part of a project that `kit` and the page use. */
+/** A project's exports for `kit` and the page. */
 export interface Kit {
-  /** Undefined if the project exposes none: the page's button is disabled then. */
+  /** Undefined if the project exposes none, which disables the page's button. */
   readonly trainer: Trainer | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { isRecord } from "../protocol/isRecord.ts";
 import { WholeFloat, parseJson } from "../protocol/json.ts";
-import type { Answered, SetMetric } from "../protocol/metric.ts";
+import type { Answered, AggregateMetric } from "../protocol/metric.ts";
 
 /**
  * 1 for an answer equal to the row's own, ignoring surrounding spaces; else 0.
@@ -19,7 +19,7 @@ export function validJson({ output }: Pick<Answered, "output">): number {
 }
 
 /**
- * The share of the expected JSON object's fields that the answer has with the same value; for other JSON,
+ * The share of the expected JSON object's fields that have the same value in the answer; for other JSON,
  * 1 if equal. 0 if the answer or the row's own is not JSON.
  * @example evaluate: { metrics: { fields: jsonFields } }
  */
@@ -38,10 +38,10 @@ jsonFields.parts = ({ output, expected }: Pick<Answered, "output" | "expected">)
 /** Per expected field: 1 for the same value, else 0. Empty if the expected answer is not an object. */
 function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
   if (!isRecord(wanted)) return {};
-  const there = isRecord(found) ? found : {};
+  const record = isRecord(found) ? found : {};
   const scores = Object.keys(wanted).map((key) => {
-    const isThere = Object.hasOwn(there, key) && isEqual(there[key], wanted[key]);
-    return [key, isThere ? 1 : 0] as const;
+    const isSame = Object.hasOwn(record, key) && isEqual(record[key], wanted[key]);
+    return [key, isSame ? 1 : 0] as const;
   });
   return Object.fromEntries(scores);
 }
@@ -75,17 +75,17 @@ function isNumber(value: unknown): value is number | bigint {
  * the rows.
  * @example evaluate: { metrics: { label: labels } }
  */
-export const labels: SetMetric = {
-  ofAll(answers) {
+export const labels: AggregateMetric = {
+  compute(answers) {
     const pairs = answers.map(({ output, expected }) => [output.trim(), expected.trim()] as const);
     const right = pairs.filter(([output, expected]) => output === expected);
     const predicted = countOf(pairs.map(([output]) => output));
-    const there = countOf(pairs.map(([, expected]) => expected));
+    const actual = countOf(pairs.map(([, expected]) => expected));
     const both = countOf(right.map(([output]) => output));
-    const f1 = [...there].map(
+    const f1 = [...actual].map(
       ([kind, count]) => (2 * (both.get(kind) ?? 0)) / ((predicted.get(kind) ?? 0) + count),
     );
-    return { "": share(right.length, pairs.length), MacroF1: share(sum(f1), there.size) };
+    return { "": share(right.length, pairs.length), MacroF1: share(sum(f1), actual.size) };
   },
 };
 

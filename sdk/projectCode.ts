@@ -19,7 +19,7 @@ export function asError(thrown: unknown): Error {
  * would not help.
  * @param called the function that the project called, which calls this synchronously
  */
-export async function atCaller<T>(called: object, work: () => Promise<T>): Promise<T> {
+export async function withCallerStack<T>(called: object, work: () => Promise<T>): Promise<T> {
   const call: { stack?: string } = {};
   Error.captureStackTrace(call, called as () => unknown);
   try {

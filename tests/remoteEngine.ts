@@ -45,7 +45,7 @@ export function createRemoteEngine(folder: string): Engine {
   };
 
   async function follow(options: Omit<TrainOptions, "onRemote">, seen: number): Promise<void> {
-    const { config, directory, signal, leave, onEvent } = options;
+    const { config, directory, signal, detachSignal, onEvent } = options;
     const id = basename(directory);
     for (let next = seen; ; await delay(POLL_MS)) {
       while (existsSync(at("hung"))) await delay(POLL_MS);
@@ -54,7 +54,7 @@ export function createRemoteEngine(folder: string): Engine {
       }
       if (signal.aborted) writeFileSync(at(`${id}.stopped`), "");
       signal.throwIfAborted();
-      leave?.throwIfAborted();
+      detachSignal?.throwIfAborted();
       assertThere();
       if (!existsSync(at(id))) throw new KitError("WORKER_FAILED", `The job ${id} is unknown.`);
       const step = existsSync(at("step")) ? Number(readFileSync(at("step"), "utf8")) : 0;

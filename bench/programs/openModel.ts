@@ -22,7 +22,7 @@ import { objectiveOf } from "../../engines/objectives/objectives.ts";
 import { createReference } from "../../engines/training/reference.ts";
 import { backpropagateStep } from "../../engines/training/step.ts";
 import type * as sdk from "../../sdk/index.ts";
-import { askRows } from "../../sdk/metrics/ask.ts";
+import { answerRows } from "../../sdk/metrics/answerRows.ts";
 import {
   OPTIONS,
   backpropagate,
@@ -226,10 +226,10 @@ async function ask() {
   }));
   const options = { maxTokens: length, signal: new AbortController().signal };
   const each = async () => {
-    for (const row of asked) await askRows(model, [row], options);
+    for (const row of asked) await answerRows(model, [row], options);
   };
   return async () => ({
-    together: await time(() => askRows(model, asked, options)),
+    together: await time(() => answerRows(model, asked, options)),
     each: await time(each),
   });
 }

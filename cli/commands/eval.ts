@@ -6,8 +6,8 @@ import { compareAnswers } from "../../sdk/metrics/compare.ts";
 import { configOf } from "../../sdk/models/open.ts";
 import { type ModelReference, BASE, baseOf, findReference } from "../../sdk/models/reference.ts";
 import { createCommand, parseCount, projectOption } from "../command.ts";
-import { answersOfBoth, askModel } from "../eval/askModel.ts";
-import { type Figures, missedBounds, parseBound, assertKnown } from "../eval/bounds.ts";
+import { type MetricValues, missedBounds, parseBound, assertKnown } from "../eval/bounds.ts";
+import { answersOfBoth, collectAnswers } from "../eval/collectAnswers.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows, newRowFile } from "../eval/rows.ts";
@@ -26,8 +26,8 @@ interface Options {
   against?: string;
   data?: string;
   metric?: string[];
-  min?: Figures;
-  max?: Figures;
+  min?: MetricValues;
+  max?: MetricValues;
   rows?: number;
   wrong?: string;
   json?: true;
@@ -50,8 +50,8 @@ export const command = createCommand("eval", {
     "--metric <name...>",
     "the trainer's metrics, or exactMatch, validJson, jsonFields, labels",
   )
-  .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseBound)
-  .option("--max <name=figure>", "exit with 1 above this; may be repeated", parseBound)
+  .option("--min <name=value>", "exit with 1 below this; may be repeated", parseBound)
+  .option("--max <name=value>", "exit with 1 above this; may be repeated", parseBound)
   .option(
     "--rows <n>",
     `maximum rows, sampled with the seed (default: the job's, or ${DEFAULT_ROWS})`,
@@ -62,7 +62,7 @@ export const command = createCommand("eval", {
   .addOption(projectOption())
   .action(async (named, options) => {
     const signal = abortOnSignal();
-    // If the project's code ends the process, a CI gate must not see a pass.
+    // If the project's code ends the process, a CI job must not pass.
     const explainEnd = (code: number) => {
       if (signal.aborted) return;
       printFailure(`kit: ${endedTooEarly("evaluation", code)}`);
@@ -106,16 +106,16 @@ async function evaluate(
   const metrics = await projectMetrics(directory, metric, onNote);
   onLoaded();
   assertKnown({ min, max }, metrics);
-  const { rows, of, unasked, ...limits } = await evaluatedRows({
+  const { rows, total, skipped, ...limits } = await evaluatedRows({
     job,
     config,
     data: options.data,
     onNote,
     maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
-  const askOptions = { project, rows, ...limits, config, signal };
-  const others = other && (await askModel(other, askOptions));
-  const own = await askModel(model, askOptions);
+  const collectOptions = { project, rows, ...limits, config, signal };
+  const others = other && (await collectAnswers(other, collectOptions));
+  const own = await collectAnswers(model, collectOptions);
   const [after, before] = others ? answersOfBoth(own, others) : [own];
   const found = await compareAnswers(metrics, {
     after,
@@ -129,15 +129,15 @@ async function evaluate(
   wrongFile?.write(found.wrong);
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
-    const counts = { rows: after.length, of, unasked };
+    const counts = { rows: after.length, of: total, unasked: skipped };
     // Without the rows themselves, which repeat the texts.
     const shown = { ...found, wrong: found.wrong.map(({ row: _, ...texts }) => texts) };
     printJson({ ...names, ...counts, ...shown, missed });
   } else {
     const against = other ? ` against ${other.name}` : "";
-    const some = after.length < of ? ` of ${formatCount(of)}` : "";
+    const some = after.length < total ? ` of ${formatCount(total)}` : "";
     print(`evaluated ${model.name}${against} on ${formatCount(after.length)}${some} held-out rows`);
-    if (unasked > 0) print(`${formatCount(unasked)} more have no text answer to compare with`);
+    if (skipped > 0) print(`${formatCount(skipped)} more have no text answer to compare with`);
     print(comparisonLines(found).join("\n"));
     if (wrongFile) print(wrongFile.note(found.wrong));
     for (const line of missed) printFailure(`missed: ${line}`);

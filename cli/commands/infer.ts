@@ -18,8 +18,8 @@ import {
 } from "../command.ts";
 import { type AnswerLimit, answerLimit } from "../infer/answerLimit.ts";
 import { MAX_CONCURRENT, answerLines } from "../infer/answerLines.ts";
+import { type LineRequest, PLAIN, ROWS, plainRequest } from "../infer/lineRequest.ts";
 import { isInteractive } from "../infer/lines.ts";
-import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { abortOnSignal, exitCancelled } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
@@ -91,12 +91,12 @@ export const command = createCommand("infer", {
           chatTemplateKwargs: { ...chatTemplateKwargs, ...request.chatTemplateKwargs },
         }),
       });
-      const answer = async ({ request, print }: Question): Promise<string> => {
+      const answer = async ({ request, format }: LineRequest): Promise<string> => {
         const result = await model.infer(withOptions(request));
         noteTruncation(result);
-        return print(result);
+        return format(result);
       };
-      const streamAnswer = async ({ request }: Question): Promise<undefined> => {
+      const streamAnswer = async ({ request }: LineRequest): Promise<undefined> => {
         const stream = model.stream(withOptions(request));
         for await (const part of stream) printInline(part);
         print("");
@@ -105,9 +105,9 @@ export const command = createCommand("infer", {
       // Stream to a person; give a program the whole answer.
       const isTty = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
-        const question = plainQuestion(prompt);
-        if (isTty) await streamAnswer(question);
-        else show(await answer(question));
+        const request = plainRequest(prompt);
+        if (isTty) await streamAnswer(request);
+        else show(await answer(request));
         return EXIT_CODE.completed;
       }
       return answerLines(jsonl ? ROWS : PLAIN, {

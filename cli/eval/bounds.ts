@@ -1,23 +1,23 @@
 import { InvalidArgumentError } from "commander";
 import { KitError } from "../../protocol/error.ts";
-import { formatFigure } from "../../protocol/format.ts";
+import { formatMetricValue } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { Comparison } from "../../sdk/metrics/compare.ts";
-import { mayHaveFigure } from "../../sdk/metrics/score.ts";
+import { mayHaveValue } from "../../sdk/metrics/score.ts";
 
 /** Values by metric name. */
-export type Figures = Record<string, number>;
+export type MetricValues = Record<string, number>;
 
 /** Limits that a CI job enforces. */
 export interface Bounds {
   /** Lower limits. */
-  min: Figures;
+  min: MetricValues;
   /** Upper limits, for metrics where lower is better. */
-  max: Figures;
+  max: MetricValues;
 }
 
 /** Adds one `name=value` to the earlier ones. */
-export function parseBound(text: string, before: Figures = {}): Figures {
+export function parseBound(text: string, before: MetricValues = {}): MetricValues {
   const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
     throw new InvalidArgumentError("It must be a metric and a number, such as accuracy=0.9.");
@@ -25,10 +25,10 @@ export function parseBound(text: string, before: Figures = {}): Figures {
   return { ...before, [name]: Number(value) };
 }
 
-/** Before anything is asked. @throws KitError `USAGE_INVALID` for a metric that there is not */
+/** @throws KitError `USAGE_INVALID` for an unknown metric */
 export function assertKnown(bounds: Bounds, metrics: Metrics): void {
   for (const option of ["min", "max"] as const) {
-    const unknown = Object.keys(bounds[option]).find((name) => !mayHaveFigure(metrics, name));
+    const unknown = Object.keys(bounds[option]).find((name) => !mayHaveValue(metrics, name));
     if (unknown === undefined) continue;
     throw new KitError(
       "USAGE_INVALID",
@@ -46,9 +46,9 @@ export function missedBounds({ figures }: Comparison, { min, max }: Bounds): str
     const { [name]: lower = -Infinity } = min;
     const { [name]: upper = Infinity } = max;
     if (!(found.value >= lower))
-      return [`${name} is ${formatFigure(found.value)}, below ${formatFigure(lower)}`];
+      return [`${name} is ${formatMetricValue(found.value)}, below ${formatMetricValue(lower)}`];
     if (!(found.value <= upper))
-      return [`${name} is ${formatFigure(found.value)}, above ${formatFigure(upper)}`];
+      return [`${name} is ${formatMetricValue(found.value)}, above ${formatMetricValue(upper)}`];
     return [];
   });
 }

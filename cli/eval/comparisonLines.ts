@@ -1,6 +1,6 @@
-import { formatCount, formatCounted, formatFigure } from "../../protocol/format.ts";
+import { formatCount, formatCounted, formatMetricValue } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
-import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/compare.ts";
+import type { ChangedRow, ComparedMetric, Comparison } from "../../sdk/metrics/compare.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { tableLines } from "../terminal/table.ts";
 
@@ -13,7 +13,7 @@ const CONTEXT = 20;
 export function comparisonLines({ figures, changed, wrong }: Comparison): string[] {
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
-  const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["figure"])];
+  const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["value"])];
   const shown = new Set<string>();
   return [
     ...tableLines([head, ...rows]),
@@ -22,16 +22,16 @@ export function comparisonLines({ figures, changed, wrong }: Comparison): string
   ];
 }
 
-function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
+function cells({ name, rows, value, interval, by, before, difference }: ComparedMetric): string[] {
   const start = [short(name), formatCount(rows)];
   if (!difference || before === undefined) {
-    const [low, max] = interval.map(formatFigure);
-    return [...start, `${formatFigure(value)}, 95 % CI [${low}, ${max}] (${by})`];
+    const [low, high] = interval.map(formatMetricValue);
+    return [...start, `${formatMetricValue(value)}, 95 % CI [${low}, ${high}] (${by})`];
   }
   const [low, high] = difference.interval.map(signed);
   const chance = difference.mayBeChance ? "not significant" : "significant";
   const text = `${signed(difference.value)}, 95 % CI [${low}, ${high}] (paired bootstrap), ${chance}`;
-  return [...start, formatFigure(before), formatFigure(value), text];
+  return [...start, formatMetricValue(before), formatMetricValue(value), text];
 }
 
 function changedLines(changed: readonly ChangedRow[], shown: Set<string>): string[] {
@@ -112,5 +112,5 @@ function short(text: string, from = 0): string {
 }
 
 function signed(value: number): string {
-  return `${value > 0 ? "+" : ""}${formatFigure(value)}`;
+  return `${value > 0 ? "+" : ""}${formatMetricValue(value)}`;
 }

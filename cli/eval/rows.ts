@@ -5,10 +5,10 @@ import { typeOfFile } from "../../protocol/dataset.ts";
 import { KitError, cannotWrite } from "../../protocol/error.ts";
 import { formatCounted } from "../../protocol/format.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import type { HeldOutQuestions } from "../../protocol/metric.ts";
+import type { HeldOutRows } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { materializeDatasets, materializedConfig, chooseHeldOutRows } from "../../sdk/engine.ts";
-import { hasQuestion } from "../../sdk/metrics/ask.ts";
+import { isEvaluable } from "../../sdk/metrics/answerRows.ts";
 import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { COMMAND_FOLDER } from "../project/folder.ts";
 
@@ -25,13 +25,13 @@ interface EvaluatedRowsOptions {
 
 /**
  * The rows to evaluate on: a file's, or a job's held-out rows.
- * @throws KitError `USAGE_INVALID` without any, and as of reading them
+ * @throws KitError `USAGE_INVALID` without any, and the errors of reading them
  */
-export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<HeldOutQuestions> {
+export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<HeldOutRows> {
   const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const found = await chooseHeldOutRows(await readable(), { maxRows, hasQuestion, onNote });
+    const found = await chooseHeldOutRows(await readable(), { maxRows, isEvaluable, onNote });
     if (found.rows.length > 0) return found;
     throw new KitError(
       "DATASET_INVALID",
@@ -60,7 +60,7 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
 }
 
 /**
- * A file of the rows that a model got wrong, in training form, each with the model's answer as `got`.
+ * A file for the rows that a model got wrong, in training format, each with the model's answer as `got`.
  * @param named relative to the user's folder
  * @throws KitError `CANNOT_WRITE` if it exists: its rows may have been corrected
  */

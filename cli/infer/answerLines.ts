@@ -2,17 +2,17 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { orAborted } from "../../sdk/projectCode.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { reportError } from "../terminal/errors.ts";
+import type { LineFormat, LineRequest } from "./lineRequest.ts";
 import { isInteractive, stdinLines } from "./lines.ts";
-import type { LineFormat, Question } from "./question.ts";
 
-/** Questions that a model answers concurrently. */
+/** Requests that a model answers concurrently. */
 export const MAX_CONCURRENT = 32;
 
 interface Options {
   /** Resolves to undefined if it has already shown the answer. */
-  answer: (question: Question) => Promise<string | undefined>;
+  answer: (request: LineRequest) => Promise<string | undefined>;
   show: (text: string) => void;
-  /** Maximum questions in progress. */
+  /** Maximum requests in progress. */
   maxConcurrent: number;
 }
 
@@ -37,7 +37,7 @@ export async function answerLines(
       if (text !== undefined) show(text);
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
-      // A person sees which one failed, and can ask again.
+      // A person sees which one failed, and can retry.
       if (isInteractive()) reportError(error);
       else {
         code = reportError(withLine(number, error));
@@ -49,7 +49,7 @@ export async function answerLines(
   const broken = new AbortController();
   const shown: Promise<void>[] = [];
   let last = Promise.resolve();
-  /** Shows in order; resolves once there is room for another question. */
+  /** Shows in order; resolves once there is room for another request. */
   async function add(showNext: () => unknown): Promise<void> {
     last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
     shown.push(last);

@@ -1,7 +1,7 @@
 import { basename, isAbsolute, relative } from "node:path";
-import type { MetricEvent } from "../../jobs/figures.ts";
+import type { MetricEvent } from "../../jobs/metricEvents.ts";
 import { datasetPaths } from "../../protocol/dataset.ts";
-import { EVAL_LOSS, heldOutFigure } from "../../protocol/evaluation.ts";
+import { EVAL_LOSS, heldOutValue } from "../../protocol/evaluation.ts";
 import {
   type Artifact,
   type EventData,
@@ -9,12 +9,17 @@ import {
   type Measured,
   EVALUATED,
 } from "../../protocol/event.ts";
-import { formatCount, formatCounted, formatDuration, formatFigure } from "../../protocol/format.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDuration,
+  formatMetricValue,
+} from "../../protocol/format.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
 import { NO_PROGRESS, reduceProgress, secondsLeft } from "../../protocol/progress.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
-import { type BestFigure, lossSummary, resultSummary } from "./result.ts";
+import { type BestValue, lossSummary, resultSummary } from "./result.ts";
 import { lostRows, trainingWarnings } from "./warnings.ts";
 
 /** Column widths for a loss below 100 and for a speed. */
@@ -49,28 +54,28 @@ export function createEventLines(options: EventLinesOptions) {
   /** Each step's value of the metric that compares checkpoints, as text. */
   const scores = new Map<number, string>();
   const metric = config.metricForBestModel ?? EVAL_LOSS;
-  let best: BestFigure | undefined;
+  let best: BestValue | undefined;
   /** The newest artifact; the job's result once it has completed. */
   let last: Artifact | undefined;
   const formatters = {
     path: shownPath,
     inferCommand: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
-    formatFigure,
+    formatMetricValue,
     metric,
     best: () => best,
   };
 
   function recordMetric({ event, data }: MetricEvent): void {
     const isEvaluation = event === EVALUATED;
-    const figure = isEvaluation ? data.metrics[metric] : heldOutFigure(data, metric);
-    if (figure === undefined) return;
+    const value = isEvaluation ? data.metrics[metric] : heldOutValue(data, metric);
+    if (value === undefined) return;
     const shown =
-      metric === EVAL_LOSS ? formatters.formatLoss(figure) : formatFigure(figure ?? NaN);
+      metric === EVAL_LOSS ? formatters.formatLoss(value) : formatMetricValue(value ?? NaN);
     scores.set(data.step, `${metric} ${shown}`);
-    if (figure === null) return;
+    if (value === null) return;
     const sign = config.greaterIsBetter === false ? -1 : 1;
-    if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
+    if (!best || sign * value > sign * best.value) best = { step: data.step, value };
   }
 
   function startLines(data: EventData["training.started"]): string {
@@ -123,12 +128,12 @@ export function createEventLines(options: EventLinesOptions) {
   function evaluatedLine(data: EventData[typeof EVALUATED]): string {
     recordMetric({ event: EVALUATED, data });
     const { step, metrics } = data;
-    const figures = Object.entries(metrics).map(([name, value]) => {
+    const values = Object.entries(metrics).map(([name, value]) => {
       const was = step > 0 ? progress.evaluated?.[name]?.before : undefined;
-      const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
-      return `${name} ${formatFigure(value)}${beside}`;
+      const beside = was === undefined ? "" : ` (before ${formatMetricValue(was)})`;
+      return `${name} ${formatMetricValue(value)}${beside}`;
     });
-    return `evaluated step ${step}: ${figures.join(", ")}`;
+    return `evaluated step ${step}: ${values.join(", ")}`;
   }
 
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
@@ -234,10 +239,10 @@ function withDetails(line: string, details: Record<string, string>): string {
 
 /** Adds the metrics on one line below. */
 function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]): string {
-  const figures = Object.entries(metrics ?? {}).map(
+  const values = Object.entries(metrics ?? {}).map(
     ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,
   );
-  return figures.length > 0 ? `${line}\n  ${figures.join("  ")}` : line;
+  return values.length > 0 ? `${line}\n  ${values.join("  ")}` : line;
 }
 
 function formatLoss(loss: Measured | undefined): string {

@@ -1,4 +1,4 @@
-import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToServer } from "../../jobs/remote/followerMessage.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../project/bundle.ts";
@@ -21,7 +21,7 @@ export async function followJob(
   const early = exitOnSignals(explain);
   const bundle = await ensureBundle(project, undefined, (stale) => {
     printError(`kit: ${stale}`);
-    tellServer({ kind: "warning", text: stale });
+    reportToServer({ kind: "warning", text: stale });
   });
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
   const run = printJob({ trainer, project });

@@ -1,8 +1,8 @@
 import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
-import { readEvaluations } from "../../jobs/figures.ts";
-import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { readEvaluations } from "../../jobs/metricEvents.ts";
+import { reportToServer } from "../../jobs/remote/followerMessage.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import type { RunEnd } from "../../protocol/http.ts";
@@ -67,7 +67,7 @@ export function printJob({
   function show(event: JobEvent, text: string): void {
     if (event.event === "training.failed") printFailure(text);
     else if (text !== "") print(text, styleOf(event));
-    if (isFinalEvent(event)) tellServer({ kind: "ended", text });
+    if (isFinalEvent(event)) reportToServer({ kind: "ended", text });
   }
 
   trainer[DRIVER].observe({
@@ -96,12 +96,12 @@ export function printJob({
       const after = step && "step" in step ? ` after step ${step.step}` : "";
       const text = `attached to the job on ${printable(where)}${after}`;
       print(text);
-      tellServer({ kind: "attached", text });
+      reportToServer({ kind: "attached", text });
     },
     onNote(note) {
       const text = printableNote(note);
       print(text);
-      if (text.startsWith("warning: ")) tellServer({ kind: "warning", text });
+      if (text.startsWith("warning: ")) reportToServer({ kind: "warning", text });
     },
     onEvent(event) {
       if (isFinalEvent(event)) {

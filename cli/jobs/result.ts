@@ -11,38 +11,40 @@ export interface Formatters {
   inferCommand: string;
   /** Without padding. */
   formatLoss: (loss: Measured | undefined) => string;
-  formatFigure: (value: number) => string;
+  formatMetricValue: (value: number) => string;
   /** Name of the metric that compares checkpoints. */
   metric: string;
   /** Best value of that metric; `Progress` has the best `evalLoss`. */
-  best: () => BestFigure | undefined;
+  best: () => BestValue | undefined;
 }
 
-export interface BestFigure {
+export interface BestValue {
   step: number;
-  figure: number;
+  value: number;
 }
 
 /** The last loss, the best evaluation, and advice if the loss rose. */
-export function lossSummary(progress: Progress, words: Formatters): string {
+export function lossSummary(progress: Progress, formatters: Formatters): string {
   const { loss, lossEnds } = progress;
-  const last = loss === undefined ? [] : [`loss ${words.formatLoss(loss)}`];
-  const best = bestOf(progress, words);
-  const evaluation = best ? [`best ${words.metric} ${best.value} at step ${best.step}`] : [];
+  const last = loss === undefined ? [] : [`loss ${formatters.formatLoss(loss)}`];
+  const best = bestOf(progress, formatters);
+  const evaluation = best ? [`best ${formatters.metric} ${best.value} at step ${best.step}`] : [];
   const first = risenFrom(lossEnds);
   const risen =
-    first === undefined ? "" : `, above the initial ${words.formatLoss(first)}: ${RISE_ADVICE}`;
+    first === undefined
+      ? ""
+      : `, above the initial ${formatters.formatLoss(first)}: ${RISE_ADVICE}`;
   return [...last, ...evaluation].join(", ") + risen;
 }
 
 /** By the metric that compares the job's checkpoints. */
 function bestOf(
   { best }: Progress,
-  { metric, formatLoss, formatFigure, best: ofMetric }: Formatters,
+  { metric, formatLoss, formatMetricValue, best: ofMetric }: Formatters,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
   const found = ofMetric();
-  return found && { step: found.step, value: formatFigure(found.figure) };
+  return found && { step: found.step, value: formatMetricValue(found.value) };
 }
 
 /** An artifact, and its metric as text if it was evaluated. */
@@ -55,9 +57,9 @@ export interface Result {
 export function resultSummary(
   { artifact, score = "not evaluated" }: Result,
   progress: Progress,
-  words: Formatters,
+  formatters: Formatters,
 ): string {
-  const best = bestOf(progress, words);
+  const best = bestOf(progress, formatters);
   const comparison = !best || best.step === artifact.step ? "" : ` (${score})`;
-  return `saved in ${words.path(artifact)}${comparison}; try it: ${words.inferCommand}`;
+  return `saved in ${formatters.path(artifact)}${comparison}; try it: ${formatters.inferCommand}`;
 }

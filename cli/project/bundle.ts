@@ -8,8 +8,8 @@ import { pathToFileURL } from "node:url";
 import type { BuildFailure, BuildOptions, BuildResult, Plugin } from "esbuild";
 import {
   OTHERS_READ,
-  isPlainFile,
-  keepOthersFromWriting,
+  isRegularFile,
+  denyOthersWrite,
   makeDirectory,
   refuseLink,
   writeFileAtomically,
@@ -35,8 +35,8 @@ export async function ensureBundle(
 ): Promise<string> {
   const path = bundlePath(project, DEFAULT_ENTRY);
   refuseLink(dirname(path));
-  if (entry !== undefined || !isPlainFile(path)) return buildBundle(project, entry);
-  for (const made of [dirname(dirname(path)), dirname(path), path]) keepOthersFromWriting(made);
+  if (entry !== undefined || !isRegularFile(path)) return buildBundle(project, entry);
+  for (const made of [dirname(dirname(path)), dirname(path), path]) denyOthersWrite(made);
   const [changed, ...others] = changedInputs(path, project);
   if (changed !== undefined) onStale(describeStale(project, changed, others.length));
   return path;

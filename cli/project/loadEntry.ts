@@ -1,4 +1,4 @@
-import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToServer } from "../../jobs/remote/followerMessage.ts";
 import { describeEarlyExit, noTrainer } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isTrainer } from "../../sdk/kit.ts";
@@ -37,7 +37,7 @@ export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node's argument differs from process.exitCode.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
   printFailure(`kit: ${why}`);
-  tellServer({ kind: "refused", text: why });
+  reportToServer({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
 }
 

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { tellServer } from "../../jobs/remote/followerMessage.ts";
+import { reportToServer } from "../../jobs/remote/followerMessage.ts";
 import { type ErrorCode, cannotWrite, isKitError, messageOf } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
@@ -22,7 +22,7 @@ const USAGE_ERRORS = new Set<ErrorCode>([
 export function reportError(error: unknown): number {
   const text = printableNote(messageOf(error));
   printFailure(`kit: ${text}`);
-  tellServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
+  reportToServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
   if (process.env.DEBUG === "kit") printError(inspect(error));
   const isUsageError = isKitError(error) && USAGE_ERRORS.has(error.code);
   return isUsageError ? EXIT_CODE.usageError : EXIT_CODE.failed;

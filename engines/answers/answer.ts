@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { createRandom } from "../dataset/random.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { createAnswerParts } from "./answerParts.ts";
@@ -32,15 +32,15 @@ export interface Answering extends Pick<
   result: () => InferResult;
 }
 
-/** @param onPiece takes each delta of the answer */
+/** @param onDelta takes each delta of the answer */
 export function createAnswering(
   { request, prompt, limit, tokenizer, constraint, calls }: Opening,
-  onPiece: (piece: InferPiece) => void = () => {},
+  onDelta: (piece: InferDelta) => void = () => {},
 ): Answering {
   const { temperature = 0, topP = 1, seed = 0, logprobs: top } = request;
   const random = createRandom(seed, "sample");
   const textOf = createAnswerText(tokenizer);
-  const parts = createAnswerParts(request, calls, onPiece);
+  const parts = createAnswerParts(request, calls, onDelta);
   const tokens = [...prompt];
 
   function take(next: NextToken): boolean {

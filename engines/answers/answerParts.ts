@@ -1,5 +1,5 @@
 import type { ToolCall } from "../../protocol/chat.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { parseJson, withPlainFloats } from "../../protocol/json.ts";
 import { createStops } from "./stops.ts";
 import { allowsOneCallAtMost } from "./tools/callGrammar.ts";
@@ -23,12 +23,12 @@ export interface AnswerParts {
 
 /**
  * @param calls extracts tool calls; undefined without tools
- * @param onPiece takes each delta of the answer
+ * @param onDelta takes each delta of the answer
  */
 export function createAnswerParts(
   { stop = [], schema, logprobs: asked, ...request }: InferRequest,
   calls: CallReader | undefined,
-  onPiece: (piece: InferPiece) => void = () => {},
+  onDelta: (piece: InferDelta) => void = () => {},
 ): AnswerParts {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
   const maxCalls = allowsOneCallAtMost(request) ? 1 : Infinity;
@@ -47,7 +47,7 @@ export function createAnswerParts(
     sent.toolCalls.push(...toolCalls);
     sent.logprobs.push(...logprobs);
     if (text === "" && toolCalls.length === 0 && logprobs.length === 0) return;
-    onPiece({
+    onDelta({
       text,
       ...(toolCalls.length > 0 && { toolCalls }),
       ...(logprobs.length > 0 && { logprobs }),

@@ -1,5 +1,5 @@
 import { type RequestFault, KitError } from "../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { allowedBits } from "./allowedBits.ts";
@@ -27,7 +27,7 @@ export interface Asker {
   /** Checked before each step; once aborted, the answer rejects. */
   isCancelled: () => boolean;
   /** Takes the answer's deltas. */
-  onPiece?: ((piece: InferPiece) => void) | undefined;
+  onDelta?: ((piece: InferDelta) => void) | undefined;
 }
 
 /** Bitmap of the tokens that answers may contain, without special and unused ids. */
@@ -51,7 +51,7 @@ export function createAnswers(generator: Generator) {
    */
   async function answer(
     asked: InferRequest,
-    { isCancelled, onPiece }: Asker,
+    { isCancelled, onDelta }: Asker,
   ): Promise<InferResult> {
     const request = withoutHiddenTools(asked);
     refuseLongPrompt(request, context);
@@ -88,13 +88,13 @@ export function createAnswers(generator: Generator) {
         read,
         fault: tooLong(request),
       });
-      onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
+      onDelta?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
       return chosen;
     }
     const limit = Math.min(remaining, maxTokens ?? remaining);
     const { constraint, calls, markers, fault } = await formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
-    const answering = createAnswering(opening, onPiece);
+    const answering = createAnswering(opening, onDelta);
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
     await read({ ...answering, ...(marked && { allowed: () => marked }) }).catch(
       (error: unknown) => {

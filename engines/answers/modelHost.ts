@@ -1,6 +1,6 @@
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 
 /** A message to a model host, which replies to each but `cancel` under its `id`. */
 export type HostRequest<Source> =
@@ -31,7 +31,7 @@ export interface ModelHost<Source> {
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
   /** Takes a delta of an answer. */
-  onPiece: (id: number, piece: InferPiece) => void;
+  onDelta: (id: number, piece: InferDelta) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
 }
@@ -39,7 +39,7 @@ export interface Listener {
 interface Pending {
   resolve: (result: InferResult | undefined) => void;
   reject: (error: Error) => void;
-  onPiece: ((piece: InferPiece) => void) | undefined;
+  onDelta: ((piece: InferDelta) => void) | undefined;
 }
 
 interface Warm<Source> {
@@ -73,7 +73,7 @@ export function createHostedModels<Source>(
         if (answer instanceof Error) request?.reject(answer);
         else request?.resolve(answer);
       },
-      onPiece: (id, piece) => pending.get(id)?.onPiece?.(piece),
+      onDelta: (id, piece) => pending.get(id)?.onDelta?.(piece),
       onEnd(error) {
         if (warm === begun) {
           warm = undefined;
@@ -94,7 +94,7 @@ export function createHostedModels<Source>(
 
   function ask(
     message: Ask<Source>,
-    { signal, onPiece }: { signal?: AbortSignal | undefined; onPiece?: Pending["onPiece"] } = {},
+    { signal, onDelta }: { signal?: AbortSignal | undefined; onDelta?: Pending["onDelta"] } = {},
   ): Promise<InferResult | undefined> {
     warm ??= begin();
     const to = warm;
@@ -111,7 +111,7 @@ export function createHostedModels<Source>(
       to.pending.set(id, {
         resolve: (result) => (stopListening(), resolve(result)),
         reject: (error) => (stopListening(), reject(error)),
-        onPiece,
+        onDelta,
       });
       try {
         to.host.send({ ...message, id });
@@ -137,13 +137,13 @@ export function createHostedModels<Source>(
 
     async function infer(
       { signal, ...request }: InferRequest,
-      onPiece?: Pending["onPiece"],
+      onDelta?: Pending["onDelta"],
     ): Promise<InferResult> {
       signal?.throwIfAborted();
       if (closing) throw modelClosed();
       if (!open.has(model)) throw engineEnded();
-      const isStreamed = onPiece !== undefined;
-      const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onPiece });
+      const isStreamed = onDelta !== undefined;
+      const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onDelta });
       if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
       return result;
     }

@@ -8,7 +8,7 @@ import {
   messageOf,
 } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import type { InferPiece, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
@@ -36,7 +36,7 @@ export type TrainMessage =
 /** A message from the inference thread: an answer, deltas of answers, or a command for its helpers. */
 export type InferMessage =
   | Answer
-  | { deltas: { id: number; piece: InferPiece }[] }
+  | { deltas: { id: number; piece: InferDelta }[] }
   /** Starts a helper for each port, which delivers its initial data. */
   | { team: number; ports: MessagePort[] }
   /** Ends a team, then closes the port. */

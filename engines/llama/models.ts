@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import type { LlamaOptions } from "../../protocol/engineOptions.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { answerTokens, createAnswers } from "../answers/answers.ts";
 import { modelClosed } from "../answers/modelHost.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
@@ -134,14 +134,14 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
 
   async function infer(
     { signal, ...request }: InferRequest,
-    onPiece?: (piece: InferPiece) => void,
+    onDelta?: (piece: InferDelta) => void,
   ): Promise<InferResult> {
     signal?.throwIfAborted();
     if (closing) throw modelClosed();
     const isCancelled = () => signal?.aborted === true;
     const answering = answer(request, {
       isCancelled,
-      onPiece: onPiece && ((piece) => !isCancelled() && onPiece(piece)),
+      onDelta: onDelta && ((piece) => !isCancelled() && onDelta(piece)),
     });
     open.add(answering);
     try {

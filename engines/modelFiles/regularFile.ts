@@ -32,7 +32,7 @@ export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
 
 /** As {@link useFile}; undefined if the file is missing. */
 export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T | undefined {
-  const file = openIfThere(path);
+  const file = openIfExists(path);
   if (file === undefined) return undefined;
   try {
     const stats = fstatSync(file);
@@ -81,7 +81,7 @@ export function writeWhole(file: number, bytes: Uint8Array): void {
 /** The system reads less than 2 GiB at once. */
 const CHUNK_BYTES = 2 ** 30;
 
-function openIfThere(path: string): number | undefined {
+function openIfExists(path: string): number | undefined {
   try {
     // O_NONBLOCK doesn't wait for the other end of a pipe.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -23,7 +23,7 @@ type Message<Type> = Extract<PythonMessage, { type: Type }>;
  */
 export function createPendingRequests(
   send: (message: object) => void,
-  { onAnswer, onPiece }: Pick<Listener, "onAnswer" | "onPiece">,
+  { onAnswer, onDelta }: Pick<Listener, "onAnswer" | "onDelta">,
 ) {
   const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
   /** Models by the ids of their load requests. */
@@ -46,7 +46,7 @@ export function createPendingRequests(
       const { form, calls, markers, fault } = answerForm(asked, () => forms.get(message.model));
       const constrainedBy = form && grammarOf(form, fault);
       const { schema: _, ...request } = asked;
-      const parts = createAnswerParts(asked, calls, (piece) => onPiece(id, piece));
+      const parts = createAnswerParts(asked, calls, (piece) => onDelta(id, piece));
       open.set(id, { parts, fault });
       send({ ...message, request: request as InferRequest, form: constrainedBy, markers });
     } catch (error) {
@@ -76,7 +76,7 @@ export function createPendingRequests(
     if (!parts || !result || "calls" in result) return onAnswer(id, undefined);
     if ("choices" in result) {
       const { text, logprobs } = result;
-      onPiece(id, { text, ...(logprobs && { logprobs }) });
+      onDelta(id, { text, ...(logprobs && { logprobs }) });
       return onAnswer(id, result);
     }
     parts.end(result.finishReason);

@@ -12,7 +12,7 @@ import { writeStoredRecord } from "./storedRecord.ts";
 
 type Options = Pick<
   TrainOptions,
-  "config" | "directory" | "signal" | "leave" | "onEvent" | "onNote"
+  "config" | "directory" | "signal" | "detachSignal" | "onEvent" | "onNote"
 >;
 
 interface Monitoring extends JobLog {
@@ -34,8 +34,8 @@ export async function monitorJob(
   remote: Remote,
   { id, secret, options, submit, session, seen = 0 }: Monitoring,
 ): Promise<void> {
-  const { signal, leave } = options;
-  const either = leave ? AbortSignal.any([signal, leave]) : signal;
+  const { signal, detachSignal } = options;
+  const either = detachSignal ? AbortSignal.any([signal, detachSignal]) : signal;
   let known = seen;
   const submittedTo = { session };
   let isSent = submit === undefined;
@@ -63,13 +63,13 @@ export async function monitorJob(
     }
     either.throwIfAborted();
   } catch (error) {
-    const isLeft = isThere && leave?.aborted === true;
+    const isLeft = isThere && detachSignal?.aborted === true;
     if (signal.aborted) {
       if (isSent) await stop(remote, id, options);
       throw signal.reason;
     }
     if (isSent && !isLeft && !isOutOfReach(error)) await stop(remote, id, options).catch(() => {});
-    if (isLeft) leave.throwIfAborted();
+    if (isLeft) detachSignal.throwIfAborted();
     throw error;
   }
 }

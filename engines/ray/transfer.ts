@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { isPlainFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
+import { isRegularFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { StoredCheckpoint } from "./messages.ts";
 
@@ -39,7 +39,7 @@ export async function openTransfer(
   const whole: WantedFile[] = [];
   for (const path of readdirSync(folder).map((name) => join(folder, name))) {
     const file = wanted.find(({ to }) => to === path);
-    if (file && isPlainFile(path) && (await digestOf(path)) === file.sha256) whole.push(file);
+    if (file && isRegularFile(path) && (await digestOf(path)) === file.sha256) whole.push(file);
     else rmSync(path, { recursive: true });
   }
   const missing = wanted.filter((file) => !whole.includes(file));

@@ -2,7 +2,7 @@ import { isLearned } from "../../protocol/chat.ts";
 import type { DatasetPath, DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import type { HeldOutQuestions } from "../../protocol/metric.ts";
+import type { HeldOutRows } from "../../protocol/metric.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
 import { type Row, ROW_FORMAT } from "../dataset/row.ts";
@@ -42,7 +42,7 @@ export async function maxAnswerTokens(
   return enoughTokens(rows, await readerOf(config, options));
 }
 
-export interface AnswerReader extends Pick<HeldOutQuestions, "endOf"> {
+export interface AnswerReader extends Pick<HeldOutRows, "endOf"> {
   /** Tokens of a row's longest answer. */
   tokensOf: (row: Row) => number;
 }

@@ -1,5 +1,5 @@
 import { closeSync, readSync } from "node:fs";
-import { cannotRead, openIfThere, readRegularFile, stampOf, NEWLINE } from "../../disk/file.ts";
+import { cannotRead, openIfExists, readRegularFile, stampOf, NEWLINE } from "../../disk/file.ts";
 import { logPath } from "../paths.ts";
 import {
   type LogRecord,
@@ -24,7 +24,7 @@ const TAIL_BYTES = 256 * 1024;
  */
 export function* readLog(directory: string): Generator<LogRecord> {
   const path = logPath(directory);
-  const file = openIfThere(path);
+  const file = openIfExists(path);
   if (file === undefined) return;
   try {
     yield* recordsOf((chunk) => {

@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../../disk/follow.ts";
-import { openPlainIfThere } from "../../disk/sharedTail.ts";
+import { openRegularIfExists } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
 import { bestOf, sentOfHistory } from "../../protocol/evaluation.ts";
 import { EVALUATING, PREPARING } from "../../protocol/event.ts";
@@ -29,7 +29,7 @@ export async function* readThinnedLog(
   path: string,
   { from = 0, signal }: Pick<FollowOptions, "from" | "signal">,
 ): AsyncGenerator<LocatedRecord[]> {
-  const file = await openPlainIfThere(path);
+  const file = await openRegularIfExists(path);
   try {
     const locations = file ? await findShown(file, from, signal) : [];
     for (let next = 0; file && next < locations.length; next += BATCH_RECORDS) {

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
-import { APPEND_ITSELF, openPlain, NEWLINE } from "../../disk/file.ts";
+import { APPEND_FLAGS, openRegular, NEWLINE } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import { type LogRecord, MAX_RECORD_BYTES } from "./lines.ts";
@@ -16,7 +16,7 @@ export interface LogWriter {
 
 /** Opens a log for its only writer. A newline ends a torn last line before the first event. */
 export function openLog(path: string): LogWriter {
-  const file = openPlain(path, APPEND_ITSELF);
+  const file = openRegular(path, APPEND_FLAGS);
   let isTorn = endsTorn(file);
   let isOpen = true;
   return {

@@ -31,7 +31,7 @@ export interface JobHistory {
   from: ResumePoint | undefined;
 }
 
-interface Attachable {
+interface ClaimedJob {
   owned: OwnedJob;
   /** The job's original config. */
   config: JobConfig;
@@ -39,14 +39,14 @@ interface Attachable {
 }
 
 /**
- * Takes over a remote job of the current project that nobody follows.
+ * Takes over an unfollowed remote job of the current project.
  * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
  */
-export async function attachable(
+export async function claimRemoteJob(
   { name, remote }: Engine,
   id: string,
   onNote: (text: string) => void,
-): Promise<Attachable> {
+): Promise<ClaimedJob> {
   const project = process.cwd();
   const directory = join(jobsPath(project), id);
   const config = readJobConfig(directory);

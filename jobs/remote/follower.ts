@@ -12,7 +12,7 @@ const GRACE_MS = 5_000;
 /** Limit of output buffered before `begin`. */
 const MAX_EARLY_BYTES = 1_048_576;
 
-/** Codes when another process was first. */
+/** Error codes if another process was first. */
 const TAKEN: (ErrorCode | undefined)[] = ["JOB_TAKEN", "JOB_ENDED"];
 
 /** A `kit attach` subprocess. */
@@ -57,11 +57,11 @@ export function startFollower(options: FollowerOptions): Follower {
   });
   const record = output && createRecorder(output.path);
   if (record) for (const stream of [child.stdout, child.stderr]) stream?.on("data", record.write);
-  child.on("message", (said) => {
-    if (!isFollowerMessage(said) || TAKEN.includes(said.code)) return;
-    if (said.kind === "attached") record?.begin();
-    const [line = ""] = said.text.split("\n", 1);
-    onMessage({ ...said, text: line });
+  child.on("message", (message) => {
+    if (!isFollowerMessage(message) || TAKEN.includes(message.code)) return;
+    if (message.kind === "attached") record?.begin();
+    const [line = ""] = message.text.split("\n", 1);
+    onMessage({ ...message, text: line });
   });
   const ended = once(child, "close").then(
     () => undefined,

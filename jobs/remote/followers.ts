@@ -4,13 +4,13 @@ import { type JobStore, createJobStore } from "../store.ts";
 import { type Follower, type FollowerOutput, startFollower } from "./follower.ts";
 import type { FollowerMessage } from "./followerMessage.ts";
 
-/** Time between two looks for jobs that nobody follows, and the first pause after a failure. */
+/** How often to look for jobs that no process follows, and the first pause after a failure. */
 const POLL_MS = 5_000;
 const FIRST_MS = 500;
 const MAX_PAUSE_MS = 300_000;
 
 export interface Followers {
-  /** Starts looking for jobs that nobody follows. */
+  /** Starts looking for jobs that no process follows. */
   start: () => void;
   /** Whether this server follows a job, or is attaching for the first time. */
   isFollowing: (id: string) => boolean;
@@ -45,7 +45,7 @@ interface FollowState {
   nextAt: number;
 }
 
-/** Follows the project's remote jobs that nobody follows, each in its own process. */
+/** Follows the project's unfollowed remote jobs, each in its own process. */
 export function createFollowers(options: FollowersOptions): Followers {
   const { project, kit, jobs, onNote, pollMs = POLL_MS, graceMs, lastRun } = options;
   const known = new Map<string, FollowState>();
@@ -107,7 +107,7 @@ export function createFollowers(options: FollowersOptions): Followers {
 /**
  * Watches the remote jobs that a local process follows.
  * @param project the project's folder
- * @returns a function that returns a note for each that nobody follows any more
+ * @returns a function that returns a note for each that is no longer followed
  */
 export function watchDetachedJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");

@@ -33,7 +33,7 @@ export function lostContact(
 }
 
 /**
- * Turns a local write error into `CANNOT_FOLLOW`, because the remote training continues; a deleted log ends it.
+ * Turns a local write error into `CANNOT_FOLLOW`, because the remote run continues; a deleted log ends it.
  * @param directory the job's
  */
 export function orCannotFollow(error: unknown, directory: string): unknown {

@@ -13,7 +13,7 @@ import { readRemoteLocation, runsRemotely } from "../remoteLocation.ts";
 import { createJobStore } from "../store.ts";
 
 const POLL_MS = 500;
-/** Longer than taking a job takes. */
+/** Longer than it takes to take a job. */
 const LOCK_MS = 5_000;
 
 export interface TakeOptions {

@@ -1,7 +1,7 @@
 import { readJobStart } from "../../jobs/jobStart.ts";
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
-import { attachable, historyOf } from "../../jobs/remote/attach.ts";
+import { claimRemoteJob, historyOf } from "../../jobs/remote/attach.ts";
 import { createJobStore, removePartialRows } from "../../jobs/store.ts";
 import { EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -21,7 +21,7 @@ export interface StartedJob {
   ended: Promise<JobResult>;
 }
 
-/** What a trainer needs for its job. */
+/** Everything that a trainer passes to its job. */
 export interface JobSetup {
   checked: CheckedOptions;
   observer: Required<Observer>;
@@ -39,7 +39,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
   const owned = createOwnedJob(project, name, config, {
     remote: engine.remote !== undefined,
   });
-  const waitHere = (signal: AbortSignal) =>
+  const waitLocally = (signal: AbortSignal) =>
     waitForTurn(createJobStore(project), owned, signal, (before) => {
       resuming?.refuseConcurrent(owned.job.id);
       observer.onWait(before);
@@ -49,7 +49,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
     async prepare({ signal, detachSignal, observer: { onNote } }) {
       // Remote jobs skip this machine's queue.
       if (engine.remote) owned.claimTurn(true);
-      else await waitHere(signal);
+      else await waitLocally(signal);
       removePartialRows(createJobStore(project));
       const points = resuming?.find(observer.onNote) ?? [];
       const [point] = points;
@@ -71,7 +71,7 @@ export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
  */
 export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob> {
   const { checked, observer } = setup;
-  const { owned, config, remote } = await attachable(checked.engine, id, observer.onNote);
+  const { owned, config, remote } = await claimRemoteJob(checked.engine, id, observer.onNote);
   const recorded = orRelease(owned, historyOf);
   const { location, events, from } = recorded;
   const seen = events.filter(({ event }) => event !== EVALUATED).length;

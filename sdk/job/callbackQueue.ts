@@ -32,7 +32,7 @@ interface Call {
 export interface CallbackQueue {
   add: (name: CallbackName, call: () => unknown, before?: Preparation) => void;
   /**
-   * Resolves when all callbacks added so far are done; rejects with the first error. Notes now and then what
+   * Resolves when all callbacks added so far are done; rejects with the first error. Periodically notes what
    * it waits for.
    */
   drain: () => Promise<void>;
@@ -70,7 +70,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
     isCalling = false;
   }
 
-  function makeRoom(): void {
+  function limitLogs(): void {
     if (calls.filter(({ name }) => name === "onLog").length < MAX_LOGS) return;
     calls.splice(
       calls.findLastIndex(({ name }) => name === "onLog"),
@@ -86,7 +86,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   return {
     add(name, call, before) {
       if (isStopped) return;
-      if (name === "onLog") makeRoom();
+      if (name === "onLog") limitLogs();
       calls.push({ name, call, before });
       if (isCalling) return;
       isCalling = true;
@@ -123,8 +123,8 @@ function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): 
   return notes.length > 0 ? notes.join("; ") : undefined;
 }
 
-/** Prints an error instead of throwing it, because the job has ended. */
-export async function callLast(
+/** Calls a callback after the job's end: prints an error instead of throwing it. */
+export async function callFinal(
   name: keyof TrainerCallbacks,
   call: () => unknown,
   limitMs?: number,

@@ -1,4 +1,4 @@
-import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
+import { heldOutValue, isLogged } from "../../protocol/evaluation.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
@@ -20,7 +20,7 @@ export function createScorer({
   return ({ event, data }) => {
     const value =
       event === "training.log"
-        ? heldOutFigure(data, name)
+        ? heldOutValue(data, name)
         : event === "checkpoint.evaluated"
           ? data.metrics[name]
           : undefined;
@@ -50,7 +50,7 @@ export function createMissingMetricNote(
   let isNoted = !isLogged(name, objective);
   return ({ event, data }) => {
     if (isNoted || event !== "training.log" || data.evalLoss === undefined) return;
-    if (heldOutFigure(data, name) !== undefined) return;
+    if (heldOutValue(data, name) !== undefined) return;
     isNoted = true;
     onNote(
       `warning: the held-out rows have no "${name}", which compares desirable answers with undesirable ones. Hold out both kinds, or choose another metricForBestModel`,

@@ -28,7 +28,7 @@ function resolvePaths(path: DatasetPath, project: string): DatasetPath {
   return typeof path === "string" ? absolute(path) : path.map(absolute);
 }
 
-/** An engine's error with the rows' own locations. */
+/** An engine's error with the original row locations. */
 export function withRestoredLocations(
   error: unknown,
   restoreLocations: (text: string) => string,
@@ -44,7 +44,7 @@ const EFFECT: Record<keyof JobConfig, OnResume> = {
   lora: "impossible",
   engine: "other losses",
   objective: "other losses",
-  // Rows are compared once they are read: files may have moved with the project.
+  // Compared by their rows once read: files may have moved with the project.
   dataset: "none",
   evalDataset: "none",
   evaluate: "none",

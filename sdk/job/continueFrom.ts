@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { checkpointSteps, copyArtifact } from "../../jobs/artifactFiles.ts";
-import { type MetricEvent, readEvaluations } from "../../jobs/figures.ts";
-import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
+import { haveSameHeldOutRows, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
+import { type MetricEvent, readEvaluations } from "../../jobs/metricEvents.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
@@ -15,7 +15,7 @@ import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
-/** What a new job takes over from the one that it continues. */
+/** State that a new job takes over from the one that it continues. */
 export interface Continuation {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
@@ -25,7 +25,7 @@ export interface Continuation {
 
 /**
  * Compares the rows of both jobs, and notes what differs.
- * @throws KitError `CANNOT_RESUME` if the training ends before the checkpoint's step
+ * @throws KitError `CANNOT_RESUME` if training would end before the checkpoint's step
  */
 export function continueFrom(
   from: ResumePoint,
@@ -45,7 +45,7 @@ export function continueFrom(
   let evaluations = readEvaluations(dirname(directory), jobId, step).map((one) =>
     withDirections(one, config),
   );
-  if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
+  if (evaluations.length > 0 && !haveSameHeldOutRows(before, now)) {
     evaluations = [];
     note(
       `warning: the held-out rows changed since job ${jobId}; its evaluations don't count towards the best`,
@@ -65,9 +65,9 @@ export function continueFrom(
 }
 
 /** Sets an evaluation's metric directions by this job's options. */
-function withDirections(measuring: MetricEvent, config: JobConfig): MetricEvent {
-  if (measuring.event !== EVALUATED) return measuring;
-  const { lowerIsBetter: _, ...data } = measuring.data;
+function withDirections(evaluation: MetricEvent, config: JobConfig): MetricEvent {
+  if (evaluation.event !== EVALUATED) return evaluation;
+  const { lowerIsBetter: _, ...data } = evaluation.data;
   const lower = lowerIsBetter(config);
   return {
     event: EVALUATED,
@@ -85,10 +85,8 @@ function unscoredSteps(
   const isCompared = loadBestModelAtEnd || earlyStoppingPatience !== undefined;
   if (!isCompared || isLogged(metricForBestModel, objective)) return [];
   const scoreOf = createScorer(config);
-  const measured = new Set(evaluations.map((one) => scoreOf(one)?.step));
-  return checkpointSteps(join(directory, ARTIFACTS)).filter(
-    (at) => at <= step && !measured.has(at),
-  );
+  const scored = new Set(evaluations.map((one) => scoreOf(one)?.step));
+  return checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= step && !scored.has(at));
 }
 
 function notEvaluated(steps: readonly number[], jobId: string): string {
@@ -128,7 +126,7 @@ export function bestStep(
 
 /**
  * Copies a checkpoint into the continuing job.
- * @param skipped names of files to leave out
+ * @param skipped names of files not to copy
  * @throws KitError `CANNOT_WRITE`
  */
 export function copyCheckpoint(

@@ -1,17 +1,17 @@
-import type { MetricEvent } from "../../jobs/figures.ts";
-import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
+import type { MetricEvent } from "../../jobs/metricEvents.ts";
+import { heldOutValue, isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createScorer } from "./checkpointScore.ts";
 
-/** Stops a training that no longer improves, with any engine, by aborting it. */
+/** Stops a run that no longer improves, with any engine, by aborting it. */
 export interface EarlyStopping {
   /**
    * Handles each event.
-   * @returns whether the training ends with it; later events don't count
+   * @returns whether training ends with it; later events don't count
    */
   onEvent: (event: JobEvent) => boolean;
-  /** Restores the evaluations up to the checkpoint that a training continues. */
+  /** Restores the evaluations up to the checkpoint that a run continues. */
   resume: (evaluations: readonly MetricEvent[], maxSteps: number) => void;
   /** The last step, once stopped. */
   stoppedAt: () => number | undefined;
@@ -50,7 +50,7 @@ export function createEarlyStopping({
   function recordEvent(jobEvent: JobEvent): boolean {
     const { event, data } = jobEvent;
     const isEvaluated =
-      event === "training.log" && heldOutFigure(data, metric.metricForBestModel) !== undefined;
+      event === "training.log" && heldOutValue(data, metric.metricForBestModel) !== undefined;
     const counts = isInLog ? isEvaluated : event === EVALUATED;
     if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
     recordScore(data.step, scoreOf(jobEvent)?.score);

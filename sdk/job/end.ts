@@ -5,7 +5,7 @@ import { isOutOfReach } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
 import { type Artifact, listArtifacts } from "../models/artifact.ts";
 import { asError, orAborted } from "../projectCode.ts";
-import { callLast } from "./callbackQueue.ts";
+import { callFinal } from "./callbackQueue.ts";
 import type { JobEvaluation } from "./jobEvaluation.ts";
 import { type Run, jobWithStatus } from "./run.ts";
 import { asFollowError } from "./train.ts";
@@ -90,7 +90,7 @@ async function cancelled(run: Run): Promise<JobResult> {
   const { progress, callbacks, record, callbackLimitMs } = run;
   record({ event: "training.cancelled", data: { step: progress.step() } });
   const job = jobWithStatus(run, "cancelled");
-  await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
+  await callFinal("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
   return { job, artifacts: progress.saved.result() };
 }
 
@@ -104,6 +104,6 @@ async function fail(run: Run, error: Error): Promise<JobResult> {
     run.hasEnded = true;
   }
   const job = jobWithStatus(run, "failed");
-  await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
+  await callFinal("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
   return { job, artifacts: progress.saved.result(), error };
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { identityOf, identityOfStart, openAnswerCache } from "../../jobs/answerCache.ts";
+import { identityOf, identityOfInitialModel, openAnswerCache } from "../../jobs/answerCache.ts";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type EventData, EVALUATING } from "../../protocol/event.ts";
@@ -9,7 +9,7 @@ import { rulesOf } from "../../protocol/objective.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { createDefaultEngine, chooseHeldOutRows, withInitialModel } from "../engine.ts";
 import { createAnswerProgress } from "../metrics/answerProgress.ts";
-import { askRows, hasQuestion } from "../metrics/ask.ts";
+import { answerRows, isEvaluable } from "../metrics/answerRows.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 import { lazyModel } from "../models/engineModel.ts";
 import { lowerIsBetter } from "./checkpointScore.ts";
@@ -23,8 +23,8 @@ export interface Evaluation {
   rows: number;
   /** Progress as `31 of 100, 1m 20s left`; empty before the first answer. */
   progress: () => string;
-  /** Evaluates the model before the training. */
-  evaluateStart: () => Promise<Evaluated>;
+  /** Evaluates the model before training. */
+  evaluateInitialModel: () => Promise<Evaluated>;
   /** Evaluates a checkpoint. @param model answers from it */
   evaluateCheckpoint: (
     step: number,
@@ -37,9 +37,9 @@ export interface Evaluation {
 
 type AnsweringModel = Pick<EngineModel, "infer">;
 
-/** Time between two progress notes before the training. */
+/** Time between two progress notes before training. */
 const NOTE_MS = 10_000;
-/** Share of a training's time above which evaluation is worth a note. */
+/** Share of a run's time above which evaluation is worth a note. */
 const NOTABLE_SHARE = 0.1;
 /** Shortest evaluation worth a note, in seconds. */
 const NOTABLE_S = 1;
@@ -58,11 +58,11 @@ export async function createEvaluation(
   const beganAt = performance.now();
   const found = await chooseHeldOutRows(config, {
     maxRows: evaluate.rows,
-    hasQuestion,
+    isEvaluable,
     signal,
     onNote,
   });
-  const { rows, of, unasked, endOf } = found;
+  const { rows, total, skipped, endOf } = found;
   if (rows.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
@@ -90,7 +90,7 @@ export async function createEvaluation(
     const startedAt = performance.now();
     evaluatedStep = step;
     progress.begin();
-    const answers = await askRows(model, rows, {
+    const answers = await answerRows(model, rows, {
       maxTokens,
       temperature,
       seed: config.seed,
@@ -102,20 +102,20 @@ export async function createEvaluation(
       onAnswer: progress.show,
     });
     const limitMs = callbackLimitMs;
-    const { figures } = await scoreAnswers(metrics, answers, { signal, limitMs, onNote });
+    const { values } = await scoreAnswers(metrics, answers, { signal, limitMs, onNote });
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {
       step,
-      metrics: figures,
+      metrics: values,
       rows: answers.length,
       seconds: withDigits(took, 3),
       ...(lower.length > 0 && { lowerIsBetter: lower }),
     };
   }
 
-  /** Loads the starting model; falls back to the embedded engine, because remote training needs no Python here. */
-  async function loadStart(directory: string): Promise<EngineModel> {
+  /** Falls back to the embedded engine, because remote training needs no local Python. */
+  async function loadInitialModel(directory: string): Promise<EngineModel> {
     const options = { signal, onNote, ...(baseType && { quantize: baseType }) };
     try {
       return await engine.load(directory, options);
@@ -126,10 +126,10 @@ export async function createEvaluation(
     }
   }
 
-  async function askStart(directory: string): Promise<Evaluated> {
-    const model = lazyModel(engine.name, () => loadStart(directory), onNote);
+  async function evaluateFolder(directory: string): Promise<Evaluated> {
+    const model = lazyModel(engine.name, () => loadInitialModel(directory), onNote);
     try {
-      return await evaluated(0, identityOfStart(config, directory), model);
+      return await evaluated(0, identityOfInitialModel(config, directory), model);
     } finally {
       await model.close();
     }
@@ -138,10 +138,10 @@ export async function createEvaluation(
   return {
     rows: rows.length,
     progress: progress.text,
-    async evaluateStart() {
-      const some = rows.length < of ? ` of ${formatCount(of)}` : "";
+    async evaluateInitialModel() {
+      const some = rows.length < total ? ` of ${formatCount(total)}` : "";
       const others =
-        unasked > 0 ? `; ${formatCount(unasked)} more have no text answer to compare with` : "";
+        skipped > 0 ? `; ${formatCount(skipped)} more have no text answer to compare with` : "";
       onNote(
         `evaluating the starting model on ${formatCount(rows.length)}${some} held-out rows${others}`,
       );
@@ -149,7 +149,7 @@ export async function createEvaluation(
         if (progress.text() !== "") onNote(`evaluated ${progress.text()}`);
       }, NOTE_MS).unref();
       try {
-        return await withInitialModel(config, { signal, onNote }, askStart);
+        return await withInitialModel(config, { signal, onNote }, evaluateFolder);
       } finally {
         clearInterval(timer);
       }

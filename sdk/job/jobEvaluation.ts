@@ -10,7 +10,7 @@ import { type Run, jobWithStatus } from "./run.ts";
 export interface JobEvaluation {
   /** Evaluates the starting model, unless the job continues another. */
   prepare: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
-  /** Records the evaluations known when the training starts. */
+  /** Records the evaluations known when training starts. */
   onStarted: () => void;
   /** Evaluates a checkpoint before its `onCheckpoint`. */
   onSaved: (artifact: Pick<Artifact, "step" | "path">) => void;
@@ -62,14 +62,14 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     calls.add("onEvaluated", () => found && call(found), { note, run });
   }
 
-  /** The start's evaluation in the job that this one continues. */
-  function earlierStart(): Evaluated | undefined {
+  /** The initial evaluation in the job that this one continues. */
+  function earlierInitial(): Evaluated | undefined {
     const [found] = progress
       .earlierEvaluations()
       .flatMap(({ event, data }) => (event === EVALUATED && data.step === 0 ? data : []));
     // A new metric has no value there.
-    const isWhole = config.evaluate?.metrics.every((name) => found && name in found.metrics);
-    return isWhole ? found : undefined;
+    const isComplete = config.evaluate?.metrics.every((name) => found && name in found.metrics);
+    return isComplete ? found : undefined;
   }
 
   function onSaved({ step, path }: Pick<Artifact, "step" | "path">): void {
@@ -90,22 +90,22 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       evaluation = await createEvaluation(run, ready, evaluate, metrics);
       if (recorded.length > 0) {
         const evaluatedSteps = new Set(known.map(({ step }) => step));
-        if (!before && !from) enqueue(0, evaluation.evaluateStart);
+        if (!before && !from) enqueue(0, evaluation.evaluateInitialModel);
         for (const artifact of progress.saved.result()) {
           // Earlier ones are copies.
           if (!evaluatedSteps.has(artifact.step) && artifact.step > (from?.step ?? 0))
             onSaved(artifact);
         }
-      } else if (!from) before = await evaluation.evaluateStart();
+      } else if (!from) before = await evaluation.evaluateInitialModel();
     },
     onStarted() {
       if (!evaluation) return;
-      const start = before ?? earlierStart();
+      const start = before ?? earlierInitial();
       // The held-out rows or metrics differ from the earlier job's.
       if (start) {
         recordEvaluated(start);
         calls.add("onEvaluated", () => call(start));
-      } else enqueue(0, evaluation.evaluateStart);
+      } else enqueue(0, evaluation.evaluateInitialModel);
       recordEarlier();
     },
     onSaved,

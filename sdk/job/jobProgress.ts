@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
-import { type MetricEvent, readLosses } from "../../jobs/figures.ts";
+import { type MetricEvent, readLosses } from "../../jobs/metricEvents.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
@@ -30,13 +30,13 @@ export interface JobProgress {
   /** The newest reported step. */
   step: () => number;
   saved: SavedArtifacts;
-  /** The step at which the training stopped early, if it did. */
+  /** The step at which training stopped early, if it did. */
   stoppedAt: () => number | undefined;
   /** `DIVERGED` if the losses show no usable model. */
   divergence: () => KitError | undefined;
-  /** Completes an event for the log; a start takes over from `from`. */
+  /** Completes an event for the log; `training.started` takes over the state of `from`. */
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
-  /** @returns whether the training ends with it */
+  /** @returns whether training ends with it */
   onEvent: (event: RunningEvent) => boolean;
   /** Evaluations of the job that this one continues. */
   earlierEvaluations: () => readonly MetricEvent[];
@@ -68,7 +68,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   let resumedAt = 0;
 
   function onEvent(event: RunningEvent): boolean {
-    if (event.event === EVALUATED && isCounted(event.data)) return false;
+    if (event.event === EVALUATED && isEarlier(event.data)) return false;
     // Evaluations may finish after later steps.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     if (event.event === "training.log" && typeof event.data.loss === "number")
@@ -79,7 +79,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   }
 
   /** Whether an evaluation is one of the continued job's. The last step may be evaluated again. */
-  function isCounted(evaluated: EventData[typeof EVALUATED]): boolean {
+  function isEarlier(evaluated: EventData[typeof EVALUATED]): boolean {
     if (evaluated.step !== resumedAt) return evaluated.step < resumedAt;
     return earlierEvaluations.some(({ data }) => isDeepStrictEqual(data, evaluated));
   }
@@ -113,7 +113,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     return diverged(how, config.learningRate);
   }
 
-  function keepEarlier(artifact: { step: number; path: string }): void {
+  function addEarlier(artifact: { step: number; path: string }): void {
     const kind = config.lora ? "adapter" : "model";
     saved.onEvent({ event: "checkpoint.saved", data: { ...artifact, kind } });
     saved.release(artifact.step);
@@ -125,44 +125,44 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     const best = config.loadBestModelAtEnd
       ? bestStep(from, config, earlierEvaluations, onNote)
       : undefined;
-    // A finished training saves nothing more.
+    // A finished run saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only completing it`);
     for (const earlier of new Set([best, last])) {
       // The engine saves the last step again.
       if (earlier === undefined || earlier === event.data.maxSteps) continue;
-      keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));
+      addEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));
     }
     return { event: "training.started", data: { ...event.data, ...started } };
   }
 
   function replay(recorded: JobHistory): boolean {
     try {
-      return replayed(recorded);
+      return replayEvents(recorded);
     } catch (error) {
       throw cannotFollow(error);
     }
   }
 
-  function replayed({ events, from }: JobHistory): boolean {
+  function replayEvents({ events, from }: JobHistory): boolean {
     let isOver = false;
     for (const event of events) {
       if (event.event === "training.started" && from) {
         continueJob(event.data, from, () => {});
         const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= from.step);
         for (const at of earlier) {
-          keepEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
+          addEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
         }
       }
-      // Pruned by saveTotalLimit.
-      if (isGone(event)) continue;
+      if (isPruned(event)) continue;
       isOver = onEvent(event);
       if (event.event === "checkpoint.saved") saved.release(event.data.step);
     }
     return isOver;
   }
 
-  function isGone(event: RunningEvent): boolean {
+  /** Whether `saveTotalLimit` pruned the event's checkpoint. */
+  function isPruned(event: RunningEvent): boolean {
     return event.event === "checkpoint.saved" && !isKept(join(directory, event.data.path));
   }
 

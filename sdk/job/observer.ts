@@ -17,7 +17,7 @@ export interface Observer {
   onCreated?: (created: JobHandle) => void;
   /** Called with each job that this one waits for. */
   onWait?: (before: Job) => void;
-  /** Called when the cluster has the training, which now survives this process. */
+  /** Called when the cluster has the run, which now survives this process. */
   onRemote?: (location: RemoteLocation) => void;
   /** Called with the location of an earlier process's job, and its events so far. */
   onAttached?: (location: RemoteLocation, events: readonly PastEvent[]) => void;

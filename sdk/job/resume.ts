@@ -1,5 +1,9 @@
 import { readJobStart } from "../../jobs/jobStart.ts";
-import { type ResumePoint, findResumePoints, findResuming } from "../../jobs/resumePoint.ts";
+import {
+  type ResumePoint,
+  findResumePoints,
+  findConcurrentResume,
+} from "../../jobs/resumePoint.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { changedOptions } from "./config.ts";
@@ -30,7 +34,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
   let newest = planned;
 
   function refuseConcurrent(own?: string): void {
-    const concurrent = planned && findResuming(project, name, planned, own);
+    const concurrent = planned && findConcurrentResume(project, name, planned, own);
     if (concurrent === undefined) return;
     throw new KitError(
       "CANNOT_RESUME",
@@ -52,7 +56,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     } else if (planned) {
       throw new KitError(
         "CANNOT_RESUME",
-        `Job ${planned.jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to train anew.`,
+        `Job ${planned.jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to begin again.`,
       );
     } else {
       note(
@@ -80,7 +84,7 @@ function compareOptions(from: ResumePoint, config: JobConfig): string[] {
   return other;
 }
 
-/** @param steps the training's total */
+/** @throws KitError `CANNOT_RESUME` if the run has fewer steps in total than the checkpoint */
 export function refusePast({ jobId, step }: ResumePoint, steps: number): void {
   if (step <= steps) return;
   throw new KitError(

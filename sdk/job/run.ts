@@ -37,7 +37,7 @@ export interface RunJobOptions {
   callbackLimitMs?: number;
 }
 
-/** What training starts with. */
+/** Input of training. */
 export interface TrainingInput {
   engine: Pick<Engine, "name" | "train">;
   /** With the datasets as engines read them. */
@@ -48,7 +48,7 @@ export interface TrainingInput {
   restoreLocations?: (text: string) => string;
 }
 
-/** What the phases of one job share. */
+/** State that one job's phases share. */
 export interface Run extends Omit<RunJobOptions, "detachSignal"> {
   /** Aborted when the job is cancelled or fails. */
   signal: AbortSignal;
@@ -87,14 +87,14 @@ export function createRun(options: RunJobOptions): Run {
   }
   const unreachable = new AbortController();
   const signal = AbortSignal.any([cancel, failure.signal]);
-  const leaving = options.detachSignal ? [options.detachSignal] : [];
+  const detaching = options.detachSignal ? [options.detachSignal] : [];
   const run: Run = {
     ...options,
     observer,
     signal,
     unreachable,
     trainingEnded: new AbortController(),
-    detachSignal: AbortSignal.any([...leaving, owned.taken, unreachable.signal]),
+    detachSignal: AbortSignal.any([...detaching, owned.taken, unreachable.signal]),
     calls: createCallbackQueue({
       onNote,
       limitMs: options.callbackLimitMs,

@@ -7,17 +7,17 @@ import type { EngineEvent } from "../../protocol/event.ts";
 
 export interface RunEngineOptions extends Pick<
   TrainOptions,
-  "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onRemote"
+  "config" | "directory" | "resumeFrom" | "signal" | "detachSignal" | "onNote" | "onRemote"
 > {
-  /** Aborted once the training is over, possibly before the engine starts. */
+  /** Aborted once training is over, possibly before the engine starts. */
   trainingEnded: AbortController;
-  /** Called with each validated report. @returns whether the training ends with it */
+  /** Called with each validated report. @returns whether training ends with it */
   onEvent: (event: EngineEvent) => boolean;
   /** Called with an error of `onEvent` or an invalid report; later reports are dropped. */
   onError: (error: unknown) => void;
 }
 
-/** Trains until the engine is done or the training is over. */
+/** Trains until the engine is done or training is over. */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
   { signal, trainingEnded, onEvent, onError, ...options }: RunEngineOptions,
@@ -47,7 +47,7 @@ export interface TrainFromOptions extends Omit<
   "resumeFrom" | "onEvent" | "onRemote"
 > {
   onNote: (text: string) => void;
-  /** As for `runEngine`, with the checkpoint that the training continues. */
+  /** As for `runEngine`, with the checkpoint that the run continues. */
   onEvent: (event: EngineEvent, from: ResumePoint | undefined) => boolean;
   onRemote: (location: RemoteLocation, from: ResumePoint | undefined) => void;
 }

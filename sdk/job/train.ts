@@ -11,7 +11,7 @@ import type { Run } from "./run.ts";
 import { trainFrom } from "./runEngine.ts";
 
 /**
- * Waits for the job's turn, then trains until the engine is done or an event ends the training.
+ * Waits for the job's turn, then trains until the engine is done or an event ends training.
  * @returns whether an event ended it
  */
 export async function train(run: Run, evaluation: JobEvaluation): Promise<boolean> {
@@ -25,11 +25,11 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
       config,
       directory: owned.directory,
       signal,
-      leave: detachSignal,
+      detachSignal,
       trainingEnded,
       onEvent: (event, from = recorded?.from) => handle(run, evaluation, event, from),
-      onError: (error) => giveUp(run, error),
-      onRemote: (location, from) => goRemote(run, location, from),
+      onError: (error) => abortRun(run, error),
+      onRemote: (location, from) => recordRemote(run, location, from),
       onNote: (text) => observer.onNote(restoreLocations(text)),
     });
   } catch (error) {
@@ -44,7 +44,7 @@ export async function train(run: Run, evaluation: JobEvaluation): Promise<boolea
   );
 }
 
-/** @returns whether the training is over */
+/** @returns whether training is over */
 function handle(
   run: Run,
   evaluation: JobEvaluation,
@@ -66,7 +66,7 @@ function handle(
   return isOver;
 }
 
-function giveUp(run: Run, error: unknown): void {
+function abortRun(run: Run, error: unknown): void {
   const thrown = asFollowError(run, error);
   (isOutOfReach(thrown) ? run.unreachable : run.failure).abort(asError(thrown));
 }
@@ -76,7 +76,7 @@ export function asFollowError({ location, owned }: Run, error: unknown): unknown
   return location ? orCannotFollow(error, owned.directory) : error;
 }
 
-function goRemote(run: Run, location: RemoteLocation, from: ResumePoint | undefined): void {
+function recordRemote(run: Run, location: RemoteLocation, from: ResumePoint | undefined): void {
   run.owned.recordRemote({
     ...location,
     ...(from && { resumed: { jobId: from.jobId, step: from.step } }),

@@ -4,11 +4,11 @@ import type { Engine } from "../../protocol/engine.ts";
 import type { EventData } from "../../protocol/event.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
 import { chooseHeldOutRows, withInitialModel } from "../engine.ts";
-import { MAX_CONCURRENT, askRows, hasQuestion } from "../metrics/ask.ts";
+import { MAX_CONCURRENT, answerRows, isEvaluable } from "../metrics/answerRows.ts";
 import { closeModel } from "../models/engineModel.ts";
 import { runEngine } from "./runEngine.ts";
 
-/** How long a training takes on this machine, in seconds. */
+/** How long a run takes on this machine, in seconds. */
 export interface TrainingTime {
   seconds: number;
   /** Upper bound of the time for evaluation: the loss on held-out rows, and `evaluate`. */
@@ -35,7 +35,7 @@ const TIMED_TOKENS = 16;
 /** The backward pass takes twice as long. */
 const FORWARD_SHARE = 1 / 3;
 
-/** Times two training steps and a few answers of the starting model; keeps nothing. */
+/** Times two training steps and a few answers of the initial model; keeps nothing. */
 export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
   const { config, started } = timed;
   const { tokens, epochs, rows, evalRows = 0, maxSteps } = started;
@@ -47,7 +47,7 @@ export async function measureTime(timed: TimedTraining): Promise<TrainingTime> {
   const evaluations = config.evaluate ? 1 + Math.ceil(maxSteps / config.saveSteps) : 0;
   const evaluatingSeconds =
     evalTokens * secondsPerToken * FORWARD_SHARE +
-    (config.evaluate ? evaluations * (await secondsToAsk(timed, config.evaluate)) : 0);
+    (config.evaluate ? evaluations * (await secondsToEvaluate(timed, config.evaluate)) : 0);
   return { seconds: tokens * epochs * secondsPerToken + evaluatingSeconds, evaluatingSeconds };
 }
 
@@ -81,12 +81,12 @@ async function speedOf({ engine, config, directory, signal }: TimedTraining): Pr
   throw new Error(`its first step takes longer than ${MAX_MS / 1000} s`);
 }
 
-/** Upper bound of one evaluation: as if all answers were as long as allowed. */
-async function secondsToAsk(
+/** Upper bound for one evaluation, as if all answers were as long as allowed. */
+async function secondsToEvaluate(
   { engine, config, signal }: TimedTraining,
   { rows: maxRows, maxTokens, temperature }: EvaluateConfig,
 ): Promise<number> {
-  const found = await chooseHeldOutRows(config, { maxRows, hasQuestion, signal });
+  const found = await chooseHeldOutRows(config, { maxRows, isEvaluable, signal });
   const some = found.rows.slice(0, MAX_CONCURRENT);
   if (some.length === 0) return 0;
   const limit = maxTokens ?? found.maxTokens;
@@ -96,15 +96,15 @@ async function secondsToAsk(
     const secondsOf = async (tokens: number) => {
       const from = performance.now();
       const options = { maxTokens: tokens, temperature, seed: config.seed, signal };
-      await askRows(model, some, options);
+      await answerRows(model, some, options);
       return (performance.now() - from) / 1000;
     };
     try {
-      const reading = await secondsOf(1);
+      const prefill = await secondsOf(1);
       // The prompt is cached now.
-      const least = await secondsOf(1);
-      const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - least) / TIMED_TOKENS;
-      return (found.rows.length / some.length) * (reading + perToken * limit);
+      const minimum = await secondsOf(1);
+      const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - minimum) / TIMED_TOKENS;
+      return (found.rows.length / some.length) * (prefill + perToken * limit);
     } finally {
       await closeModel(model, engine.name);
     }

@@ -1,12 +1,12 @@
-import type { Answered, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
+import type { Answered, Metrics, ScoreAnswer, AggregateMetric } from "../../protocol/metric.ts";
 import { createUniform } from "../engine.ts";
 import { exactMatch } from "../metrics.ts";
-import { type Scores, figuresOf, isPerAnswer, meanOf, scoreAnswers } from "./score.ts";
+import { type Scores, aggregateValues, isPerAnswer, meanOf, scoreAnswers } from "./score.ts";
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
 import { type WrongRow, wrongRows } from "./wrongRows.ts";
 
-/** A metric of one model, or of two. */
-export interface ComparedFigure {
+/** A metric of one model, or of two. Its fields are those of `kit eval --json`. */
+export interface ComparedMetric {
   name: string;
   /** Number of scored rows; with two models, of rows that both have scores for. */
   rows: number;
@@ -30,14 +30,14 @@ export interface ChangedRow {
 }
 
 export interface Comparison {
-  figures: ComparedFigure[];
+  figures: ComparedMetric[];
   /** Worst first. */
   changed: ChangedRow[];
   /** Rows that the model gets wrong. */
   wrong: WrongRow[];
 }
 
-/** What to compare, and how. */
+/** Answers to compare. */
 export interface Compared {
   after: readonly Answered[];
   /** The other model's answers to the same rows, in the same order. */
@@ -46,13 +46,13 @@ export interface Compared {
   lowerIsBetter?: readonly string[];
   seed: number;
   signal?: AbortSignal;
-  /** Called with notes on what is waited for. */
+  /** Called with notes on slow metrics. */
   onNote?: (text: string) => void;
 }
 
-/** Fewer for a set metric, which is recomputed for each resample. */
-const SET_RESAMPLES = 1_000;
-/** Five changes in the same direction happen by chance once in 16 times, so ignore the bootstrap below six. */
+/** Fewer for an aggregate metric, which is recomputed for each resample. */
+const AGGREGATE_RESAMPLES = 1_000;
+/** Five changes in the same direction happen by chance once in 16 times, so fewer than six are never significant. */
 const MIN_CHANGED = 6;
 /** Maximum parts with a value of their own: keys taken from data could be unlimited. */
 const MAX_PARTS = 50;
@@ -63,26 +63,27 @@ const MAX_PARTS = 50;
  */
 export async function compareAnswers(metrics: Metrics, compared: Compared): Promise<Comparison> {
   const { after, before, lowerIsBetter = [], seed, signal, onNote } = compared;
-  const now = await scoreAnswers(metrics, after, { signal, onNote });
-  const then = before && (await scoreAnswers(metrics, before, { signal, onNote }));
+  const afterScores = await scoreAnswers(metrics, after, { signal, onNote });
+  const beforeScores = before && (await scoreAnswers(metrics, before, { signal, onNote }));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
     const uniform = createUniform(seed, name);
-    if (!isPerAnswer(metric)) return figuresOfSet([name, metric], [after, before], uniform);
+    if (!isPerAnswer(metric)) return compareAggregates([name, metric], [after, before], uniform);
     const parts = [after, before].map((answers) => answers && partsOf([name, metric], answers));
     const names = new Set(parts[0]!.each.flatMap(Object.keys));
     return [
-      ...figureOf(name, [now, then], uniform),
+      ...compareScores(name, [afterScores, beforeScores], uniform),
       ...[...names]
         .slice(0, MAX_PARTS)
-        .flatMap((part) => figureOf(part, [parts[0]!, parts[1]], uniform)),
+        .flatMap((part) => compareScores(part, [parts[0]!, parts[1]], uniform)),
     ];
   });
   const signs = Object.entries(metrics).flatMap(([name, metric]): [string, 1 | -1][] =>
     isPerAnswer(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
   );
-  const changed = before && then ? changedRows(signs, [after, now], [before, then]) : [];
+  const changed =
+    before && beforeScores ? changedRows(signs, [after, afterScores], [before, beforeScores]) : [];
   const higherIsBetter = signs.flatMap(([name, sign]) => (sign > 0 ? name : []));
-  const wrong = wrongRows(after, now, signs.length > 0 ? higherIsBetter : undefined);
+  const wrong = wrongRows(after, afterScores, signs.length > 0 ? higherIsBetter : undefined);
   return { figures, changed, wrong };
 }
 
@@ -100,36 +101,36 @@ function partsOf(
 
 type Pair<T> = readonly [after: T, before: T | undefined];
 
-function figureOf(
+function compareScores(
   name: string,
-  [now, then]: Pair<Pick<Scores, "each">>,
+  [afterScores, beforeScores]: Pair<Pick<Scores, "each">>,
   uniform: () => number,
-): ComparedFigure[] {
-  const pairs = now.each.flatMap(({ [name]: score }, i) => {
-    const was = then?.each[i]?.[name];
-    return score === undefined || (then && was === undefined) ? [] : [{ score, was }];
+): ComparedMetric[] {
+  const pairs = afterScores.each.flatMap(({ [name]: score }, i) => {
+    const before = beforeScores?.each[i]?.[name];
+    return score === undefined || (beforeScores && before === undefined) ? [] : [{ score, before }];
   });
   if (pairs.length === 0) return [];
   const scores = pairs.map(({ score }) => score);
-  const figure = {
+  const metric = {
     name,
     rows: pairs.length,
     value: meanOf(scores),
     ...intervalOf(scores, uniform),
   };
-  const were = pairs.flatMap(({ was }) => was ?? []);
-  if (!then) return [figure];
-  const differences = scores.map((score, i) => score - were[i]!);
+  const beforeValues = pairs.flatMap(({ before }) => before ?? []);
+  if (!beforeScores) return [metric];
+  const differences = scores.map((score, i) => score - beforeValues[i]!);
   const difference = differenceOf(meanOf(differences), bootstrap(differences, uniform), {
     changed: differences.filter((one) => one !== 0).length,
   });
-  return [{ ...figure, before: meanOf(were), difference }];
+  return [{ ...metric, before: meanOf(beforeValues), difference }];
 }
 
 function intervalOf(
   scores: readonly number[],
   uniform: () => number,
-): Pick<ComparedFigure, "interval" | "by"> {
+): Pick<ComparedMetric, "interval" | "by"> {
   if (scores.some((score) => score !== 0 && score !== 1)) {
     return { interval: bootstrap(scores, uniform), by: "bootstrap" };
   }
@@ -141,58 +142,59 @@ function differenceOf(
   value: number,
   interval: Interval,
   { changed }: { changed: number },
-): Required<ComparedFigure>["difference"] {
+): Required<ComparedMetric>["difference"] {
   const mayBeChance = (interval[0] <= 0 && interval[1] >= 0) || changed < MIN_CHANGED;
   return { value, interval, mayBeChance };
 }
 
-function figuresOfSet(
-  [name, metric]: readonly [string, SetMetric],
+function compareAggregates(
+  [name, metric]: readonly [string, AggregateMetric],
   [after, before]: Pair<readonly Answered[]>,
   uniform: () => number,
-): ComparedFigure[] {
+): ComparedMetric[] {
   const rows = after.length;
-  const now = figuresOf(name, metric, after);
-  const then = before && figuresOf(name, metric, before);
-  const samples = Array.from({ length: SET_RESAMPLES }, () => {
+  const afterValues = aggregateValues(name, metric, after);
+  const beforeValues = before && aggregateValues(name, metric, before);
+  const samples = Array.from({ length: AGGREGATE_RESAMPLES }, () => {
     const chosen = after.map(() => Math.floor(uniform() * rows));
-    const of = (answers: readonly Answered[]) => metric.ofAll(chosen.map((i) => answers[i]!));
-    return { now: of(after), then: before && of(before) };
+    const valuesOf = (answers: readonly Answered[]) =>
+      metric.compute(chosen.map((i) => answers[i]!));
+    return { after: valuesOf(after), before: before && valuesOf(before) };
   });
   const changed = after.filter(({ output }, i) => output !== before?.[i]?.output).length;
-  return Object.entries(now).map(([suffix, value]): ComparedFigure => {
-    const values = samples.map((one) => one.now[suffix] ?? 0);
-    const figure = {
+  return Object.entries(afterValues).map(([suffix, value]): ComparedMetric => {
+    const values = samples.map((one) => one.after[suffix] ?? 0);
+    const compared = {
       name: name + suffix,
       rows,
       value,
       interval: percentiles(values),
       by: "bootstrap" as const,
     };
-    const was = then?.[suffix];
-    if (was === undefined) return figure;
-    const differences = samples.map((one, i) => values[i]! - (one.then?.[suffix] ?? 0));
-    const difference = differenceOf(value - was, percentiles(differences), { changed });
-    return { ...figure, before: was, difference };
+    const beforeValue = beforeValues?.[suffix];
+    if (beforeValue === undefined) return compared;
+    const differences = samples.map((one, i) => values[i]! - (one.before?.[suffix] ?? 0));
+    const difference = differenceOf(value - beforeValue, percentiles(differences), { changed });
+    return { ...compared, before: beforeValue, difference };
   });
 }
 
 function changedRows(
   signs: readonly (readonly [name: string, sign: 1 | -1])[],
-  [after, now]: readonly [readonly Answered[], Scores],
-  [before, then]: readonly [readonly Answered[], Scores],
+  [after, afterScores]: readonly [readonly Answered[], Scores],
+  [before, beforeScores]: readonly [readonly Answered[], Scores],
 ): ChangedRow[] {
   const rows = after.map((answered, i) => {
     const { input, expected, output } = answered;
-    const was = before[i]!;
+    const earlier = before[i]!;
     const changes = signs.map(([name, sign]) => {
-      const [score, earlier] = [now.each[i]?.[name], then.each[i]?.[name]];
-      return score === undefined || earlier === undefined ? 0 : sign * (score - earlier);
+      const [score, other] = [afterScores.each[i]?.[name], beforeScores.each[i]?.[name]];
+      return score === undefined || other === undefined ? 0 : sign * (score - other);
     });
-    // With set metrics only, compare by exact match.
-    if (signs.length === 0) changes.push(exactMatch(answered) - exactMatch(was));
+    // With aggregate metrics only, compare by exact match.
+    if (signs.length === 0) changes.push(exactMatch(answered) - exactMatch(earlier));
     const change = changes.find((one) => one !== 0) ?? 0;
-    return { input, expected, before: was.output, after: output, change };
+    return { input, expected, before: earlier.output, after: output, change };
   });
   return rows.filter(({ change }) => change !== 0).toSorted((a, b) => a.change - b.change);
 }

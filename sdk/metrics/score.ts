@@ -1,20 +1,26 @@
 import { inspect } from "node:util";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Answered, Metric, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
+import type {
+  Answered,
+  Metric,
+  Metrics,
+  ScoreAnswer,
+  AggregateMetric,
+} from "../../protocol/metric.ts";
 import { asError, orAborted, untilIdle, withLocation } from "../projectCode.ts";
 
 /** Keeps sums and differences of values finite. */
-const MAX_FIGURE = 1e300;
+const MAX_VALUE = 1e300;
 /** Time between two notes on a slow metric. */
 const NOTE_MS = 10_000;
-/** Characters of a question shown in an error. */
+/** Characters of a prompt shown in an error. */
 const SHOWN_LENGTH = 60;
 
 /** Scores of answers. */
 export interface Scores {
   /** Values over all answers by metric; a metric that scored no answer has none. */
-  figures: Record<string, number>;
+  values: Record<string, number>;
   /** Each answer's scores by metric; undefined without a score. */
   each: Record<string, number | undefined>[];
 }
@@ -37,16 +43,16 @@ export async function scoreAnswers(
   answers: readonly Answered[],
   options: ScoreOptions = {},
 ): Promise<Scores> {
-  const figures = new Map<string, number>();
+  const values = new Map<string, number>();
   const each = answers.map((): Record<string, number | undefined> => ({}));
-  const add = (name: string, figure: number) => {
-    if (figures.has(name)) throw failed(`Two metrics have a value named ${name}. Rename one.`);
-    figures.set(name, figure);
+  const add = (name: string, value: number) => {
+    if (values.has(name)) throw failed(`Two metrics have a value named ${name}. Rename one.`);
+    values.set(name, value);
   };
   for (const [name, metric] of Object.entries(metrics)) {
     if (!isPerAnswer(metric)) {
-      for (const [suffix, figure] of Object.entries(figuresOf(name, metric, answers))) {
-        add(name + suffix, figure);
+      for (const [suffix, value] of Object.entries(aggregateValues(name, metric, answers))) {
+        add(name + suffix, value);
       }
       continue;
     }
@@ -58,19 +64,19 @@ export async function scoreAnswers(
     }
     if (scores.length > 0) add(name, meanOf(scores));
   }
-  return { figures: Object.fromEntries(figures), each };
+  return { values: Object.fromEntries(values), each };
 }
 
 export function isPerAnswer(metric: Metric): metric is ScoreAnswer {
   return typeof metric === "function";
 }
 
-/** Whether metrics may have a value of this name; a set metric's names begin with its own. */
-export function mayHaveFigure(metrics: Metrics, figure: string): boolean {
+/** Whether metrics may have a value of this name; an aggregate metric's names begin with its own. */
+export function mayHaveValue(metrics: Metrics, valueName: string): boolean {
   return Object.entries(metrics).some(([name, metric]) =>
     isPerAnswer(metric)
-      ? figure === name || (metric.parts !== undefined && figure.startsWith(`${name}.`))
-      : figure.startsWith(name),
+      ? valueName === name || (metric.parts !== undefined && valueName.startsWith(`${name}.`))
+      : valueName.startsWith(name),
   );
 }
 
@@ -78,22 +84,22 @@ export function meanOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0) / values.length;
 }
 
-/** A set metric's values by name suffix. @throws KitError `METRIC_FAILED` */
-export function figuresOf(
+/** An aggregate metric's values by name suffix. @throws KitError `METRIC_FAILED` */
+export function aggregateValues(
   name: string,
-  metric: SetMetric,
+  metric: AggregateMetric,
   answers: readonly Answered[],
 ): Record<string, number> {
-  const of = "all answers";
+  const subject = "all answers";
   let found: unknown;
   try {
-    found = metric.ofAll(answers);
+    found = metric.compute(answers);
   } catch (cause) {
-    throw threw(name, of, cause);
+    throw threw(name, subject, cause);
   }
-  if (!isRecord(found)) throw noNumber(name, of, found);
+  if (!isRecord(found)) throw noNumber(name, subject, found);
   return Object.fromEntries(
-    Object.entries(found).map(([suffix, figure]) => [suffix, finite(figure, name + suffix, of)]),
+    Object.entries(found).map(([suffix, value]) => [suffix, finite(value, name + suffix, subject)]),
   );
 }
 
@@ -103,15 +109,18 @@ async function scoreOf(
   answered: Answered,
   { row, signal, limitMs, onNote }: { row: number } & ScoreOptions,
 ): Promise<number | undefined> {
-  const of = shown(answered, row);
-  const waiting = setInterval(() => onNote?.(`waiting for the metric ${name} on ${of}`), NOTE_MS);
+  const subject = shown(answered, row);
+  const waiting = setInterval(
+    () => onNote?.(`waiting for the metric ${name} on ${subject}`),
+    NOTE_MS,
+  );
   waiting.unref();
   const scored = (async (): Promise<unknown> => metric(answered))().catch((cause: unknown) => {
-    throw threw(name, of, cause);
+    throw threw(name, subject, cause);
   });
   const stuck = () =>
     failed(
-      `The metric ${name} never returned for ${of}. Look for a promise in it that does not settle.`,
+      `The metric ${name} never returned for ${subject}. Look for a promise in it that does not settle.`,
     );
   const settled = untilIdle(scored, stuck, limitMs);
   const result = await (signal ? orAborted(settled, signal) : settled).finally(() =>
@@ -120,26 +129,26 @@ async function scoreOf(
   const value = isRecord(result) && "score" in result ? result.score : result;
   // Scorers of autoevals return null for no score.
   if (value === null) return undefined;
-  return finite(typeof value === "boolean" ? Number(value) : value, name, of);
+  return finite(typeof value === "boolean" ? Number(value) : value, name, subject);
 }
 
-function finite(value: unknown, name: string, of: string): number {
-  if (typeof value === "number" && Math.abs(value) <= MAX_FIGURE) return value;
-  throw noNumber(name, of, value);
+function finite(value: unknown, name: string, subject: string): number {
+  if (typeof value === "number" && Math.abs(value) <= MAX_VALUE) return value;
+  throw noNumber(name, subject, value);
 }
 
-function noNumber(name: string, of: string, value: unknown): KitError {
+function noNumber(name: string, subject: string, value: unknown): KitError {
   const found = inspect(value, { depth: 1, maxStringLength: SHOWN_LENGTH, breakLength: Infinity });
-  const most = Number.isFinite(value) ? ` up to ${MAX_FIGURE}` : "";
+  const limit = Number.isFinite(value) ? ` up to ${MAX_VALUE}` : "";
   return failed(
-    `The metric ${name} returned ${found} for ${of}. Make it return a number${most}, true or false.`,
+    `The metric ${name} returned ${found} for ${subject}. Make it return a number${limit}, true or false.`,
   );
 }
 
-function threw(name: string, of: string, cause: unknown): KitError {
+function threw(name: string, subject: string, cause: unknown): KitError {
   const error = asError(cause);
   const message = messageOf(error) || `${error.name} without a message`;
-  return failed(`The metric ${name} failed on ${of}: ${withLocation(message, error)}`, cause);
+  return failed(`The metric ${name} failed on ${subject}: ${withLocation(message, error)}`, cause);
 }
 
 function failed(message: string, cause?: unknown): KitError {

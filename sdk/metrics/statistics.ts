@@ -38,6 +38,6 @@ export function bootstrap(values: readonly number[], uniform: () => number): Int
 /** The 2.5 % and 97.5 % percentiles. Pure. */
 export function percentiles(values: ArrayLike<number>): Interval {
   const sorted = Float64Array.from(values).sort();
-  const at = (part: number) => sorted[Math.round(part * (sorted.length - 1))] ?? 0;
+  const at = (quantile: number) => sorted[Math.round(quantile * (sorted.length - 1))] ?? 0;
   return [at(0.025), at(0.975)];
 }

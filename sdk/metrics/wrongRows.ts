@@ -12,7 +12,7 @@ export interface WrongRow extends Pick<Answered, "row"> {
 /**
  * Rows whose answers differ from their own and score below 1 by a metric, lowest first.
  * @param metrics per-answer metrics where higher is better; one with scores outside 0 to 1 has no known
- * maximum, so it does not count. Undefined with set metrics only: every answer that differs is wrong
+ * maximum and is ignored. Undefined with aggregate metrics only: every answer that differs is wrong
  */
 export function wrongRows(
   answers: readonly Answered[],
@@ -24,10 +24,10 @@ export function wrongRows(
   );
   const scored = answers.map((answered, i) => {
     const scores = counted?.map((name) => each[i]?.[name] ?? 1) ?? [0];
-    return { answered, least: exactMatch(answered) ? 1 : Math.min(1, ...scores) };
+    return { answered, lowest: exactMatch(answered) ? 1 : Math.min(1, ...scores) };
   });
   return scored
-    .filter(({ least: lowest }) => lowest < 1)
-    .toSorted((a, b) => a.least - b.least)
+    .filter(({ lowest }) => lowest < 1)
+    .toSorted((a, b) => a.lowest - b.lowest)
     .map(({ answered: { output, ...rest } }) => ({ ...rest, answer: output }));
 }

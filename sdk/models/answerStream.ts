@@ -1,11 +1,11 @@
-import type { AnswerStream, InferPiece, InferResult } from "../../protocol/infer.ts";
+import type { AnswerStream, InferDelta, InferResult } from "../../protocol/infer.ts";
 
 /**
  * Streams an answer's text. The model starts at once; a slow reader gets larger chunks.
  * @param ask answers until `signal` is aborted; an engine may report only the whole text
  */
 export function streamAnswer(
-  ask: (onPiece: (piece: InferPiece) => void, signal: AbortSignal) => Promise<InferResult>,
+  ask: (onDelta: (piece: InferDelta) => void, signal: AbortSignal) => Promise<InferResult>,
 ): AnswerStream {
   const reading = new AbortController();
   let buffered = "";

@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
-import { asInferPiece, asInferResult } from "../../protocol/engineReport.ts";
+import { asInferDelta, asInferResult } from "../../protocol/engineReport.ts";
 import { messageOf } from "../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { atCaller, untilIdle } from "../projectCode.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
+import { withCallerStack, untilIdle } from "../projectCode.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
 
@@ -16,28 +16,30 @@ export type GuardedModel = EngineModel & Pick<LoadedModel, "stream">;
  * @param end aborts the open requests
  */
 export function guardModel(engine: string, model: EngineModel, end?: AbortSignal): GuardedModel {
-  const infer: EngineModel["infer"] = (request, onPiece) =>
-    atCaller(infer, () => answer(request, { onPiece }));
+  const infer: EngineModel["infer"] = (request, onDelta) =>
+    withCallerStack(infer, () => answer(request, { onDelta }));
   const stream: LoadedModel["stream"] = (request) =>
-    streamAnswer((onPiece, signal) => atCaller(stream, () => answer(request, { onPiece, signal })));
+    streamAnswer((onDelta, signal) =>
+      withCallerStack(stream, () => answer(request, { onDelta, signal })),
+    );
 
-  async function answer(request: InferRequest, { onPiece, signal }: Reading): Promise<InferResult> {
+  async function answer(request: InferRequest, { onDelta, signal }: Reading): Promise<InferResult> {
     const checked = await checkRequest(request);
     const refused = new AbortController();
-    const all = [checked.signal, signal, end, ...(onPiece ? [refused.signal] : [])];
+    const all = [checked.signal, signal, end, ...(onDelta ? [refused.signal] : [])];
     const signals = all.filter((one) => one !== undefined);
     const first = signals.length > 0 ? firstSignal(signals) : undefined;
-    const take = (delta: InferPiece) => {
+    const take = (delta: InferDelta) => {
       if (first?.signal.aborted) return;
       try {
-        onPiece?.(asInferPiece(engine, delta));
+        onDelta?.(asInferDelta(engine, delta));
       } catch (error) {
         refused.abort(error);
       }
     };
     const guarded = { ...checked, ...(first && { signal: first.signal }) };
     try {
-      return asInferResult(engine, await model.infer(guarded, onPiece && take));
+      return asInferResult(engine, await model.infer(guarded, onDelta && take));
     } finally {
       first?.release();
     }
@@ -51,7 +53,7 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
 
 /** A reader of deltas, and the signal that ends it. */
 interface Reading {
-  onPiece?: ((delta: InferPiece) => void) | undefined;
+  onDelta?: ((delta: InferDelta) => void) | undefined;
   signal?: AbortSignal;
 }
 
@@ -95,7 +97,7 @@ export function lazyModel(
 ): Pick<EngineModel, "infer" | "close"> {
   let loading: Promise<EngineModel> | undefined;
   return {
-    infer: async (request, onPiece) => (await (loading ??= load())).infer(request, onPiece),
+    infer: async (request, onDelta) => (await (loading ??= load())).infer(request, onDelta),
     async close() {
       const last = loading;
       loading = undefined;

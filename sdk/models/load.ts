@@ -5,7 +5,7 @@ import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts"
 import { KitError } from "../../protocol/error.ts";
 import { QUANTIZED_TYPES } from "../../protocol/exportFormat.ts";
 import { createDefaultEngine } from "../engine.ts";
-import { atCaller } from "../projectCode.ts";
+import { withCallerStack } from "../projectCode.ts";
 import { findArtifact, remoteOf } from "./artifact.ts";
 import { type GuardedModel, guardModel } from "./engineModel.ts";
 
@@ -27,7 +27,7 @@ export interface LoadModelOptions extends LoadOptions {
  * await model.close();
  */
 export function loadModel(directory: string, options?: LoadModelOptions): Promise<LoadedModel> {
-  return atCaller(loadModel, () => loadGuarded(directory, options));
+  return withCallerStack(loadModel, () => loadGuarded(directory, options));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { identityOf, identityOfStart } from "../../jobs/answerCache.ts";
+import { identityOf, identityOfInitialModel } from "../../jobs/answerCache.ts";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readEngineName } from "../../jobs/jobFile.ts";
 import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
@@ -10,7 +10,7 @@ import { checkOptions } from "../options.ts";
 import { findArtifact } from "./artifact.ts";
 import { type GuardedModel, lazyModel } from "./engineModel.ts";
 import { loadGuarded } from "./load.ts";
-import type { ModelProject, ModelReference, StartingModel } from "./reference.ts";
+import type { ModelProject, ModelReference, InitialModel } from "./reference.ts";
 
 interface OpenOptions extends Omit<LoadOptions, "onNote"> {
   /** Default: the embedded one. */
@@ -63,7 +63,7 @@ export function useModel<T>(
     const isSaved = reference.kind === "saved";
     const identity = isSaved
       ? identityOf(directory)
-      : identityOfStart(configOf(reference), directory);
+      : identityOfInitialModel(configOf(reference), directory);
     const open = async () =>
       load(project, reference, directory, { engine: await engineOf(project, reference), signal });
     const model = lazyModel(`of ${reference.name}`, open, project.onNote);
@@ -96,7 +96,7 @@ async function withFolder<T>(
 const NOT_ON_HUB = new Set(["MODEL_UNKNOWN", "HUB_UNREACHABLE"]);
 
 /** The config of a job's model, or defaults for one from the hub. */
-export function configOf({ name, job }: Pick<StartingModel, "name" | "job">): JobConfig {
+export function configOf({ name, job }: Pick<InitialModel, "name" | "job">): JobConfig {
   return job?.config ?? checkOptions({ name: "model", model: name, dataset: [] }).config;
 }
 

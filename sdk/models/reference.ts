@@ -40,7 +40,7 @@ export interface ReferencedJob {
 }
 
 /** A model that the user named. */
-export type ModelReference = SavedModel | StartingModel;
+export type ModelReference = SavedModel | InitialModel;
 
 /** A job, a checkpoint's folder, or a `.gguf` file. */
 export interface SavedModel {
@@ -53,7 +53,7 @@ export interface SavedModel {
 }
 
 /** A starting model: a job's, or one on the hub. */
-export interface StartingModel {
+export interface InitialModel {
   kind: "base";
   name: string;
   job: ReferencedJob | undefined;
@@ -85,7 +85,7 @@ function foldersOf({ userFolder, directory }: ModelProject): string[] {
 }
 
 /** The model that a job started from. @throws KitError `USAGE_INVALID` without a job */
-export function baseOf({ job }: Pick<ModelReference, "job">): StartingModel {
+export function baseOf({ job }: Pick<ModelReference, "job">): InitialModel {
   if (job) return { kind: "base", name: BASE, job };
   throw new KitError(
     "USAGE_INVALID",

@@ -7,7 +7,7 @@ import { problemOfBatch, rulesOf } from "../../protocol/objective.ts";
 import type { TrainingOptions, JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { isUrl } from "../../protocol/url.ts";
-import { mayHaveFigure } from "../metrics/score.ts";
+import { mayHaveValue } from "../metrics/score.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that contradict each other */
 export function refuseContradictions(
@@ -38,13 +38,13 @@ export function refuseContradictions(
   }
   const metrics = evaluate?.metrics ?? {};
   const logged = Object.keys(rulesOf(trainingOptions.objective).metrics);
-  const twice = logged.find((name) => mayHaveFigure(metrics, name));
+  const twice = logged.find((name) => mayHaveValue(metrics, name));
   if (twice !== undefined) {
     throw invalid(`the objective already has a metric "${twice}". Rename the one in "evaluate".`);
   }
   if (
     !isLogged(metricForBestModel, trainingOptions.objective) &&
-    !mayHaveFigure(metrics, metricForBestModel)
+    !mayHaveValue(metrics, metricForBestModel)
   ) {
     const names = [EVAL_LOSS, ...logged, ...Object.keys(metrics)].join(", ");
     throw invalid(
@@ -76,7 +76,7 @@ export function refuseObjective(
   if (problem) throw invalid(problem);
 }
 
-/** @throws KitError `OPTION_INVALID` unless every checkpoint has its figure */
+/** @throws KitError `OPTION_INVALID` unless every checkpoint has a value of the metric */
 export function refuseUnevenSaves({
   loadBestModelAtEnd,
   metricForBestModel,

@@ -11,7 +11,7 @@ import {
   type EvaluateOptions,
   type Metric,
   type Metrics,
-  FIGURE_NAME,
+  METRIC_NAME_PATTERN,
 } from "../../protocol/metric.ts";
 import { OBJECTIVE_TYPES } from "../../protocol/objective.ts";
 import { type LoraConfig, type ModelShape, BASE_TYPES } from "../../protocol/trainConfig.ts";
@@ -157,7 +157,8 @@ const METRIC_NAME =
 const METRICS = "functions by name, such as { accuracy: exactMatch }";
 
 const metric = v.custom<Metric>(
-  (input) => typeof input === "function" || (isRecord(input) && typeof input.ofAll === "function"),
+  (input) =>
+    typeof input === "function" || (isRecord(input) && typeof input.compute === "function"),
   "a function that returns a number, true or false",
 );
 
@@ -166,7 +167,7 @@ const metrics = v.pipe(
   v.record(
     v.pipe(
       v.string(),
-      v.regex(FIGURE_NAME, METRIC_NAME),
+      v.regex(METRIC_NAME_PATTERN, METRIC_NAME),
       v.check((name) => name !== EVAL_LOSS, METRIC_NAME),
     ),
     metric,

@@ -70,7 +70,10 @@ function answer(socket: Duplex, status: number, identity: ServerIdentity): void 
  * for queued ones when their client disconnects.
  * @param refuse answers the first request over the limit, and ends the connection
  */
-export function oneByOne(answer: RequestListener, refuse: RequestListener): RequestListener {
+export function serializeRequests(
+  answer: RequestListener,
+  refuse: RequestListener,
+): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
     const { socket } = request;

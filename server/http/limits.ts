@@ -98,7 +98,7 @@ export function createStreamLimit({ streams }: Limits): StreamLimit {
     // "close" never fires for a client that is gone.
     if (response.destroyed) return false;
     if (open >= streams) {
-      refuseForNow(response, `${streams} streams are in use, the maximum.`);
+      sendTooMany(response, `${streams} streams are in use, the maximum.`);
       return false;
     }
     open++;
@@ -107,7 +107,7 @@ export function createStreamLimit({ streams }: Limits): StreamLimit {
   };
 }
 
-export function refuseForNow(
+export function sendTooMany(
   response: ServerResponse,
   why: string,
   identity?: ServerIdentity,

@@ -9,7 +9,7 @@ import {
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
-import { answerClientErrors, allowHalfOpen, oneByOne } from "./connections.ts";
+import { answerClientErrors, allowHalfOpen, serializeRequests } from "./connections.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
 import {
@@ -17,7 +17,7 @@ import {
   type Limits,
   LIMITS,
   createConnectionLimit,
-  refuseForNow,
+  sendTooMany,
 } from "./limits.ts";
 import { type ServerIdentity, sendError, setSecurityHeaders } from "./respond.ts";
 import type { RequestContext } from "./router.ts";
@@ -78,7 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     begin(request, response);
     if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
-      return refuseForNow(response, `${limits.connections} connections are open.`, identity);
+      return sendTooMany(response, `${limits.connections} connections are open.`, identity);
     }
     answerIfAllowed({ request, response }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
@@ -86,7 +86,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     });
   };
 
-  const onRequest = oneByOne(handle, (request, response) => {
+  const onRequest = serializeRequests(handle, (request, response) => {
     begin(request, response);
     response.setHeader("Connection", "close");
     const error = "Too many requests at once. Wait for their answers, then send more.";

@@ -1,4 +1,4 @@
-import { isPlainFile } from "../../disk/file.ts";
+import { isRegularFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
 import { watchOwner } from "../../jobs/ownerWatch.ts";
 import { type RunLease, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
@@ -112,7 +112,7 @@ export function createRunner(options: RunnerOptions): Runner {
     const current = inFlight();
     if (current) return asRun(current);
     const ended = recordedRun(project, owner);
-    return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
+    return ended && isRegularFile(outputPath(project)) ? asRun(ended) : undefined;
   }
 
   return {

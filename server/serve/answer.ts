@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
-import type { InferPiece, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferResult } from "../../protocol/infer.ts";
 import { closeSignal, disableTimeout, sendJson } from "../http/respond.ts";
 import type { RequestContext } from "../http/router.ts";
 import { targetOf } from "../http/target.ts";
@@ -63,7 +63,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
         const frames = format.frames(head, parsed);
         const startedAt = performance.now();
         const times = { first: 0 };
-        const write = (delta: InferPiece) => {
+        const write = (delta: InferDelta) => {
           stream.open ??= createEventStream(response, frames.delta);
           stream.open.push(delta);
         };

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { InferPiece, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferResult } from "../../protocol/infer.ts";
 
 /** Fields that every chunk of an answer begins with. */
 export interface AnswerHead {
@@ -12,7 +12,7 @@ export interface AnswerHead {
 
 /** Formats the events of a streamed answer. */
 export interface Frames {
-  delta: (delta: InferPiece) => string;
+  delta: (delta: InferDelta) => string;
   /** Ends a choice; the next delta belongs to another. */
   choice: (result: InferResult) => string;
   /** Ends the stream after the last choice. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { InferPiece } from "../../protocol/infer.ts";
+import type { InferDelta } from "../../protocol/infer.ts";
 import { frame } from "./answerFormat.ts";
 import { type ApiError, apiErrorBody } from "./apiError.ts";
 
@@ -8,7 +8,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** A streamed answer. */
 export interface EventStream {
-  push: (delta: InferPiece) => void;
+  push: (delta: InferDelta) => void;
   /** Sends frames after the pending deltas. */
   write: (frames: string) => void;
   end: (frames: string) => void;
@@ -21,9 +21,9 @@ export interface EventStream {
  */
 export function createEventStream(
   response: ServerResponse,
-  frameOf: (delta: InferPiece) => string,
+  frameOf: (delta: InferDelta) => string,
 ): EventStream {
-  let unsent: InferPiece | undefined;
+  let unsent: InferDelta | undefined;
 
   function write(frames: string): void {
     if (response.destroyed || frames === "") return;
@@ -76,11 +76,11 @@ export function createEventStream(
 const MAX_CHARACTERS = 64 * 1024;
 const MAX_LOGPROBS = 100;
 
-function isLong({ text, logprobs = [] }: InferPiece): boolean {
+function isLong({ text, logprobs = [] }: InferDelta): boolean {
   return text.length >= MAX_CHARACTERS || logprobs.length >= MAX_LOGPROBS;
 }
 
-function merge(one: InferPiece, other: InferPiece): InferPiece {
+function merge(one: InferDelta, other: InferDelta): InferDelta {
   return {
     text: one.text + other.text,
     ...((one.toolCalls ?? other.toolCalls) && {

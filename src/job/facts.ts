@@ -3,7 +3,7 @@ import {
   formatCount,
   formatCounted,
   formatDuration,
-  formatFigure,
+  formatMetricValue,
   formatNumber,
 } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
@@ -41,7 +41,7 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
     ...fact("eval loss", evalLoss, (history) => historyInWords(history, formatNumber)).map(long),
     ...Object.entries(evaluated)
       .flatMap(([name, history]) =>
-        fact(name, history, () => historyInWords(history, formatFigure)),
+        fact(name, history, () => historyInWords(history, formatMetricValue)),
       )
       .map(long),
   ];
@@ -59,18 +59,18 @@ function long(short: Fact): Fact {
 /** As `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
 function historyInWords(
   { points, count, best, rows }: MetricHistory,
-  format: (figure: number) => string,
+  format: (value: number) => string,
 ): string {
-  const way = points.flatMap(({ figure, place }, n) => {
-    const isAfterGap = n > 0 && place > points[n - 1]!.place + 1;
-    return [...(isAfterGap ? ["…"] : []), format(figure)];
+  const way = points.flatMap(({ value, index }, n) => {
+    const isAfterGap = n > 0 && index > points[n - 1]!.index + 1;
+    return [...(isAfterGap ? ["…"] : []), format(value)];
   });
   // "1 of 30 rows" would be one row.
   const of = Number.isInteger(Number(way.at(-1))) ? "on" : "of";
   const answered = rows === undefined ? "" : ` ${of} ${formatCounted(rows, "row")}`;
   const isShown = points.some(({ step }) => step === best.step);
   const when = best.step > 0 ? `at step ${formatCount(best.step)}` : "before the training";
-  const bestWords = `, best ${isShown ? when : `${format(best.figure)} ${when}`}`;
+  const bestWords = `, best ${isShown ? when : `${format(best.value)} ${when}`}`;
   return way.join(" → ") + answered + (count > 1 || !isShown ? bestWords : "");
 }
 

@@ -257,7 +257,7 @@ describe("kit eval", () => {
     const { code, stdout, stderr } = await runKit(project, [
       ...["eval", "base", "--metric", "exactMatch", "labels", "--min", "exactMatch=0.5"],
     ]);
-    expect(stdout).toMatch(/^evaluated base on 4 held-out rows\nmetric +rows +figure\nexactMatch/);
+    expect(stdout).toMatch(/^evaluated base on 4 held-out rows\nmetric +rows +value\nexactMatch/);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: "missed: exactMatch is 0, below 0.5\n",

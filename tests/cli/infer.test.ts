@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseMaxTokens, parseSeed, parseTemperature, parseTopP } from "../../cli/command.ts";
-import { rowQuestion } from "../../cli/infer/question.ts";
+import { rowRequest } from "../../cli/infer/lineRequest.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, TINY_DATA, tinySource } from "../kit.ts";
 import { spawnProcess } from "../process.ts";
@@ -57,7 +57,7 @@ describe("kit infer", () => {
     const row = '"prompt":"1","tools":[{"type":"function","function":{"name":"f"}}]';
     const written = '{"id": 2512292042121000001}';
     const call = { type: "function" as const, function: { name: "f", arguments: written } };
-    expect(rowQuestion(`{${row}}`).print({ text: "", toolCalls: [call] })).toBe(
+    expect(rowRequest(`{${row}}`).format({ text: "", toolCalls: [call] })).toBe(
       `{${row},"answer":"","tool_calls":[${JSON.stringify(call)}]}`,
     );
   });
@@ -124,7 +124,7 @@ describe("kit infer", () => {
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
     ['{"prompt":"1","answer":"2"}', /^the row already has an "answer"\. Rename it/],
   ])("says what is wrong with a row: %s", (row, message) => {
-    expect(() => rowQuestion(row)).toThrow(message);
+    expect(() => rowRequest(row)).toThrow(message);
   });
 
   it("goes on after a row that cannot be answered, says its line in its place, and fails", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { EngineModel } from "../../protocol/engine.ts";
-import type { InferPiece, InferRequest } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest } from "../../protocol/infer.ts";
 import { type GuardedModel, guardModel } from "../../sdk/models/engineModel.ts";
 
 const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
@@ -51,7 +51,7 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
         let text = "";
         for await (const piece of stream) text += piece;
         expect([text, await stream.result]).toEqual([answer.text, answer]);
-        const pieces: InferPiece[] = [];
+        const pieces: InferDelta[] = [];
         expect(await model.infer(request, (piece) => pieces.push(piece))).toEqual(answer);
         expect(pieces.map((one) => one.text).join("")).toBe(answer.text);
       }
@@ -74,7 +74,7 @@ export function describeAnswers(name: string, load: () => Promise<EngineModel>):
   it("stops telling an answer that is aborted, and rejects with the reason", () =>
     asking(async (model) => {
       const [abort, reason] = [new AbortController(), new Error("enough")];
-      const told: InferPiece[] = [];
+      const told: InferDelta[] = [];
       const aborted = model.infer({ ...RAMBLING, signal: abort.signal }, (piece) => {
         told.push(piece);
         abort.abort(reason);

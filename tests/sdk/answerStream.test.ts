@@ -1,14 +1,14 @@
 import { expect, test, vi } from "vitest";
 import type { EngineModel } from "../../protocol/engine.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { guardModel } from "../../sdk/models/engineModel.ts";
 
 const ANSWER: InferResult = { text: "abc", finishReason: "stop", promptTokens: 2, tokens: 3 };
 
-type Told = ((piece: InferPiece) => void) | undefined;
+type Told = ((piece: InferDelta) => void) | undefined;
 
 /** A model that answers so. */
-function modelOf(infer: (request: InferRequest, onPiece: Told) => Promise<InferResult>) {
+function modelOf(infer: (request: InferRequest, onDelta: Told) => Promise<InferResult>) {
   const model: EngineModel = { infer, close: () => Promise.resolve() };
   return guardModel("mine", model);
 }
@@ -22,8 +22,8 @@ async function piecesOf(stream: AsyncIterable<string>): Promise<string[]> {
 test("pieces come as they are told; who reads slowly gets them as one", async () => {
   let tell: Told;
   let answer: (result: InferResult) => void = () => {};
-  const model = modelOf((_, onPiece) => {
-    tell = onPiece;
+  const model = modelOf((_, onDelta) => {
+    tell = onDelta;
     return new Promise((resolve) => (answer = resolve));
   });
   const stream = model.stream({ prompt: "x" });
@@ -48,9 +48,9 @@ test("an engine that tells no parts gives its text as one piece", async () => {
 
 test("breaking off the loop aborts the answer", async () => {
   let signal: AbortSignal | undefined;
-  const model = modelOf((request, onPiece) => {
+  const model = modelOf((request, onDelta) => {
     signal = request.signal;
-    onPiece?.({ text: "a" });
+    onDelta?.({ text: "a" });
     return new Promise((_, reject) => {
       signal?.addEventListener("abort", () => reject(signal?.reason as Error));
     });
@@ -99,8 +99,8 @@ test.each([
   { text: "a", logprobs: [{}] },
   { text: "", toolCalls: [1] },
 ])("a wrong part is an error that names the engine: %j", async (told) => {
-  const model = modelOf(({ signal }, onPiece) => {
-    onPiece?.(told as never);
+  const model = modelOf(({ signal }, onDelta) => {
+    onDelta?.(told as never);
     return signal?.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve(ANSWER);
   });
   await expect(piecesOf(model.stream({ prompt: "x" }))).rejects.toMatchObject({

@@ -135,7 +135,7 @@ describe("evaluate", () => {
       { metrics: ["exact"], rows: 100 },
       { exact },
     );
-    await evaluation.evaluateStart();
+    await evaluation.evaluateInitialModel();
     expect(reports[0]).toEqual({ step: 0, answered: 0, rows: 4 });
     expect(reports.at(-1)).toEqual({ step: 0, answered: 4, rows: 4, secondsLeft: 0 });
     expect(notes[1]).toMatch(/^evaluated [1-3] of 4$/);

@@ -3,7 +3,7 @@ import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRandom } from "../../engines/dataset/random.ts";
 import type { Answered, Metrics } from "../../protocol/metric.ts";
-import { questionOf } from "../../sdk/metrics/ask.ts";
+import { evalExampleOf } from "../../sdk/metrics/answerRows.ts";
 import { compareAnswers } from "../../sdk/metrics/compare.ts";
 import { scoreAnswers } from "../../sdk/metrics/score.ts";
 import { bootstrap, wilson } from "../../sdk/metrics/statistics.ts";
@@ -61,10 +61,10 @@ describe("the built-in metrics", () => {
       ["?", "c"],
     ] as const;
     // F1: a 2·2/(2+3), b 2·1/(2+1), c 0.
-    const figures = labels.ofAll(pairs.map(([output, expected]) => answered(output, expected)));
-    expect(figures[""]).toBe(3 / 5);
-    expect(figures.MacroF1).toBeCloseTo((4 / 5 + 2 / 3 + 0) / 3, 12);
-    expect(labels.ofAll([])).toEqual({ "": 0, MacroF1: 0 });
+    const values = labels.compute(pairs.map(([output, expected]) => answered(output, expected)));
+    expect(values[""]).toBe(3 / 5);
+    expect(values.MacroF1).toBeCloseTo((4 / 5 + 2 / 3 + 0) / 3, 12);
+    expect(labels.compute([])).toEqual({ "": 0, MacroF1: 0 });
   });
 });
 
@@ -77,8 +77,8 @@ describe("scores", () => {
       scorer: ({ output }) => ({ name: "ExactMatch", score: output === "c" ? null : 0.5 }),
       label: labels,
     };
-    const { figures } = await scoreAnswers(metrics, answers);
-    expect(figures).toEqual({
+    const { values } = await scoreAnswers(metrics, answers);
+    expect(values).toEqual({
       ...{ right: 1 / 3, later: 2 / 3, scorer: 0.5, label: 1 / 3 },
       labelMacroF1: 0.5,
     });
@@ -117,8 +117,8 @@ describe("a metric that gives no number", () => {
       { bad: ({ output }) => (output === "b" ? NaN : 1) },
       /^The metric bad returned NaN for row 2, "q"/,
     ],
-    [{ bad: { ofAll: () => ({ "": NaN }) } }, /^The metric bad returned NaN for all answers/],
-    [{ bad: { ofAll: () => 1 as never } }, /^The metric bad returned 1 for all answers/],
+    [{ bad: { compute: () => ({ "": NaN }) } }, /^The metric bad returned NaN for all answers/],
+    [{ bad: { compute: () => 1 as never } }, /^The metric bad returned 1 for all answers/],
     [
       { labels, labelsMacroF1: () => 1 },
       /^Two metrics have a value named labelsMacroF1\. Rename one\.$/,
@@ -155,7 +155,7 @@ describe("scorers of autoevals, as they come from npm", () => {
       answered('{"a":1,"b":"xy"}', '{"a":1,"b":"xz"}'),
       answered("same", "same"),
     ];
-    const { figures, each } = await scoreAnswers(
+    const { values, each } = await scoreAnswers(
       { ExactMatch, Levenshtein, json: JSONDiff },
       answers,
     );
@@ -164,9 +164,9 @@ describe("scorers of autoevals, as they come from npm", () => {
       { ExactMatch: 0, Levenshtein: 1 - 1 / 16, json: 0.75 },
       { ExactMatch: 1, Levenshtein: 1, json: 1 },
     ]);
-    expect(figures.ExactMatch).toBe(1 / 3);
-    expect(figures.Levenshtein).toBeCloseTo((0.75 + 0.9375 + 1) / 3, 12);
-    expect(figures.json).toBeCloseTo(2.5 / 3, 12);
+    expect(values.ExactMatch).toBe(1 / 3);
+    expect(values.Levenshtein).toBeCloseTo((0.75 + 0.9375 + 1) / 3, 12);
+    expect(values.json).toBeCloseTo(2.5 / 3, 12);
   });
 });
 
@@ -192,7 +192,7 @@ describe("a row's question", () => {
     ],
     [{ messages: [user, { role: "assistant", tool_calls: [] } as const] }, undefined],
   ])("of %j", (row, question) => {
-    expect(questionOf(row)).toEqual(question);
+    expect(evalExampleOf(row)).toEqual(question);
   });
 });
 

@@ -42,7 +42,7 @@ function questionRow(
   columns: QuestionColumns,
   where: string,
 ): Record<string, unknown> {
-  const { prompt, earlier } = questionOf(record, columns, where);
+  const { prompt, earlier } = evalExampleOf(record, columns, where);
   const { answer } = columns;
   const asked = [...earlier, { role: "user", content: prompt }];
   if (answer === undefined) return { prompt: earlier.length === 0 ? prompt : asked };
@@ -87,7 +87,7 @@ function isAlpaca({ question, answer }: QuestionColumns): boolean {
  * A question with its context, and the turns before it.
  * @throws KitError `DATASET_INVALID`
  */
-function questionOf(
+function evalExampleOf(
   record: Record<string, unknown>,
   { question, contexts, history }: QuestionColumns,
   where: string,

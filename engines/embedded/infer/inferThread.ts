@@ -25,7 +25,7 @@ export function createInferThread() {
   return createHostedModels<StoredModel>(start, { idleMs: 0 });
 }
 
-function start({ onAnswer, onPiece, onEnd }: Listener) {
+function start({ onAnswer, onDelta, onEnd }: Listener) {
   const worker = startThread(
     () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
     "answers",
@@ -35,7 +35,7 @@ function start({ onAnswer, onPiece, onEnd }: Listener) {
     void worker.terminate();
   });
   worker.on("message", (message: InferMessage) => {
-    if ("deltas" in message) for (const { id, piece } of message.deltas) onPiece(id, piece);
+    if ("deltas" in message) for (const { id, piece } of message.deltas) onDelta(id, piece);
     else if ("ports" in message) helpers.start(message.team, message.ports);
     else if ("ended" in message)
       void helpers.end(message.team).finally(() => message.ended.close());

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
-import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
+import type { InferDelta, InferResult } from "../../../protocol/infer.ts";
 import { parseJson } from "../../../protocol/json.ts";
 import { createAnswers } from "../../answers/answers.ts";
 import type { HostRequest as AnyHostRequest } from "../../answers/modelHost.ts";
@@ -45,10 +45,10 @@ async function reply(json: string): Promise<void> {
 }
 
 /** Deltas not sent yet. */
-let deltas: { id: number; piece: InferPiece }[] = [];
+let deltas: { id: number; piece: InferDelta }[] = [];
 
 /** Batches the deltas of a step into one message. */
-function addDelta(id: number, piece: InferPiece): void {
+function addDelta(id: number, piece: InferDelta): void {
   if (deltas.length === 0) queueMicrotask(sendDeltas);
   deltas.push({ id, piece });
 }
@@ -91,7 +91,7 @@ async function work(message: HostRequest): Promise<InferResult | undefined> {
       if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),
-        ...(isStreamed && { onPiece: (piece) => addDelta(id, piece) }),
+        ...(isStreamed && { onDelta: (piece) => addDelta(id, piece) }),
       });
       model.pending.add(answer);
       return answer.finally(() => model.pending.delete(answer));

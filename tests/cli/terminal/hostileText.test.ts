@@ -38,13 +38,13 @@ const engine = {
     const firstRow = [true, false].map((isSpecial) => ({ text: hostile, isLearned: false, isSpecial }));
     return { started, learnedTokens: 1, longestRow: 1, memoryBytes: 1, firstRow };
   },
-  train: async ({ onNote, onEvent, onRemote, leave }) => {
+  train: async ({ onNote, onEvent, onRemote, detachSignal }) => {
     onNote(hostile);
     const data = { model: hostile, parameters: 1, rows: 1, leftOut: 1, keepLeftOut: hostile, format: hostile, maxSteps: 4 };
     onEvent({ event: "training.started", data });
     if (process.env.PATHS) onEvent({ event: "checkpoint.saved", data: { step: 1, kind: "model", path: "artifacts/" + hostile } });
     onRemote(far);
-    leave.throwIfAborted();
+    detachSignal.throwIfAborted();
   },
 };
 engine.remote = {

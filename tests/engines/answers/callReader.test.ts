@@ -8,7 +8,7 @@ import {
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
 import { findStopTokens } from "../../../engines/tokens/stopTokens.ts";
-import type { InferPiece } from "../../../protocol/infer.ts";
+import type { InferDelta } from "../../../protocol/infer.ts";
 import { STYLES } from "../tokens/styles.ts";
 import { TEMPLATES } from "./toolTemplates.ts";
 
@@ -160,7 +160,7 @@ test("an answer that may have one call ends with it", () => {
     [{ toolChoice: { name: "f" } }, true],
     [{}, false],
   ] as const) {
-    const pieces: InferPiece[] = [];
+    const pieces: InferDelta[] = [];
     const reader = createCallReader(formOf("hermes")!, ["f", "g"]);
     const parts = createAnswerParts({ prompt: "?", ...more }, reader, (piece) =>
       pieces.push(piece),

@@ -60,7 +60,7 @@ test.each([
         },
       ],
     }),
-    `FILE:1: messages[1] has a call of f with "arguments" that are not valid JSON at character 2: a quote that is not JSON's. Write strings and keys in double quotes, as Python's json.dumps does. Write ${EXPECTED}`,
+    `FILE:1: messages[1] has a call to f with "arguments" that are not valid JSON at character 2: a quote that is not JSON's. Write strings and keys in double quotes, as Python's json.dumps does. Write ${EXPECTED}`,
   ],
   ["prose", "Once upon a time", `FILE:1:1: not valid JSON: it begins with Once. Write ${EXPECTED}`],
 ])("%s are refused with the place of the first wrong character", async (_, text, message) => {

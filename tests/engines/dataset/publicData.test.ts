@@ -286,7 +286,7 @@ test.each<[object, string]>([
   ],
   [
     { messages: [{ role: "user", content: [{ image: { format: "png" } }] }, ANSWER("a")] },
-    'messages[0] has a part of type "image", and Kit reads parts of type "text" alone',
+    'messages[0] has a part of type "image"; Kit reads only parts of type "text"',
   ],
   [
     { messages: [{ role: "user", content: [{ type: "text", text: { value: "Hi" } }] }] },

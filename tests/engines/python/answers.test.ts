@@ -6,7 +6,7 @@ import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import { dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { EngineModel } from "../../../protocol/engine.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { InferDelta, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { TEMPLATES, TOOLS } from "../answers/toolTemplates.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { createScratch } from "../scratch.ts";
@@ -185,7 +185,7 @@ function withMarker(style: Style): Style {
 }
 
 async function answerOf(model: EngineModel, request: InferRequest, parts: boolean) {
-  const pieces: InferPiece[] = [];
+  const pieces: InferDelta[] = [];
   const answer = await model.infer(request, (piece) => pieces.push(piece)).catch(String);
   if (!parts) return answer;
   return {

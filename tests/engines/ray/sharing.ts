@@ -57,11 +57,13 @@ export function describeSharing(at: () => Place): void {
       train(createEmbeddedEngine(), scratch, { more }),
       train(createEngine({ workers: 2 }), scratch, { more }),
     ]);
-    const figuresOf = ({ steps }: typeof ours) =>
+    const aggregateValues = ({ steps }: typeof ours) =>
       steps.map(({ loss, metrics = {} }) => [loss ?? NaN, metrics["rewardsMargins"] ?? NaN]);
-    const near = figuresOf(ours).map((step) => step.map((one): unknown => expect.closeTo(one, 4)));
+    const near = aggregateValues(ours).map((step) =>
+      step.map((one): unknown => expect.closeTo(one, 4)),
+    );
     expect(near).toHaveLength(6);
-    expect(figuresOf(theirs)).toEqual(near);
+    expect(aggregateValues(theirs)).toEqual(near);
   });
 
   it("trains on after a worker is killed: each step once, and the same losses, of rows that only workers see", async () => {

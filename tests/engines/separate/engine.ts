@@ -10,7 +10,7 @@ import { withDefaults } from "../../../engines/training/defaults.ts";
 import type { CheckOptions, Engine, EngineModel, TrainOptions } from "../../../protocol/engine.ts";
 import { type ErrorCode, type RequestFault, KitError } from "../../../protocol/error.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
+import type { InferDelta, InferResult } from "../../../protocol/infer.ts";
 import { parseJson, stringifyJson, withPlainFloats } from "../../../protocol/json.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 
@@ -19,7 +19,7 @@ const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 /** A line that the program prints; `done` and `failed` are its last. */
 type Report =
   | { type: "event"; event: EngineEvent }
-  | { type: "piece"; piece: InferPiece }
+  | { type: "piece"; piece: InferDelta }
   | { type: "answer"; result: InferResult }
   | { type: "refused"; code: ErrorCode; message: string; fault?: RequestFault }
   | { type: "check"; check: TrainingCheck }
@@ -90,7 +90,7 @@ async function load(directory: string): Promise<EngineModel> {
   await reports.next();
   let queue: Promise<unknown> = Promise.resolve();
   return {
-    infer({ signal, ...request }, onPiece): Promise<InferResult> {
+    infer({ signal, ...request }, onDelta): Promise<InferResult> {
       const answer = queue.then(async () => {
         signal?.throwIfAborted();
         program.stdin?.write(`${stringifyJson(request)}\n`);
@@ -98,7 +98,7 @@ async function load(directory: string): Promise<EngineModel> {
           const { value } = await reports.next();
           const report = value as Report | undefined;
           if (report?.type === "piece") {
-            if (!signal?.aborted) onPiece?.(report.piece);
+            if (!signal?.aborted) onDelta?.(report.piece);
           } else if (report?.type === "answer") return report.result;
           else if (report?.type === "refused") {
             const { code, message, fault } = report;

@@ -193,11 +193,11 @@ async function answer({ directory }) {
       }
     },
   });
-  const onPiece = (piece) => report({ type: "piece", piece });
+  const onDelta = (piece) => report({ type: "piece", piece });
   report({ type: "event" });
   for await (const line of lines) {
     try {
-      const result = await answer(parseJson(line), { isCancelled: () => false, onPiece });
+      const result = await answer(parseJson(line), { isCancelled: () => false, onDelta });
       report({ type: "answer", result });
     } catch ({ code = "WORKER_FAILED", message, fault }) {
       report({ type: "refused", code, message, fault });

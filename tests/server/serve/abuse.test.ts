@@ -276,9 +276,9 @@ describe("places", () => {
   it("are kept for clients that have closed their side and still read", async () => {
     let goOn = () => {};
     const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const model = standIn(async (_, onPiece) => {
+    const model = standIn(async (_, onDelta) => {
       await gate;
-      onPiece?.({ text: "after all" });
+      onDelta?.({ text: "after all" });
       return { text: "after all", finishReason: "stop", promptTokens: 1, tokens: 1 };
     });
     const { port } = await serve(model);
@@ -336,9 +336,9 @@ describe("places", () => {
 /** Pieces until it is told to stop. */
 function talksOn(piece: string) {
   let told = 0;
-  const model = standIn(async ({ signal }, onPiece) => {
+  const model = standIn(async ({ signal }, onDelta) => {
     while (!signal?.aborted) {
-      onPiece?.({ text: piece });
+      onDelta?.({ text: piece });
       told++;
       if (told % 100 === 0) await new Promise(setImmediate);
     }
@@ -367,8 +367,8 @@ describe("closing", () => {
   it("lets answers in work end, refuses others, and then ends", async () => {
     let goOn = () => {};
     const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const model = standIn(async (_, onPiece) => {
-      onPiece?.({ text: "half" });
+    const model = standIn(async (_, onDelta) => {
+      onDelta?.({ text: "half" });
       await gate;
       return { text: "half", finishReason: "stop", promptTokens: 1, tokens: 1 };
     });

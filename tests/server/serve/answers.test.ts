@@ -16,12 +16,12 @@ const LOGPROBS = [
 const CALL = { type: "function", function: { name: "look", arguments: { at: "7" } } } as const;
 
 const told = (result: InferResult) =>
-  standIn((_, onPiece) => {
+  standIn((_, onDelta) => {
     for (const [at, text] of [...result.text].entries()) {
       const logprobs = result.logprobs?.slice(at, at + 1);
-      onPiece?.({ text, ...(logprobs && { logprobs }) });
+      onDelta?.({ text, ...(logprobs && { logprobs }) });
     }
-    if (result.toolCalls) onPiece?.({ text: "", toolCalls: result.toolCalls });
+    if (result.toolCalls) onDelta?.({ text: "", toolCalls: result.toolCalls });
     return Promise.resolve(result);
   });
 
@@ -114,10 +114,10 @@ test("a piece is sent when it comes, also with its log probabilities", async () 
   let goOn = () => {};
   const gate = new Promise<void>((resolve) => (goOn = resolve));
   const { post } = await serve(
-    standIn(async (_, onPiece) => {
-      onPiece?.({ text: "a", logprobs: LOGPROBS.slice(0, 1) });
+    standIn(async (_, onDelta) => {
+      onDelta?.({ text: "a", logprobs: LOGPROBS.slice(0, 1) });
       await gate;
-      onPiece?.({ text: "b", logprobs: LOGPROBS.slice(1) });
+      onDelta?.({ text: "b", logprobs: LOGPROBS.slice(1) });
       return { ...RESULT, logprobs: LOGPROBS };
     }),
   );
@@ -295,8 +295,8 @@ test("any other error is told to the log, not to the caller, who learns no path"
 
 test("an error after the first piece ends the stream with an event that says so, and no [DONE]", async () => {
   const { post } = await serve(
-    standIn((_, onPiece) => {
-      onPiece?.({ text: "a" });
+    standIn((_, onDelta) => {
+      onDelta?.({ text: "a" });
       return Promise.reject(new Error("/home/me"));
     }),
   );

@@ -21,13 +21,13 @@ export interface StandIn {
 
 /** Says the last thing that it was told, word by word. */
 export function sayBack(): StandIn {
-  return standIn(async (request, onPiece) => {
+  return standIn(async (request, onDelta) => {
     const { messages, prompt = "" } = request;
     const content = messages?.at(-1)?.content;
     const text = typeof content === "string" ? content : prompt;
     const words = text.match(/\S*\s*/g)?.filter((word) => word !== "") ?? [];
     for (const word of words) {
-      onPiece?.({ text: word });
+      onDelta?.({ text: word });
       await Promise.resolve();
     }
     return { text, finishReason: "stop", promptTokens: 7, tokens: words.length };
@@ -51,11 +51,11 @@ export function standIn(infer: EngineModel["infer"]): StandIn {
   return {
     ...{ asked, open, isClosed: () => isClosed },
     model: {
-      async infer(request, onPiece) {
+      async infer(request, onDelta) {
         asked.push(request);
         open.add(request);
         try {
-          return await infer(request, onPiece);
+          return await infer(request, onDelta);
         } finally {
           open.delete(request);
         }

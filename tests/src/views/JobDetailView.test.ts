@@ -58,7 +58,7 @@ describe("the job page", () => {
 
   it("says when a job that nobody follows last reported, until somebody follows it", async () => {
     const { page } = await visitJob();
-    const heard = () => page.find(".outcome .last-heard");
+    const heard = () => page.find(".outcome .last-reported");
     expect(heard().exists()).toBe(false);
     const lastHeardAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
     backend.jobs({ ...job("a"), lastHeardAt });

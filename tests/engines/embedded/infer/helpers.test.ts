@@ -20,10 +20,10 @@ function savedModel(): string {
 }
 
 /** Settles with what a model answers while its helpers do what they were made to. */
-async function answerOf(path: string, onPiece?: () => void): Promise<string> {
+async function answerOf(path: string, onDelta?: () => void): Promise<string> {
   const model = await createEmbeddedEngine().load(path);
   try {
-    return (await model.infer(ASKED, onPiece)).text;
+    return (await model.infer(ASKED, onDelta)).text;
   } finally {
     await model.close();
   }

@@ -56,7 +56,7 @@ const REQUESTS: InferRequest[] = Array.from({ length: 45 }, (_, i) => ({
   seed: i,
 }));
 
-async function oneByOne() {
+async function serializeRequests() {
   const { answer } = schedulerOf();
   const answers = [];
   for (const request of REQUESTS) answers.push(await answer(request, NEVER));
@@ -66,7 +66,7 @@ async function oneByOne() {
 test("each of many questions gets the answer that it gets alone, and a step reads for up to 32", async () => {
   const { answer, steps } = schedulerOf();
   const answers = await Promise.all(REQUESTS.map((request) => answer(request, NEVER)));
-  expect(answers).toEqual(await oneByOne());
+  expect(answers).toEqual(await serializeRequests());
   expect(Math.max(...steps.map(({ length }) => length))).toBe(32);
   expect(Math.max(...steps.map((parts) => parts.reduce((a, b) => a + b)))).toBeLessThanOrEqual(256);
 });
@@ -75,7 +75,7 @@ test("where there is room for one alone, the others read again what they had to 
   const pages = SHAPE.context / 16;
   const { answer } = schedulerOf({ pages });
   const answers = await Promise.all(REQUESTS.map((request) => answer(request, NEVER)));
-  expect(answers).toEqual(await oneByOne());
+  expect(answers).toEqual(await serializeRequests());
 });
 
 test("a question that comes while others are answered does not wait for them", async () => {

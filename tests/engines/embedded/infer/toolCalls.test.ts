@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../../engines/families/randomWeights.ts";
-import type { InferPiece, InferRequest } from "../../../../protocol/infer.ts";
+import type { InferDelta, InferRequest } from "../../../../protocol/infer.ts";
 import { TEMPLATES, TOOLS } from "../../answers/toolTemplates.ts";
 import { STYLES, writeTokenizer } from "../../tokens/styles.ts";
 import { createEmbeddedEngine } from "../built.ts";
@@ -47,7 +47,7 @@ test.each(["hermes", "llama", "mistral"] as const)(
       for (const seed of [0, 1, 2, 3]) {
         const drawn = seed > 0 && { temperature: 2, seed };
         const request: InferRequest = { ...ASKED, ...drawn, toolChoice, maxTokens: 400 };
-        const pieces: InferPiece[] = [];
+        const pieces: InferDelta[] = [];
         const found = await model.infer(request, (piece) => pieces.push(piece));
         // Drawn at random, some call on and on.
         if (seed === 0) expect(found).toMatchObject({ finishReason: "toolCalls", text: "" });

@@ -14,38 +14,38 @@ import { positionIn } from "../../protocol/jsonProblem.ts";
 import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
 /** A request, and how to format its answer. */
-export interface Question {
+export interface LineRequest {
   request: InferRequest;
-  print: (answer: Pick<InferResult, "text" | "toolCalls">) => string;
+  format: (answer: Pick<InferResult, "text" | "toolCalls">) => string;
 }
 
-/** How to read a line, and what to print instead of an answer. */
+/** How to read input lines, and what to print without an answer. */
 export interface LineFormat {
-  read: (line: string) => Question;
+  read: (line: string) => LineRequest;
   /** Output for a blank line. Undefined skips the line. */
   blank?: string;
   failed: (line: number, error: string) => string;
 }
 
 /** Plain text: every input line gives one output line, so both can be pasted side by side. */
-export const PLAIN: LineFormat = { read: plainQuestion, blank: "", failed: () => "" };
+export const PLAIN: LineFormat = { read: plainRequest, blank: "", failed: () => "" };
 
 /** Rows of a dataset, which may have blank lines between them. */
 export const ROWS: LineFormat = {
-  read: rowQuestion,
+  read: rowRequest,
   failed: (line, error) => JSON.stringify({ line, error }),
 };
 
-export function plainQuestion(prompt: string): Question {
-  return { request: { prompt }, print: ({ text }) => text };
+export function plainRequest(prompt: string): LineRequest {
+  return { request: { prompt }, format: ({ text }) => text };
 }
 
 /**
- * Reads a dataset row: a prompt with or without a completion, or a conversation. Leaves out a final
- * assistant message, so that the answer can be compared with it.
+ * Reads a dataset row: a prompt with or without a completion, or a conversation, of which a final assistant
+ * message is dropped, so that the answer can be compared with it.
  * @throws KitError `REQUEST_INVALID`
  */
-export function rowQuestion(line: string): Question {
+export function rowRequest(line: string): LineRequest {
   const row = parse(line);
   if (Object.hasOwn(row, "answer")) {
     throw new KitError(
@@ -55,7 +55,7 @@ export function rowQuestion(line: string): Question {
   }
   return {
     request: requestOf(row),
-    print: ({ text, toolCalls }) =>
+    format: ({ text, toolCalls }) =>
       stringifyJson({ ...row, answer: text, ...(toolCalls && { tool_calls: toolCalls }) }) ?? "",
   };
 }

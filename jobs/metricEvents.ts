@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { type JobEvent, EVALUATED } from "../protocol/event.ts";
 import { EVENT_SCHEMAS } from "../protocol/eventSchemas.ts";
 import { isJobId } from "./id.ts";
-import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./jobStart.ts";
+import { type JobStart, haveSameHeldOutRows, readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";
 
 /** Events with metrics of the model. */
@@ -14,7 +14,7 @@ export type MetricEvent = JobEvent<"training.log" | typeof EVALUATED>;
  * @param root the folder of all jobs
  */
 export function* readLosses(root: string, id: string, upTo: number): Generator<number> {
-  for (const { event, data } of readFigures(root, id, upTo)) {
+  for (const { event, data } of readMetricEvents(root, id, upTo)) {
     if (event === "training.log" && typeof data.loss === "number") yield data.loss;
   }
 }
@@ -26,18 +26,18 @@ export function* readLosses(root: string, id: string, upTo: number): Generator<n
  */
 export function readEvaluations(root: string, id: string, upTo: number): MetricEvent[] {
   const known = new Map<string, MetricEvent>();
-  for (const figure of readFigures(root, id, upTo, haveSameHeldOut)) {
-    const { event, data } = figure;
+  for (const metricEvent of readMetricEvents(root, id, upTo, haveSameHeldOutRows)) {
+    const { event, data } = metricEvent;
     if (event === "training.log" && typeof data.evalLoss !== "number") continue;
     const key = `${event} ${data.step}`;
-    // A continuing job records the start's evaluation again.
-    if (!known.has(key)) known.set(key, figure);
+    // A continuing job records the initial evaluation again.
+    if (!known.has(key)) known.set(key, metricEvent);
   }
   return [...known.values()];
 }
 
 /** @param isKept whether the earlier job's metrics count for this one */
-function* readFigures(
+function* readMetricEvents(
   root: string,
   id: string,
   upTo: number,
@@ -53,7 +53,7 @@ function* readFigures(
     isJobId(from.id) &&
     isKept(start, readJobStart(join(root, from.id)))
   ) {
-    yield* readFigures(root, from.id, Math.min(from.step, upTo), isKept);
+    yield* readMetricEvents(root, from.id, Math.min(from.step, upTo), isKept);
   }
   for (const { event, data } of readLog(join(root, id))) {
     const isLog = event === "training.log" && v.is(EVENT_SCHEMAS[event], data);

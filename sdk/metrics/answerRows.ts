@@ -8,22 +8,21 @@ import { formatCounted } from "../../protocol/format.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered } from "../../protocol/metric.ts";
 
-/** A row's question, and its own answer. */
-export interface Question {
+/** A dataset row as a request, and its own answer. */
+export interface EvalExample {
   request: InferRequest;
   input: string;
   expected: string;
 }
 
-/** Concurrent questions: engines batch them. */
+/** Concurrent requests: engines batch them. */
 export const MAX_CONCURRENT = 16;
 
-/** Options of `askRows`. */
-export interface AskOptions {
+export interface AnswerRowsOptions {
   maxTokens?: number | undefined;
   temperature?: number | undefined;
   seed?: number | undefined;
-  /** See `HeldOutQuestions.endOf`. Default: the whole answer. */
+  /** See `HeldOutRows.endOf`. Default: the whole answer. */
   endOf?: (answer: string) => number;
   signal: AbortSignal;
   /** Known answers; new ones are added. */
@@ -34,8 +33,8 @@ export interface AskOptions {
   onNote?: (text: string) => void;
 }
 
-/** A row's question; undefined without a text answer, as for a text or a tool call. */
-export function questionOf(row: DatasetRow): Question | undefined {
+/** Undefined for a row without a text answer, such as a plain text or a tool call. */
+export function evalExampleOf(row: DatasetRow): EvalExample | undefined {
   if ("text" in row) return undefined;
   const { tools: offered, chat_template_kwargs: kwargs } = row;
   const tools = offered && { tools: offered };
@@ -56,9 +55,9 @@ export function questionOf(row: DatasetRow): Question | undefined {
   return { request, input: textOf(context.at(-1)) ?? "", expected };
 }
 
-/** Whether a row has a question. */
-export function hasQuestion(row: DatasetRow): boolean {
-  return questionOf(row) !== undefined;
+/** Whether a row has a text answer to compare with. */
+export function isEvaluable(row: DatasetRow): boolean {
+  return evalExampleOf(row) !== undefined;
 }
 
 function textOf(message: ChatMessage | undefined): string | undefined {
@@ -72,10 +71,10 @@ function textOf(message: ChatMessage | undefined): string | undefined {
  * @returns answers in the rows' order, without refused rows
  * @throws the model's first error, also if it refuses all rows; the signal's reason
  */
-export async function askRows(
+export async function answerRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
-  { endOf, signal, cache, onAnswer, onNote, ...options }: AskOptions,
+  { endOf, signal, cache, onAnswer, onNote, ...options }: AnswerRowsOptions,
 ): Promise<Answered[]> {
   // All concurrent requests listen to it.
   setMaxListeners(0, signal);
@@ -101,20 +100,20 @@ export async function askRows(
     }
   }
 
-  async function askNext(): Promise<void> {
+  async function answerNext(): Promise<void> {
     for (const [i, row] of entries) {
-      const question = questionOf(row);
-      if (!question) continue;
-      const { input } = question;
-      const expected = question.expected.slice(0, endOf?.(question.expected));
-      const request: InferRequest = { ...question.request, ...options };
+      const example = evalExampleOf(row);
+      if (!example) continue;
+      const { input } = example;
+      const expected = example.expected.slice(0, endOf?.(example.expected));
+      const request: InferRequest = { ...example.request, ...options };
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };
       onAnswer?.(++count, knownCount);
     }
   }
-  await Promise.all(Array.from({ length: MAX_CONCURRENT }, askNext));
-  // Skips holes of rows without a question or an answer.
+  await Promise.all(Array.from({ length: MAX_CONCURRENT }, answerNext));
+  // Drops the holes of rows that were skipped or refused.
   const found = answers.filter(() => true);
   const [first] = refused;
   if (first && found.length === 0) throw first;

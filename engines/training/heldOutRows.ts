@@ -1,7 +1,7 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { HeldOutQuestions, QuestionChoice } from "../../protocol/metric.ts";
+import type { HeldOutRows, HeldOutRowsOptions } from "../../protocol/metric.ts";
 import { type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
 import { sampleRows, heldOutRows } from "../dataset/heldOut.ts";
@@ -19,24 +19,24 @@ import { readDataset } from "./tokenizedDataset.ts";
  */
 export async function chooseHeldOutRows(
   config: TrainConfig,
-  { maxRows, hasQuestion, ...options }: QuestionChoice,
-): Promise<HeldOutQuestions> {
+  { maxRows, isEvaluable, ...options }: HeldOutRowsOptions,
+): Promise<HeldOutRows> {
   const { dataset, evalDataset, seed } = config;
   const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);
   const { path } = evalDataset ?? dataset;
-  let [of, unasked] = [0, 0];
+  let [total, skipped] = [0, 0];
   for (const row of answeredRows(config, path, isHeldOut)) {
-    if (hasQuestion(row)) of++;
-    else unasked++;
+    if (isEvaluable(row)) total++;
+    else skipped++;
   }
-  const isChosen = sampleRows(of, Math.min(maxRows, of), createRandom(seed, "asked"));
+  const isChosen = sampleRows(total, Math.min(maxRows, total), createRandom(seed, "asked"));
   const rows: DatasetRow[] = [];
   let at = 0;
   for (const row of answeredRows(config, path, isHeldOut)) {
-    if (hasQuestion(row) && isChosen[at++] === 1) rows.push(row);
+    if (isEvaluable(row) && isChosen[at++] === 1) rows.push(row);
   }
   const reader = await readerOf(config, options);
-  return { rows, of, unasked, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };
+  return { rows, total, skipped, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };
 }
 
 /** Which rows `evalSplit` sets aside, among those short enough to train on. */

@@ -1,17 +1,17 @@
 import { openAnswerCache } from "../../jobs/answerCache.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { Answered, HeldOutQuestions } from "../../protocol/metric.ts";
+import type { Answered, HeldOutRows } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createAnswerProgress } from "../../sdk/metrics/answerProgress.ts";
-import { askRows } from "../../sdk/metrics/ask.ts";
+import { answerRows } from "../../sdk/metrics/answerRows.ts";
 import { useModel } from "../../sdk/models/open.ts";
 import type { ModelProject, ModelReference } from "../../sdk/models/reference.ts";
 
 /** Time between two progress notes without a terminal. */
 const NOTE_MS = 10_000;
 
-interface AskModelOptions extends Pick<HeldOutQuestions, "rows" | "endOf"> {
+interface CollectOptions extends Pick<HeldOutRows, "rows" | "endOf"> {
   project: ModelProject;
   /** Limit of an answer if the config has none. */
   maxTokens: number;
@@ -20,9 +20,9 @@ interface AskModelOptions extends Pick<HeldOutQuestions, "rows" | "endOf"> {
 }
 
 /** Collects a model's answers. Loads the model only for those that are not cached. */
-export function askModel(
+export function collectAnswers(
   model: ModelReference,
-  { project, rows, endOf, config, signal, ...defaults }: AskModelOptions,
+  { project, rows, endOf, config, signal, ...defaults }: CollectOptions,
 ): Promise<Answered[]> {
   const { maxTokens = defaults.maxTokens, temperature } = config.evaluate ?? {};
   const { onNote } = project;
@@ -32,7 +32,7 @@ export function askModel(
     );
     const progress = createProgress(model.name, rows.length, onNote);
     try {
-      return await askRows(loaded, rows, {
+      return await answerRows(loaded, rows, {
         maxTokens,
         temperature,
         seed: config.seed,

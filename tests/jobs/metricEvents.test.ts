@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { readEvaluations } from "../../jobs/figures.ts";
+import { readEvaluations } from "../../jobs/metricEvents.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import { STARTED, createJob, logged } from "../jobs.ts";
 import { createProject } from "../project.ts";
