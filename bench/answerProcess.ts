@@ -3,26 +3,26 @@ import { join } from "node:path";
 import type { AnswerSizes, AnswerTimes, LlamaSizes } from "./answers.ts";
 import { type Major, nodeOfMajor } from "./newerNode.ts";
 import { openModelOf } from "./openModel.ts";
-import { ROOT, program } from "./places.ts";
+import { ROOT, program } from "./paths.ts";
 import type { Scope } from "./scope.ts";
-import { type Asked, startAsked } from "./stepper.ts";
+import { type Worker, startWorker } from "./worker.ts";
 
-/** llama.cpp's kernels: those with AVX2 at most, or the newest that the processor has. */
+/** llama.cpp's kernels: at most AVX2, or the newest that the processor supports. */
 export type Build = "avx2" | "picked";
 export type Sizes = Omit<AnswerSizes, "model">;
 
 /** Processes that answer from one model. */
 export interface AnswerProcesses {
-  ours: (major: Major | undefined, sizes: Sizes) => Asked<AnswerTimes>;
-  /** None without `npm run llama`. */
+  ours: (major: Major | undefined, sizes: Sizes) => Worker<AnswerTimes>;
+  /** Undefined without `npm run llama`. */
   llama: Llama | undefined;
 }
 
 export interface Llama {
-  start: (build: Build, sizes: Sizes) => Asked<AnswerTimes>;
-  /** The size of the model's file in a type, in MB. */
+  start: (build: Build, sizes: Sizes) => Worker<AnswerTimes>;
+  /** Size of the model's file in this type, in MB. */
   fileSize: (type: Sizes["quantize"]) => number;
-  /** The builds that differ, and what the table calls them. */
+  /** The differing builds, with their names in the table. */
   builds: () => Promise<[Build, string][]>;
 }
 
@@ -36,7 +36,7 @@ export function answerProcesses(scope: Scope): AnswerProcesses {
   return {
     ours(major, sizes) {
       const node = major === undefined ? process.execPath : nodeOfMajor(major);
-      return startAsked(scope, node, [program("answer"), JSON.stringify({ ...sizes, model })]);
+      return startWorker(scope, node, [program("answer"), JSON.stringify({ ...sizes, model })]);
     },
     llama: hasLlama ? createLlama(scope, model) : undefined,
   };
@@ -45,10 +45,10 @@ export function answerProcesses(scope: Scope): AnswerProcesses {
 function createLlama(scope: Scope, model: string): Llama {
   const fileOf = (type: Sizes["quantize"]) =>
     join(LLAMA, `${type === undefined ? "BF16" : type.toUpperCase()}.gguf`);
-  function start(build: Build, sizes: Sizes): Asked<AnswerTimes> {
-    const more = { model, folder: join(LLAMA, build), file: fileOf(sizes.quantize) };
-    const asked: LlamaSizes = { ...sizes, ...more };
-    return startAsked(scope, process.execPath, [program("llama"), JSON.stringify(asked)]);
+  function start(build: Build, sizes: Sizes): Worker<AnswerTimes> {
+    const paths = { model, folder: join(LLAMA, build), file: fileOf(sizes.quantize) };
+    const llamaSizes: LlamaSizes = { ...sizes, ...paths };
+    return startWorker(scope, process.execPath, [program("llama"), JSON.stringify(llamaSizes)]);
   }
   return {
     start,

@@ -2,22 +2,22 @@ import { openCheckpoint } from "../engines/checkpoint/checkpoint.ts";
 import { createRandom } from "../engines/dataset/random.ts";
 import type { InferRequest } from "../protocol/infer.ts";
 
-/** The work of one process that answers: `programs/answer.ts`, `programs/llama.ts`. */
+/** Sizes for a process that answers: `programs/answer.ts`, `programs/llama.ts`. */
 export interface AnswerSizes {
   /** A checkpoint's directory. */
   model: string;
-  /** A type of weights; undefined: the checkpoint's own. */
+  /** Type of the weights. Undefined: the checkpoint's own. */
   quantize: "q8_0" | "q4_0" | undefined;
   threads: number;
-  /** Tokens of a prompt. */
+  /** Tokens per prompt. */
   prompt: number;
-  /** Tokens of an answer. */
+  /** Tokens per answer. */
   answer: number;
-  /** Answers at once, each to a prompt of its own. */
+  /** Concurrent answers, each to its own prompt. */
   sequences: number;
 }
 
-/** What `programs/llama.ts` needs besides. */
+/** Sizes and paths for `programs/llama.ts`. */
 export interface LlamaSizes extends AnswerSizes {
   /** The folder that `node-llama-cpp` is installed in. */
   folder: string;
@@ -26,17 +26,17 @@ export interface LlamaSizes extends AnswerSizes {
 }
 
 /**
- * The best of a process's pieces of work so far: what else the machine does makes work slower only. Of
- * one thread's work the processor's time, otherwise the clock's.
+ * The best times of a process so far: other work on the machine only slows it. Processor time for one
+ * thread, otherwise wall time.
  */
 export interface AnswerTimes {
-  /** From the prompts to the first token of each answer, in ms. */
+  /** Time to the first token of each answer, in ms. */
   first: number;
-  /** For each token after the first, of all answers together, in ms. NaN for answers of one token. */
+  /** Time per token after the first, over all answers, in ms. NaN for answers of one token. */
   token: number;
-  /** By how much the process has grown since before it loaded the model, in MB. */
+  /** Growth of the process since before it loaded the model, in MB. */
   grown: number;
-  /** The file of llama.cpp's kernels. */
+  /** Name of llama.cpp's kernels. */
   kernels?: string;
 }
 
@@ -46,20 +46,20 @@ export interface Prompt {
   ids: number[];
 }
 
-/** Each a token with the space before it. */
+/** Each is one token with the space before it. */
 const WORDS =
   "time year people way day man thing woman life child world school state family student group country problem hand part place case week company system program question work government number night point home water room mother area money story fact month lot right study book eye job word business issue side kind head house service friend father power hour game line end member law car city community name president team minute idea body information back parent face others level office door health person art war history party result change morning reason research girl guy moment air teacher force education".split(
     " ",
   );
-/** Tokens of an answer that is not timed. */
+/** Tokens of an untimed answer. */
 const WARM_UP = 16;
-/** Prompts that are tried for an answer of at least half the length. */
+/** Prompts to try for an answer of at least half the length. */
 const TRIALS = 12;
 const QUESTION = "Tell me a very long story.";
 
 /**
- * Makes prompts of so many tokens, no two alike after their first few: nothing that was kept of an
- * earlier one helps. Of a tokenizer with other words, prompts are at most as long.
+ * Creates prompts of this many tokens that differ after the first few, so that no prefix cache helps. With
+ * a tokenizer that splits the words, prompts are shorter.
  */
 export function createPrompts(directory: string, length: number): () => Prompt {
   const { tokenizer, promptStyle } = openCheckpoint(directory);
@@ -87,9 +87,9 @@ export function createPrompts(directory: string, length: number): () => Prompt {
 }
 
 /**
- * Times pieces of work: answers of one token, then of many, to prompts of their own. The difference is
- * that of the tokens.
- * @param answer gives an answer of so many tokens at most to each of its prompts; @returns their tokens
+ * Times answers of one token, then of many, each to its own prompt. The difference is the time of the
+ * other tokens.
+ * @param answer answers each prompt with at most this many tokens; @returns the number of tokens
  */
 export function createTimer(
   { sequences, answer: length, threads }: AnswerSizes,
@@ -102,7 +102,7 @@ export function createTimer(
     const tokens = await answer(prompts, length);
     return { ms: now(threads) - start, tokens };
   }
-  /** Some prompts have short answers, which tell little of a token. */
+  /** Retries when answers are short, because they say little about a token's time. */
   async function timedLong() {
     for (let trial = 1; ; trial++) {
       const whole = await timed(length);
@@ -113,18 +113,18 @@ export function createTimer(
   const answers: { ms: number; tokens: number }[] = [];
   let first = Infinity;
   return async () => {
-    // V8 optimizes meanwhile.
+    // Warm up, so that V8 optimizes.
     if (first === Infinity) await timed(Math.min(length, WARM_UP));
     first = Math.min(first, (await timed(1)).ms);
     if (length === 1) return { first, token: NaN };
     answers.push(await timedLong());
-    // By the first of all, since one that was slow would make the tokens fast.
+    // Subtract the best first token: a slow one would make the others look fast.
     const each = answers.map(({ ms, tokens }) => (ms - first) / (tokens - sequences));
     return { first, token: Math.min(...each) };
   };
 }
 
-/** Other work on the machine does not lengthen a thread's processor time. */
+/** Processor time for one thread, because other work on the machine does not lengthen it. */
 function now(threads: number): number {
   const { user, system } = process.cpuUsage();
   return threads === 1 ? (user + system) / 1000 : performance.now();

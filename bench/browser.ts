@@ -2,15 +2,15 @@ import { type Browser, type CDPSession, type Page, chromium } from "playwright-c
 import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.ts";
 import type { Scope } from "./scope.ts";
 
-/** A page of Chromium, and what it costs. */
-export interface Watched {
+/** A Chromium page, and its measurements. */
+export interface MeasuredPage {
   page: Page;
-  /** Resolves in the first frame in which an expression holds in the page. */
+  /** Resolves in the first frame in which an expression is true in the page. */
   until: (expression: string) => Promise<void>;
-  /** The longest task since the page was loaded or `forget` was called, in milliseconds; 0 below 50. */
+  /** The longest task since the page loaded or `forget` was called, in ms; 0 below 50. */
   longestTask: () => Promise<number>;
   forget: () => Promise<void>;
-  /** Bytes of JavaScript's heap after a collection, in millions. */
+  /** Size of the JavaScript heap after a garbage collection, in MB. */
   heap: () => Promise<number>;
 }
 
@@ -23,7 +23,7 @@ const WATCH = `
     for (const { duration } of list.getEntries()) globalThis.longTasks.push(duration);
   }).observe({ entryTypes: ["longtask"] });`;
 
-/** Shared by all rows. One that has crashed fails its own row only. */
+/** Shared by all rows. A crash fails only its own row. */
 let browser: Promise<Browser> | undefined;
 
 function launch(): Promise<Browser> {
@@ -36,8 +36,8 @@ function launch(): Promise<Browser> {
   return launched;
 }
 
-/** Opens a page with no cache and in a process of its own; it is closed at the end. */
-export async function openPage({ defer }: Scope): Promise<Watched> {
+/** Opens a page without a cache in its own process; closed at the end. */
+export async function openPage({ defer }: Scope): Promise<MeasuredPage> {
   const context = await (await (browser ??= launch())).newContext({ viewport: VIEWPORT });
   defer(() => context.close());
   const page = await context.newPage();
@@ -45,12 +45,12 @@ export async function openPage({ defer }: Scope): Promise<Watched> {
   return watch(page, await context.newCDPSession(page));
 }
 
-/** Ends the Chromium of all pages. */
+/** Closes the Chromium of all pages. */
 export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
 }
 
-async function watch(page: Page, session: CDPSession): Promise<Watched> {
+async function watch(page: Page, session: CDPSession): Promise<MeasuredPage> {
   await session.send("Performance.enable");
   return {
     page,

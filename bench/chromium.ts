@@ -1,10 +1,10 @@
-/** Where Chromium is. */
+/** Path of Chromium. */
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 
-/** A renderer for the next tab, and pages below the address bar: they triple what a tab costs. */
+/** A spare renderer, and pages of the address bar: they triple a tab's cost. */
 const COSTLY = ["SpareRendererForSitePerProcess", "WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
 
-/** What Playwright turns off, too: of two lists of features Chromium takes the last. */
+/** Playwright's own list, repeated because Chromium only uses the last one. */
 const BY_PLAYWRIGHT = [
   ...["HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "PaintHolding"],
   ...["AvoidUnnecessaryBeforeUnloadCheckSync", "AvoidCorsURLLoaderRestartOnRedirect"],

@@ -17,22 +17,22 @@ import type { Weights } from "../engines/modelFiles/weights.ts";
 import { sft } from "../engines/objectives/sft.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
-import { ROOT } from "./places.ts";
+import { ROOT } from "./paths.ts";
 
-/** The sizes of a training. */
+/** Sizes of a training run. */
 export interface StepSizes {
   model: string | ModelShape;
   /** Rows per batch. */
   rows: number;
-  /** Tokens a row. */
+  /** Tokens per row. */
   length: number;
   threads?: number;
   simd?: Simd;
 }
 
-/** The sizes of a measurement. */
+/** Sizes of a measurement. */
 export interface EngineSizes extends StepSizes {
-  /** In one run. */
+  /** Per run. */
   steps: number;
   runs: number;
 }
@@ -41,7 +41,7 @@ const RATE = 1e-3;
 const SEED = 1;
 export const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
-/** A module of the engine as it is built, beside its kernels. */
+/** Imports a built module of the engine, beside its kernels. */
 async function built<T>(path: string): Promise<T> {
   return (await import(join(ROOT, "dist", "engines", "embedded", path))) as T;
 }
@@ -58,7 +58,7 @@ export function shapeOf(model: string | ModelShape): Dimensions {
   throw new Error("Only a model that starts from a shape is measured.");
 }
 
-/** A model in training from random weights, with its helpers at work: takes whole steps. */
+/** Starts training a model from random weights, with its helper threads. */
 export function startLearning({ model, rows, length, threads = 1, simd }: StepSizes) {
   const shape = shapeOf(model);
   const limits = limitsOf(rows, length);
@@ -74,7 +74,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   };
 }
 
-/** A learner with its helpers at work. */
+/** A learner with its helper threads. */
 export function createTeam(
   plan: plan.TrainingPlan,
   trainable: Weights,
@@ -90,7 +90,7 @@ export function createTeam(
   });
 }
 
-/** Up to the update. @returns the loss: the mean of the learned tokens, in nats */
+/** Runs a step up to the update. @returns the mean loss of the learned tokens, in nats */
 export function backpropagate(learner: learner.Learner, batch: readonly Example[]): number {
   const units = batch.reduce((sum, example) => sum + sft.unitsOf(example), 0);
   const loss = learner.backpropagate(batch, 1 / units, false);
@@ -98,7 +98,7 @@ export function backpropagate(learner: learner.Learner, batch: readonly Example[
   return loss;
 }
 
-/** Returns the port that takes its initial data. */
+/** @returns the port for the helper's initial data */
 function startHelper() {
   const { port1, port2 } = new MessageChannel();
   const file = join(ROOT, "dist", "engines", "embedded", "step", "helperWorker.js");
@@ -108,7 +108,7 @@ function startHelper() {
   return port1;
 }
 
-/** What a batch of rows has of which so many tokens are read. */
+/** Limits of a batch of this many rows and tokens per row. */
 export function limitsOf(rows: number, length: number): BatchLimits {
   const tokens = rows * length;
   return {

@@ -10,7 +10,7 @@ export type Unit =
   | "frames/s"
   | "";
 
-/** A figure of the table with three digits that count, and its unit. */
+/** A value with three significant digits, and its unit. */
 export function show(value: number, unit: Unit = ""): string {
   const number =
     value >= 100 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(3));

@@ -1,11 +1,11 @@
 import { connect } from "node:net";
 import type { Scope } from "./scope.ts";
 
-/** A client of a stream of logs, which notes when each step has come. */
+/** A client of a log stream, which records when each step arrived. */
 export interface Follower {
-  /** By step, in the milliseconds of `performance.now()`. */
+  /** Arrival times by step, in ms of `performance.now()`. */
   times: Map<number, number>;
-  /** Resolves when a step has come. */
+  /** Resolves when a step has arrived. */
   arrival: (step: number) => Promise<void>;
   /** Resolves when the stream has ended. */
   ended: Promise<void>;
@@ -21,14 +21,14 @@ export function followJob(scope: Scope, url: string): Promise<Follower> {
   return follow(scope, url, request, "HTTP/1.1 200 ");
 }
 
-/** Follows what a socket sends. */
+/** Follows a socket's output. */
 export function followSocket(scope: Scope, url: string): Promise<Follower> {
   return follow(scope, url, "", "");
 }
 
 /**
- * A client of the least effort: 500 of them share a machine with the server that they measure.
- * Resolves when it is answered as it should be, or connected when nothing is asked.
+ * A minimal client: 500 of them share a machine with the server that they measure. Resolves when the
+ * expected answer begins, or once connected without a request.
  */
 function follow(scope: Scope, url: string, request: string, answer: string): Promise<Follower> {
   return new Promise((resolve, reject) => {

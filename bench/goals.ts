@@ -1,6 +1,6 @@
 import { type Unit, show } from "./figure.ts";
 
-/** The goal that a line's figures must meet. */
+/** The goal of a line's values. */
 export interface Goal {
   /** @param unit of the line */
   text: (unit: Unit) => string;

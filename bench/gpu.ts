@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "./places.ts";
+import { ROOT } from "./paths.ts";
 
 const WHICH =
   "import torch; print('cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.is_available() else 'cpu')";
@@ -11,7 +11,7 @@ export function benchPython(): string {
   return process.env["KIT_PYTHON"] ?? join(ROOT, ".python", "bin", "python");
 }
 
-/** @throws Error with a sentence that says what is missing to measure on a GPU */
+/** @throws Error that says what is missing to measure on a GPU */
 export function assertGpu(): void {
   const python = benchPython();
   if (!existsSync(python)) {

@@ -49,7 +49,7 @@ export function logged(step: number): JobEvent {
 
 const EVENTS_AT_ONCE = 10_000;
 
-/** A job of this process, given up at the end. */
+/** Creates a job that this process owns; closed at the end. */
 export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = []): OwnedJob {
   const job = createOwnedJob(project, NAME, CONFIG);
   defer(job.close);
@@ -57,7 +57,7 @@ export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = [
   return job;
 }
 
-/** A completed job with so many `training.log` events; returns its id. */
+/** Writes a completed job with this many `training.log` events; returns its id. */
 export function writeFinishedJob(scope: Scope, project: string, events: number): string {
   const { job, directory, append, close } = ownJob(scope, project, [STARTED]);
   const file = openSync(join(directory, "events.ndjson"), "a");
@@ -76,13 +76,12 @@ export function writeFinishedJob(scope: Scope, project: string, events: number):
   return job.id;
 }
 
-/** Folders of finished jobs that no row has at the moment, by how many jobs there are in each. */
+/** Unused folders of finished jobs, by the number of jobs. */
 const spare = new Map<number, string[]>();
 let spareRoot: string | undefined;
 
 /**
- * Fills a project with finished jobs. Making thousands takes seconds, so their folder goes from row
- * to row.
+ * Fills a project with finished jobs. Creating thousands takes seconds, so rows reuse the folder.
  * @returns the paths of their `job.json`
  */
 export function fillWithJobs(scope: Scope, project: string, count: number): string[] {
@@ -107,17 +106,17 @@ export function fillWithJobs(scope: Scope, project: string, count: number): stri
 function keepSpare(folder: string, count: number): void {
   spareRoot ??= mkdtempSync(join(tmpdir(), "kit-bench-"));
   const kept = spare.get(count) ?? [];
-  const place = join(spareRoot, `${count}-${kept.length}`);
-  renameSync(folder, place);
-  spare.set(count, [...kept, place]);
+  const path = join(spareRoot, `${count}-${kept.length}`);
+  renameSync(folder, path);
+  spare.set(count, [...kept, path]);
 }
 
-/** To be called after the last row. */
+/** Call after the last row. */
 export function removeSpareJobs(): void {
   if (spareRoot) rmSync(spareRoot, { recursive: true });
 }
 
-/** One job that the store makes, and copies of its files under other ids. */
+/** Creates one job, and copies its files under other ids. */
 function makeJobs(project: string, count: number): void {
   const { job, directory, append, close } = createOwnedJob(project, NAME, CONFIG);
   const steps = Array.from({ length: 40 }, (_, n) => logged(n * 10));

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** Processor, cores, memory, system, kernel and Node, and what slows each start of Node. */
+/** Processor, cores, memory, system, kernel, Node, and a setting that slows Node's start. */
 export function describeMachine(): string {
   const processors = cpus();
   const model = processors[0]?.model.trim() || "unknown processor";
@@ -11,12 +11,12 @@ export function describeMachine(): string {
   return `${model}, ${processors.length} cores, ${memory} GiB of memory, ${systemName()}, ${kernel}, Node ${process.versions.node}${slowed}`;
 }
 
-/** How many processes ran or waited for a core, on average in the last minute. */
+/** Load average of the last minute. */
 export function load(): string {
   return (loadavg()[0] ?? NaN).toFixed(1);
 }
 
-/** The most memory that a process has had so far, in MB. */
+/** Peak memory of a process so far, in MB. */
 export function peakMemory(pid: number): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kib) * 1024) / 1e6;
@@ -25,7 +25,7 @@ export function peakMemory(pid: number): number {
 /** Linux counts a process's time in ticks of 10 ms. */
 const TICK_MS = 10;
 
-/** Processor time of a process and the children it has waited for. */
+/** Processor time of a process and its finished children. */
 export function processMs(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

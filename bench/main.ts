@@ -1,4 +1,4 @@
-// `npm run bench`: measures Kit against what the machine allows, and prints a table.
+// `npm run bench`: measures Kit against baselines, and prints a table.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -6,16 +6,16 @@ import { closeBrowser } from "./browser.ts";
 import { assertGpu } from "./gpu.ts";
 import { removeSpareJobs } from "./jobs.ts";
 import { describeMachine, load } from "./machine.ts";
-import { ROOT } from "./places.ts";
+import { ROOT } from "./paths.ts";
 import type { Row, Size } from "./row.ts";
 import { ROWS } from "./rows.ts";
 import { gpu } from "./rows/gpu.ts";
 import { inScope } from "./scope.ts";
 import { type Outcome, formatTable } from "./table.ts";
 
-/** A row that takes longer hangs; some start PyTorch eight times. */
+/** A slower row hangs; some start PyTorch eight times. */
 const ROW_LIMIT_MS = 600_000;
-/** Tiny figures mean nothing, so its rows need not have the machine to themselves. */
+/** Tiny sizes only check that rows work, so they may run concurrently. */
 const ROWS_AT_ONCE = { full: 1, quick: 1, tiny: 2 };
 
 const { values } = parseArgs({
@@ -56,15 +56,15 @@ if (values.write) {
   const [, models = ""] = readFileSync(path, "utf8").split(/^(?=## Models$)/m);
   writeFileSync(path, `# Results\n\n${report}\n\n${models}`);
 }
-// Exits even if a failed row has left a handle open.
+// Exit even if a failed row has left a handle open.
 process.exit(outcomes.some(({ error }) => error !== undefined) ? 1 : 0);
 
-/** In the order of the rows, whichever ends first. */
+/** Measures concurrently; outcomes are in the order of the rows. */
 async function measureAll(rows: Row[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const waiting = rows.entries();
   const measureNext = async () => {
-    for (const [place, row] of waiting) outcomes[place] = await measure(row);
+    for (const [index, row] of waiting) outcomes[index] = await measure(row);
   };
   await Promise.all(Array.from({ length: ROWS_AT_ONCE[size] }, measureNext));
   return outcomes;

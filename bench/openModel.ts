@@ -10,36 +10,36 @@ import { weightShapes } from "../engines/families/tensorShapes.ts";
 import { randomAdapter } from "../engines/lora/adapter.ts";
 import type { StoredWeights } from "../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../protocol/trainConfig.ts";
-import { REAL_WEIGHTS, ROOT } from "./places.ts";
+import { REAL_WEIGHTS, ROOT } from "./paths.ts";
 import type { Scope } from "./scope.ts";
 
-/** A model as others publish them, with an adapter and what it learns from; paths. */
+/** Paths of a published-style model, an adapter and training data. */
 export interface OpenModel {
-  /** A directory: weights in bfloat16, a tokenizer. */
+  /** A directory with weights in bfloat16 and a tokenizer. */
   model: string;
-  /** A directory: an adapter of every linear map, which changes nothing yet. */
+  /** A directory with a new adapter for every linear layer, which changes nothing yet. */
   adapter: string;
-  /** JSONL of texts that are longer than any row measured. */
+  /** JSONL of texts longer than any measured row. */
   texts: string;
   /** int32: `TOKENS` tokens. */
   tokens: string;
 }
 
-/** The work of one process on such a model. */
+/** Sizes for a process that works on an open model. */
 export interface OpenModelSizes extends OpenModel {
   rows: number;
-  /** Tokens a row, or of an answer. */
+  /** Tokens per row or answer. */
   length: number;
   threads: number;
   simd?: Simd;
-  /** Tokens that are read of each row, where they differ: `rows` of them to a step. */
+  /** Tokens of each row if they differ; a step takes `rows` of them. */
   lengths?: readonly number[];
 }
 
-/** The share of a row's tokens that is learned, at its end, where rows differ. */
+/** Learned share of a row's tokens, at its end, if rows differ. */
 export const LEARNED_SHARE = 0.3;
 
-/** Log-normal, as conversations are: median 120, σ 0.8, at most 1,024. */
+/** Log-normal lengths, as of conversations: median 120, σ 0.8, at most 1,024. */
 export function mixedLengths(count: number): number[] {
   const random = createRandom(OPEN_SEED, "lengths");
   return Array.from({ length: count }, () =>
@@ -55,7 +55,7 @@ export const OPEN_SHAPE = dimensionsOf({
   width: 576,
   intermediateSize: 1536,
   vocabulary: 49_152,
-  // A row of 2,048 is of as many predictions.
+  // A row of 2,048 tokens has one more, for its last prediction.
   context: 4096,
 });
 
@@ -82,7 +82,7 @@ export function openModelOf(scope: Scope): string {
   return existsSync(REAL_WEIGHTS) ? REAL_WEIGHTS : makeModel(scope.folder(), OPEN_SHAPE);
 }
 
-/** That model with what it learns: Kit's own documentation. */
+/** The open model with training data: Kit's own documentation. */
 export function makeOpenModel(scope: Scope): OpenModel {
   const [model, folder] = [openModelOf(scope), scope.folder()];
   const [adapter, texts, tokens] = ["adapter", "texts.jsonl", "tokens"].map((name) =>
@@ -110,7 +110,7 @@ function documentation(): string {
   return pages.map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
 }
 
-/** Of random weights, with one of the tests' tokenizers, which has fewer tokens than it. @returns its directory */
+/** Makes a model with random weights and a small tokenizer of the tests. @returns its directory */
 export function makeModel(folder: string, shape: Dimensions): string {
   const model = join(folder, "model");
   const { tokenizer, config } = smallTokenizer();
@@ -120,7 +120,7 @@ export function makeModel(folder: string, shape: Dimensions): string {
   return model;
 }
 
-/** Uniform, as wide as keeps a state's size from layer to layer; the upper halves of float32's bits. */
+/** Uniform weights in bfloat16, scaled to keep the activations' variance from layer to layer. */
 function randomHalves(shape: Dimensions): StoredWeights {
   const word = new Float32Array(1);
   const bits = new Uint32Array(word.buffer);
@@ -138,7 +138,7 @@ function randomHalves(shape: Dimensions): StoredWeights {
   return Object.fromEntries(entries);
 }
 
-/** One as SmolLM's. */
+/** A tokenizer like SmolLM's. */
 function smallTokenizer() {
   const file = join(ROOT, "tests", "engines", "tokens", "reference", "tokens.json");
   const { families } = JSON.parse(readFileSync(file, "utf8")) as {

@@ -3,20 +3,20 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newerNode } from "./newerNode.ts";
 import { type OpenModel, type OpenModelSizes, makeOpenModel } from "./openModel.ts";
-import { ROOT, program } from "./places.ts";
+import { ROOT, program } from "./paths.ts";
 import type { Scope } from "./scope.ts";
-import { type Asked, startAsked } from "./stepper.ts";
+import { type Worker, startWorker } from "./worker.ts";
 
-/** What a process does: those of `programs/openModel.ts` and `python/openModel.py`. */
+/** Modes of `programs/openModel.ts` and `python/openModel.py`. */
 type Mode = "learn" | "mixed" | "prefer" | "train" | "infer" | "ask";
 type Sizes = Omit<OpenModelSizes, keyof OpenModel>;
 
-/** Processes at work on one model. */
+/** Starts processes that work on one model. */
 export interface OpenProcesses {
-  ours: <Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>;
-  /** None without the bench's Python environment. */
-  torch: (<Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>) | undefined;
-  /** Whether that has TRL. */
+  ours: <Answer>(mode: Mode, sizes: Sizes) => Worker<Answer>;
+  /** Undefined without the bench's Python environment. */
+  torch: (<Answer>(mode: Mode, sizes: Sizes) => Worker<Answer>) | undefined;
+  /** Whether that environment has TRL. */
   hasTrl: boolean;
 }
 
@@ -29,7 +29,7 @@ export function openProcesses(scope: Scope): OpenProcesses {
     (program: (sizes: Sizes) => [string, string]) =>
     <Answer>(mode: Mode, sizes: Sizes) => {
       const [command, file] = program(sizes);
-      return startAsked<Answer>(scope, command, [
+      return startWorker<Answer>(scope, command, [
         file,
         mode,
         JSON.stringify({ ...model, ...sizes }),

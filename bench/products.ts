@@ -5,49 +5,48 @@ import type { Dimensions } from "../engines/families/dimensions.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
 import { compileKernels, instantiate } from "./engine.ts";
 
-/** Numbers that products read and write: a step's largest array, several times over. */
-const ROOM = 2 ** 24;
+/** Size of the operands' memory: several times a step's largest array. */
+const DATA_WORDS = 2 ** 24;
 
-/** The kernels on a memory of their own, for this thread alone. */
-export function aloneKernels() {
+/** The kernels with their own memory, for this thread alone. */
+export function singleThreadKernels() {
   const arena = createArena();
   const team = planTeam(arena, 1);
-  const room = arena.words("activations", ROOM);
+  const data = arena.words("activations", DATA_WORDS);
   const memory = allocate(arena);
   const kernels = instantiate(compileKernels(), memory);
   kernels.join(1, team.control, team.ownScratch[0]!);
-  new Float32Array(memory.buffer, room, ROOM).fill(0.5);
-  const products = createMatmuls({ kernels, memory, threadIndex: 0, count: () => 1 });
-  return { kernels, memory, room, products };
+  new Float32Array(memory.buffer, data, DATA_WORDS).fill(0.5);
+  const matmuls = createMatmuls({ kernels, memory, threadIndex: 0, count: () => 1 });
+  return { kernels, memory, data, matmuls };
 }
 
 /**
- * Every product of two matrices that a step cannot do without: of each matrix x·Wᵀ, and for its
- * gradient g·W and gᵀ·x; of each layer's attention the two, and the four of their gradients, of
- * which a causal model needs half.
+ * Every matrix multiplication that a step needs: for each weight matrix x·Wᵀ, and for its gradients g·W and
+ * gᵀ·x; for each layer's attention two, and four for their gradients, of which a causal model needs half.
  */
-export function stepProducts(shape: Dimensions, rows: number, length: number): () => void {
-  const { kernels, room, products } = aloneKernels();
+export function stepMatmuls(shape: Dimensions, rows: number, length: number): () => void {
+  const { kernels, data, matmuls } = singleThreadKernels();
   const { layers, heads, width } = shape;
   const n = rows * length;
   const size = width / heads;
   const work: (() => void)[] = [];
   const add = (n: number, out: number, inner: number, times: number) => {
-    const w = { at: room, out, in: inner };
-    const x = { at: room + out * inner * 4, row: inner };
+    const w = { at: data, out, in: inner };
+    const x = { at: data + out * inner * 4, row: inner };
     const y = { at: x.at + n * inner * 4, row: out };
     for (let i = 0; i < times; i++) {
       work.push(
-        () => products.linear(n, x, w, y),
-        () => products.linearBack(n, y, w, x),
-        () => products.weightBack(n, y, x, w),
+        () => matmuls.linear(n, x, w, y),
+        () => matmuls.linearBack(n, y, w, x),
+        () => matmuls.weightBack(n, y, x, w),
       );
     }
   };
   for (const [out = 0, inner] of Object.values(weightShapes(shape))) {
     if (inner !== undefined) add(n, out, inner, 1);
   }
-  // Two times three of half the length: q·kᵀ and p·v with their gradients.
+  // q·kᵀ and p·v with their gradients, at half the length.
   add(length, length / 2, size, 2 * layers * rows * heads);
   return () => {
     for (const product of work) {

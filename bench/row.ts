@@ -7,27 +7,27 @@ export type Size = "full" | "quick" | "tiny";
 
 /** A line of the table. */
 export interface Measured {
-  /** Which part of the row's work this is, where a row has more than one line. */
+  /** The measured part, if the row has several lines. */
   part?: string;
-  /** How long a run was, where the figure is that of one and no median. */
+  /** Duration of the run, if the value is of one run, not a median. */
   oneRunOf?: string;
   ours: number;
   baseline?: number;
-  /** The baseline, where it is not the row's. */
+  /** The baseline, if not the row's. */
   against?: string;
-  /** The unit of both figures. */
+  /** The unit of both values. */
   unit: Unit;
-  /** Left out where the figure is for information. */
+  /** Undefined for a value that is only for information. */
   goal?: Goal;
 }
 
-/** A row of the table: a piece of work, and what it is compared with. */
+/** A row of the table: some work and its baseline. */
 export interface Row {
-  /** As in README.md; rows that share a number are shown together. */
+  /** As in README.md. */
   number: number;
   work: string;
   /** The baseline in words. */
   baseline?: string;
-  /** @throws anything; the row then says so, and the others go on */
+  /** An error fails only this row. */
   measure: (scope: Scope) => Promise<Measured[]>;
 }

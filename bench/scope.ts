@@ -5,20 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Size } from "./row.ts";
 
-/** A row's resources, which are released when the row has ended. */
+/** A row's resources, released at its end. */
 export interface Scope {
   size: Size;
-  /** One of three, by the size. */
+  /** Picks a value by the size. */
   pick: <T>(sizes: Record<Size, T>) => T;
-  /** To be called at the end, the last first. */
+  /** Registers a cleanup; the last registered runs first. */
   defer: (undo: () => unknown) => void;
-  /** A new empty folder, its absolute path without symbolic links. */
+  /** Creates an empty folder; returns its real path. */
   folder: () => string;
-  /** A subprocess with its output, and its input if asked, as a pipe; killed at the end. */
+  /** Starts a subprocess with piped output, and piped input if requested; killed at the end. */
   start: (program: string, args: string[], input?: "pipe") => ChildProcess;
 }
 
-/** Runs a row's work and undoes what it made, also when it fails or takes longer than it may. */
+/** Runs a row's work and cleans up, even if it fails or exceeds the limit. */
 export async function inScope<T>(
   size: Size,
   limitMs: number,

@@ -1,15 +1,15 @@
 import type { Prompt } from "./answers.ts";
 
-/** The pieces of an answer of a `kit serve`. @param url of the server, with `/v1` */
+/** Streams an answer from `kit serve`. @param url the server's, with `/v1` */
 export async function* askServe(
   url: string,
   { request }: Prompt,
   maxTokens: number,
 ): AsyncGenerator<string> {
   const { messages, prompt } = request;
-  const asked = messages ? { messages } : { prompt };
+  const input = messages ? { messages } : { prompt };
   const path = messages ? "chat/completions" : "completions";
-  const body = { ...asked, model: MODEL, max_tokens: maxTokens, stream: true };
+  const body = { ...input, model: MODEL, max_tokens: maxTokens, stream: true };
   const response = await fetch(`${url}/${path}`, {
     method: "POST",
     headers: { "content-type": "application/json" },

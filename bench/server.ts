@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { CLI, program } from "./places.ts";
+import { CLI, program } from "./paths.ts";
 import type { Scope } from "./scope.ts";
 
 export interface StartedServer {
@@ -8,19 +8,19 @@ export interface StartedServer {
   url: string;
 }
 
-/** A real `kit ui` on a project. Resolves when it has printed its URL. */
+/** Starts `kit ui` on a project. Resolves when it has printed its URL. */
 export function startKitUi(scope: Scope, project: string): Promise<StartedServer> {
   return started(
     scope.start(process.execPath, [CLI, "ui", "--port", "0", "--no-open", "--project", project]),
   );
 }
 
-/** A server of the least effort, in a process of its own as Kit's: `programs/bareServer.ts`. */
+/** Starts a minimal server in its own process: `programs/bareServer.ts`. */
 export function startBareServer(scope: Scope): Promise<StartedServer> {
   return started(scope.start(process.execPath, [program("bareServer")]));
 }
 
-/** Sends the lines appended to a file to each connected client: `programs/bareFollow.ts`. */
+/** Starts a server that sends a growing file to its clients: `programs/bareFollow.ts`. */
 export function startBareFollow(scope: Scope, path: string): Promise<StartedServer> {
   return started(scope.start(process.execPath, [program("bareFollow"), path]));
 }

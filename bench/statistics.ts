@@ -4,33 +4,33 @@ export function median(samples: number[]): number {
   return percentile(samples, 0.5);
 }
 
-/** @param share from 0 to 1; linear between the two nearest samples */
+/** Interpolates linearly. @param share from 0 to 1 */
 export function percentile(samples: number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
-  const place = (sorted.length - 1) * share;
-  const below = sorted[Math.floor(place)] ?? NaN;
-  const above = sorted[Math.ceil(place)] ?? NaN;
-  return below + (above - below) * (place - Math.floor(place));
+  const position = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(position)] ?? NaN;
+  const above = sorted[Math.ceil(position)] ?? NaN;
+  return below + (above - below) * (position - Math.floor(position));
 }
 
-/** How long something takes, in milliseconds. */
+/** Duration of some work, in ms. */
 export async function time(work: () => unknown): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
 }
 
-/** One run of ours and one of the baseline, each with what it has measured. */
+/** Runs ours or the baseline once; each returns its measurement. */
 export interface Pair<T> {
   ours: () => T | Promise<T>;
   baseline: () => T | Promise<T>;
 }
 
 /**
- * Runs both in turn, so that what else the machine does meets both.
- * @returns what each run has measured, after one of each that is not counted; a single run counts
+ * Alternates both, so that other work on the machine affects both.
+ * @returns the measurements of all runs after a warm-up of each; a single run has no warm-up
  */
-export async function inTurn<T>(
+export async function runAlternately<T>(
   { ours, baseline }: Pair<T>,
   runs = MIN_RUNS,
 ): Promise<{ ours: T[]; baseline: T[] }> {
@@ -44,19 +44,19 @@ export async function inTurn<T>(
   return measured;
 }
 
-/** The median of each, as measured by `inTurn`. */
+/** The medians of alternating runs. */
 export async function alternate(
   pair: Pair<number>,
   runs?: number,
 ): Promise<{ ours: number; baseline: number }> {
-  const { ours, baseline } = await inTurn(pair, runs);
+  const { ours, baseline } = await runAlternately(pair, runs);
   return { ours: median(ours), baseline: median(baseline) };
 }
 
 /**
- * The shortest time that each of them answers: what else the machine does makes work slower only.
- * They take turns, so that a quiet moment meets all.
- * @param withinMs no turn of all begins later
+ * The shortest time of each: other work on the machine only slows them. They alternate, so that all share a
+ * quiet moment.
+ * @param withinMs no round begins later
  */
 export async function shortest<Name extends string>(
   candidates: Record<Name, () => Promise<number>>,

@@ -1,16 +1,16 @@
-/** Answers that are streamed: `programs/streams.ts`, and `kit serve`. */
+/** Sizes of streamed answers: `programs/streams.ts`, and `kit serve`. */
 export interface StreamSizes {
   /** A checkpoint's directory. */
   model: string;
   quantize?: "q8_0";
-  /** Tokens of a prompt, and of an answer at most. */
+  /** Tokens per prompt, and maximum per answer. */
   prompt: number;
   answer: number;
-  /** Whether answers are held to `SCHEMA`. */
-  isHeld?: boolean;
+  /** Whether answers must match `SCHEMA`. */
+  isConstrained?: boolean;
 }
 
-/** Of long answers in which each token is held to something. */
+/** Its answers are long, and constrain each token. */
 export const SCHEMA = {
   type: "object",
   properties: {
@@ -22,17 +22,17 @@ export const SCHEMA = {
   additionalProperties: false,
 } as const;
 
-/** When the pieces of an answer came, in ms after it was asked for. */
+/** Arrival of an answer's chunks, in ms after the request. */
 export interface StreamTimes {
   first: number;
-  /** Between two pieces. */
+  /** Between two chunks. */
   gaps: number[];
 }
 
-/** Nearly every token is a piece. */
-export async function timePieces(pieces: AsyncIterable<string>): Promise<StreamTimes> {
+/** Nearly every token is a chunk. */
+export async function timeChunks(chunks: AsyncIterable<string>): Promise<StreamTimes> {
   const start = performance.now();
   const times: number[] = [];
-  for await (const piece of pieces) if (piece !== "") times.push(performance.now() - start);
+  for await (const chunk of chunks) if (chunk !== "") times.push(performance.now() - start);
   return { first: times[0] ?? NaN, gaps: times.slice(1).map((time, i) => time - times[i]!) };
 }

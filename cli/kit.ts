@@ -42,7 +42,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => import("./commands/build.ts"),
   },
   check: {
-    description: "read the data and options, and print what a training would do",
+    description: "read the data and options, and print what training would do",
     load: () => import("./commands/check.ts"),
   },
   start: {

@@ -26,7 +26,7 @@ export interface OwnedJob {
    */
   claimTurn: (hasTurn: boolean) => void;
   /**
-   * Records that the training runs remotely, whatever happens to this process.
+   * Records that training runs remotely, whatever happens to this process.
    * @throws KitError `CANNOT_WRITE`
    */
   recordRemote: (location: RemoteLocationRecord) => void;

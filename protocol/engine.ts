@@ -54,7 +54,7 @@ export interface TrainOptions {
    */
   resumeFrom?: string;
   /**
-   * Aborting stops the training before its next step; `train` then rejects with the reason, or with
+   * Aborting stops training before its next step; `train` then rejects with the reason, or with
    * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` if a remote run could not be stopped.
    */
   signal: AbortSignal;

@@ -50,6 +50,6 @@ export interface RayOptions {
   storage?: string;
   /** Packages that Ray installs for this job, as pip names them. Default: none. */
   pip?: string[];
-  /** How often lost workers are started again before the training fails. Default 3. */
+  /** How often lost workers are restarted before training fails. Default 3. */
   maxFailures?: number;
 }

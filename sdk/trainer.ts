@@ -25,8 +25,8 @@ export interface Trainer {
   /**
    * Resolves when the job is completed or cancelled; starts it if need be.
    * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
-   * contact with one was lost that may go on remotely, `CANNOT_FOLLOW` when this machine cannot write
-   * what it does there
+   * contact with a remote job was lost, which may continue, `CANNOT_FOLLOW` when this machine cannot
+   * record it
    * @example
    * const { job, artifacts } = await trainer.wait();
    * console.log(job.status, artifacts.at(-1)?.directory);
@@ -60,7 +60,7 @@ export interface DrivenTrainer extends Trainer {
 }
 
 /**
- * Describes a training. Checks the options at once and doesn't touch the disk.
+ * Describes a training run. Checks the options at once and doesn't touch the disk.
  * @example
  * const trainer = createTrainer({
  *   name: "date-normalizer",
@@ -76,7 +76,7 @@ export function createTrainer<Epochs extends number = number>(
 export function createTrainer(options: TrainerOptions): Trainer {
   const checked = checkOptions(options);
   const cancellation = new AbortController();
-  const leaving = new AbortController();
+  const detaching = new AbortController();
   let isOver = false;
   let isRemote = false;
   const observers: Observer[] = [
@@ -87,7 +87,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     },
   ];
   const observer = broadcast(observers);
-  const signals = { cancel: cancellation.signal, detachSignal: leaving.signal };
+  const signals = { cancel: cancellation.signal, detachSignal: detaching.signal };
   const setup: JobSetup = { checked, observer, ...signals };
   let started: StartedJob | undefined;
   let { resume } = checked.config;
@@ -127,7 +127,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
         started = await attachJob(setup, id);
       },
       detach() {
-        if (isRemote) leaving.abort();
+        if (isRemote) detaching.abort();
         else cancel();
       },
     },

@@ -47,7 +47,7 @@ export interface UiServerOptions extends ListenOptions {
   drainMs?: number;
   /** Called with notes on remote jobs. */
   onNote?: (text: string) => void;
-  /** Time between two looks for jobs that nobody follows. Default 5 s. */
+  /** How often to look for jobs that no process follows. Default 5 s. */
   pollMs?: number;
   /** How long a check of a job's owner is cached. Default 100 ms. */
   ownersFreshMs?: number;

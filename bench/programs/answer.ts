@@ -1,11 +1,10 @@
-// Kit's answers, as a user has them: for each line of input a piece of work, and a line of JSON,
-// `AnswerTimes`.
-//   answer.js <sizes>   JSON, an `AnswerSizes`
+// Answers through Kit's SDK: for each line of input, measures and prints `AnswerTimes` as JSON.
+//   answer.js <sizes>   `AnswerSizes` as JSON
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type * as sdk from "../../sdk/index.ts";
 import { type AnswerSizes, type AnswerTimes, createPrompts, createTimer } from "../answers.ts";
-import { ROOT } from "../places.ts";
+import { ROOT } from "../paths.ts";
 
 const sizes = JSON.parse(process.argv[2] ?? "{}") as AnswerSizes;
 process.env["KIT_THREADS"] = String(sizes.threads);

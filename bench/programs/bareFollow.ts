@@ -1,4 +1,4 @@
-// The least that brings what is appended to a file to a client: `fs.watch` and a socket. Prints its URL.
+// The minimal way to send a growing file to clients: `fs.watch` and a socket. Prints its URL.
 import { closeSync, openSync, readSync, watch } from "node:fs";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 

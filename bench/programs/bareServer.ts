@@ -1,5 +1,4 @@
-// The least a server can do, to compare Kit's with: `node:http` and one answer. Prints its URL when it
-// listens.
+// A minimal server as a baseline: `node:http` and one answer. Prints its URL when it listens.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,8 +1,8 @@
-// The engine's work, and the least of it that cannot be left out, in turn in one process.
-//   engine.js train <sizes>   tokens per second: a step, against its products alone
+// The engine's work and its matrix multiplications alone, alternating in one process.
+//   engine.js train <sizes>   tokens per second: a step, against its matmuls alone
 //   engine.js memory <sizes>  bytes in the second and in the last fifth of the steps; wants node --expose-gc
-//   engine.js infer <sizes>   tokens per second: an answer, against the products of a token alone
-// <sizes> is JSON, an `EngineSizes`. Prints JSON.
+//   engine.js infer <sizes>   tokens per second: an answer, against a token's matmuls alone
+// <sizes> is `EngineSizes` as JSON. Prints JSON.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,19 +11,19 @@ import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { weightShapes } from "../../engines/families/tensorShapes.ts";
 import type * as sdk from "../../sdk/index.ts";
 import { type EngineSizes, shapeOf, startLearning } from "../engine.ts";
-import { REAL_WEIGHTS, ROOT } from "../places.ts";
-import { aloneKernels, stepProducts } from "../products.ts";
+import { REAL_WEIGHTS, ROOT } from "../paths.ts";
+import { singleThreadKernels, stepMatmuls } from "../products.ts";
 import { alternate, median, time } from "../statistics.ts";
 
 const SEED = 1;
 const PROMPT = "Tell me a long story about the 7th of March, 1998.";
-/** Of a matrix, which leave room for the vectors. */
+/** Elements of a matrix that leave room for the vectors. */
 const MAX_NUMBERS = 2 ** 23;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as EngineSizes;
 const { rows, length, steps, runs } = sizes;
-/** Kit's own shapes have random weights, directories their own. */
+/** Undefined for Kit's own shapes, which have random weights. */
 const directory = sizes.model === REAL_WEIGHTS ? REAL_WEIGHTS : undefined;
 const shape = directory === undefined ? shapeOf(sizes.model) : openCheckpoint(directory).shape;
 const tokens = rows * length;
@@ -36,9 +36,9 @@ process.exit(0);
 
 function train(): Promise<object> {
   const { learn } = startLearning(sizes);
-  const products = stepProducts(shape, rows, length);
+  const matmuls = stepMatmuls(shape, rows, length);
   return alternate(
-    { ours: () => tokensPerSecond(learn), baseline: () => tokensPerSecond(products) },
+    { ours: () => tokensPerSecond(learn), baseline: () => tokensPerSecond(matmuls) },
     runs,
   );
 }
@@ -56,7 +56,7 @@ async function memory(): Promise<object> {
     }
     return {
       resident: median(samples.map(({ rss }) => rss)),
-      // WebAssembly's memory, which holds all arrays, and next to nothing else.
+      // WebAssembly's memory, which holds all arrays and little else.
       arrays: median(samples.map(({ external }) => external)),
     };
   }
@@ -72,7 +72,7 @@ async function infer(): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), "kit-bench-"));
   try {
     const model = await loadModel(directory ?? makeRandom(join(folder, "model")));
-    const products = tokenProducts();
+    const matmuls = tokenMatmuls();
     const figures = await alternate(
       {
         async ours() {
@@ -85,7 +85,7 @@ async function infer(): Promise<object> {
         },
         async baseline() {
           const ms = await time(() => {
-            for (let i = 0; i < steps; i++) products();
+            for (let i = 0; i < steps; i++) matmuls();
           });
           return (steps / ms) * 1000;
         },
@@ -104,9 +104,9 @@ function makeRandom(folder: string): string {
   return folder;
 }
 
-/** Each matrix of the model, in parts that fit, by one vector: what a token cannot do without. */
-function tokenProducts(): () => void {
-  const { kernels, room } = aloneKernels();
+/** A token's matmuls: each matrix of the model, in parts that fit, times one vector. */
+function tokenMatmuls(): () => void {
+  const { kernels, data } = singleThreadKernels();
   const parts: [number, number][] = [];
   for (const [out = 0, inner] of Object.values(weightShapes(shape))) {
     if (inner === undefined) continue;
@@ -115,8 +115,8 @@ function tokenProducts(): () => void {
   }
   return () => {
     for (const [out, inner] of parts) {
-      const x = room + out * inner * 4;
-      kernels.panelProduct(1, out, inner, room, false, 64, x, inner, 0, x + inner * 4, out);
+      const x = data + out * inner * 4;
+      kernels.panelProduct(1, out, inner, data, false, 64, x, inner, 0, x + inner * 4, out);
       kernels.barrier();
     }
   };

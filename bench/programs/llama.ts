@@ -1,6 +1,6 @@
-// llama.cpp's answers, through node-llama-cpp, to the token ids of Kit's prompts: for each line of input
-// a piece of work, and a line of JSON, `AnswerTimes`.
-//   llama.js <sizes>   JSON, a `LlamaSizes`
+// llama.cpp's answers to the token ids of Kit's prompts, through node-llama-cpp: for each line of input,
+// measures and prints `AnswerTimes` as JSON.
+//   llama.js <sizes>   `LlamaSizes` as JSON
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,7 +12,7 @@ import {
   createTimer,
 } from "../answers.ts";
 
-/** The part of `node-llama-cpp` that is used here. */
+/** The used part of `node-llama-cpp`. */
 interface NodeLlamaCpp {
   getLlama: (options: object) => Promise<{
     loadModel: (options: object) => Promise<{
@@ -52,7 +52,7 @@ async function reply(): Promise<void> {
   console.log(JSON.stringify({ ...times, grown, kernels: loadedKernels() } satisfies AnswerTimes));
 }
 
-/** Goes on after the token that would end an answer. @returns the count of its tokens */
+/** Continues after the end token. @returns the number of tokens */
 async function answer(sequence: Sequence, { ids }: Prompt, length: number): Promise<number> {
   await sequence.clearHistory();
   const answer = sequence.evaluate(ids, { temperature: 0, yieldEogToken: true });

@@ -1,12 +1,12 @@
-// An open model's work: one piece for each line of input, and for each a line of JSON.
-//   openModel.js learn <sizes>  a step on given tokens: its milliseconds (on one thread those of the
-//                               processor) and its loss
-//   openModel.js mixed <sizes>  the same of a step after another, over rows of these lengths
-//   openModel.js prefer <sizes> the same of a step of DPO, whose rows are pairs
-//   openModel.js train <sizes>  a training on texts as a job does it: to its first loss, to its end
-//   openModel.js infer <sizes>  an answer: its tokens a second
-//   openModel.js ask <sizes>    rows asked as an evaluation does it, and one by one: milliseconds of each
-// <sizes> is JSON, an `OpenModelSizes`.
+// Work on an open model: for each line of input, measures and prints a line of JSON.
+//   openModel.js learn <sizes>  a step on given tokens: its time in ms (on one thread processor time) and
+//                               its loss
+//   openModel.js mixed <sizes>  the same for consecutive steps over rows of these lengths
+//   openModel.js prefer <sizes> the same for a step of DPO, on pairs
+//   openModel.js train <sizes>  a training run on texts: to its first loss, then to its end
+//   openModel.js infer <sizes>  an answer: its tokens per second
+//   openModel.js ask <sizes>    rows answered as in an evaluation, and one by one: the times in ms
+// <sizes> is `OpenModelSizes` as JSON.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,15 +32,15 @@ import {
   planTraining,
 } from "../engine.ts";
 import { type OpenModelSizes, LEARNED_SHARE, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
-import { ROOT } from "../places.ts";
+import { ROOT } from "../paths.ts";
 import { time } from "../statistics.ts";
 
 const RATE = 2e-4;
 const STEPS = 2;
-/** Long answers follow. */
+/** Its answers are long. */
 const PROMPT = "Tell me a long story about a quick brown fox.";
-/** From one mixed row's tokens to the next's, which may overlap. */
-const MAX_TOKENS = 997;
+/** Offset between two mixed rows' tokens, which may overlap. */
+const ROW_STRIDE = 997;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as OpenModelSizes;
@@ -72,7 +72,7 @@ function learn() {
   return Promise.resolve(() => step([nextBatch()]));
 }
 
-/** Each pair is new, so that its reference is computed. */
+/** Each pair is new, so that its reference log probabilities are computed. */
 function prefer() {
   const nextBatch = createBatches(2 * rows);
   const { learner } = createLearning(() => limitsOf(2 * rows, length));
@@ -94,12 +94,12 @@ function prefer() {
   });
 }
 
-/** All rows once, in steps of `rows`. */
+/** Trains on all rows once, `rows` per step. */
 function mixed() {
   const lengths = sizes.lengths ?? [];
   const all = tokensOfFile();
   const examples = lengths.map((length, i) => {
-    const tokens = all.subarray(i * MAX_TOKENS, i * MAX_TOKENS + length + 1);
+    const tokens = all.subarray(i * ROW_STRIDE, i * ROW_STRIDE + length + 1);
     const learned = new Uint8Array(length + 1);
     learned.fill(1, length + 1 - Math.ceil(length * LEARNED_SHARE));
     return { sequences: [{ tokens, learned }] };
@@ -132,7 +132,7 @@ function createLearning(limitsOf: LimitsOf) {
   return { learner: createTeam(plan, adapter, weights, sizes.simd) };
 }
 
-/** Takes steps, one of each batch. */
+/** Takes one step per batch. */
 function createSteps(limitsOf: LimitsOf) {
   const { learner } = createLearning(limitsOf);
   let step = 0;
@@ -147,7 +147,7 @@ function createSteps(limitsOf: LimitsOf) {
   };
 }
 
-/** Other work on the machine does not lengthen a thread's processor time. */
+/** Processor time for one thread, because other work on the machine does not lengthen it. */
 function now(): number {
   const { user, system } = process.cpuUsage();
   return threads === 1 ? (user + system) / 1000 : performance.now();
@@ -158,7 +158,7 @@ function tokensOfFile(): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
 }
 
-/** Batch after batch of the file's tokens, from the start again when they end. */
+/** Successive batches of the file's tokens; starts again at its end. */
 function createBatches(count = rows): () => Example[] {
   const all = tokensOfFile();
   const learned = new Uint8Array(length + 1).fill(1, 1);
@@ -187,7 +187,7 @@ async function train() {
     maxSteps: STEPS,
   });
   let training: Promise<void> | undefined;
-  /** First until its first loss, then until it ends. */
+  /** Resolves at the first loss, then at the end. */
   return async () => {
     if (training) return training.then(() => ({}));
     return new Promise((resolve, reject) => {
@@ -220,21 +220,21 @@ async function infer() {
 async function ask() {
   const { loadModel } = await built<typeof sdk>("sdk");
   const model = await loadModel(sizes.model);
-  const asked = Array.from({ length: rows }, (_, n) => ({
+  const dataset = Array.from({ length: rows }, (_, n) => ({
     prompt: `${PROMPT} ${n}`,
     completion: "jumps",
   }));
   const options = { maxTokens: length, signal: new AbortController().signal };
   const each = async () => {
-    for (const row of asked) await answerRows(model, [row], options);
+    for (const row of dataset) await answerRows(model, [row], options);
   };
   return async () => ({
-    together: await time(() => answerRows(model, asked, options)),
+    together: await time(() => answerRows(model, dataset, options)),
     each: await time(each),
   });
 }
 
-/** A part of Kit as it is built. */
+/** Imports a built part of Kit. */
 async function built<T>(path: string): Promise<T> {
   return (await import(join(ROOT, "dist", path, "index.js"))) as T;
 }

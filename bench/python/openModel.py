@@ -1,5 +1,5 @@
-"""An open model's work by transformers and PEFT in float32: one piece for each line of input, and
-for each a line of JSON. The modes and sizes are those of bench/programs/openModel.ts.
+"""Work on an open model by transformers and PEFT in float32: for each line of input, measures and
+prints a line of JSON. The modes and sizes are those of bench/programs/openModel.ts.
 
 openModel.py learn '{"model": "…", "adapter": "…", "texts": "…", "tokens": "…",
                      "rows": 1, "length": 256, "threads": 1}'
@@ -18,12 +18,12 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-# A piece of it.
+# Measures once.
 Work = Callable[[], dict[str, Any]]
 
 RATE, PROMPT = 2e-4, "Tell me a long story about a quick brown fox."
 # As in bench/openModel.ts and bench/programs/openModel.ts.
-LEARNED_SHARE, MAX_TOKENS = 0.3, 997
+LEARNED_SHARE, ROW_STRIDE = 0.3, 997
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
 rows, length = sizes["rows"], sizes["length"]
 torch.set_num_threads(sizes["threads"])
@@ -36,28 +36,28 @@ def load() -> torch.nn.Module:
 
 
 def learner(model: torch.nn.Module) -> Callable[[torch.Tensor], None]:
-    """Takes a step by a loss."""
+    """Returns a function that takes an optimizer step on a loss."""
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
 
-    def learn_by(loss: torch.Tensor) -> None:
+    def update(loss: torch.Tensor) -> None:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         optimizer.zero_grad()
 
-    return learn_by
+    return update
 
 
 def stepper(model: torch.nn.Module, next_batch: Callable[[], torch.Tensor]) -> Work:
-    learn_by = learner(model)
+    update = learner(model)
 
     def step() -> dict:
         batch = next_batch()
         start = clock()
         logits = model(input_ids=batch[:, :-1], use_cache=False).logits
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
-        learn_by(loss)
+        update(loss)
         return {"ms": 1000 * (clock() - start), "loss": loss.item()}
 
     return step
@@ -74,20 +74,20 @@ def adapted() -> torch.nn.Module:
 def learn() -> Work:
     tokens = file_tokens()
     count = rows * (length + 1)
-    place = 0
+    position = 0
 
     def next_batch() -> torch.Tensor:
-        nonlocal place
-        if place + count > len(tokens):
-            place = 0
-        place += count
-        return tokens[place - count : place].reshape(rows, length + 1)
+        nonlocal position
+        if position + count > len(tokens):
+            position = 0
+        position += count
+        return tokens[position - count : position].reshape(rows, length + 1)
 
     return stepper(adapted(), next_batch)
 
 
 def prefer() -> Work:
-    """Steps of DPO by TRL's own trainer, of pairs without a prompt but their first token."""
+    """Steps of DPO by TRL's trainer, on pairs whose prompt is their first token."""
     import tempfile
 
     from datasets import Dataset
@@ -125,23 +125,23 @@ def prefer() -> Work:
         peft_config=LoraConfig(r=16, lora_alpha=32, target_modules="all-linear"),
     )
     model = trainer.model.train()
-    learn_by = learner(model)
+    update = learner(model)
     batches = iter(trainer.get_train_dataloader())
 
     def step() -> dict:
         batch = next(batches)
         start = clock()
         loss = trainer.compute_loss(model, batch)
-        learn_by(loss)
+        update(loss)
         return {"ms": 1000 * (clock() - start), "loss": loss.item()}
 
     return step
 
 
 def mixed() -> Work:
-    """All rows once, each batch padded to its longest row."""
+    """Trains on all rows once, each batch padded to its longest row."""
     tokens, lengths, model = file_tokens(), sizes["lengths"], adapted()
-    learn_by = learner(model)
+    update = learner(model)
 
     def batch(first: int) -> dict[str, torch.Tensor]:
         chosen = range(first, min(first + rows, len(lengths)))
@@ -150,7 +150,7 @@ def mixed() -> Work:
         mask, labels = torch.zeros_like(ids), torch.full_like(ids, -100)
         for row, i in enumerate(chosen):
             count = lengths[i] + 1
-            ids[row, :count] = tokens[i * MAX_TOKENS : i * MAX_TOKENS + count]
+            ids[row, :count] = tokens[i * ROW_STRIDE : i * ROW_STRIDE + count]
             mask[row, :count] = 1
             unlearned = count - math.ceil(lengths[i] * LEARNED_SHARE)
             labels[row, unlearned:count] = ids[row, unlearned:count]
@@ -162,7 +162,7 @@ def mixed() -> Work:
         start = clock()
         for one in batches:
             loss = model(**one, use_cache=False).loss
-            learn_by(loss)
+            update(loss)
         return {"ms": 1000 * (clock() - start), "loss": loss.item()}
 
     return steps
@@ -182,9 +182,9 @@ def infer() -> Work:
     if tokenizer.chat_template is None:
         prompt = tokenizer(PROMPT, return_tensors="pt")
     else:
-        asked = [{"role": "user", "content": PROMPT}]
+        messages = [{"role": "user", "content": PROMPT}]
         options = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
-        prompt = tokenizer.apply_chat_template(asked, **options)
+        prompt = tokenizer.apply_chat_template(messages, **options)
 
     def answer() -> dict:
         start = time.perf_counter()

@@ -1,5 +1,5 @@
-"""Whole training steps of a Llama by transformers, in float32: one for each line of input, and for
-each a line with its milliseconds; on one thread those of the processor.
+"""Takes a training step of a Llama by transformers, in float32, for each line of input, and prints
+its time in ms; on one thread, processor time.
 
 step.py '{"width": 96, "layers": 3, "heads": 4, "hidden": 256, "vocabulary": 264, "context": 256,
           "rows": 8, "length": 96, "threads": 1}'

@@ -1,4 +1,4 @@
-"""A training by transformers' Trainer, as one writes it without Kit: prints its steps a second.
+"""Trains with transformers' Trainer alone, and prints its steps per second.
 
 train.py '{"model": "<folder>", "dataset": "<rows.jsonl>", "rows": 8, "length": 1024,
            "warmup": 20, "steps": 100}'

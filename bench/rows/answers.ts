@@ -4,9 +4,9 @@ import { type Goal, ratioAtLeast } from "../goals.ts";
 import type { Major } from "../newerNode.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
-import type { Asked } from "../stepper.ts";
+import type { Worker } from "../worker.ts";
 
-/** The least speed beside each build of llama.cpp, on one and on two threads. */
+/** Minimum speed relative to each build of llama.cpp, on one thread and on two. */
 type Goals = Partial<Record<Major, Record<Build, [number, number]>>>;
 
 interface Kind {
@@ -18,7 +18,7 @@ interface Kind {
 
 const PROMPT = { full: 32, quick: 32, tiny: 32 };
 const ANSWER = { full: 128, quick: 24, tiny: 16 };
-/** Of answers at once. */
+/** Tokens of concurrent answers. */
 const SHORT_ANSWER = { full: 32, quick: 8, tiny: 16 };
 const LONG_PROMPT = { full: 256, quick: 256, tiny: 32 };
 const TURNS = { full: 4, quick: 2, tiny: 1 };
@@ -55,7 +55,7 @@ export const ANSWER_ROWS: Row[] = [
   promptRow({ work: "q8_0", quantize: "q8_0" }),
 ];
 
-/** Tokens a second after the first. */
+/** Tokens per second after the first. */
 function speedRow({ work, quantize, sequences = 1, goals }: Kind): Row {
   return {
     number: 25,
@@ -64,13 +64,13 @@ function speedRow({ work, quantize, sequences = 1, goals }: Kind): Row {
       const answer = scope.pick(sequences === 1 ? ANSWER : SHORT_ANSWER);
       const sizes = { quantize, sequences, answer, prompt: scope.pick(PROMPT) };
       return besideLlama(scope, sizes, (best, { major, build, threads }) => {
-        const least = major && build && goals?.[major]?.[build][threads - 1];
+        const minimum = major && build && goals?.[major]?.[build][threads - 1];
         const speed = (ms: number) => 1000 / ms;
         return {
           ours: speed(best.ours),
           baseline: speed(best.llama),
           unit: "tokens/s",
-          ...(least !== undefined && { goal: ratioAtLeast(least) }),
+          ...(minimum !== undefined && { goal: ratioAtLeast(minimum) }),
         };
       });
     },
@@ -98,18 +98,18 @@ interface Best {
   /** NaN without llama.cpp. */
   llama: number;
 }
-interface Place {
+interface Setup {
   major: Major | undefined;
   build: Build | undefined;
   threads: number;
 }
 type Line = Pick<Measured, "ours" | "unit"> & { baseline: number; goal?: Goal };
 
-/** Ours on each Node and llama.cpp's builds, all in turn, on one thread and on two. */
+/** Our Nodes and llama.cpp's builds, alternating, on one thread and on two. */
 async function besideLlama(
   scope: Scope,
   sizes: Omit<Sizes, "threads">,
-  lineOf: (best: Best, place: Place) => Line,
+  lineOf: (best: Best, setup: Setup) => Line,
 ): Promise<Measured[]> {
   const processes = answerProcesses(scope);
   const { llama } = processes;
@@ -118,12 +118,12 @@ async function besideLlama(
   const measure = sizes.answer === 1 ? "first" : "token";
   const lines: Measured[] = [];
   for (const threads of scope.size === "tiny" ? [1] : [1, 2]) {
-    const asked: Record<string, Asked<AnswerTimes>> = {};
-    for (const major of majors) asked[`${major}`] = processes.ours(major, { ...sizes, threads });
-    for (const [build] of builds) asked[build] = llama!.start(build, { ...sizes, threads });
+    const workers: Record<string, Worker<AnswerTimes>> = {};
+    for (const major of majors) workers[`${major}`] = processes.ours(major, { ...sizes, threads });
+    for (const [build] of builds) workers[build] = llama!.start(build, { ...sizes, threads });
     const best: Record<string, number> = {};
     for (let turn = 0; turn < scope.pick(TURNS); turn++) {
-      for (const [name, { ask }] of Object.entries(asked)) best[name] = (await ask())[measure];
+      for (const [name, { ask }] of Object.entries(workers)) best[name] = (await ask())[measure];
     }
     for (const major of majors) {
       const ours = best[`${major}`] ?? NaN;
@@ -143,8 +143,8 @@ async function besideLlama(
   return lines;
 }
 
-/** Bytes of a token's keys and values: of each layer two times 3 heads of 64 numbers in float32. */
-const KEPT = 2 * 30 * 3 * 64 * 4;
+/** Bytes of a token's keys and values: per layer 2 × 3 heads of 64 float32 numbers. */
+const KV_BYTES = 2 * 30 * 3 * 64 * 4;
 
 export const answerMemory: Row = {
   number: 25,
@@ -163,7 +163,7 @@ export const answerMemory: Row = {
     const peak = { part: "at most", ours: own.peak, unit: "MB" } as const;
     if (!llama) return [grown, peak].map((line) => noLlama(line as Measured));
     const other = await peakOf(llama.start("avx2", sizes));
-    const pages = ((sizes.prompt + sizes.answer) * KEPT) / 1e6;
+    const pages = ((sizes.prompt + sizes.answer) * KV_BYTES) / 1e6;
     const goal: Goal = {
       text: () => "≤ 1.1 × and keys and values",
       isMet: (ours, baseline) => ours <= 1.1 * baseline + pages,
@@ -178,7 +178,7 @@ export const answerMemory: Row = {
   },
 };
 
-/** After two pieces of work: the second takes no more. */
+/** Memory after two answers: the second takes no more. */
 async function peakOf({ ask, peak }: ReturnType<AnswerProcesses["ours"]>) {
   await ask();
   const { grown } = await ask();

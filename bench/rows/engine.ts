@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import type { EngineSizes } from "../engine.ts";
 import { ratioAtLeast, ratioAtMost } from "../goals.ts";
-import { REAL_WEIGHTS, program } from "../places.ts";
+import { REAL_WEIGHTS, program } from "../paths.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 
@@ -34,7 +34,7 @@ export const memory: Row = {
   baseline: "in the second fifth",
   async measure(scope) {
     const steps = scope.pick({ full: 2000, quick: 400, tiny: 20 });
-    // Short rows: as many arrays a step as with long ones, in a tenth of the time.
+    // Short rows allocate as many arrays per step as long ones, in a tenth of the time.
     const sizes = { ...scope.pick(TRAIN), rows: 1, length: 32, steps };
     const { before, after } = await run<{ before: Sample; after: Sample }>(scope, "memory", sizes);
     return [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type * as embedded from "../../engines/embedded/index.ts";
 import type * as python from "../../engines/python/index.ts";
 import type { Engine } from "../../protocol/engine.ts";
-import { ROOT } from "../places.ts";
+import { ROOT } from "../paths.ts";
 import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 
@@ -29,12 +29,12 @@ export const engines: Row = {
   },
 };
 
-/** An engine as it is built. */
+/** Imports a built engine. */
 async function built<T>(name: string): Promise<T> {
   return (await import(join(ROOT, "dist", "engines", name, "index.js"))) as T;
 }
 
-/** Learned from in a second, over the steps after the first two. */
+/** Training speed over the steps after the first two, in tokens per second. */
 async function speedOf(engine: Engine, steps: number, directory: string): Promise<number> {
   const path = join(ROOT, "templates", "quickstart", "data", "train.jsonl");
   const dataset = { type: "jsonl", path } as const;

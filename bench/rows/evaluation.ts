@@ -18,7 +18,7 @@ export const evaluation: Row = {
       length,
       threads: THREADS,
     });
-    // The first of each doesn't count.
+    // Warm up.
     await ask();
     const found = [await ask()];
     while (found.length < scope.pick({ full: 3, quick: 1, tiny: 1 })) found.push(await ask());

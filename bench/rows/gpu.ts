@@ -10,18 +10,18 @@ import type * as python from "../../engines/python/index.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { ratioAtLeast } from "../goals.ts";
 import { benchPython } from "../gpu.ts";
-import { ROOT } from "../places.ts";
+import { ROOT } from "../paths.ts";
 import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { alternate } from "../statistics.ts";
 
 interface Sizes {
   shape: ModelShape;
-  /** Of a batch. */
+  /** Rows per batch. */
   rows: number;
-  /** Tokens a row. */
+  /** Tokens per row. */
   length: number;
-  /** Steps that are not counted, and those that are, a multiple of them. */
+  /** Untimed steps, and timed ones, a multiple of them. */
   warmup: number;
   steps: number;
   runs: number;
@@ -41,7 +41,7 @@ const TINY: Sizes = {
 const SEED = 1;
 const LETTER_A = 97;
 
-/** What both train: a model with random weights, and texts of random letters. */
+/** Input of both: a model with random weights, and texts of random letters. */
 interface Task extends Sizes {
   model: string;
   dataset: string;
@@ -65,12 +65,12 @@ export const gpu: Row = {
   },
 };
 
-/** An engine's part as it is built. */
+/** Imports a built part of an engine. */
 async function built<T>(path: string): Promise<T> {
   return (await import(join(ROOT, "dist", "engines", path))) as T;
 }
 
-/** Rows of `length` tokens with a text's begin and end. */
+/** Rows of `length` tokens, begin and end tokens included. */
 function randomTexts({ rows, length }: Sizes): string {
   const random = createRandom(SEED, "texts");
   const letter = () => String.fromCharCode(LETTER_A + Math.floor(random.uniform() * 26));
@@ -78,7 +78,7 @@ function randomTexts({ rows, length }: Sizes): string {
   return Array.from({ length: 8 * rows }, () => JSON.stringify({ text: row() })).join("\n");
 }
 
-/** From the log of the last warm-up step to that of the last step. */
+/** Speed from the log of the last warm-up step to that of the last step. */
 async function ourSpeed(task: Task, scope: Scope): Promise<number> {
   const { createPythonEngine } = await built<typeof python>("python/index.js");
   const engine = createPythonEngine({ path: benchPython() });

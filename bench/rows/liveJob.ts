@@ -27,7 +27,7 @@ export const liveJob: Row = {
     const heaps: number[] = [];
     await idle.forget();
     for (let part = 0; part < parts; part++) {
-      // A collection that is asked for is a task of its own.
+      // The requested garbage collection is itself a long task.
       await live.forget();
       await report(live.job, part * perPart, perPart);
       await live.until(wholeCurve((part + 1) * perPart));
@@ -57,7 +57,7 @@ export const liveJob: Row = {
   },
 };
 
-/** The page of a job of this process, with a first point of its curve. */
+/** Opens the page of a job that this process owns, with a first point of its curve. */
 async function openJob(scope: Scope, project: string, url: string) {
   const job = ownJob(scope, project, [STARTED, logged(0)]);
   const watched = await openPage(scope);
@@ -66,7 +66,7 @@ async function openJob(scope: Scope, project: string, url: string) {
   return { ...watched, job };
 }
 
-/** Reports the steps after `step`, each when its time has come. */
+/** Reports the steps after `step` at a fixed rate. */
 async function report({ append }: ReturnType<typeof ownJob>, step: number, count: number) {
   const start = performance.now();
   for (let n = 1; n <= count; n++) {

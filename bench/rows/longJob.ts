@@ -4,7 +4,7 @@ import { writeFinishedJob } from "../jobs.ts";
 import type { Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { startKitUi } from "../server.ts";
-import { inTurn, median, time } from "../statistics.ts";
+import { runAlternately, median, time } from "../statistics.ts";
 
 const RUNS = { full: 7, quick: 3, tiny: 1 };
 const EVENTS = { full: 1_000_000, quick: 100_000, tiny: 200 };
@@ -33,18 +33,18 @@ export const longJob: Row = {
   },
 };
 
-/** The loss chart has the job's last step. */
+/** An expression: the loss chart shows the job's last step. */
 export function wholeCurve(last: number): string {
   return `document.querySelector("svg[role=img]")?.ariaLabel.includes("to step ${last}:")`;
 }
 
-/** Opens the page of a job of so many events and that of one of few, in turn. */
+/** Opens the pages of a job with this many events and of one with few, alternating. */
 async function measureJob(scope: Scope, events: number) {
   const project = scope.folder();
   const many = writeFinishedJob(scope, project, events);
   const few = writeFinishedJob(scope, project, FEW_EVENTS);
   const { url } = await startKitUi(scope, project);
-  const { ours, baseline } = await inTurn(
+  const { ours, baseline } = await runAlternately(
     {
       ours: () => openJob(scope, `${url}#/jobs/${many}`, events),
       baseline: () => openJob(scope, `${url}#/jobs/${few}`, FEW_EVENTS),

@@ -1,4 +1,4 @@
-import { type Watched, openPage } from "../browser.ts";
+import { type MeasuredPage, openPage } from "../browser.ts";
 import { ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { fillWithJobs } from "../jobs.ts";
 import type { Row } from "../row.ts";
@@ -19,10 +19,10 @@ export const manyJobs: Row = {
   work: "page, 10,000 jobs",
   baseline: BASELINE,
   async measure(scope) {
-    const most = scope.pick(JOBS);
-    const rows = await measureRows(scope, most);
+    const count = scope.pick(JOBS);
+    const rows = await measureRows(scope, count);
     const many = await openPage(scope);
-    await openList(many, await startFilled(scope, most));
+    await openList(many, await startFilled(scope, count));
     const few = await openPage(scope);
     await openList(few, await startFilled(scope, FEW_JOBS));
     await many.forget();
@@ -52,7 +52,7 @@ export const manyJobs: Row = {
   },
 };
 
-/** Opens Home with so many jobs and with few, in turn. */
+/** Opens Home with this many jobs and with few, alternating. */
 function measureRows(scope: Scope, count: number) {
   return inScope(scope.size, LIMIT_MS, async (inner) => {
     const many = await startFilled(inner, count);
@@ -75,15 +75,15 @@ function openOnce({ size }: Scope, url: string): Promise<number> {
 }
 
 /** From opening Home to its first row, in milliseconds. */
-function openList({ page }: Watched, url: string): Promise<number> {
+function openList({ page }: MeasuredPage, url: string): Promise<number> {
   return time(async () => {
     await page.goto(url);
     await page.locator("tbody a").first().waitFor();
   });
 }
 
-/** Scrolls down as a wheel does; returns how many frames were painted in a second. */
-function scroll({ page }: Watched, seconds: number): Promise<number> {
+/** Scrolls down as a wheel does. @returns painted frames per second */
+function scroll({ page }: MeasuredPage, seconds: number): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve) => {
     let start;
     let frames = -1;

@@ -5,7 +5,7 @@ import { openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { shortest } from "../statistics.ts";
-import type { Asked } from "../stepper.ts";
+import type { Worker } from "../worker.ts";
 
 interface Step {
   ms: number;
@@ -17,7 +17,7 @@ const TURNS = {
   quick: { turns: 1, times: 1, withinMs: 60_000 },
   tiny: { turns: 1, times: 1, withinMs: 60_000 },
 };
-/** Which steps, and the goal beside PyTorch's on as many threads. */
+/** Measured steps, and their goals relative to PyTorch on as many threads. */
 const PARTS: { simd: Simd; threads: number; goal: Goal }[] = [
   { simd: "plain", threads: 1, goal: ratioAtMost(3) },
   { simd: "relaxed", threads: 1, goal: ratioAtMost(2) },
@@ -41,14 +41,14 @@ async function measureSteps(scope: Scope, rows: number): Promise<Measured[]> {
   const { ours, torch } = openProcesses(scope);
   const size = { rows, length: scope.pick({ full: 256, quick: 256, tiny: 16 }) };
   const parts = scope.size === "tiny" ? PARTS.slice(0, 1) : PARTS;
-  const asked: Record<string, Asked<Step>> = {};
+  const workers: Record<string, Worker<Step>> = {};
   for (const { simd, threads } of parts) {
-    asked[`${simd} ${threads}`] = ours("learn", { ...size, simd, threads });
+    workers[`${simd} ${threads}`] = ours("learn", { ...size, simd, threads });
   }
   for (const threads of torch ? [1, 2] : []) {
-    asked[`torch ${threads}`] = torch!("learn", { ...size, threads });
+    workers[`torch ${threads}`] = torch!("learn", { ...size, threads });
   }
-  const steps = Object.entries(asked).map(
+  const steps = Object.entries(workers).map(
     ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
   );
   const best = await shortest(Object.fromEntries(steps), scope.pick(TURNS));
@@ -61,7 +61,7 @@ async function measureSteps(scope: Scope, rows: number): Promise<Measured[]> {
   });
 }
 
-/** Rows of a run, four to a step; and turns of a run each. */
+/** Rows per run, four per step; and runs. */
 const MIXED = { full: 12, quick: 8, tiny: 4 };
 const MIXED_TURNS = {
   full: { turns: 2, times: 1, withinMs: 300_000 },
@@ -83,11 +83,11 @@ export const openMixed: Row = {
     const lines: Measured[] = [];
     for (const threads of scope.size === "tiny" ? [1] : [1, 2]) {
       const simd = scope.size === "tiny" ? "plain" : "relaxed";
-      const asked = {
+      const workers = {
         ours: ours<Step>("mixed", { ...sizes, simd, threads }),
         ...(torch && { torch: torch<Step>("mixed", { ...sizes, threads }) }),
       };
-      const runs = Object.entries(asked).map(
+      const runs = Object.entries(workers).map(
         ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
       );
       const best = await shortest(Object.fromEntries(runs), scope.pick(MIXED_TURNS));
@@ -96,9 +96,9 @@ export const openMixed: Row = {
       const line = { part, ours: speed(best["ours"]), unit: "tokens/s" } as const;
       if (!torch) lines.push({ ...line, part: `${part} (no PyTorch: npm run python)` });
       else lines.push({ ...line, baseline: speed(best["torch"]), goal: ratioAtLeast(1.5) });
-      if (threads === 1 || !asked.torch) continue;
+      if (threads === 1 || !workers.torch) continue;
       const memory = { part: "memory of the process", unit: "MB", goal: ratioAtMost(0.4) } as const;
-      lines.push({ ...memory, ours: asked.ours.peak(), baseline: asked.torch.peak() });
+      lines.push({ ...memory, ours: workers.ours.peak(), baseline: workers.torch.peak() });
     }
     return lines;
   },

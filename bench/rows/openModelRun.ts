@@ -2,7 +2,7 @@ import type { Unit } from "../figure.ts";
 import { type Goal, atMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { type OpenProcesses, openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
-import { inTurn, median, time } from "../statistics.ts";
+import { runAlternately, median, time } from "../statistics.ts";
 
 /** Starts a process, and measures it. */
 type Measure = (start: OpenProcesses["ours"]) => Promise<number>;
@@ -12,11 +12,11 @@ interface Size {
   length: number;
 }
 
-/** Trainings of two steps, and the most that they may take, in MB. */
-const TRAININGS: (Size & { most?: number })[] = [
+/** Sizes of runs of two steps, with the maximum memory in MB. */
+const RUN_SIZES: (Size & { max?: number })[] = [
   { rows: 1, length: 256 },
-  { rows: 4, length: 256, most: 1700 },
-  { rows: 1, length: 2048, most: 2500 },
+  { rows: 4, length: 256, max: 1700 },
+  { rows: 1, length: 2048, max: 2500 },
 ];
 const [SMALL, TINY]: [Size, Size] = [
   { rows: 1, length: 256 },
@@ -24,31 +24,31 @@ const [SMALL, TINY]: [Size, Size] = [
 ];
 const THREADS = 2;
 const RUNS = { full: 3, quick: 1, tiny: 1 };
-/** Tokens of an answer. */
+/** Tokens per answer. */
 const ANSWER = { full: 64, quick: 32, tiny: 4 };
-/** Answers of a process. */
+/** Answers per process. */
 const ANSWERS = { full: 5, quick: 2, tiny: 1 };
 
 export const openMemory: Row = {
   number: 22,
-  work: "training 135 million weights with LoRA, memory of the process at most",
+  work: "training 135 million weights with LoRA, memory of the process at max",
   baseline: "PyTorch's with PEFT",
   async measure(scope) {
     const processes = openProcesses(scope);
-    const trainings = scope.pick({ full: TRAININGS, quick: TRAININGS, tiny: [TINY] });
+    const sizes = scope.pick({ full: RUN_SIZES, quick: RUN_SIZES, tiny: [TINY] });
     const lines: Measured[] = [];
-    for (const { most, ...size } of trainings as typeof TRAININGS) {
+    for (const { max, ...size } of sizes as typeof RUN_SIZES) {
       const measure: Measure = (start) => peakOf(start, size);
       const about = { part: `${size.rows} × ${size.length}`, unit: "MB" } as const;
       const line = await besideTorch(processes, 1, { ...about, measure, goal: ratioAtMost(0.45) });
       lines.push(line);
-      if (most !== undefined) lines.push({ ...about, ours: line.ours, goal: atMost(most) });
+      if (max !== undefined) lines.push({ ...about, ours: line.ours, goal: atMost(max) });
     }
     return lines;
   },
 };
 
-/** Peak memory of a whole training, with relaxed SIMD: the same arrays as without it, in half the time. */
+/** Peak memory of a whole run, with relaxed SIMD: the same arrays as without it, in half the time. */
 async function peakOf(start: OpenProcesses["ours"], size: Size): Promise<number> {
   const { ask, peak } = start("train", { ...size, simd: "relaxed", threads: THREADS });
   await ask();
@@ -77,7 +77,7 @@ export const openInfer: Row = {
     const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
     const measure: Measure = async (start) => {
       const { ask } = start<{ speed: number }>("infer", sizes);
-      // The first doesn't count. Other work on the machine only slows the rest, so the fastest counts.
+      // After a warm-up, the fastest counts: other work on the machine only slows answers.
       await ask();
       const speeds: number[] = [];
       for (let answer = 0; answer < scope.pick(ANSWERS); answer++) speeds.push((await ask()).speed);
@@ -88,14 +88,14 @@ export const openInfer: Row = {
   },
 };
 
-/** The median of each; ours alone where there is no PyTorch. */
+/** The median of each; only ours without PyTorch. */
 async function besideTorch(
   { ours, torch }: OpenProcesses,
   runs: number,
   { measure, unit, goal, part }: { measure: Measure; unit: Unit; goal: Goal; part?: string },
 ): Promise<Measured> {
   const baseline = () => (torch ? measure(torch) : NaN);
-  const figures = await inTurn({ ours: () => measure(ours), baseline }, runs);
+  const figures = await runAlternately({ ours: () => measure(ours), baseline }, runs);
   const line = { ours: median(figures.ours), unit, ...(part !== undefined && { part }) };
   if (torch) return { ...line, baseline: median(figures.baseline), goal };
   return { ...line, part: `${part ?? "ours alone"} (no PyTorch: npm run python)` };

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Watched, openPage } from "../browser.ts";
+import { type MeasuredPage, openPage } from "../browser.ts";
 import { atLeast, atMost, moreAtMost } from "../goals.ts";
 import type { Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { startKitUi } from "../server.ts";
-import { inTurn, median } from "../statistics.ts";
+import { runAlternately, median } from "../statistics.ts";
 
 const MEGABYTES = { full: 100, quick: 20, tiny: 1 };
 const FEW_MEGABYTES = { full: 1, quick: 1, tiny: 0.1 };
@@ -22,7 +22,7 @@ export const flood: Row = {
   work: "Run training box taking 100 MB of output",
   baseline: "1 MB",
   async measure(scope) {
-    const { ours, baseline } = await inTurn(
+    const { ours, baseline } = await runAlternately(
       {
         ours: await startFlood(scope, scope.pick(MEGABYTES)),
         baseline: await startFlood(scope, scope.pick(FEW_MEGABYTES)),
@@ -43,32 +43,35 @@ export const flood: Row = {
   },
 };
 
-/** A project whose trainer prints so much; returns what runs it and watches a new page the while. */
-async function startFlood(scope: Scope, megabytes: number): Promise<() => Promise<Taken>> {
+/** Creates a project whose trainer prints this much. @returns a function that runs it from a new page */
+async function startFlood(scope: Scope, megabytes: number): Promise<() => Promise<FloodResult>> {
   const project = scope.folder();
   writeProject(project, megabytes * 1e6);
   const { url } = await startKitUi(scope, project);
   return () =>
-    inScope(scope.size, LIMIT_MS, async (inner) => takeOutput(await openPage(inner), url));
+    inScope(scope.size, LIMIT_MS, async (inner) => measureFlood(await openPage(inner), url));
 }
 
-interface Taken {
-  /** The page's slowest answer, in milliseconds. */
+interface FloodResult {
+  /** The page's longest delay, in ms. */
   answer: number;
   /** In MB. */
   heap: number;
-  /** From the click to the last line, in milliseconds. */
+  /** From the click to the last line, in ms. */
   shown: number;
-  /** 1 when the page says what it has dropped. */
+  /** 1 if the page says what it has dropped. */
   noted: number;
 }
 
-async function takeOutput({ page, until, heap }: Watched, url: string): Promise<Taken> {
+async function measureFlood(
+  { page, until, heap }: MeasuredPage,
+  url: string,
+): Promise<FloodResult> {
   await page.goto(url);
   const button = page.getByRole("button", { name: "Run training: flood" });
   const enabled = button.and(page.locator(":enabled"));
   await enabled.waitFor();
-  // A task of the page's own after the other: the longest wait is the slowest answer.
+  // A timer in the page: its longest delay is the slowest response to a click.
   await page.evaluate(`
     globalThis.slowest = 0;
     globalThis.asked = performance.now();
@@ -79,7 +82,7 @@ async function takeOutput({ page, until, heap }: Watched, url: string): Promise<
     }, 20);`);
   const start = performance.now();
   await button.click();
-  // Until then the box has the last run's output.
+  // Until then, the box shows the last run's output.
   await until(`!(${LAST_LINE_IS_SHOWN})`);
   await until(LAST_LINE_IS_SHOWN);
   const shown = performance.now() - start;

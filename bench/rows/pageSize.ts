@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { atMost } from "../goals.ts";
-import { ROOT } from "../places.ts";
+import { ROOT } from "../paths.ts";
 import type { Row } from "../row.ts";
 
 const KILO = 1e3;

@@ -3,7 +3,7 @@ import { openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { shortest } from "../statistics.ts";
-import type { Asked } from "../stepper.ts";
+import type { Worker } from "../worker.ts";
 
 interface Step {
   ms: number;
@@ -63,11 +63,11 @@ export const preferenceMemory: Row = {
   },
 };
 
-/** Processes at work, the first on pairs, the second on as many sequences. */
+/** Starts processes: on pairs, on as many sequences, and TRL's on pairs. */
 function start(
   scope: Scope,
   threads: number,
-): Record<"pairs" | "answers", Asked<Step>> & { trl: Asked<Step> | undefined } {
+): Record<"pairs" | "answers", Worker<Step>> & { trl: Worker<Step> | undefined } {
   const { ours, torch, hasTrl } = openProcesses(scope);
   const length = scope.pick({ full: 256, quick: 256, tiny: 16 });
   const sizes = { length, threads, simd: scope.size === "tiny" ? "plain" : "relaxed" } as const;

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { openPage } from "../browser.ts";
 import { atMost } from "../goals.ts";
 import { processMs } from "../machine.ts";
-import { CLI } from "../places.ts";
+import { CLI } from "../paths.ts";
 import type { Row } from "../row.ts";
 import { startKitUi } from "../server.ts";
 

@@ -6,14 +6,14 @@ import { createPrompts } from "../answers.ts";
 import { type Goal, atMost, moreAtMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { peakMemory, processMs } from "../machine.ts";
 import { openModelOf } from "../openModel.ts";
-import { CLI, program } from "../places.ts";
+import { CLI, program } from "../paths.ts";
 import type { Measured, Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { MODEL, askServe } from "../serveClient.ts";
 import { started } from "../server.ts";
-import { alternate, inTurn, median, percentile, time } from "../statistics.ts";
-import { startAsked } from "../stepper.ts";
-import { type StreamSizes, type StreamTimes, timePieces } from "../streams.ts";
+import { alternate, runAlternately, median, percentile, time } from "../statistics.ts";
+import { type StreamSizes, type StreamTimes, timeChunks } from "../streams.ts";
+import { startWorker } from "../worker.ts";
 
 const NUMBER = 29;
 const PROMPT = { full: 30, quick: 30, tiny: 30 };
@@ -29,7 +29,10 @@ export const SERVE_ROWS: Row[] = [
     baseline: "`loadModel`'s `stream`",
     async measure(scope) {
       const { sizes, own, server } = await startBoth(scope, {});
-      const found = await inTurn({ ours: server.ask, baseline: own.ask }, scope.pick(TURNS));
+      const found = await runAlternately(
+        { ours: server.ask, baseline: own.ask },
+        scope.pick(TURNS),
+      );
       const both = (of: (times: StreamTimes[]) => number) => ({
         ours: of(found.ours),
         baseline: of(found.baseline),
@@ -64,8 +67,8 @@ export const SERVE_ROWS: Row[] = [
     async measure(scope) {
       const model = servedModel(scope);
       const sizes = { model, prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) };
-      const gap = (isHeld: boolean) => {
-        const { ask } = startStreams(scope, { ...sizes, isHeld });
+      const gap = (isConstrained: boolean) => {
+        const { ask } = startStreams(scope, { ...sizes, isConstrained });
         return async () => mean((await ask()).gaps);
       };
       const figures = await alternate({ ours: gap(true), baseline: gap(false) }, scope.pick(TURNS));
@@ -102,7 +105,7 @@ export const SERVE_ROWS: Row[] = [
   },
 ];
 
-/** Together, beside one of them alone. */
+/** Several clients at once, against one alone. */
 function manyClients(quantize: "q8_0" | undefined): Row {
   return {
     number: NUMBER,
@@ -164,7 +167,7 @@ async function startBoth(scope: Scope, more: Pick<StreamSizes, "quantize">) {
     own: startStreams(scope, sizes),
     server: {
       child,
-      ask: () => timePieces(askServe(url, nextPrompt(), sizes.answer)),
+      ask: () => timeChunks(askServe(url, nextPrompt(), sizes.answer)),
       peak: () => peakMemory(child.pid!),
     },
   };
@@ -172,14 +175,14 @@ async function startBoth(scope: Scope, more: Pick<StreamSizes, "quantize">) {
 
 function startStreams(scope: Scope, sizes: StreamSizes) {
   const args = [program("streams"), JSON.stringify(sizes)];
-  return startAsked<StreamTimes>(scope, process.execPath, args);
+  return startWorker<StreamTimes>(scope, process.execPath, args);
 }
 
 function startServe(scope: Scope, model: string, options: string[]) {
   return started(scope.start(process.execPath, [CLI, "serve", model, "--port", "0", ...options]));
 }
 
-/** By the name that clients ask for. */
+/** Links the model under the name that clients request. */
 function servedModel(scope: Scope): string {
   const path = join(scope.folder(), "served", MODEL);
   mkdirSync(dirname(path));

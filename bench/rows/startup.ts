@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ratioAtMost } from "../goals.ts";
-import { CLI } from "../places.ts";
+import { CLI } from "../paths.ts";
 import type { Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { type StartedServer, startBareServer, startKitUi } from "../server.ts";
@@ -66,7 +66,7 @@ export const firstLoss: Row = {
             await printed(child, /\bloss\b/);
             child.kill("SIGKILL");
             await once(child, "exit");
-            // The jobs that were killed: a quickstart has none before its first.
+            // Remove the killed jobs: a new quickstart has none.
             rmSync(join(project, ".kit", "jobs"), { recursive: true });
           }),
         baseline: () => timeNode("-e", "0"),
@@ -77,7 +77,7 @@ export const firstLoss: Row = {
   },
 };
 
-/** @throws when the process ends before it has printed that */
+/** @throws if the process ends before it has printed a match */
 function printed({ stdout }: ChildProcess, what: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = "";

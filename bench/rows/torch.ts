@@ -6,11 +6,11 @@ import { VOCABULARY } from "../../engines/tokens/byteTokens.ts";
 import { type StepSizes, shapeOf } from "../engine.ts";
 import { type Goal, ratioAtLeast } from "../goals.ts";
 import { newerNode } from "../newerNode.ts";
-import { ROOT, program } from "../places.ts";
+import { ROOT, program } from "../paths.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 import { shortest } from "../statistics.ts";
-import { type Stepper, startStepper } from "../stepper.ts";
+import { type Stepper, startStepper } from "../worker.ts";
 
 const NANO: StepSizes = { model: "kit/nano", rows: 32, length: 40 };
 const SMALL: StepSizes = { model: "kit/small", rows: 8, length: 96 };
@@ -26,7 +26,7 @@ const TURNS = {
 };
 const PYTHON = join(ROOT, ".python", "bin", "python");
 
-/** Which steps, and the goal beside PyTorch's on as many threads. */
+/** Measured steps, and their goals relative to PyTorch on as many threads. */
 const PARTS: { simd: Simd; threads: number; goal?: Goal }[] = [
   { simd: "plain", threads: 1, goal: ratioAtLeast(0.5) },
   { simd: "relaxed", threads: 1, goal: ratioAtLeast(0.8) },
@@ -59,7 +59,7 @@ function stepRow(name: string, full: StepSizes): Row {
   };
 }
 
-/** The best of each, in tokens a second. */
+/** The best speed of each, in tokens per second. */
 async function speeds(
   steppers: Record<string, Stepper>,
   { rows, length }: StepSizes,

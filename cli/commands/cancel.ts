@@ -43,7 +43,7 @@ export const command = createCommand("cancel", {
     process.exit(EXIT_CODE.completed);
   });
 
-/** The job that `latest` means here: the newest job of all may have ended while another trains. */
+/** The job that `latest` means here: the newest job may have ended while an older one trains. */
 function newestUnfinished(project: string, named: string): Job | undefined {
   if (named !== LATEST) return undefined;
   return createJobStore(project)

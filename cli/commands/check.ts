@@ -77,7 +77,7 @@ function timeLine({ seconds, evaluatingSeconds }: TrainingTime): string {
   return `time about ${formatDuration(seconds)} on this machine${evaluatingSeconds > 0 ? evaluating : ""}`;
 }
 
-/** Fails a check that the project's code ended with the process. */
+/** Fails a check if the project's code ended the process. */
 function explainEnd(code: number): void {
   printFailure(`kit: ${endedTooEarly("check", code)}`);
   process.exitCode = EXIT_CODE.failed;
@@ -108,9 +108,9 @@ async function checkUntilSignal(
     listener.stop();
     listener = listen();
     if (engine.remote) return;
-    // An engine in a process of its own takes half a minute to begin, which a log shows, too.
+    // An engine in a subprocess takes half a minute to start, so a log gets the note, too.
     const isSlow = engine.name !== "embedded";
-    if (isSlow || process.stderr.isTTY) printError("timing two steps of the training …");
+    if (isSlow || process.stderr.isTTY) printError("timing two training steps …");
   };
   const onNote = (text: string) => printError(printableNote(text));
   return checkTraining(trainer, project, { onNote, onRows, onTiming, signal, loss }).catch(
@@ -134,8 +134,10 @@ function datasetLines(
   const shown = (where: string) => shownLocation(where, project);
   const lines: string[] = [];
   if (Object.keys(forms).length > 1) {
-    const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
-    lines.push(`forms ${counts.join(", ")}`);
+    const counts = Object.entries(forms).map(
+      ([format, rows]) => `${formatCount(rows)} of ${format}`,
+    );
+    lines.push(`formats ${counts.join(", ")}`);
   }
   const { least, median, p95, most } = tokens;
   lines.push(

@@ -38,10 +38,10 @@ const install = createCommand("install", {
     let lock: Lock | undefined;
     try {
       lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
-      const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
+      const steps = canRun("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
       // A step outlives a Kit that is killed, so it keeps the lock.
       const onStarted = (pid: number) => lock?.shareWith(pid);
-      for (const step of steps) await take(step, project, { signal, onStarted });
+      for (const step of steps) await runStep(step, project, { signal, onStarted });
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = EXIT_CODE.cancelled;
@@ -54,13 +54,13 @@ const install = createCommand("install", {
 
 export const command = createCommand("python").addCommand(install);
 
-interface Taking {
+interface StepOptions {
   signal: AbortSignal;
   onStarted: (pid: number) => void;
 }
 
 /** Runs a step in its own process group, which ends with the signal. */
-async function take([program, ...words]: Step, cwd: string, { signal, onStarted }: Taking) {
+async function runStep([program, ...words]: Step, cwd: string, { signal, onStarted }: StepOptions) {
   signal.throwIfAborted();
   const child = spawn(program, words, { cwd, stdio: "inherit", detached: true });
   if (child.pid !== undefined) onStarted(child.pid);
@@ -101,7 +101,7 @@ const NAMES = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 function findPython(): string {
-  const found = NAMES.find((name) => isThere(name, "-c", NEW_ENOUGH));
+  const found = NAMES.find((name) => canRun(name, "-c", NEW_ENOUGH));
   if (found !== undefined) return found;
   throw new KitError(
     "PYTHON_NOT_FOUND",
@@ -109,6 +109,6 @@ function findPython(): string {
   );
 }
 
-function isThere(program: string, ...words: string[]): boolean {
+function canRun(program: string, ...words: string[]): boolean {
   return spawnSync(program, words, { stdio: "ignore" }).status === 0;
 }

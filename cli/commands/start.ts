@@ -39,7 +39,7 @@ export const command = createCommand("start", {
     process.exit(lastExitCode(await run.exitCode()));
   });
 
-/** A sentence printed last before the training, or before the process ends without one. */
+/** A sentence printed just before training, or before the process exits without training. */
 function createLastNote() {
   let sentence: string | undefined;
   function flush(): void {

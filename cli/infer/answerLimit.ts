@@ -8,7 +8,6 @@ const MAX_TOKENS = 512;
 
 /** The default limit of an answer. */
 export interface AnswerLimit {
-  /** A count. */
   tokens: number;
   /** Where it comes from, for people. */
   reason?: string;

@@ -3,11 +3,11 @@ import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 
 /** Fewer rows are too few to learn a task. */
-const FEW = 100;
+const FEW_ROWS = 100;
 const MANY_PASSES = 100;
 /** So few rows are a mistake. */
-const HANDFUL = 5;
-const MANY_PASSES_OF_HANDFUL = 20;
+const TINY_ROWS = 5;
+const MANY_PASSES_OF_TINY = 20;
 
 /** Warnings about sizes that don't fit each other. */
 export function trainingWarnings(
@@ -18,16 +18,16 @@ export function trainingWarnings(
   const warnings: string[] = [];
   if (warmupSteps > steps) {
     warnings.push(
-      `warning: the training has ${formatCounted(steps, "step")}, but warmupSteps is ${warmupSteps}`,
+      `warning: training takes ${formatCounted(steps, "step")}, but warmupSteps is ${warmupSteps}`,
       `  lower it to reach the learning rate of ${learningRate}`,
     );
   }
-  if (rows < FEW && epochs > (rows < HANDFUL ? MANY_PASSES_OF_HANDFUL : MANY_PASSES)) {
+  if (rows < FEW_ROWS && epochs > (rows < TINY_ROWS ? MANY_PASSES_OF_TINY : MANY_PASSES)) {
     const [there, them] =
       rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
     const times = formatCount(Math.round(epochs));
     warnings.push(
-      `warning: there ${there}, and the training repeats ${them} ${times} times, which makes the model memorize them`,
+      `warning: there ${there}, and training repeats ${them} ${times} times, so the model memorizes ${them}`,
       "  add rows (a task takes a hundred or more), or train for fewer steps",
     );
   }

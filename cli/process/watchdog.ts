@@ -88,17 +88,17 @@ const TIMER = `
   const { workerData } = require("node:worker_threads");
   const { writeSync } = require("node:fs");
   setTimeout(() => {
-    writeSync(2, workerData.lastWords + "\\n");
+    writeSync(2, workerData.message + "\\n");
     process.kill(process.pid, "SIGKILL");
   }, workerData.limitMs);
 `;
 
 /** Prints a sentence and ends this process after a limit, even if its main thread is blocked. */
-export function startWatchdog(limitMs: number, lastWords: string): { stop: () => void } {
+export function startWatchdog(limitMs: number, message: string): { stop: () => void } {
   const worker = new Worker(TIMER, {
     eval: true,
     execArgv: [],
-    workerData: { limitMs, lastWords },
+    workerData: { limitMs, message },
   });
   worker.unref();
   return { stop: () => void worker.terminate() };

@@ -39,7 +39,7 @@ export function exposedTrainer(exports: Record<string, unknown>): Trainer | unde
  * Imports a bundle, which runs the project's code.
  * @param entry the bundle's source, as errors name it
  * @returns what it exports
- * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`
+ * @throws KitError `IMPORT_FAILED` with the location in the project's sources, `IMPORT_STUCK`
  */
 export async function loadProject(
   bundle: string,

@@ -3,7 +3,7 @@ import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 
-/** Time between two looks for completed jobs. Each lists a folder. */
+/** How often to look for completed jobs. Each look lists a folder. */
 const POLL_MS = 2_000;
 
 export interface FollowOptions {

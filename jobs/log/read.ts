@@ -11,7 +11,7 @@ import {
 } from "./lines.ts";
 
 const CHUNK_BYTES = 256 * 1024;
-/** Room for the records of an evaluation before the training. */
+/** Enough for the records of an evaluation before training. */
 const HEAD_BYTES = 2 * MAX_RECORD_BYTES;
 /** First read of a log's end, which covers most jobs' whole logs. */
 const SHORT_BYTES = 16 * 1024;

@@ -79,7 +79,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
     if (hasWarned || !has("onLog")) return;
     hasWarned = true;
     onNote(
-      `warning: onLog is slower than the training: ${formatCount(MAX_LOGS)} calls are queued, so it misses logs from now on; the job's log has them all`,
+      `warning: onLog is slower than training: ${formatCount(MAX_LOGS)} calls are queued, so it misses logs from now on; the job's log has them all`,
     );
   }
 

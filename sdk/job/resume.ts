@@ -89,6 +89,6 @@ export function refusePast({ jobId, step }: ResumePoint, steps: number): void {
   if (step <= steps) return;
   throw new KitError(
     "CANNOT_RESUME",
-    `Job ${jobId} is at step ${step} already, and the training now ends at step ${steps}. Raise maxSteps or numTrainEpochs, or start without resume.`,
+    `Job ${jobId} is at step ${step} already, and training now ends at step ${steps}. Raise maxSteps or numTrainEpochs, or start without resume.`,
   );
 }

@@ -26,7 +26,7 @@ const QUICK_BYTES = 32 * 1024;
 /** Reads bodies within a limit for each and one for all together. */
 export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyReader {
   let heldBytes = 0;
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   const tooLong: Refusal = {
     status: 413,
     error: `The body is too long. Send at most ${bodyBytes} bytes.`,
@@ -60,8 +60,8 @@ export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyRe
       } finally {
         heldBytes -= length;
       }
-      // One at a time, with what others are sent between.
-      if (length > QUICK_BYTES) await (turn = turn.then(() => setImmediate()));
+      // Parsed one at a time, so that other requests get a turn in between.
+      if (length > QUICK_BYTES) await (last = last.then(() => setImmediate()));
       return Buffer.concat(chunks, length);
     },
   };

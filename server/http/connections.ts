@@ -32,7 +32,7 @@ function messageFor(status: number, { advice }: ServerIdentity): string {
 
 /**
  * Answers malformed and late requests on the bare socket; they never reach the request handler.
- * @param pendingResponse what a connection awaits; the answer to a whole request would be taken for this one
+ * @param pendingResponse the response that a connection awaits; once begun, an error would be taken for it
  */
 export function answerClientErrors(
   server: Server,

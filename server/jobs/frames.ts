@@ -1,8 +1,8 @@
 import { type LogLines, type LocatedRecord, recordsIn } from "../../jobs/log/lines.ts";
 import { PAGE_EVENTS, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
-const streamed = new Set<string>(STREAMED_EVENTS);
-const onPages = new Set<string>(PAGE_EVENTS);
+const streamedEvents = new Set<string>(STREAMED_EVENTS);
+const pageEvents = new Set<string>(PAGE_EVENTS);
 
 /** Records of a log as Server-Sent Events. */
 export interface FrameBatch {
@@ -47,7 +47,7 @@ function frameOf(
   { record: { event, data = {}, time }, offset }: LocatedRecord,
   withTimes: boolean,
 ): string {
-  if (!(withTimes ? onPages : streamed).has(event)) return "";
+  if (!(withTimes ? pageEvents : streamedEvents).has(event)) return "";
   const sent = `id: ${offset}\n${frame(event, data)}`;
   return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
 }

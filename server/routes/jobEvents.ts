@@ -65,16 +65,16 @@ export async function getJobEvents(
       ? { signal, ended: () => true }
       : { signal, ended: owner.isGone, onTick: owner.check };
     let isLast = false;
-    const send = async (part: FrameBatch) => {
+    const send = async (batch: FrameBatch) => {
       // Report the owner's return before its new events.
       if (owner.isSilent()) owner.check();
-      await writeChunk(response, part.frames);
-      ({ offset, isLast } = part);
+      await writeChunk(response, batch.frames);
+      ({ offset, isLast } = batch);
     };
     if (isThinned && needsThinning(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
-        const part = framesOf(records, isThinned);
-        if (part) await send(part);
+        const batch = framesOf(records, isThinned);
+        if (batch) await send(batch);
         if (isLast) break;
       }
     }
@@ -82,8 +82,8 @@ export async function getJobEvents(
       const splitLines = createLineSplitter(offset);
       for await (const chunk of tailFile(path, { ...follow, from: offset })) {
         const lines = splitLines(chunk);
-        const part = lines && sharedFrames(lines, isThinned);
-        if (part) await send(part);
+        const batch = lines && sharedFrames(lines, isThinned);
+        if (batch) await send(batch);
         if (isLast) break;
       }
     }

@@ -32,7 +32,7 @@ export async function readResponse<T>(
   path: string,
   guard: (value: unknown) => value is T,
 ): Promise<T> {
-  // Not JSON is not what was expected either.
+  // A body that isn't JSON is unexpected, too.
   const value: unknown = await response.json().catch(() => undefined);
   if (guard(value)) return value;
   throw new RequestError(
@@ -41,7 +41,7 @@ export async function readResponse<T>(
   );
 }
 
-/** Kit's own sentence, or the status that a proxy in between has sent. */
+/** Kit's own message, or a proxy's status. */
 async function refusal(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => undefined);
   if (isRecord(body) && typeof body.error === "string") return body.error;
@@ -53,12 +53,12 @@ export function sentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A live connection to Kit is never silent for so long: a heartbeat comes every 15 seconds. */
+/** Longer than any silence of a live connection: Kit sends a heartbeat every 15 seconds. */
 const SILENCE_MS = 40_000;
 
-/** Calls `onSilence` once nothing has come for too long; running from the start. */
+/** Calls `onSilence` after too long a silence. Starts at once. */
 export function createSilenceTimer(onSilence: () => void): {
-  /** Something came. */
+  /** Call when something arrives. */
   restart: () => void;
   stop: () => void;
 } {

@@ -21,7 +21,7 @@ export interface RunOutput {
   end: RunEnd | undefined;
   /** Why it failed, where its output can't say so. */
   error: string;
-  /** A count: the bytes before these. */
+  /** Offset of `bytes` in the output. */
   from: number;
   bytes: ReadableStream<Uint8Array>;
 }
@@ -29,7 +29,7 @@ export interface RunOutput {
 /** How much of a run's output has been read. */
 export interface Bookmark {
   run: string;
-  /** A count, from the run's first byte. */
+  /** Bytes read, from the run's first. */
   bytes: number;
 }
 
@@ -51,7 +51,7 @@ export async function startRun(): Promise<RunOutput> {
  */
 export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | undefined> {
   const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;
-  // Its headers come at once; without a limit, a connection that died without a word would be waited for.
+  // Headers arrive at once; without a limit, a dead connection would hang.
   const gaveUp = new AbortController();
   const timer = setTimeout(() => gaveUp.abort(), TIMEOUT_MS);
   const response = await request(path, { ...UNBUFFERED, signal: gaveUp.signal }).finally(() =>

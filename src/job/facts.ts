@@ -22,7 +22,7 @@ export interface Fact {
 }
 
 /**
- * What is known about a job, in the order in which it becomes known, so that no fact moves another.
+ * A job's facts, in the order in which they become known, so that none moves another.
  * Pure.
  * @param sinceMs how long ago the last event came
  */
@@ -61,17 +61,17 @@ function historyInWords(
   { points, count, best, rows }: MetricHistory,
   format: (value: number) => string,
 ): string {
-  const way = points.flatMap(({ value, index }, n) => {
+  const shown = points.flatMap(({ value, index }, n) => {
     const isAfterGap = n > 0 && index > points[n - 1]!.index + 1;
     return [...(isAfterGap ? ["…"] : []), format(value)];
   });
   // "1 of 30 rows" would be one row.
-  const of = Number.isInteger(Number(way.at(-1))) ? "on" : "of";
+  const of = Number.isInteger(Number(shown.at(-1))) ? "on" : "of";
   const answered = rows === undefined ? "" : ` ${of} ${formatCounted(rows, "row")}`;
   const isShown = points.some(({ step }) => step === best.step);
-  const when = best.step > 0 ? `at step ${formatCount(best.step)}` : "before the training";
+  const when = best.step > 0 ? `at step ${formatCount(best.step)}` : "before training";
   const bestWords = `, best ${isShown ? when : `${format(best.value)} ${when}`}`;
-  return way.join(" → ") + answered + (count > 1 || !isShown ? bestWords : "");
+  return shown.join(" → ") + answered + (count > 1 || !isShown ? bestWords : "");
 }
 
 /** `evalRewardsMargins` → `eval rewards margins`. */
@@ -85,7 +85,7 @@ function share(count: number, all: number | undefined): string {
 }
 
 /**
- * What a job that isn't over does now, as `asking 31 of 100 held-out rows, 1m 20s left`; empty for any
+ * What an unfinished job is doing now, as `evaluating 31 of 100 held-out rows, 1m 20s left`; empty for any
  * other. Pure.
  * @param createdMs how long ago the job was created
  * @param sinceMs how long ago the last event came
@@ -101,7 +101,7 @@ export function activityOf(
   if (status !== "running") return "";
   if (evaluating && evaluating.answered < evaluating.rows) {
     const { answered, rows, secondsLeft: left } = evaluating;
-    return withTime(`asking ${share(answered, rows)} held-out rows`, left);
+    return withTime(`evaluating ${share(answered, rows)} held-out rows`, left);
   }
   if (steps === undefined) {
     // From its first event on, a fact says how long ago the job began.
@@ -128,7 +128,7 @@ function isOver(status: JobStatus | undefined): boolean {
   return status !== undefined && isFinal(status);
 }
 
-/** What to try after a training whose loss ended above where it began; empty for any other. Pure. */
+/** Advice for a run whose loss ended above where it began; empty for any other. Pure. */
 export function adviceOn(losses: LossEnds): string {
   const first = risenFrom(losses);
   const last = losses.last.at(-1);

@@ -8,14 +8,14 @@ import { type LossPoint, CHART, extentOf, pixelExtremes, share } from "../../pro
 export function lossPath(points: readonly LossPoint[]): string {
   const extent = extentOf(points);
   if (!extent) return "";
-  const places = pixelExtremes(points).map(({ step, loss }) => {
+  const coordinates = pixelExtremes(points).map(({ step, loss }) => {
     const x = share(step, extent.steps) * CHART.width;
     const y = (1 - share(loss, extent.losses)) * CHART.height;
     return `${round(x)} ${round(y)}`;
   });
   // A single point becomes a line of no length, which the stroke's round caps draw as a dot.
-  if (places.length === 1) places.push(...places);
-  return `M${places.join("L")}`;
+  if (coordinates.length === 1) coordinates.push(...coordinates);
+  return `M${coordinates.join("L")}`;
 }
 
 function round(value: number): number {

@@ -7,19 +7,19 @@ type Range = CurveExtent["steps"];
 /** A value on an axis. */
 export interface Tick {
   label: string;
-  /** Its place in the range, from 0 to 1. */
+  /** Its position in the range, from 0 to 1. */
   at: number;
   /** Whether a phone leaves it out. */
   isMinor?: boolean;
 }
 
-/** Intervals that an axis would like to have: few enough for a phone. */
+/** Desired number of intervals on an axis: few enough for a phone. */
 const INTERVALS = 4;
 /** Characters that fit the chart's margin, and its width on a phone. */
 const MARGIN = 7;
 const WIDTH = 32;
-/** The least distance of two labels: in characters beside each other, in shares of the height. */
-const APART = { step: 0.5, loss: 0.1 };
+/** Minimum gap between labels: in characters for steps, as a share of the height for losses. */
+const MIN_GAP = { step: 0.5, loss: 0.1 };
 
 /** The round losses in a range, and the lowest at the foot if none is near; else both ends. Pure. */
 export function lossTicks(range: Range): Tick[] {
@@ -32,11 +32,11 @@ export function lossTicks(range: Range): Tick[] {
   const labelOf = lossLabels(losses, gap);
   const ticks = losses.map((loss) => ({ label: labelOf(loss, 0), at: share(loss, range) }));
   const [first] = ticks;
-  if (first && first.at < APART.loss) return ticks;
-  const room = Math.max(MARGIN, widest(ticks));
+  if (first && first.at < MIN_GAP.loss) return ticks;
+  const maxLength = Math.max(MARGIN, widest(ticks));
   const labels = [2, 1].map((extra) => withoutZeros(labelOf(range.min, extra)));
   labels.push(labelOf(range.min, 0));
-  const foot = labels.find((label) => label.length <= room);
+  const foot = labels.find((label) => label.length <= maxLength);
   return foot === undefined || foot === first?.label ? ticks : [{ label: foot, at: 0 }, ...ticks];
 }
 
@@ -65,7 +65,7 @@ function endsOf(range: Range, labelOf: (value: number) => string): Tick[] {
   return ends.map((value) => ({ label: labelOf(value), at: share(value, range) }));
 }
 
-/** Of 1, 2 or 5 times a power of ten the nearest by ratio. */
+/** 1, 2 or 5 times a power of ten, whichever is nearest by ratio. */
 function roundGap(rough: number): number {
   // `10 ** -5` is less than 1e-5.
   const power = Number(`1e${exponentOf(rough)}`);
@@ -119,7 +119,7 @@ function areApart(ticks: readonly Tick[]): boolean {
   let end = -Infinity;
   return ticks.every(({ label: { length }, at }) => {
     const start = Math.min(Math.max(0, at * WIDTH - length / 2), WIDTH - length);
-    const isApart = start - end >= APART.step;
+    const isApart = start - end >= MIN_GAP.step;
     end = start + length;
     return isApart;
   });

@@ -9,7 +9,7 @@ import { type StreamEvent, EMPTY_JOB_VIEW, advance } from "../job/jobView.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
 
-/** Elapsed time goes on between events, which may be half a minute apart while the model is asked. */
+/** Elapsed time advances between events, which may be half a minute apart during an evaluation. */
 const TICK_MS = 1_000;
 
 /** `paused`: a hidden tab closes its connection, because a browser allows few of them. */
@@ -30,12 +30,12 @@ export function disposeJobEvents(store: JobEvents): void {
 }
 
 function setup(id: string) {
-  const asked = usePolled(() => fetchJob(id));
-  // Until the first answer, the list that led here may know it.
-  const job = computed(() => asked.value.value ?? useJobs().find(id));
+  const polled = usePolled(() => fetchJob(id));
+  // Until the first response, the jobs list may know it.
+  const job = computed(() => polled.value.value ?? useJobs().find(id));
   const view = shallowRef(EMPTY_JOB_VIEW);
   const connection = ref<Connection>("connecting");
-  /** The job's final status, asked for after the stream has ended. */
+  /** The job's final status, requested after the stream has ended. */
   const outcome = ref<JobStatus>();
   const status = computed(() => {
     // While the stream is paused, only the job itself is up to date.
@@ -51,7 +51,7 @@ function setup(id: string) {
 
   /** The log's size when the server last answered, and when it grew to that. */
   const grown = computed(() => {
-    const { size = NaN, quietMs = 0 } = asked.value.value?.log ?? {};
+    const { size = NaN, quietMs = 0 } = polled.value.value?.log ?? {};
     return { size, at: performance.now() - quietMs };
   });
   /** When the newest event happened: a page that opens late gets old ones. */
@@ -76,17 +76,17 @@ function setup(id: string) {
     if (view.value.progress.at !== at) arrivedAt.value = now.value = performance.now();
   }
 
-  function happen(streamEvent: StreamEvent): void {
+  function enqueue(streamEvent: StreamEvent): void {
     pending.push(streamEvent);
     repaint.request();
   }
 
-  /** Asks for the job, since the stream sends neither a cancellation nor that a job is unknown. */
+  /** Requests the job, since the stream sends neither a cancellation nor that a job is unknown. */
   async function settle(): Promise<void> {
-    await asked.refresh();
+    await polled.refresh();
     if (disposed) return;
     flush();
-    if (asked.error.value) {
+    if (polled.error.value) {
       connection.value = "reconnecting";
       retry = setTimeout(() => void settle(), POLL_INTERVAL_MS);
     } else if (job.value && isFinal(job.value.status)) {
@@ -108,27 +108,27 @@ function setup(id: string) {
     stream = openJobStream(id, offset < 0 ? undefined : offset, {
       onOpen() {
         connection.value = "open";
-        happen("owner back");
+        enqueue("owner back");
       },
-      onFrame: happen,
+      onFrame: enqueue,
       // The job says when it last reported.
-      onOwnerDetached: () => void asked.refresh(),
+      onOwnerDetached: () => void polled.refresh(),
       onOwnerReturned() {
-        happen("owner back");
+        enqueue("owner back");
         // Only the job may know the status before the presumed failure.
-        void asked.refresh();
+        void polled.refresh();
       },
       onSilence() {
-        happen("stream error");
+        enqueue("stream error");
         connect();
       },
       onError(closed) {
-        happen("stream error");
+        enqueue("stream error");
         connection.value = "reconnecting";
         if (closed) void settle();
       },
       onEnd() {
-        // With the last events: an ended log that still misses its last lines would be read as whole.
+        // Show the last events first, so that an ended log is complete.
         flush();
         connection.value = "ended";
         void settle();
@@ -141,7 +141,7 @@ function setup(id: string) {
     clearTimeout(retry);
     flush();
     connection.value = "paused";
-    stopPolling = asked.poll();
+    stopPolling = polled.poll();
   }
 
   function resume(): void {
@@ -171,7 +171,7 @@ function setup(id: string) {
     now.value = performance.now();
     ticking = setInterval(tick, TICK_MS);
     if (document.hidden) return pause();
-    void asked.refresh();
+    void polled.refresh();
     connect();
   }
 

@@ -3,14 +3,14 @@ import { sentence } from "../api/request.ts";
 
 export const POLL_INTERVAL_MS = 5_000;
 
-/** Something of the backend that is read again and again, one request at a time. */
+/** Polls a backend resource, one request at a time. */
 export function usePolled<T>(fetchIt: () => Promise<T>) {
   /** The last good response; undefined before the first. */
   const value = shallowRef<T>();
   /** Why the latest read failed; empty if it succeeded. */
   const error = ref("");
   let reading = Promise.resolve();
-  /** Requests in flight, and those after them. */
+  /** Number of requests in flight or queued. */
   let waiting = 0;
 
   async function read(): Promise<void> {

@@ -5,7 +5,7 @@ type TextStyle = Partial<
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/** The change that each "select graphic rendition" code makes. */
+/** The effect of each "select graphic rendition" code. */
 const CHANGES: Record<number, TextStyle> = {
   1: { bold: "bold" },
   2: { dim: "black" },
@@ -27,7 +27,7 @@ export function restyled(style: TextStyle, parameters: string): TextStyle {
   const codes = parameters.split(";").map(Number);
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? 0;
-    // The 256 colours and those by their numbers: a run's FORCE_COLOR=1 stands for the 16 alone.
+    // Skips 256 colours and RGB: a run's FORCE_COLOR=1 allows only 16.
     if (code === 38 || code === 48) at += codes[at + 1] === 2 ? 4 : 2;
     else style = code === 0 ? {} : { ...style, ...CHANGES[code] };
   }

@@ -1,4 +1,4 @@
-/** A stretch of text in one style. */
+/** Text in one style. */
 export interface StyledText {
   text: string;
   /** CSS classes; empty for plain text. */
@@ -8,7 +8,7 @@ export interface StyledText {
 /** One line of a terminal. */
 export function createRow() {
   const line: StyledText[] = [];
-  /** The same by character, once the cursor has moved in it. */
+  /** The line by character, once the cursor has moved in it. */
   let cells: StyledText[] | undefined;
   /** Of `line`, in characters. */
   let size = 0;
@@ -45,21 +45,21 @@ export function createRow() {
       else row.length = parameters === "2" ? 0 : Math.min(column, row.length);
     },
 
-    /** @param end comes behind its text */
-    pieces(end: string): StyledText[] {
-      const pieces: StyledText[] = [];
-      for (const piece of cells ?? line) join(pieces, piece);
-      const last = pieces.at(-1);
+    /** @param end appended to the text */
+    segments(end: string): StyledText[] {
+      const segments: StyledText[] = [];
+      for (const segment of cells ?? line) join(segments, segment);
+      const last = segments.at(-1);
       if (last) last.text += end;
-      else if (end) pieces.push({ text: end, style: "" });
-      return pieces;
+      else if (end) segments.push({ text: end, style: "" });
+      return segments;
     },
   };
 }
 
-/** Appends a piece, merged into the last one if their styles match. */
-function join(pieces: StyledText[], { text, style }: StyledText): void {
-  const last = pieces.at(-1);
+/** Appends a segment, merged into the last one if their styles match. */
+function join(segments: StyledText[], { text, style }: StyledText): void {
+  const last = segments.at(-1);
   if (last?.style === style) last.text += text;
-  else pieces.push({ text, style });
+  else segments.push({ text, style });
 }

@@ -16,14 +16,14 @@ const CONTROL = /[\0-\x08\x0b-\x1f\x7f]/g;
 const SEQUENCE =
   /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\x07\x1b\n]*(?:\x07|(?=[\x1b\n]))|[ -/]*[0-OQ-WYZ\\`-~])/y;
 /** A sequence cut off by the end of a chunk. */
-const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/y;
+const PARTIAL_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/y;
 
 /**
  * Renders text like a terminal: within the last lines, sequences move the cursor, erase and set styles,
  * and text overwrites. It drops sequences that move the cursor to a line by its number or show nothing.
  * @param emit receives the lines that the cursor can't reach any more, in order
  */
-export function createTerminal(emit: (piece: StyledText) => void) {
+export function createTerminal(emit: (segment: StyledText) => void) {
   let rendition = {};
   let style = "";
   let rows = [createRow()];
@@ -31,31 +31,31 @@ export function createTerminal(emit: (piece: StyledText) => void) {
   let at = 0;
   /** The cursor's column; undefined after the row's last character. */
   let column: number | undefined;
-  let begun = "";
+  let partial = "";
 
   const row = () => rows[at]!;
 
   function write(chunk: string): void {
-    const text = begun + chunk;
-    begun = "";
+    const text = partial + chunk;
+    partial = "";
     for (let from = 0; from < text.length;) {
       CONTROL.lastIndex = from;
       const next = CONTROL.exec(text)?.index ?? text.length;
       if (next > from) print(text.slice(from, next));
-      from = next < text.length ? obey(text, next) : next;
+      from = next < text.length ? handleControl(text, next) : next;
     }
   }
 
-  /** Obeys the control character at this index and returns the index after its sequence. */
-  function obey(text: string, index: number): number {
+  /** Handles the control character at this index. @returns the index after its sequence */
+  function handleControl(text: string, index: number): number {
     const control = text[index];
     if (control === "\r") column = 0;
     else if (control === "\b") move("D", 1);
-    else if (control === "\x1b") return obeySequence(text, index);
+    else if (control === "\x1b") return handleSequence(text, index);
     return index + 1;
   }
 
-  function obeySequence(text: string, index: number): number {
+  function handleSequence(text: string, index: number): number {
     SEQUENCE.lastIndex = index;
     const sequence = SEQUENCE.exec(text);
     if (sequence) {
@@ -69,12 +69,12 @@ export function createTerminal(emit: (piece: StyledText) => void) {
       } else if (/^[A-DG]$/.test(letter ?? "")) move(letter!, Number(parameters) || 1);
       return SEQUENCE.lastIndex;
     }
-    BEGUN_SEQUENCE.lastIndex = index;
-    const found = BEGUN_SEQUENCE.exec(text);
+    PARTIAL_SEQUENCE.lastIndex = index;
+    const found = PARTIAL_SEQUENCE.exec(text);
     // A title is dropped, so only its start has to be kept.
-    if (found) begun = found[1] ? `\x1b${found[1]}` : found[0];
-    if (!found || begun.length > MAX_SEQUENCE_LENGTH) {
-      begun = "";
+    if (found) partial = found[1] ? `\x1b${found[1]}` : found[0];
+    if (!found || partial.length > MAX_SEQUENCE_LENGTH) {
+      partial = "";
       return index + 1;
     }
     return text.length;
@@ -117,7 +117,7 @@ export function createTerminal(emit: (piece: StyledText) => void) {
     else column = row().write(text, style, column);
     if (row().size() <= MAX_LINE_LENGTH) return;
     release(at);
-    rows[0]!.pieces("").forEach(emit);
+    rows[0]!.segments("").forEach(emit);
     rows[0] = createRow();
     column = undefined;
   }
@@ -132,14 +132,14 @@ export function createTerminal(emit: (piece: StyledText) => void) {
   /** Emits the first rows, as far as the cursor's. */
   function release(count: number): void {
     if (count <= 0) return;
-    for (const row of rows.slice(0, count)) row.pieces("\n").forEach(emit);
+    for (const row of rows.slice(0, count)) row.segments("\n").forEach(emit);
     rows = rows.slice(count);
     at -= count;
   }
 
   /** The last rows, which can change. */
   function unfinished(): StyledText[] {
-    return rows.flatMap((row, n) => row.pieces(n < rows.length - 1 ? "\n" : ""));
+    return rows.flatMap((row, n) => row.segments(n < rows.length - 1 ? "\n" : ""));
   }
 
   return { write, unfinished };

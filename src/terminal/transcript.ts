@@ -4,12 +4,12 @@ import { createRepaint } from "../browser/repaint.ts";
 import { type Output, NO_OUTPUT, createOutput } from "./output.ts";
 
 /** Output is processed this many bytes at a time, yielding after this long to keep the page responsive. */
-const STRETCH_MS = 10;
-const PART_BYTES = 64 * 1024;
+const SLICE_MS = 10;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * `lost`: the connection broke. `hidden`: the tab was hidden and is visible again. `silent`: nothing came for
- * long, from a run that prints nothing or over a connection that died without a word.
+ * long, from a run that prints nothing or over a dead connection.
  */
 export type ReadingEnd = "ended" | "lost" | "hidden" | "silent";
 
@@ -85,16 +85,16 @@ export function createTranscript(show: (output: Output) => void) {
 
   /** Writes bytes to the screen, yielding to the page in between. */
   function createIntake(): (bytes: Uint8Array) => Promise<void> {
-    let stretchEnd = performance.now() + STRETCH_MS;
+    let sliceEnd = performance.now() + SLICE_MS;
     return async (bytes) => {
-      for (let at = 0; at < bytes.length; at += PART_BYTES) {
-        const part = bytes.subarray(at, at + PART_BYTES);
-        screen.write(decoder.decode(part, { stream: true }));
-        bookmark.bytes += part.length;
+      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+        const chunk = bytes.subarray(at, at + CHUNK_BYTES);
+        screen.write(decoder.decode(chunk, { stream: true }));
+        bookmark.bytes += chunk.length;
         repaint.request();
-        if (performance.now() < stretchEnd || document.hidden) continue;
+        if (performance.now() < sliceEnd || document.hidden) continue;
         await new Promise((resolve) => setTimeout(resolve));
-        stretchEnd = performance.now() + STRETCH_MS;
+        sliceEnd = performance.now() + SLICE_MS;
       }
     };
   }

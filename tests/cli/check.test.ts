@@ -39,7 +39,7 @@ warning: 1 of 3 rows skipped: no answer fits in 48 tokens
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 66 }
 learned 8 tokens per pass
 longest row: 66 tokens
-forms 1 of {messages}, 2 of {prompt, completion}
+formats 1 of {messages}, 2 of {prompt, completion}
 lengths 7 to 66 tokens, median 36, p95 66
 memory n MiB
 time n s on this machine
@@ -343,7 +343,7 @@ test("kit check of an engine that cannot train says so, and all else", async () 
   const { code, stdout, stderr } = await runKit(project, ["check"]);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: "timing two steps of the training …\ncould not estimate the training time: no GPU\n",
+    stderr: "timing two training steps …\ncould not estimate the training time: no GPU\n",
   });
   expect(stdout).toMatch(/\nmemory 1 MiB\nfirst row\n {2}learns {2}a\n$/);
 });

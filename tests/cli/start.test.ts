@@ -236,7 +236,7 @@ step 1/1 `);
     const options = `batchSize: 9, warmupSteps: 5,`;
     const { stdout } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
     expect(stdout).toContain(`
-warning: the training has 4 steps, but warmupSteps is 5
+warning: training takes 4 steps, but warmupSteps is 5
   lower it to reach the learning rate of 0.004
 warning: a step takes 9 rows, more than there are, so some repeat
   lower batchSize, or add rows
@@ -244,20 +244,16 @@ step 1/4 `);
   });
 
   it.each([
-    [1, "is a single row, and the training repeats it 60 times", { batchSize: 3, maxSteps: 20 }],
-    [2, "are only 2 rows, and the training repeats them 30 times", { batchSize: 3, maxSteps: 20 }],
-    [
-      8,
-      "are only 8 rows, and the training repeats them 125 times",
-      { batchSize: 100, maxSteps: 10 },
-    ],
+    [1, "is a single row, and training repeats it 60 times", { batchSize: 3, maxSteps: 20 }],
+    [2, "are only 2 rows, and training repeats them 30 times", { batchSize: 3, maxSteps: 20 }],
+    [8, "are only 8 rows, and training repeats them 125 times", { batchSize: 100, maxSteps: 10 }],
   ])("warns of %i rows that are repeated, and of batchSize", async (rows, there, sizes) => {
     const data = Array.from({ length: rows }, (_, n) => `{"text":"${n}"}`).join("\n");
     const options = `...${JSON.stringify(sizes)},`;
     const project = createTinyProject(tinySource({ options }), { "data.jsonl": data });
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout.match(/^warning: .*\n.*/gm)).toEqual([
-      `warning: there ${there}, which makes the model memorize them\n  add rows (a task takes a hundred or more), or train for fewer steps`,
+      `warning: there ${there}, so the model memorizes ${rows === 1 ? "it" : "them"}\n  add rows (a task takes a hundred or more), or train for fewer steps`,
       `warning: a step takes ${sizes.batchSize} rows, more than there are, so some repeat\n  lower batchSize, or add rows`,
     ]);
   });

@@ -243,7 +243,7 @@ describe("callbacks", () => {
     expect(logged.at(-1)).toBe(3_000);
     expect(saved).toEqual([500, 1_000, 1_500, 2_000, 2_500, 3_000]);
     expect(notes).toEqual([
-      "warning: onLog is slower than the training: 1,000 calls are queued, so it misses logs from now on; the job's log has them all",
+      "warning: onLog is slower than training: 1,000 calls are queued, so it misses logs from now on; the job's log has them all",
     ]);
   });
 });

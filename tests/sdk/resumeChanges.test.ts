@@ -62,7 +62,7 @@ function newestOf(jobId: string): number {
 
 describe("a resume that makes no sense fails with one clear sentence, and leaves no job behind", () => {
   it.each([
-    [{ maxSteps: 4 }, /^Job .* is at step \d already, and the training now ends at step 4\. Raise/],
+    [{ maxSteps: 4 }, /^Job .* is at step \d already, and training now ends at step 4\. Raise/],
     [{ model: "kit/nano" }, /^model changed since job .*, so it cannot be resumed\. Undo the /],
     [{ lora: { r: 1, alpha: 1 } }, /^lora changed since job /],
     [{ engine: createScriptedEngine({ name: "other" }) }, /^engine changed since job /],
@@ -110,7 +110,7 @@ describe("a resume", () => {
     const first = await failed(options);
     const past = await train({ ...options, numTrainEpochs: 5, resume: true });
     expect(past.error).toMatchObject({
-      message: `Job ${first.jobId} is at step 6 already, and the training now ends at step 5. Raise maxSteps or numTrainEpochs, or start without resume.`,
+      message: `Job ${first.jobId} is at step 6 already, and training now ends at step 5. Raise maxSteps or numTrainEpochs, or start without resume.`,
     });
     expect(past.log).toHaveLength(1);
     const { notes, end } = await train({ ...options, resume: true });

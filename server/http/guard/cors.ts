@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HostPolicy } from "./host.ts";
 
 /** How long a browser may cache a preflight, in seconds. */
-const REMEMBERED_S = 600;
+const MAX_AGE_S = 600;
 
 /** A browser's list of header names. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(, *[\w!#$%&'*+.^`|~-]+)*$/;
@@ -44,7 +44,7 @@ export function answerPreflight({ headers }: IncomingMessage, response: ServerRe
     "Access-Control-Allow-Methods": "GET, POST",
     ...(requestedHeaders !== undefined &&
       HEADER_NAMES.test(requestedHeaders) && { "Access-Control-Allow-Headers": requestedHeaders }),
-    "Access-Control-Max-Age": REMEMBERED_S,
+    "Access-Control-Max-Age": MAX_AGE_S,
   });
   response.end();
 }

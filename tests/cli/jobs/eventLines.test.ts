@@ -150,7 +150,7 @@ it("warns of sizes that do not fit each other", () => {
       .split("rows each\n");
     return warning?.replace(/^ {2}passes.*\n?/, "");
   };
-  const warmUp = `warning: the training has 100 steps, but warmupSteps is 101
+  const warmUp = `warning: training takes 100 steps, but warmupSteps is 101
   lower it to reach the learning rate of 0.5`;
   expect(warned({ warmupSteps: 101, learningRate: 0.5 })).toBe(warmUp);
   expect(warned({ warmupSteps: 100 })).toBeUndefined();

@@ -9,7 +9,7 @@ function mountBox(blocks: number) {
   const props = (count: number) => ({
     label: "Output",
     placeholder: "Nothing yet.",
-    blocks: Array.from({ length: count }, (_, id) => ({ id, pieces: [plain(`line ${id}\n`)] })),
+    blocks: Array.from({ length: count }, (_, id) => ({ id, segments: [plain(`line ${id}\n`)] })),
   });
   const box = mount(LogBox, { props: props(blocks) });
   const pre = box.get("pre").element;
@@ -38,8 +38,8 @@ function mountBox(blocks: number) {
 it("shows exactly the text it is given, in a pre", () => {
   const text = "a  b\r\n\t<b>&amp;</b>\n\n";
   const blocks = [
-    { id: 0, pieces: [plain(text)] },
-    { id: 1, pieces: [{ text: "la", style: "bold red" }, plain("st")] },
+    { id: 0, segments: [plain(text)] },
+    { id: 1, segments: [{ text: "la", style: "bold red" }, plain("st")] },
   ];
   const box = mount(LogBox, { props: { label: "Output", placeholder: "Nothing yet.", blocks } });
   expect(box.get("pre").element.textContent).toBe(`${text}last`);

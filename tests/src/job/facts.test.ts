@@ -92,7 +92,7 @@ test("what the model answered has its way from before the training, by what is b
     "errors 0.75 → 0 → 0.5 of 30 rows, best at step 5",
   ]);
   expect(said(after(STARTED, evaluated(0, 0.5), evaluated(5, 0.25))).at(2)).toBe(
-    "accuracy 0.5 → 0.25 of 30 rows, best before the training",
+    "accuracy 0.5 → 0.25 of 30 rows, best before training",
   );
 });
 
@@ -128,7 +128,7 @@ test("a clock that is set back takes no time away", () => {
   expect(said(progress).slice(0, 2)).toEqual(["elapsed 1m 05s", "step 601 of 1,200"]);
 });
 
-const asking = (answered: number, seconds: number, more: object = {}): Event => [
+const evaluating = (answered: number, seconds: number, more: object = {}): Event => [
   "checkpoint.evaluating",
   at(seconds),
   { step: 0, answered, rows: 100, ...more },
@@ -144,20 +144,24 @@ const toEnd = [STARTED, log(1, 5), log(601, 65), log(1_200, 70)];
 test.each<[string, Status, Event[]]>([
   ["waiting for its turn", "queued", []],
   ["preparing, for 12s", "running", []],
-  ["asking 0 of 100 held-out rows", "running", [asking(0, 0)]],
-  ["asking 31 of 100 held-out rows, 1m 20s left", "running", [asking(31, 36, { secondsLeft: 80 })]],
+  ["evaluating 0 of 100 held-out rows", "running", [evaluating(0, 0)]],
+  [
+    "evaluating 31 of 100 held-out rows, 1m 20s left",
+    "running",
+    [evaluating(31, 36, { secondsLeft: 80 })],
+  ],
   ["downloading a/b: 4 MB of 9 MB, for 0s", "running", [downloading]],
   [
     "downloading a/b: 4 MB of 9 MB, for 1m 05s",
     "running",
     [downloading, [downloading[0], at(65), downloading[2]]],
   ],
-  ["preparing", "running", [downloading, asking(100, 120)]],
+  ["preparing", "running", [downloading, evaluating(100, 120)]],
   ["waiting for the first step", "running", [STARTED]],
   ["training", "running", [STARTED, log(1, 5)]],
   ["training, 1m 00s left", "running", [STARTED, log(1, 5), log(601, 65)]],
   ["training, 10s left", "running", [STARTED, log(1_001, 1), log(1_101, 11)]],
-  ["asking 7 of 100 held-out rows", "running", [STARTED, log(1, 5), asking(7, 9)]],
+  ["evaluating 7 of 100 held-out rows", "running", [STARTED, log(1, 5), evaluating(7, 9)]],
   ["training", "running", [STARTED, log(1, 5), log(1_199, 65)]],
   ["saving step 1,200", "running", toEnd],
   ["finishing", "running", [...toEnd, SAVED]],
@@ -167,6 +171,6 @@ test.each<[string, Status, Event[]]>([
 });
 
 test("a job that is asked before its training has elapsed since", () => {
-  const started = after(asking(0, 0), asking(100, 120), ["training.started", at(121), {}]);
+  const started = after(evaluating(0, 0), evaluating(100, 120), ["training.started", at(121), {}]);
   expect(said(then(started, ...log(5, 130)))).toEqual(["elapsed 2m 10s", "step 5"]);
 });

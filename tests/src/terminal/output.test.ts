@@ -4,7 +4,7 @@ import { type Output, createOutput, OUTPUT_LIMIT } from "../../../src/terminal/o
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 const textsOf = ({ blocks }: Output) =>
-  blocks.map(({ pieces }) => pieces.map(({ text }) => text).join(""));
+  blocks.map(({ segments }) => segments.map(({ text }) => text).join(""));
 const textOf = (output: Output) => textsOf(output).join("");
 
 function outputOf(...chunks: string[]): Output {
@@ -33,9 +33,9 @@ describe("output", () => {
 
   it("drops the oldest text beyond its limit and counts what it dropped", () => {
     const output = createOutput();
-    const piece = "0123456789\n".repeat(10_000);
+    const segment = "0123456789\n".repeat(10_000);
     let written = 0;
-    for (; written < OUTPUT_LIMIT * 1.5; written += piece.length) output.write(piece);
+    for (; written < OUTPUT_LIMIT * 1.5; written += segment.length) output.write(segment);
     const text = textOf(output.view());
     expect(text.length).toBeLessThanOrEqual(OUTPUT_LIMIT);
     expect(text.length).toBeGreaterThan(OUTPUT_LIMIT * 0.9);
@@ -57,8 +57,8 @@ describe("output", () => {
     const line = Array.from({ length: 100 }, (_, n) => `\u001b[3${n % 8}m${n % 10}`).join("");
     for (let count = 0; count < 2_000; count++) output.write(`${line}\n`);
     const { blocks, dropped } = output.view();
-    const pieces = blocks.flatMap((block) => block.pieces);
-    expect(pieces.length).toBeLessThan(25_000);
+    const segments = blocks.flatMap((block) => block.segments);
+    expect(segments.length).toBeLessThan(25_000);
     expect(textOf(output.view()).length + dropped).toBe(101 * 2_000);
     for (const text of textsOf(output.view())) expect(text.endsWith("\n")).toBe(true);
   });

@@ -2,23 +2,23 @@ import { describe, expect, it } from "vitest";
 import type { StyledText } from "../../../src/terminal/row.ts";
 import { createTerminal } from "../../../src/terminal/terminal.ts";
 
-/** A terminal's text, adjacent pieces of one style joined: text, or text with its classes. */
+/** A terminal's text, adjacent segments of one style joined: text, or text with its classes. */
 function shown(...chunks: string[]): (string | [text: string, style: string])[] {
-  const pieces: StyledText[] = [];
-  const terminal = createTerminal((piece) => pieces.push({ ...piece }));
+  const segments: StyledText[] = [];
+  const terminal = createTerminal((segment) => segments.push({ ...segment }));
   chunks.forEach(terminal.write);
   const joined: StyledText[] = [];
-  for (const piece of [...pieces, ...terminal.unfinished()]) {
+  for (const segment of [...segments, ...terminal.unfinished()]) {
     const last = joined.at(-1);
-    if (last?.style === piece.style) last.text += piece.text;
-    else joined.push({ ...piece });
+    if (last?.style === segment.style) last.text += segment.text;
+    else joined.push({ ...segment });
   }
   return joined.map(({ text, style }) => (style ? [text, style] : text));
 }
 
 const text = (...chunks: string[]) =>
   shown(...chunks)
-    .map((piece) => (typeof piece === "string" ? piece : piece[0]))
+    .map((segment) => (typeof segment === "string" ? segment : segment[0]))
     .join("");
 
 describe("a terminal", () => {

@@ -1,15 +1,15 @@
 import { join, resolve } from "node:path";
 
-/** `scripts/runBench.mjs` starts the bench in the repository's folder. */
+/** The repository's folder, where `scripts/runBench.mjs` starts the bench. */
 export const ROOT = resolve(".");
 
-/** The command as it is built. */
+/** The built command. */
 export const CLI = join(ROOT, "dist", "cli", "kit.js");
 
-/** The real SmolLM2-135M, where `npm run python` has made it. */
+/** The real SmolLM2-135M, if `npm run python` has made it. */
 export const REAL_WEIGHTS = join(ROOT, ".real-weights");
 
-/** A file of `bench/programs/`, as JavaScript that `node` runs. */
+/** Path of a compiled program of `bench/programs/`. */
 export function program(name: string): string {
   return join(import.meta.dirname, "programs", `${name}.js`);
 }

@@ -3,22 +3,22 @@ import { createInterface } from "node:readline";
 import { peakMemory } from "./machine.ts";
 import type { Scope } from "./scope.ts";
 
-/** A process that does a piece of work for each line it is sent. */
-export interface Asked<Answer> {
-  /** Answers what its next line says, which is JSON. */
+/** A process that does some work for each line of its input. */
+export interface Worker<Answer> {
+  /** Requests work. @returns the parsed JSON of its next line */
   ask: () => Promise<Answer>;
-  /** The most memory that it has had, in MB. */
+  /** Peak memory in MB. */
   peak: () => number;
 }
 
-export function startAsked<Answer>(scope: Scope, program: string, args: string[]): Asked<Answer> {
+export function startWorker<Answer>(scope: Scope, program: string, args: string[]): Worker<Answer> {
   const { pid, stdin, stdout } = scope.start(program, args, "pipe");
   if (!stdin || !stdout || pid === undefined) throw new Error(`${program} did not start.`);
   const lines = createInterface({ input: stdout });
   const ended = once(lines, "close").then(() => {
     throw new Error(`${program} ended before it had answered.`);
   });
-  // Told to whoever waits for an answer; at the end nobody does.
+  // Rejects a pending request; at the end there is none.
   ended.catch(() => {});
   async function ask() {
     const line = once(lines, "line") as Promise<[string]>;
@@ -29,10 +29,10 @@ export function startAsked<Answer>(scope: Scope, program: string, args: string[]
   return { ask, peak: () => peakMemory(pid) };
 }
 
-/** Answers how many milliseconds a step took. */
+/** Takes a step. @returns its time in ms */
 export type Stepper = () => Promise<number>;
 
-/** Starts a process that takes a step for each line it is sent, and prints how long it took. */
+/** Starts a process that takes a step for each line of its input, and prints its time. */
 export function startStepper(scope: Scope, program: string, args: string[]): Stepper {
-  return startAsked<number>(scope, program, args).ask;
+  return startWorker<number>(scope, program, args).ask;
 }
