@@ -98,7 +98,7 @@ describe("a resume that makes no sense fails with one clear sentence, and leaves
     gate.resolve();
     await second.trainer.wait();
     expect(() => third.find(() => {})).toThrow(
-      `Job ${jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to train anew.`,
+      `Job ${jobId} can no longer be resumed: another job continued it, or it was deleted. Start without resume to begin again.`,
     );
   });
 });

@@ -40,10 +40,10 @@ function begin(config, resumeFrom) {
   const source = resolveModel(config.model);
   const start = resumeFrom
     ? opened(resumeFrom)
-    : source.kind === "shape"
-      ? { shape: source.shape, weights: randomWeights(source.shape, config.seed) }
+    : source.kind === "untrained"
+      ? { shape: source.dimensions, weights: randomWeights(source.dimensions, config.seed) }
       : opened(source.directory);
-  if (source.kind === "shape" && source.shape.width !== start.shape.width) {
+  if (source.kind === "untrained" && source.dimensions.width !== start.shape.width) {
     const message = "The checkpoint is of another model. Start without resume.";
     throw Object.assign(new Error(message), { code: "CHECKPOINT_INVALID" });
   }
