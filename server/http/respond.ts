@@ -34,8 +34,10 @@ export const SECURITY_HEADERS = {
 /** How long a client may be silent before TCP probes it. */
 const KEEP_ALIVE_MS = 15_000;
 
+export const JSON_TYPE = "application/json; charset=utf-8";
+
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendText(response, status, "application/json; charset=utf-8", JSON.stringify(body));
+  sendText(response, status, JSON_TYPE, JSON.stringify(body));
 }
 
 export function sendError(

@@ -2,7 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
 import type { InferDelta, InferResult } from "../../protocol/infer.ts";
-import { closeSignal, disableTimeout, sendJson } from "../http/respond.ts";
+import { stringifyJson } from "../../protocol/json.ts";
+import { JSON_TYPE, closeSignal, disableTimeout, sendText } from "../http/respond.ts";
 import type { RequestContext } from "../http/router.ts";
 import { targetOf } from "../http/target.ts";
 import { type AnswerFormat, createHead, tokensOf } from "./answerFormat.ts";
@@ -64,7 +65,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
         const startedAt = performance.now();
         const times = { first: 0 };
         const write = (delta: InferDelta) => {
-          stream.open ??= createEventStream(response, frames.delta);
+          stream.open ??= createEventStream(response, frames);
           stream.open.push(delta);
         };
         const results: InferResult[] = [];
@@ -82,7 +83,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
             if (!parsed.isStreamed) continue;
             // An engine may report only the whole answer.
             if (!hasStreamed) write(result);
-            stream.open?.write(frames.choice(result));
+            stream.open?.endChoice(result);
           }
         } catch (error) {
           // The next request reopens the model.
@@ -96,8 +97,12 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
         const first = times.first || ended;
         Object.assign(record, { promptTokens, tokens, firstMs: first - arrivedAt });
         if (tokens > 0) record.tokensPerSecond = (tokens / (ended - startedAt)) * 1000;
-        if (!parsed.isStreamed) return sendJson(response, 200, format.whole(head, results));
-        stream.open?.end(frames.end(results));
+        if (!parsed.isStreamed) {
+          // A response repeats numbers of its request, which must not change.
+          const text = stringifyJson(format.whole(head, results, parsed)) ?? "";
+          return sendText(response, 200, JSON_TYPE, text);
+        }
+        stream.open?.end(results);
       } finally {
         release();
       }
@@ -159,8 +164,10 @@ function requestError({ message, fault }: KitError, names: ParsedRequest["names"
   const known = Object.keys(names).filter((name) => option.startsWith(name) && begins(name));
   const [name = ""] = known.toSorted((a, b) => b.length - a.length);
   const field = names[name] ?? "";
-  // The message may begin with the option's name.
-  const text = message.startsWith(`${name}: `) ? field + message.slice(name.length) : message;
+  // The message may begin with the option's name, and name an element of a list.
+  const text = message.replace(/^[\w.]+(?=: )|\w+\[\d+\]/g, (path) =>
+    Object.hasOwn(names, path) ? (names[path] ?? path) : path,
+  );
   return new ApiError(400, text, {
     ...(fault && { param: field + option.slice(name.length) }),
     ...(fault?.isTooLong && { code: "context_length_exceeded" }),

@@ -14,9 +14,14 @@ type ParsedConstraint = readonly [form: Constraint, path: string];
 /** @returns undefined for an unconstrained answer */
 type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
 
-/** Fields that constrain an answer: OpenAI's, and those of vLLM, llama.cpp, Ollama and SGLang. */
+/** A request's constraint on its answer, and its field by `infer` option. */
+export interface AnswerConstraint {
+  constraint: Constraint | undefined;
+  names: Record<string, string>;
+}
+
+/** Fields of vLLM, llama.cpp, Ollama and SGLang that constrain an answer. */
 const FIELDS: Record<string, Read> = {
-  response_format: formatIn,
   structured_outputs: outputsIn,
   guided_json: schemaIn,
   json_schema: schemaIn,
@@ -39,14 +44,14 @@ const OBJECT: Constraint = { schema: { type: "object" } };
 const MAX_CHOICES = 1000;
 
 /**
- * A request's constraint on its answer, and its field by `infer` option.
+ * @param formats OpenAI's own fields
  * @throws ApiError 400 for an invalid constraint, and for two
  */
-export function answerConstraint(body: Body): {
-  constraint: Constraint | undefined;
-  names: Record<string, string>;
-} {
-  const [first, second] = constraintsIn(body, FIELDS);
+export function answerConstraint(
+  body: Body,
+  formats: Record<string, Read> = { response_format: formatIn },
+): AnswerConstraint {
+  const [first, second] = constraintsIn(body, { ...formats, ...FIELDS });
   if (first && second) {
     throw invalid(second.field, `Send ${first.field} or ${second.field}, not both.`);
   }
@@ -66,23 +71,21 @@ function constraintsIn(body: Body, fields: Record<string, Read>, parent = "") {
   });
 }
 
-function formatIn(body: Body, field: string): ParsedConstraint | undefined {
-  const format = recordOf(body, field) ?? {};
+export function formatIn(body: Body, field: string, parent = ""): ParsedConstraint | undefined {
+  const format = recordOf(body, field, parent) ?? {};
+  const at = parent + field;
   const type = fieldOf(format, "type");
   if (type === "text") return undefined;
   if (type === "regex")
     return patternIn(
       format,
       ["pattern", "value"].find((key) => key in format) ?? "pattern",
-      `${field}.`,
+      `${at}.`,
     );
   if (type !== "json_object" && type !== "json_schema") {
-    throw invalid(
-      `${field}.type`,
-      `${field}.type must be text, json_object, json_schema or regex.`,
-    );
+    throw invalid(`${at}.type`, `${at}.type must be text, json_object, json_schema or regex.`);
   }
-  const described = recordOf(format, "json_schema", `${field}.`);
+  const described = recordOf(format, "json_schema", `${at}.`);
   // llama.cpp and SGLang put the schema beside the type, TGI in `value`.
   const sent = {
     "json_schema.schema": fieldOf(described ?? {}, "schema"),
@@ -90,12 +93,16 @@ function formatIn(body: Body, field: string): ParsedConstraint | undefined {
     value: fieldOf(format, "value"),
   };
   const found = Object.entries(sent).find(([, schema]) => schema !== undefined);
-  if (!found && type === "json_object") return [OBJECT, field];
-  const [path, schema] = found ?? [described ? "json_schema.schema" : "json_schema"];
-  if (isSchema(schema)) return [{ schema }, `${field}.${path}`];
+  if (!found && type === "json_object") return [OBJECT, at];
+  // Responses have the schema beside the type.
+  const [missing, form] = parent
+    ? ["schema", '"name":"…","schema":{…}']
+    : ["json_schema", '"json_schema":{"name":"…","schema":{…}}'];
+  const [path, schema] = found ?? [described ? "json_schema.schema" : missing];
+  if (isSchema(schema)) return [{ schema }, `${at}.${path}`];
   throw invalid(
-    `${field}.${path}`,
-    'response_format has no JSON Schema. Send it as {"type":"json_schema","json_schema":{"name":"…","schema":{…}}}.',
+    `${at}.${path}`,
+    `${at} has no JSON Schema. Send it as {"type":"json_schema",${form}}.`,
   );
 }
 

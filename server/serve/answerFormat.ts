@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { InferDelta, InferResult } from "../../protocol/infer.ts";
+import { type ApiError, apiErrorBody } from "./apiError.ts";
+import type { ParsedRequest } from "./parsedRequest.ts";
 
 /** Fields that every chunk of an answer begins with. */
 export interface AnswerHead {
@@ -17,6 +19,8 @@ export interface Frames {
   choice: (result: InferResult) => string;
   /** Ends the stream after the last choice. */
   end: (results: readonly InferResult[]) => string;
+  /** Ends the stream after an error. */
+  fail: (error: ApiError) => string;
 }
 
 /** How a route formats answers. */
@@ -24,19 +28,31 @@ export interface AnswerFormat {
   /** Prefix of an answer's id. */
   prefix: string;
   /** @param results one for each choice */
-  whole: (head: AnswerHead, results: readonly InferResult[]) => object;
-  frames: (head: AnswerHead, options: { includesUsage: boolean }) => Frames;
+  whole: (head: AnswerHead, results: readonly InferResult[], request: ParsedRequest) => object;
+  frames: (head: AnswerHead, request: ParsedRequest) => Frames;
 }
 
 export const STREAM_END = "data: [DONE]\n\n";
 
 export function createHead({ prefix }: AnswerFormat, model: string): AnswerHead {
-  const id = `${prefix}-${randomUUID().replaceAll("-", "")}`;
-  return { id, created: Math.floor(Date.now() / 1000), model };
+  return { id: createId(prefix), created: unixTime(), model };
+}
+
+export function createId(prefix: string): string {
+  return prefix + randomUUID().replaceAll("-", "");
+}
+
+/** In seconds. */
+export function unixTime(): number {
+  return Math.floor(Date.now() / 1000);
 }
 
 export function frame(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
+}
+
+export function errorFrame({ status, message, details }: ApiError): string {
+  return frame(apiErrorBody(status, message, details));
 }
 
 export function usageOf(results: readonly InferResult[]): object {

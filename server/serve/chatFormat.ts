@@ -1,8 +1,15 @@
-import { randomUUID } from "node:crypto";
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
-import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFormat.ts";
+import {
+  type AnswerFormat,
+  createId,
+  errorFrame,
+  finite,
+  frame,
+  streamEnd,
+  usageOf,
+} from "./answerFormat.ts";
 
 const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls" } as const;
 
@@ -11,7 +18,7 @@ const NO_CONTENT = '"content":""';
 
 /** Chat completions. */
 export const CHAT_FORMAT: AnswerFormat = {
-  prefix: "chatcmpl",
+  prefix: "chatcmpl-",
 
   whole: ({ id, created, model }, results) => ({
     id,
@@ -57,6 +64,7 @@ export const CHAT_FORMAT: AnswerFormat = {
       choice: ({ finishReason }) => opening() + chunk({}, undefined, FINISH_REASONS[finishReason]),
       end: (results) =>
         streamEnd(includesUsage ? { ...common, choices: [], usage: usageOf(results) } : undefined),
+      fail: errorFrame,
     };
   },
 };
@@ -77,9 +85,9 @@ function choiceOf({ text, toolCalls = [], finishReason, logprobs }: InferResult,
   };
 }
 
-function callOf({ id, function: { name, arguments: given } }: ToolCall) {
+export function callOf({ id, function: { name, arguments: given } }: ToolCall) {
   return {
-    id: id ?? `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    id: id ?? createId("call_").slice(0, 29),
     type: "function",
     function: {
       name,
@@ -90,11 +98,14 @@ function callOf({ id, function: { name, arguments: given } }: ToolCall) {
 
 function logprobsOf(logprobs: InferResult["logprobs"]): object | undefined {
   if (!logprobs) return undefined;
-  const content = logprobs.map(({ top, ...token }) => ({
+  return { content: asTokens(logprobs), refusal: null };
+}
+
+export function asTokens(logprobs: NonNullable<InferResult["logprobs"]>) {
+  return logprobs.map(({ top, ...token }) => ({
     ...asToken(token),
     top_logprobs: top.map(asToken),
   }));
-  return { content, refusal: null };
 }
 
 function asToken({ token, logprob, bytes }: TokenLogprob) {

@@ -1,12 +1,19 @@
 import type { InferResult } from "../../protocol/infer.ts";
-import { type AnswerFormat, finite, frame, streamEnd, usageOf } from "./answerFormat.ts";
+import {
+  type AnswerFormat,
+  errorFrame,
+  finite,
+  frame,
+  streamEnd,
+  usageOf,
+} from "./answerFormat.ts";
 
 /** Unique in a chunk, because quotes in names are escaped. */
 const NO_TEXT = '"text":""';
 
 /** Plain completions. */
 export const COMPLETION_FORMAT: AnswerFormat = {
-  prefix: "cmpl",
+  prefix: "cmpl-",
 
   whole: ({ id, created, model }, results) => ({
     id,
@@ -55,6 +62,7 @@ export const COMPLETION_FORMAT: AnswerFormat = {
       },
       end: (results) =>
         streamEnd(includesUsage ? { ...common, choices: [], usage: usageOf(results) } : undefined),
+      fail: errorFrame,
     };
   },
 };

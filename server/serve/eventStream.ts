@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { InferDelta } from "../../protocol/infer.ts";
-import { frame } from "./answerFormat.ts";
-import { type ApiError, apiErrorBody } from "./apiError.ts";
+import type { InferDelta, InferResult } from "../../protocol/infer.ts";
+import type { Frames } from "./answerFormat.ts";
+import type { ApiError } from "./apiError.ts";
 
 /** Limit of bytes buffered for a slow client. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -9,9 +9,9 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 /** A streamed answer. */
 export interface EventStream {
   push: (delta: InferDelta) => void;
-  /** Sends frames after the pending deltas. */
-  write: (frames: string) => void;
-  end: (frames: string) => void;
+  /** Ends a choice; the next delta belongs to another. */
+  endChoice: (result: InferResult) => void;
+  end: (results: readonly InferResult[]) => void;
   fail: (error: ApiError) => void;
 }
 
@@ -19,27 +19,25 @@ export interface EventStream {
  * Sends each delta at once, in one write. Merges deltas while the client does not read, and disconnects
  * it when too much is unread.
  */
-export function createEventStream(
-  response: ServerResponse,
-  frameOf: (delta: InferDelta) => string,
-): EventStream {
+export function createEventStream(response: ServerResponse, frames: Frames): EventStream {
   let unsent: InferDelta | undefined;
 
-  function write(frames: string): void {
-    if (response.destroyed || frames === "") return;
+  function write(text: string): void {
+    if (response.destroyed || text === "") return;
+    // Before the write, because a single event may be longer.
+    if (response.writableLength > MAX_UNREAD_BYTES) return void response.destroy();
     const { socket } = response;
     // Corked, so that Node sends one packet.
     socket?.cork();
-    response.write(frames);
+    response.write(text);
     socket?.uncork();
-    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
   }
 
   function flush(): void {
     if (!unsent) return;
     const delta = unsent;
     unsent = undefined;
-    write(frameOf(delta));
+    write(frames.delta(delta));
   }
 
   response.writeHead(200, {
@@ -55,18 +53,18 @@ export function createEventStream(
       unsent = unsent ? merge(unsent, delta) : delta;
       if (!response.writableNeedDrain || isLong(unsent)) flush();
     },
-    write(frames) {
+    endChoice(result) {
       flush();
-      write(frames);
+      write(frames.choice(result));
     },
-    end(frames) {
+    end(results) {
       flush();
-      write(frames);
+      write(frames.end(results));
       response.end();
     },
-    fail({ status, message, details }) {
+    fail(error) {
       flush();
-      write(frame(apiErrorBody(status, message, details)));
+      write(frames.fail(error));
       response.end();
     },
   };

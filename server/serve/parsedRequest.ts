@@ -14,6 +14,8 @@ export interface ParsedRequest {
   names: Record<string, string>;
   /** Whether a stream ends with token counts. */
   includesUsage: boolean;
+  /** Settings that the answer repeats. */
+  settings?: object;
 }
 
 /**

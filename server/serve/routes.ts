@@ -7,6 +7,8 @@ import { COMPLETION_FORMAT } from "./completionFormat.ts";
 import { completionRequest } from "./completionRequest.ts";
 import type { ServeRoute } from "./context.ts";
 import type { ServedModel } from "./modelPool.ts";
+import { RESPONSE_FORMAT } from "./responses/responseFormat.ts";
+import { responseRequest } from "./responses/responseRequest.ts";
 
 /** `POST /v1/chat/completions` */
 const postChatCompletions = createCompletionRoute(chatRequest, CHAT_FORMAT);
@@ -33,13 +35,25 @@ function asModel(id: string, { created }: ServedModel) {
   return { id, object: "model", created, owned_by: "kit" };
 }
 
-/** `POST /v1/responses`, which OpenAI's newer clients try first. */
-const postResponses: ServeRoute = (_, { request, response }) => {
-  request.resume();
-  const message =
-    "kit serve has no responses API. Use chat completions: POST /v1/chat/completions, in the openai package client.chat.completions.create().";
-  sendApiError(response, new ApiError(404, message));
-};
+/** `POST /v1/responses` */
+const postResponses = createCompletionRoute(responseRequest, RESPONSE_FORMAT);
+
+/** `GET /v1/responses/{id}` and the like. */
+const noResponse = refuse(
+  "kit serve stores no responses. Send the whole conversation to POST /v1/responses as input.",
+);
+
+/** `POST /v1/embeddings` */
+const postEmbeddings = refuse(
+  "kit serve computes no embeddings: its models continue texts. Use an embedding model, such as by llama-server --embeddings.",
+);
+
+function refuse(message: string): ServeRoute {
+  return (_, { request, response }) => {
+    request.resume();
+    sendApiError(response, new ApiError(404, message));
+  };
+}
 
 /** `GET /health`: 200 while it takes requests. */
 const getHealth: ServeRoute = ({ isReady, isClosing }, { response }) => {
@@ -59,5 +73,9 @@ export const ROUTE_TABLE: Record<string, ServeRoute> = {
   "HEAD /v1/models/{path}": getModel,
   "POST /v1/chat/completions": postChatCompletions,
   "POST /v1/completions": postCompletions,
+  "POST /v1/embeddings": postEmbeddings,
   "POST /v1/responses": postResponses,
+  "DELETE /v1/responses/{path}": noResponse,
+  "GET /v1/responses/{path}": noResponse,
+  "POST /v1/responses/{path}": noResponse,
 };

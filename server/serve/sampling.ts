@@ -15,10 +15,13 @@ const MAX_STOPS = 16;
 const MAX_STOP_LENGTH = 1000;
 const SEED_COUNT = 2 ** 32;
 
+/** OpenAI's names of the token limit. */
+const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
 
 /**
- * The sampling fields of chat and text completions.
+ * The sampling fields of all kinds of answers.
  * @throws ApiError 400 for an invalid value
  */
 export function samplingOf(body: Body): Sampling {
@@ -35,13 +38,14 @@ export function samplingOf(body: Body): Sampling {
 }
 
 function maxTokensOf(body: Body): number | undefined {
-  const [newer, older] = ["max_completion_tokens", "max_tokens"].map((name) =>
-    numberOf(body, name, SAMPLING.maxTokens),
-  );
-  if (newer !== undefined && older !== undefined && newer !== older) {
-    throw invalid("max_tokens", "Send max_completion_tokens or max_tokens, not both.");
-  }
-  return newer ?? older;
+  const sent = LIMITS.flatMap((field) => {
+    const limit = numberOf(body, field, SAMPLING.maxTokens);
+    return limit === undefined ? [] : [{ field, limit }];
+  });
+  const [first, ...others] = sent;
+  const other = others.find(({ limit }) => limit !== first?.limit);
+  if (other) throw invalid(other.field, `Send ${first?.field} or ${other.field}, not both.`);
+  return first?.limit;
 }
 
 function stopOf(body: Body): readonly string[] | undefined {

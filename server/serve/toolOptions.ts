@@ -6,31 +6,41 @@ import { invalid } from "./apiError.ts";
 import { type Body, fieldOf } from "./fields.ts";
 
 /** Tools that an answer may call. */
-interface ToolOptions {
+export interface ToolOptions {
   tools?: readonly Tool[] | undefined;
   toolChoice?: ToolChoice | undefined;
   /** The request's field names by `infer` option, where they differ. */
   names?: Record<string, string>;
 }
 
-/** @throws ApiError 400 naming the invalid field */
-export function toolOptions(body: Body): ToolOptions {
-  const tools = toolsOf(body);
+/**
+ * @param parent of a function's name in `tool_choice`: `function` or none
+ * @throws ApiError 400 naming the invalid field
+ */
+export function toolOptions(
+  body: Body,
+  tools: readonly Tool[] | undefined,
+  parent: "function." | "",
+): ToolOptions {
+  const form = parent
+    ? '{"type":"function","function":{"name":"…"}}'
+    : '{"type":"function","name":"…"}';
   const choice = fieldOf(body, "tool_choice");
   if (choice === undefined || choice === "auto" || choice === "none") {
     return { tools, toolChoice: tools && choice };
   }
   if (choice === "required" && tools) return { tools, toolChoice: choice };
-  if (isRecord(choice) && choice["type"] === "allowed_tools") return allowed(choice, tools);
+  if (isRecord(choice) && choice["type"] === "allowed_tools") return allowed(choice, tools, form);
   const name = isRecord(choice) && choice["type"] === "function" ? nameIn(choice) : undefined;
   if (name !== undefined && indexOf(name, tools) >= 0) return { tools, toolChoice: { name } };
   throw invalid(
-    name === undefined ? "tool_choice" : "tool_choice.function.name",
-    'tool_choice must be "auto", "none" or, with tools, "required" or {"type":"function","function":{"name":"…"}} with the name of one of them.',
+    name === undefined ? "tool_choice" : `tool_choice.${parent}name`,
+    `tool_choice must be "auto", "none" or, with tools, "required" or ${form} with the name of one of them.`,
   );
 }
 
-function toolsOf(body: Body): readonly Tool[] | undefined {
+/** The tools of a chat completion. */
+export function toolsOf(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
   const fault = faultOfTools({ tools });
   if (fault) throw invalid(fault[1], `${fault[0]}. Send OpenAI's form of a tool.`);
@@ -38,7 +48,7 @@ function toolsOf(body: Body): readonly Tool[] | undefined {
 }
 
 /** Restricts the tools to `allowed_tools`: a model calls no tool that it does not see. */
-function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions {
+function allowed(choice: Body, tools: readonly Tool[] | undefined, form: string): ToolOptions {
   const nested = fieldOf(choice, "allowed_tools");
   const path = nested === undefined ? "tool_choice" : "tool_choice.allowed_tools";
   const { mode, tools: listed } = isRecord(nested) ? nested : choice;
@@ -51,7 +61,7 @@ function allowed(choice: Body, tools: readonly Tool[] | undefined): ToolOptions 
     const wrong = kept.indexOf(-1);
     throw invalid(
       `${path}.tools${wrong === -1 ? "" : `[${wrong}]`}`,
-      `${path}.tools must be a list of {"type":"function","function":{"name":"…"}} with names of tools.`,
+      `${path}.tools must be a list of ${form} with names of tools.`,
     );
   }
   const all = tools.flatMap((tool, at) => (kept.includes(at) ? [{ tool, at }] : []));

@@ -120,12 +120,12 @@ const ADVICE: Record<string, string> = {
 };
 
 /** @throws ApiError 400 for an unsupported field with an effect */
-export function refuseUnsupported(body: Body, parent = ""): void {
-  for (const [name, neutral] of Object.entries(NEUTRAL)) {
+export function refuseUnsupported(body: Body, parent = "", all = NEUTRAL, advice = ADVICE): void {
+  for (const [name, neutral] of Object.entries(all)) {
     const value = fieldOf(body, name);
     if (isEmpty(name, value) || neutral.some((one) => isDeepStrictEqual(one, value))) continue;
     const other = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;
-    throw notSupported(parent + name, ADVICE[name] ?? `Leave it out${other}.`);
+    throw notSupported(parent + name, advice[name] ?? `Leave it out${other}.`);
   }
 }
 

@@ -1,0 +1,61 @@
+import { type Body, recordOf } from "../fields.ts";
+import { refuseUnsupported } from "../unsupported.ts";
+
+/** Fields that need a store, and those of chat completions, with their neutral values. */
+const NEUTRAL: Record<string, readonly unknown[]> = {
+  previous_response_id: [],
+  conversation: [],
+  store: [false],
+  background: [false],
+  prompt: [],
+  truncation: ["disabled"],
+  context_management: [],
+  messages: [],
+  max_tokens: [],
+  max_completion_tokens: [],
+  max_new_tokens: [],
+  n_predict: [-1],
+  num_predict: [-1],
+  response_format: [],
+  grammar: [],
+  guided_grammar: [],
+  ebnf: [],
+  structural_tag: [],
+  reasoning_effort: [],
+  logprobs: [false],
+};
+
+const CONVERSATION = "Nothing is stored: send the whole conversation as input.";
+const LIMIT = "Send max_output_tokens.";
+const FORMAT = "Send text.format, with a JSON Schema or a regular expression.";
+const ADVICE: Record<string, string> = {
+  previous_response_id: CONVERSATION,
+  conversation: CONVERSATION,
+  store: "Nothing is stored: leave it out, or send false, and keep the response yourself.",
+  background: "Wait for the response, or send stream: true.",
+  prompt: "Nothing is stored: send the prompt's text as instructions and input.",
+  truncation: 'Shorten the input yourself, and leave it out, or send "disabled".',
+  context_management: "Shorten the input yourself.",
+  messages: "Send them as input.",
+  max_tokens: LIMIT,
+  max_completion_tokens: LIMIT,
+  max_new_tokens: LIMIT,
+  n_predict: LIMIT,
+  num_predict: LIMIT,
+  response_format: "Send text.format.",
+  grammar: FORMAT,
+  guided_grammar: FORMAT,
+  ebnf: FORMAT,
+  structural_tag: FORMAT,
+  reasoning_effort: 'Send reasoning, such as {"effort":"low"}.',
+  logprobs: 'Send include: ["message.output_text.logprobs"].',
+};
+
+/** Of `reasoning`: without reasoning, a summary of it is empty. */
+const REASONING = { summary: ["auto"], generate_summary: ["auto"] };
+
+/** @throws ApiError 400 for a field that only other routes or servers with a store take */
+export function refuseForeign(body: Body): void {
+  refuseUnsupported(body, "", NEUTRAL, ADVICE);
+  refuseUnsupported(recordOf(body, "reasoning") ?? {}, "reasoning.", REASONING);
+}

@@ -1,0 +1,134 @@
+import type { ResponseStreamEvent } from "openai/resources/responses/responses";
+import type { InferResult } from "../../../protocol/infer.ts";
+import { stringifyJson } from "../../../protocol/json.ts";
+import { type AnswerFormat, createId } from "../answerFormat.ts";
+import { apiErrorBody } from "../apiError.ts";
+import { asTokens } from "../chatFormat.ts";
+import {
+  type ResponseObject,
+  callItem,
+  finalState,
+  hasMessage,
+  messageItem,
+  responseOf,
+  statusOf,
+  textPart,
+} from "./responseObject.ts";
+
+type Data<Event> = Event extends { response: unknown }
+  ? Pick<Event, "type" & keyof Event> & { response: ResponseObject }
+  : Omit<Event, "sequence_number">;
+type EventData<Event = ResponseStreamEvent> = Event extends unknown ? Data<Event> : never;
+
+/** Responses. The output is the text, if any, and then the calls. */
+export const RESPONSE_FORMAT: AnswerFormat = {
+  prefix: "resp_",
+
+  whole(head, results, request) {
+    const [result] = results as [InferResult];
+    const part = textPart(result.text, result.logprobs);
+    const message = messageItem(createId("msg_"), statusOf(result), [part]);
+    const calls = (result.toolCalls ?? []).map(callItem);
+    const output = hasMessage(result) ? [message, ...calls] : calls;
+    return responseOf(head, request, finalState(result, output));
+  },
+
+  frames(head, request) {
+    const id = createId("msg_");
+    const place = { item_id: id, output_index: 0, content_index: 0 };
+    const output: Parameters<typeof finalState>[1] = [];
+    let number = 0;
+    let text = "";
+    let isMessageOpen = false;
+    /** Those of tokens without text, such as of a part of a character. */
+    let logprobs: NonNullable<InferResult["logprobs"]> = [];
+
+    function event(data: EventData): string {
+      const json = stringifyJson({ ...data, sequence_number: number++ });
+      return `event: ${data.type}\ndata: ${json}\n\n`;
+    }
+
+    function opening(): string {
+      if (number > 0) return "";
+      const response = responseOf(head, request, { status: "in_progress", output: [] });
+      return (
+        event({ type: "response.created", response }) +
+        event({ type: "response.in_progress", response })
+      );
+    }
+
+    function messageOpening(): string {
+      if (isMessageOpen) return "";
+      isMessageOpen = true;
+      const item = messageItem(id, "in_progress", []);
+      return (
+        event({ type: "response.output_item.added", output_index: 0, item }) +
+        event({ type: "response.content_part.added", ...place, part: textPart() })
+      );
+    }
+
+    function textDelta(delta: string): string {
+      const tokens = asTokens(logprobs);
+      if (delta === "" && tokens.length === 0) return "";
+      text += delta;
+      logprobs = [];
+      return event({ type: "response.output_text.delta", ...place, delta, logprobs: tokens });
+    }
+
+    function messageEnd(result: InferResult): string {
+      const part = textPart(text, result.logprobs);
+      const item = messageItem(id, statusOf(result), [part]);
+      output.push(item);
+      const whole = { text, logprobs: part.logprobs ?? [] };
+      return (
+        messageOpening() +
+        textDelta("") +
+        event({ type: "response.output_text.done", ...place, ...whole }) +
+        event({ type: "response.content_part.done", ...place, part }) +
+        event({ type: "response.output_item.done", output_index: 0, item })
+      );
+    }
+
+    function callEvents(item: ReturnType<typeof callItem>): string {
+      const output_index = output.push(item) - 1;
+      const at = { item_id: item.id, output_index };
+      const opened = { ...item, status: "in_progress" as const, arguments: "" };
+      const { name, arguments: delta } = item;
+      return (
+        event({ type: "response.output_item.added", output_index, item: opened }) +
+        event({ type: "response.function_call_arguments.delta", ...at, delta }) +
+        event({ type: "response.function_call_arguments.done", ...at, name, arguments: delta }) +
+        event({ type: "response.output_item.done", output_index, item })
+      );
+    }
+
+    return {
+      delta({ text: delta, logprobs: more = [] }) {
+        logprobs.push(...more);
+        return opening() + (delta === "" ? "" : messageOpening() + textDelta(delta));
+      },
+      choice(result) {
+        const message = opening() + (hasMessage(result) ? messageEnd(result) : "");
+        const calls = (result.toolCalls ?? []).map((call) => callEvents(callItem(call)));
+        return message + calls.join("");
+      },
+      end(results) {
+        const [result] = results as [InferResult];
+        const response = responseOf(head, request, finalState(result, output));
+        return event({ type: `response.${statusOf(result)}`, response });
+      },
+      fail({ status, message, details }) {
+        const { param = null, code = null } = details;
+        const error = { code: "server_error" as const, message };
+        const response = responseOf(head, request, { status: "failed", error, output });
+        // OpenAI's types have the fields beside the type; its clients throw what is in `error`.
+        const nested = apiErrorBody(status, message, details);
+        return (
+          opening() +
+          event({ type: "error", code, message, param, ...nested }) +
+          event({ type: "response.failed", response })
+        );
+      },
+    };
+  },
+};

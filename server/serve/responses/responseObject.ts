@@ -1,0 +1,89 @@
+import type {
+  Response as ApiResponse,
+  ResponseFunctionToolCallItem,
+  ResponseOutputMessage,
+  ResponseOutputText,
+} from "openai/resources/responses/responses";
+import type { ToolCall } from "../../../protocol/chat.ts";
+import type { InferResult } from "../../../protocol/infer.ts";
+import { type AnswerHead, createId, tokensOf, unixTime } from "../answerFormat.ts";
+import { asTokens, callOf } from "../chatFormat.ts";
+import type { ParsedRequest } from "../parsedRequest.ts";
+
+/** Clients add `output_text` themselves. */
+export type ResponseObject = Omit<ApiResponse, "output_text">;
+type State = Pick<ResponseObject, "status" | "output"> &
+  Partial<Pick<ResponseObject, "error" | "incomplete_details" | "completed_at" | "usage">>;
+/** What a response repeats of its request. */
+type Settings = Omit<ResponseObject, "id" | "object" | "created_at" | "model" | keyof State>;
+type OutputItem = ResponseOutputMessage | ResponseFunctionToolCallItem;
+
+export function responseOf(
+  { id, created, model }: AnswerHead,
+  { settings }: ParsedRequest,
+  state: State,
+): ResponseObject {
+  return {
+    id,
+    object: "response",
+    created_at: created,
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    ...state,
+    model,
+    ...(settings as Settings),
+  };
+}
+
+/** The state of a response with this output. */
+export function finalState(result: InferResult, output: OutputItem[]): State {
+  const { promptTokens, tokens } = tokensOf([result]);
+  const status = statusOf(result);
+  return {
+    status,
+    output,
+    ...(status === "completed"
+      ? { completed_at: unixTime() }
+      : { incomplete_details: { reason: "max_output_tokens" } }),
+    usage: {
+      input_tokens: promptTokens,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: tokens,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: promptTokens + tokens,
+    },
+  };
+}
+
+export function statusOf({ finishReason }: InferResult): "completed" | "incomplete" {
+  return finishReason === "length" ? "incomplete" : "completed";
+}
+
+/** Whether an answer has a message, not calls alone. */
+export function hasMessage({ text, toolCalls = [] }: InferResult): boolean {
+  return text !== "" || toolCalls.length === 0;
+}
+
+export function messageItem(
+  id: string,
+  status: ResponseOutputMessage["status"],
+  content: ResponseOutputText[],
+): ResponseOutputMessage {
+  return { id, type: "message", status, role: "assistant", content };
+}
+
+export function textPart(text = "", logprobs: InferResult["logprobs"] = []): ResponseOutputText {
+  return { type: "output_text", text, annotations: [], logprobs: asTokens(logprobs) };
+}
+
+export function callItem(call: ToolCall): ResponseFunctionToolCallItem {
+  const { id, function: called } = callOf(call);
+  return {
+    id: createId("fc_"),
+    type: "function_call",
+    status: "completed",
+    call_id: id,
+    ...called,
+  };
+}

@@ -1,0 +1,81 @@
+import { answerConstraint, formatIn } from "../answerConstraint.ts";
+import { invalid } from "../apiError.ts";
+import { TOP } from "../chatRequest.ts";
+import { conversationRequest } from "../conversationRequest.ts";
+import { type Body, fieldOf, numberOf, pathIn, recordOf } from "../fields.ts";
+import { type ParsedRequest, deliveryOptions } from "../parsedRequest.ts";
+import { toolOptions } from "../toolOptions.ts";
+import { refuseUnsupported } from "../unsupported.ts";
+import { functionTools } from "./functionTools.ts";
+import { inputMessages } from "./inputMessages.ts";
+import { refuseForeign } from "./refuseForeign.ts";
+
+const LOGPROBS = "message.output_text.logprobs";
+
+/**
+ * Reads the body of a response.
+ * @throws ApiError 400 naming the invalid field
+ */
+export function responseRequest(body: Body): ParsedRequest {
+  refuseForeign(body);
+  const delivery = deliveryOptions(body);
+  const reasoning = recordOf(body, "reasoning") ?? {};
+  const calls = toolOptions(body, functionTools(body), "");
+  const { messages, names } = inputMessages(body);
+  const conversation = conversationRequest(body, {
+    messages,
+    calls,
+    answer: answerConstraint(body, { text: textFormat }),
+    logprobs: logprobsOf(body),
+    effort: fieldOf(reasoning, "effort"),
+    effortField: "reasoning.effort",
+    names: { ...names, ...functionNames(calls) },
+  });
+  return { ...delivery, ...conversation, settings: settingsOf(body, reasoning) };
+}
+
+function textFormat(body: Body, field: string) {
+  const text = recordOf(body, field) ?? {};
+  refuseUnsupported(text, `${field}.`);
+  return fieldOf(text, "format") === undefined ? undefined : formatIn(text, "format", `${field}.`);
+}
+
+/** Functions have their fields beside the type. */
+function functionNames({ tools = [], names = {} }: ReturnType<typeof toolOptions>) {
+  const fields = tools.map((_, at) => `tools[${at}]`);
+  return Object.fromEntries(fields.map((field) => [`${field}.function`, names[field] ?? field]));
+}
+
+function logprobsOf(body: Body): number | undefined {
+  const included = fieldOf(body, "include") ?? [];
+  const isText = (one: unknown) => typeof one === "string";
+  if (!Array.isArray(included) || !included.every(isText)) {
+    throw invalid(pathIn("include", included, isText), "include must be a list of strings.");
+  }
+  const top = numberOf(body, "top_logprobs", TOP);
+  return included.includes(LOGPROBS) ? (top ?? 0) : top || undefined;
+}
+
+/** What a response repeats of its request, with the defaults. */
+function settingsOf(body: Body, reasoning: Body): object {
+  const ids = ["user", "safety_identifier", "prompt_cache_key"];
+  return {
+    background: false,
+    instructions: fieldOf(body, "instructions") ?? null,
+    max_output_tokens: fieldOf(body, "max_output_tokens") ?? null,
+    metadata: recordOf(body, "metadata") ?? {},
+    parallel_tool_calls: fieldOf(body, "parallel_tool_calls") ?? true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null, ...reasoning },
+    service_tier: "default",
+    store: false,
+    temperature: fieldOf(body, "temperature") ?? 0,
+    text: { format: { type: "text" }, ...recordOf(body, "text") },
+    tool_choice: fieldOf(body, "tool_choice") ?? "auto",
+    tools: fieldOf(body, "tools") ?? [],
+    top_logprobs: fieldOf(body, "top_logprobs") ?? 0,
+    top_p: fieldOf(body, "top_p") ?? 1,
+    truncation: "disabled",
+    ...Object.fromEntries(ids.map((name) => [name, fieldOf(body, name)])),
+  };
+}
