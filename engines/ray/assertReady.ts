@@ -5,16 +5,16 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Http, createHttp, jsonOf, unreachable } from "./http.ts";
 
-/** The oldest that Kit was tested with. */
-const OLDEST: readonly [major: number, minor: number] = [2, 58];
-/** As Ray writes versions, and short: errors print it. */
+/** Oldest tested version. */
+const MIN_VERSION: readonly [major: number, minor: number] = [2, 58];
+/** Ray's version format, kept short because errors print it. */
 const VERSION = /^\d{1,4}\.\d{1,4}[\w.+-]{0,40}$/;
 const OK = 200;
 const NOT_FOUND = 404;
 
 export interface ReadyOptions {
   signal?: AbortSignal | undefined;
-  /** Takes warnings: if anyone can use the cluster, or the workers don't fit on the nodes that are there. */
+  /** Takes warnings: of an open cluster, or of workers that don't fit on its nodes. */
   onNote?: ((text: string) => void) | undefined;
 }
 
@@ -29,19 +29,19 @@ export async function assertReady(
   if (status !== OK && status !== NOT_FOUND) {
     throw new KitError(
       "CLUSTER_UNREACHABLE",
-      `What answers at ${address} sent status ${status} instead of Ray's version. Try again; if it stays so, check the proxy or tunnel in between.`,
+      `The server at ${address} sent status ${status} instead of Ray's version. Try again; if it persists, check the proxy or tunnel in between.`,
     );
   }
   if (version === undefined) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `What answers at ${address} is not Ray. Use the URL of a Ray dashboard, whose port is 8265 by default.`,
+      `The server at ${address} is not Ray. Use the URL of a Ray dashboard, whose port is 8265 by default.`,
     );
   }
-  if (isOlder(version, OLDEST)) {
+  if (isOlder(version, MIN_VERSION)) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one.`,
+      `The cluster at ${address} runs Ray ${version}, but Kit needs ${MIN_VERSION.join(".")} or newer. Use a newer one.`,
     );
   }
   const open = await openClusterWarning(address, signal);
@@ -52,7 +52,7 @@ export async function assertReady(
   if (lack !== undefined) onNote?.(lack);
 }
 
-/** @param nodes the cluster's nodes, or the status code that came instead */
+/** @param nodes the cluster's nodes, or the status code of another response */
 function assertOne(nodes: unknown[] | number, address: string): void {
   if (typeof nodes === "number") {
     throw unreachable(address, new Error(`status ${nodes} instead of a list of its nodes`));
@@ -65,13 +65,13 @@ function assertOne(nodes: unknown[] | number, address: string): void {
   }
 }
 
-/** Returns the nodes that are alive, or the status code that came instead. */
+/** Returns the nodes that are alive, or the status code of another response. */
 async function readNodes(http: Http, signal?: AbortSignal): Promise<unknown[] | number> {
   const path = "/api/v0/nodes?filter_keys=state&filter_predicates=%3D&filter_values=ALIVE";
-  const answer = await http.call({ method: "GET", path, signal });
-  const { data } = recordOf(jsonOf(answer));
+  const response = await http.call({ method: "GET", path, signal });
+  const { data } = recordOf(jsonOf(response));
   const { result } = recordOf(recordOf(data)["result"]);
-  return Array.isArray(result) ? (result as unknown[]) : answer.status;
+  return Array.isArray(result) ? (result as unknown[]) : response.status;
 }
 
 function resourcesOf(node: unknown): Resources {
@@ -85,12 +85,11 @@ function recordOf(value: unknown): Record<string, unknown> {
 /** A node's resources by Ray's names: `CPU`, `GPU` and others. */
 export type Resources = Record<string, unknown>;
 
-/** Lets three thirds of a node add up to a whole one. */
+/** Tolerates rounding, so that three thirds of a node fit on it. */
 const ROUNDING = 1e-6;
 
 /**
- * Returns a warning if the nodes are too few or too small for all workers, since Ray then waits for more
- * nodes without saying so. Undefined if the workers would fit on idle nodes.
+ * Returns a warning if the workers don't fit on the cluster's idle nodes, since Ray then waits silently for more nodes.
  */
 export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
   const { workers, cpusPerWorker, gpusPerWorker } = cluster;
@@ -104,50 +103,49 @@ export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): 
   const room = nodes.reduce((sum, node) => sum + roomOf(node), 0);
   if (room >= workers) return undefined;
   const each = wanted.map(([kind, share]) => `${share} ${kind}${share === 1 ? "" : "s"}`);
-  return `warning: the cluster has room for ${room} of ${formatCounted(workers, "worker")} (${each.join(" and ")} each): the training waits for more nodes. Cancel, and ask for less, if nobody adds any.`;
+  return `warning: the cluster has room for ${room} of ${formatCounted(workers, "worker")} (${each.join(" and ")} each), so the training waits for more nodes. If none will be added, cancel and request fewer resources.`;
 }
 
 /**
- * Returns a warning if a cluster answers without a token at an address that others reach, too. An
- * address of this machine alone may be a tunnel's end: Kit can't see what is behind it.
+ * Returns a warning if a cluster that others can reach needs no token. A loopback address may be a tunnel's end; Kit
+ * can't see what is behind it.
  */
 export async function openClusterWarning(
   address: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   if (isLoopback(new URL(address).hostname.replace(/^\[|\]$/g, ""))) return undefined;
-  if (!(await answers(createHttp(address, undefined), signal))) return undefined;
-  return `warning: the Ray cluster at ${address} answers without a token, so whoever reaches it can run code there, and web pages have reached such clusters through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or let nothing but a tunnel reach its dashboard.`;
+  if (!(await respondsAsRay(createHttp(address, undefined), signal))) return undefined;
+  return `warning: the Ray cluster at ${address} needs no token, so anyone who can reach it can run code there, and so can web pages through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or make its dashboard reachable only through a tunnel.`;
 }
 
-async function answers(http: Http, signal?: AbortSignal): Promise<boolean> {
+async function respondsAsRay(http: Http, signal?: AbortSignal): Promise<boolean> {
   try {
     return (await readVersion(http, signal)).version !== undefined;
   } catch {
-    // It asks for a token, or the signal was aborted.
+    // It needs a token, or the signal was aborted.
     signal?.throwIfAborted();
     return false;
   }
 }
 
 /**
- * Asks what answers for the version of Ray, undefined if it is not Ray, and for Ray's name of this start of
- * its head node, undefined if it has none.
+ * Reads Ray's version, undefined if the server isn't Ray, and session, which changes when the head node restarts.
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function readVersion(http: Http, signal?: AbortSignal) {
-  const answer = await http.call({ method: "GET", path: "/api/version", signal });
-  const found = jsonOf(answer);
+  const response = await http.call({ method: "GET", path: "/api/version", signal });
+  const found = jsonOf(response);
   const { ray_version: version, session_name: session } = isRecord(found) ? found : {};
   const isVersion = typeof version === "string" && VERSION.test(version);
   return {
-    status: answer.status,
+    status: response.status,
     version: isVersion ? version : undefined,
     session: typeof session === "string" ? session : undefined,
   };
 }
 
-function isOlder(version: string, [major, minor]: typeof OLDEST): boolean {
+function isOlder(version: string, [major, minor]: typeof MIN_VERSION): boolean {
   const [ownMajor = 0, ownMinor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
   return ownMajor < major || (ownMajor === major && ownMinor < minor);
 }

@@ -13,7 +13,7 @@ import { pack } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND, createJob } from "./remoteTraining.ts";
 
-/** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
+/** Prepares a training run on a worker's node, as `train` does, in a temporary folder. */
 export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {
   const remote = createRayJobs(cluster);
   const directory = makeCheckFolder();
@@ -29,7 +29,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
     const { skipped, started, ...found } = await checked(remote, { id, secret }, options);
     return { ...found, started: withAdvice(started, skipped, job) };
   } catch (error) {
-    // If nothing answers, the job ends by itself.
+    // An unreachable job ends by itself.
     if (isSent) await remote.stop(id).catch(() => {});
     options.signal?.throwIfAborted();
     throw error;

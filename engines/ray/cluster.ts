@@ -26,7 +26,7 @@ export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailu
 }
 
 const MAX_FAILURES = 3;
-/** Ray's own for an address, in its order. */
+/** Ray's own variables for the address, in order of precedence. */
 const VARIABLES = ["RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"];
 
 export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = process.env): Cluster {
@@ -46,20 +46,20 @@ export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = proc
 }
 
 /**
- * The cluster at an address that a job's record names. A record may be another's, or changed: the
- * project's token goes to the project's address alone.
+ * The cluster at the address in a job's record. The record may be another user's, or modified, so only the project's
+ * own address gets the project's token.
  */
 export function clusterAt(project: Cluster, address: string): Cluster {
   if (isNamed(project, address)) return project;
   return { ...project, address: () => address, token: () => undefined, isRecorded: true };
 }
 
-/** Whether an address is the project's, in whatever form. */
+/** Whether an address is the project's, in any spelling. */
 export function isNamed(project: Cluster, address: string): boolean {
   return (serverUrl(address) ?? address) === namedAddress(project);
 }
 
-/** Undefined where none is named: a training says so, and a job that is followed has its own. */
+/** Undefined if none is named: training reports that, and a followed job has its own. */
 export function namedAddress({ address }: Cluster): string | undefined {
   try {
     return address();
@@ -69,7 +69,7 @@ export function namedAddress({ address }: Cluster): string | undefined {
 }
 
 /**
- * The dashboard's URL, without a slash at its end.
+ * The dashboard's URL, without a trailing slash.
  * @param option of `ray()`
  * @throws KitError `CONFIG_INVALID` if nothing names one
  */
@@ -86,13 +86,13 @@ function findAddress(option: string | undefined, env: NodeJS.ProcessEnv): string
   return serverUrl(named) ?? named;
 }
 
-/** Checks a variable as the option is checked. Ray's tools also take other forms there. */
+/** Checks a variable like the option. Ray's tools also accept other forms. */
 function assertFit(variable: string, value: string): void {
   // Records and output show the address.
   if (hasCredentials(value)) {
     throw new KitError(
       "CONFIG_INVALID",
-      `${variable} has a user's name, a password or a key in its URL. Remove it, and set RAY_AUTH_TOKEN if the cluster asks for a token.`,
+      `${variable} has a user's name, a password or a key in its URL. Remove it, and set RAY_AUTH_TOKEN if the cluster needs a token.`,
     );
   }
   if (serverUrl(value) !== undefined) return;
@@ -103,7 +103,7 @@ function assertFit(variable: string, value: string): void {
 }
 
 /**
- * The token of a cluster, from where Ray's own tools find it; undefined where none is set.
+ * The cluster's token, found like Ray's own tools do; undefined if none is set.
  * @param option of `ray()`
  * @throws KitError `CLUSTER_REFUSED`
  */
@@ -121,7 +121,7 @@ function asHeader(token: string, source: string): string | undefined {
   if (/^[!-~]*$/.test(trimmed)) return trimmed === "" ? undefined : trimmed;
   throw new KitError(
     "CLUSTER_REFUSED",
-    `The token of the Ray cluster in ${source} has a space, a line break or another character that no token has. Set it to the cluster's.`,
+    `The token of the Ray cluster in ${source} has a space, a line break or another character that tokens can't contain. Set it to the cluster's.`,
   );
 }
 

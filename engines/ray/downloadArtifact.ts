@@ -60,7 +60,7 @@ export async function downloadArtifact(
 /**
  * Downloads the artifact that its record describes. Does nothing without a record.
  * @param remoteAt finds the cluster by the record's address
- * @param skipped names of files that are left there
+ * @param skipped names of files to skip
  * @throws KitError as `RemoteTraining.fetch`
  */
 export async function fetchArtifact(
@@ -78,8 +78,8 @@ export async function fetchArtifact(
   const onBytes = onProgress
     ? (bytes: number) => onProgress({ bytes, totalBytes })
     : createDownloadNotes(name, totalBytes, onNote);
-  const asked = { ...stored, files: Object.fromEntries(wanted) };
-  await downloadArtifact(asked, directory, { remote, signal, onBytes, onNote });
+  const selected = { ...stored, files: Object.fromEntries(wanted) };
+  await downloadArtifact(selected, directory, { remote, signal, onBytes, onNote });
 }
 
 /** Whether this machine sees a checkpoint in its storage. */
@@ -128,6 +128,6 @@ async function* readRegularFile(path: string): AsyncGenerator<Buffer> {
 function diskFull(path: string, bytes: number, free: number): KitError {
   return new KitError(
     "CHECKPOINT_UNWRITABLE",
-    `${path} takes ${megabytes(bytes)}, but its disk has room for ${megabytes(free)}. Free disk space.`,
+    `${path} needs ${megabytes(bytes)}, but its disk has ${megabytes(free)} free. Free disk space.`,
   );
 }

@@ -8,39 +8,39 @@ import type { Remote, RemoteStatus } from "./rayJobs.ts";
 
 /** Pause between polls. */
 const PAUSE_MS = 500;
-/** The driver's beat, in ms, and lines between two of them besides; more are read from the log's start. */
-const BEAT_MS = 5_000;
-const LINES_AT_ONCE = 64;
+/** The driver's heartbeat interval, and the other lines to read back; if there were more, the whole log is read. */
+const HEARTBEAT_MS = 5_000;
+const TAIL_LINES = 64;
 /** How long a cluster may be unreachable. */
 const LOST_MS = 120_000;
-/** The most that one attempt adds to that; anything longer means that this machine slept. */
+/** Limit of what one attempt adds to that; a longer gap means that this machine slept. */
 const MAX_ATTEMPT_MS = 31_000;
 
 const EXITED = /\bfailed with exit code (-?\d+)/;
-/** How pip begins the line that says why. */
+/** How pip begins the line that states the cause. */
 const PIP = /^ERROR: /;
-/** Ends a Python traceback. */
+/** The last line of a Python traceback. */
 const PYTHON = /^[\w.]*(?:Error|Exception): ./;
 
 export interface FollowOptions {
-  /** The number of the last message that was taken, and when (`now`). */
+  /** The last message taken: its number and time (`now`). */
   after?: { seq: number; at: number };
-  /** The session that took the job. The job is lost only if this session no longer knows it. */
+  /** The session that the job was submitted to. The job is lost only if this session no longer knows it. */
   submittedTo?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
   lostMs?: number | undefined;
   /** A clock, in ms. */
   now?: () => number;
-  /** Takes a line if the job has not started yet. */
+  /** Called once if the job is still waiting to start. */
   onNote?: ((text: string) => void) | undefined;
 }
 
 /**
- * The messages of a job, each once and in order, however often the connection breaks or a line is lost:
- * the end of the log is read again, or all of it where that is not enough, and what was seen is dropped.
- * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
- * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line;
- * `CANNOT_FOLLOW` if it was submitted, and perhaps not to the cluster that answers
+ * Yields a job's messages, each once and in order, even if the connection breaks or lines are lost: rereads the end of
+ * the log, or all of it if needed, and drops messages that it has seen.
+ * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown there,
+ * or its log lacks a message; `CLUSTER_UNREACHABLE` after two minutes of silence; `CANNOT_FOLLOW` if it was submitted,
+ * perhaps to another cluster than the one that answers
  */
 export async function* follow(
   remote: Remote,
@@ -68,7 +68,7 @@ export async function* follow(
       const state = await remote.status(id, signal);
       if (state.phase === "unknown") {
         if (submittedTo) await assertSession(remote, submittedTo.session, signal);
-        throw forgotten(remote, id);
+        throw unknownJob(remote, id);
       }
       if (state.phase === "waiting") {
         cause = undefined;
@@ -79,7 +79,7 @@ export async function* follow(
         const isEnded = state.phase === "ended";
         const isAll = seen === 0 || needsAll;
         needsAll = false;
-        const lines = isAll ? undefined : LINES_AT_ONCE + Math.ceil((now() - seenAt) / BEAT_MS);
+        const lines = isAll ? undefined : TAIL_LINES + Math.ceil((now() - seenAt) / HEARTBEAT_MS);
         for await (const line of linesOf(remote.log(id, { isEnded, lines }, signal))) {
           const message = parseLine(line, secret);
           if (!message || !(message.seq > seen)) continue;
@@ -88,7 +88,7 @@ export async function* follow(
             if (isAll && missing === next) throw incomplete(remote, id, missing);
             if (isAll) missing = next;
             needsAll = true;
-            throw new Error(`message ${next} is missing in its log`);
+            throw new Error(`its log lacks message ${next}`);
           }
           assertMessage(message);
           seen = next;
@@ -98,7 +98,7 @@ export async function* follow(
         }
         if (isEnded) {
           cause = endedSilently(remote, id, state);
-          // The rest of its log may be on its way.
+          // The rest of its log may still arrive.
           if (!state.hasSucceeded) throw cause;
         }
       }
@@ -108,20 +108,20 @@ export async function* follow(
       // The connection broke or lost a line.
       cause = error;
     }
-    if (cause === undefined || seen > before) silence.ends();
-    else silence.goesOn(cause);
+    if (cause === undefined || seen > before) silence.end();
+    else silence.extend(cause);
     await delay(PAUSE_MS, undefined, { signal });
   }
 }
 
-/** Forgives silence for a while, counted while awake from the first attempt that heard nothing. */
+/** Tolerates silence for a while; counts only time awake, from the first silent attempt on. */
 function createSilence(remote: Remote, lostMs: number, now: () => number) {
   let last: number | undefined;
   let silentMs = 0;
   return {
-    ends: () => (last = undefined),
-    /** @throws KitError that is the cause, or `CLUSTER_UNREACHABLE` */
-    goesOn(cause: unknown): void {
+    end: () => (last = undefined),
+    /** @throws KitError the cause, or `CLUSTER_UNREACHABLE`, once it has lasted too long */
+    extend(cause: unknown): void {
       const at = now();
       silentMs = last === undefined ? 0 : silentMs + Math.min(at - last, MAX_ATTEMPT_MS);
       last = at;
@@ -147,33 +147,33 @@ function isLast({ type }: RayMessage): boolean {
 function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteStatus): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} on ${name} ended unexpectedly: ${failureReason(message)}. See its log there: ray job logs ${id}.`,
+    `Job ${id} on ${name} ended unexpectedly: ${failureReason(message)}. See its log there: ray job logs ${id}.`,
   );
 }
 
 function incomplete({ name }: Remote, id: string, missing: number): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The log of the job ${id} on ${name} lacks its message ${missing}. Run npx kit start --resume to go on from its last checkpoint.`,
+    `The log of job ${id} on ${name} lacks message ${missing}. Run npx kit start --resume to continue from the last checkpoint.`,
   );
 }
 
-function forgotten({ name }: Remote, id: string): KitError {
+function unknownJob({ name }: Remote, id: string): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Try again; a training goes on from its last checkpoint with npx kit start --resume.`,
+    `Job ${id} is unknown to ${name}: it never arrived there, or the cluster was restarted. Try again; npx kit start --resume continues training from the last checkpoint.`,
   );
 }
 
 function lostContact({ name }: Remote, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Lost contact with ${name}: nothing was heard of the job for two minutes (${messageOf(cause)}). Check that this machine reaches it.`,
+    `Lost contact with ${name}: the job was silent for two minutes (${messageOf(cause)}). Check that this machine can reach it.`,
     { cause },
   );
 }
 
-/** Why a job ended, out of Ray's message, whose first line is often only a title: a clause. */
+/** Extracts why a job ended from Ray's message, whose first line is often only a title. */
 export function failureReason(message: string): string {
   const lines = stripVTControlCharacters(message)
     .split("\n")
@@ -181,7 +181,7 @@ export function failureReason(message: string): string {
     .filter((line) => line !== "" && !parseLine(line));
   const [first = ""] = lines;
   const code = Number(EXITED.exec(first)?.[1] ?? NaN);
-  if (code < 0) return `its driver was ended by ${signalOf(-code)}`;
+  if (code < 0) return `its driver was killed by ${signalOf(-code)}`;
   const why = lines.find((line) => PIP.test(line)) ?? lines.findLast((line) => PYTHON.test(line));
   if (Number.isNaN(code)) return withoutEnd(why ?? first);
   return `its driver exited with code ${code}${withoutEnd(why ?? lines.slice(1).at(-1) ?? "", ": ")}`;
@@ -190,7 +190,7 @@ export function failureReason(message: string): string {
 function signalOf(number: number): string {
   const [name = `signal ${number}`] =
     Object.entries(constants.signals).find(([, known]) => known === number) ?? [];
-  return name === "SIGKILL" ? `${name}, as happens when its node runs out of memory` : name;
+  return name === "SIGKILL" ? `${name}, as when its node runs out of memory` : name;
 }
 
 function withoutEnd(text: string, before = ""): string {
@@ -199,9 +199,9 @@ function withoutEnd(text: string, before = ""): string {
 }
 
 /**
- * A remote may stand where the job's own stood, as behind a tunnel.
- * @param session the job's, if it is known
- * @throws KitError `CANNOT_FOLLOW` unless it is the remote's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ * Asserts that the cluster at the address is the job's: a restart, or a tunnel, may have put another one there.
+ * @param session the job's, if known
+ * @throws KitError `CANNOT_FOLLOW` for another one; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function assertSession(
   remote: Remote,
@@ -212,6 +212,6 @@ export async function assertSession(
   if (session !== undefined && now === session) return;
   throw new KitError(
     "CANNOT_FOLLOW",
-    `Another cluster answers at ${remote.address}. Reconnect the original. If that was restarted, the job is lost: delete its placement.json and run npx kit start --resume.`,
+    `Another cluster answers at ${remote.address}. Reconnect the original. If it was restarted, the job is lost: delete its placement.json and run npx kit start --resume.`,
   );
 }

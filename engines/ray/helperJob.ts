@@ -2,7 +2,7 @@ import { stringifyJson } from "../../protocol/json.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import type { Remote, Submission } from "./rayJobs.ts";
 
-/** How long a job waits for a heartbeat of this process. */
+/** How long a job waits for a heartbeat from this process. */
 const IDLE_SECONDS = 300;
 /** Heartbeats in that time. */
 const BEATS = 5;
@@ -11,9 +11,13 @@ export type HelperJob = ReturnType<typeof createHelperJob>;
 
 /**
  * A job that takes messages while it runs, and ends by itself once this process is gone.
- * @param kind what its id begins with, after `kit-`
+ * @param kind prefix of its id, after `kit-`
  */
-export function createHelperJob(remote: Remote, kind: "ask" | "fetch", idleSeconds = IDLE_SECONDS) {
+export function createHelperJob(
+  remote: Remote,
+  kind: "infer" | "fetch",
+  idleSeconds = IDLE_SECONDS,
+) {
   const id = `kit-${kind}-${crypto.randomUUID()}`;
   const secret = crypto.randomUUID();
   let sent = 0;
@@ -30,12 +34,12 @@ export function createHelperJob(remote: Remote, kind: "ask" | "fetch", idleSecon
     return posted;
   }
 
-  // A lost heartbeat does no harm: others follow.
+  // A lost heartbeat is harmless: others follow.
   const beat = () => void post({ type: "heartbeat" }).catch(() => {});
 
   function stop(): Promise<void> {
     clearInterval(beats);
-    // A job that is out of reach ends by itself.
+    // An unreachable job ends by itself.
     return (stopped ??= remote.stop(id).catch(() => {}));
   }
 

@@ -5,14 +5,14 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 /** Maximum silence before or within a response. */
 const PATIENCE_MS = 30_000;
 
-/** The most bytes of an answer that is read whole. Ray's longest list nodes and jobs. */
+/** Limit of a response that is read whole. Ray's longest list nodes and jobs. */
 const MAX_BYTES = 16 * 2 ** 20;
 
-/** What Ray itself answers to a missing or wrong token. */
+/** Ray's own response to a missing or wrong token. */
 const RAYS_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
 
-/** One that arrived, whatever its status. */
-export interface Answer {
+/** A response, whatever its status. */
+export interface HttpResponse {
   status: number;
   body: Buffer;
 }
@@ -30,14 +30,14 @@ export interface Call {
 export type Http = ReturnType<typeof createHttp>;
 
 /**
- * Requests to a dashboard, by `node:http`: Ray refuses those with the headers of a browser's `fetch`.
- * @param isRecorded whether a job's record alone names the address, which is why it gets no token
+ * Sends requests to a dashboard over `node:http`, since Ray refuses the headers of a browser's `fetch`.
+ * @param isRecorded whether only a job's record names the address, so it gets no token
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export function createHttp(address: string, token: string | undefined, isRecorded = false) {
   const request = address.startsWith("https:") ? requestHttps : requestHttp;
 
-  /** Resolves with the head of the answer. */
+  /** Resolves once the response's headers arrive. */
   function open({ method, path, body, signal, silenceMs = PATIENCE_MS }: Call) {
     const bytes = body === undefined || Buffer.isBuffer(body) ? body : toJson(body);
     const headers = {
@@ -51,7 +51,7 @@ export function createHttp(address: string, token: string | undefined, isRecorde
         const sent = request(`${address}${path}`, options, resolve);
         sent.setTimeout(silenceMs, () => sent.destroy(new Error("no answer")));
         sent.once("error", (error: NodeJS.ErrnoException) => {
-          // A kept connection may have been closed by the time it is used again.
+          // A kept-alive connection may have been closed in the meantime.
           const isStale = method === "GET" && sent.reusedSocket && error.code === "ECONNRESET";
           if (isStale) resolve(send());
           else reject(error);
@@ -64,13 +64,13 @@ export function createHttp(address: string, token: string | undefined, isRecorde
     });
   }
 
-  async function assertAllowed(answer: IncomingMessage): Promise<IncomingMessage> {
-    const { statusCode } = answer;
-    if (statusCode !== 401 && statusCode !== 403) return answer;
-    const body = await bodyOf(answer).catch(() => Buffer.alloc(0));
+  async function assertAllowed(response: IncomingMessage): Promise<IncomingMessage> {
+    const { statusCode } = response;
+    if (statusCode !== 401 && statusCode !== 403) return response;
+    const body = await bodyOf(response).catch(() => Buffer.alloc(0));
     if (!RAYS_REFUSAL.test(body.toString())) {
       throw refused(
-        `What answers at ${address} refuses requests with status ${statusCode}, and not for Ray's token. Check the proxy in front of the dashboard.`,
+        `The server at ${address} refuses requests with status ${statusCode}, but not because of Ray's token. Check the proxy in front of the dashboard.`,
       );
     }
     if (token !== undefined) {
@@ -80,17 +80,17 @@ export function createHttp(address: string, token: string | undefined, isRecorde
     }
     throw refused(
       isRecorded
-        ? `The cluster at ${address} asks for a token, but only a job's record names it, and the token goes only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`
-        : `The Ray cluster at ${address} asks for a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
+        ? `The cluster at ${address} needs a token, but only a job's record names it, and Kit sends the token only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`
+        : `The Ray cluster at ${address} needs a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
     );
   }
 
-  async function call(asked: Call): Promise<Answer> {
-    const answer = await open(asked);
+  async function call(options: Call): Promise<HttpResponse> {
+    const response = await open(options);
     try {
-      return { status: answer.statusCode ?? 0, body: await bodyOf(answer) };
+      return { status: response.statusCode ?? 0, body: await bodyOf(response) };
     } catch (cause) {
-      asked.signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
       throw unreachable(address, cause);
     }
   }
@@ -98,13 +98,13 @@ export function createHttp(address: string, token: string | undefined, isRecorde
   return { open, call };
 }
 
-async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     // Leaving the loop closes the connection.
-    if (bytes > MAX_BYTES) throw new Error(`an answer of more than ${MAX_BYTES / 2 ** 20} MiB`);
+    if (bytes > MAX_BYTES) throw new Error(`a response of more than ${MAX_BYTES / 2 ** 20} MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -119,7 +119,7 @@ function typeOf(body: Call["body"]): string {
 }
 
 /** A response's JSON; undefined for anything else. */
-export function jsonOf({ body }: Answer): unknown {
+export function jsonOf({ body }: HttpResponse): unknown {
   try {
     return JSON.parse(body.toString()) as unknown;
   } catch {
@@ -128,11 +128,11 @@ export function jsonOf({ body }: Answer): unknown {
   }
 }
 
-/** A server that gives no answer to use. */
+/** The error for a server without a usable response. */
 export function unreachable(address: string, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Nothing answers at ${address} (${reasonOf(cause)}). Check that the address is the Ray dashboard's, and that this machine reaches it.`,
+    `No usable response from ${address} (${reasonOf(cause)}). Check that it is the Ray dashboard's address, and that this machine can reach it.`,
     { cause },
   );
 }

@@ -9,48 +9,49 @@ import { prepareAnywhere } from "../python/prepare.ts";
 import { type Cluster, createCluster, namedAddress } from "./cluster.ts";
 
 /**
- * The Ray engine: the Python engine's training on a cluster. A saved model answers on this machine, by
- * the Python here; on the cluster, if its files or Python are missing here.
+ * The Ray engine: trains as the Python engine does, on a cluster. A saved model answers on this machine's Python, or on
+ * the cluster if its files or Python are missing here.
  */
 export function createRayEngine(options: RayOptions = {}): Engine {
   const cluster = createCluster(options);
   const python = createPythonEngine();
-  // The second name is Ray's first worker's, in a group.
+  // The second name is that of Ray's first worker, in a group.
   const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
-  const fetch = async (asked: FetchOptions) =>
-    (await import("./remoteTraining.ts")).downloadFromCluster(cluster, resumeFiles, asked);
+  const fetch = async (options: FetchOptions) =>
+    (await import("./remoteTraining.ts")).downloadFromCluster(cluster, resumeFiles, options);
   // Lazy imports: a project is loaded more often than it trains.
   return {
     name: "ray",
     objectives: python.objectives ?? [],
     resumeFiles,
-    prepare: (asked) => prepare(asked, cluster),
-    check: async (asked) => (await import("./check.ts")).check(cluster, asked),
-    train: async (asked) => (await import("./remoteTraining.ts")).train(cluster, asked),
+    prepare: (options) => prepare(options, cluster),
+    check: async (options) => (await import("./check.ts")).check(cluster, options),
+    train: async (options) => (await import("./remoteTraining.ts")).train(cluster, options),
     remote: {
       reach: async (location, id) =>
         (await import("./remoteTraining.ts")).reach(cluster, location, id),
-      follow: async (asked) => (await import("./remoteTraining.ts")).followRemote(cluster, asked),
+      follow: async (options) =>
+        (await import("./remoteTraining.ts")).followRemote(cluster, options),
       fetch,
     },
-    load: async (directory, asked) =>
+    load: async (directory, options) =>
       (await import("./remoteModel.ts")).load(cluster, {
         directory,
         loadHere: python.load,
-        options: asked,
+        options: options,
       }),
   };
 }
 
 /**
- * As the Python engine, and how the training is spread. Asks the cluster nothing.
- * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that the workers cannot share, or
- * a dataset's URL that they cannot read
+ * As the Python engine's `prepare`, with the cluster's settings. Doesn't contact the cluster.
+ * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that can't be split among the workers, or a
+ * dataset's URL that they can't read
  */
-function prepare(asked: TrainingOptions, cluster: Cluster): TrainConfig {
+function prepare(options: TrainingOptions, cluster: Cluster): TrainConfig {
   const { workers, cpusPerWorker, gpusPerWorker, storage } = cluster;
-  checkUrls(asked);
-  const config = prepareAnywhere(asked, {});
+  checkUrls(options);
+  const config = prepareAnywhere(options, {});
   if (config.batchSize % workers !== 0) {
     throw new KitError(
       "CONFIG_INVALID",

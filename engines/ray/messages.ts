@@ -4,7 +4,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type PythonJob, type PythonMessage, parseMessage } from "../python/messages.ts";
 import type { ModelFolders } from "../python/model.ts";
 
-/** What the driver reads from the package: `Job` of kit_ray/job.py. */
+/** The job in the package, as the driver reads it: `Job` of kit_ray/job.py. */
 export interface RayJob {
   id: string;
   mode: "train" | "check" | "answer";
@@ -21,10 +21,10 @@ export interface RayJob {
 export type TrainingTask = PythonJob & { baseName?: string };
 
 export interface AnsweringTask {
-  /** One of its paths is the stored one. */
+  /** One of its folders is the stored checkpoint. */
   model: ModelFolders;
   stored: StoredCheckpoint;
-  /** How long it waits for a heartbeat of Kit. */
+  /** How long it waits for a heartbeat from Kit. */
   idleSeconds: number;
 }
 
@@ -32,18 +32,18 @@ export interface AnsweringTask {
 export interface StoredCheckpoint {
   /** A path or a URL. */
   path: string;
-  /** Of each file, its size in bytes and its SHA-256. */
+  /** Size in bytes and SHA-256 of each file. */
   files: Record<string, { size: number; sha256: string }>;
 }
 
-/** A job, and what marks its lines in its log. */
+/** A job, and the secret that marks its messages in its log. */
 export interface JobLog {
   id: string;
-  /** Undefined for a job of a Kit that gave none. */
+  /** Undefined if its record has none. */
   secret: string | undefined;
 }
 
-/** A line of the driver, with its number, counted from 1. */
+/** A message in the driver's log, with its number, counted from 1. */
 export type RayMessage = { seq: number; secret?: string } & (
   | Exclude<PythonMessage, { type: "event" }>
   | { type: "event"; event: EngineEvent; stored?: StoredCheckpoint }
@@ -52,8 +52,8 @@ export type RayMessage = { seq: number; secret?: string } & (
 );
 
 /**
- * A line as a message; undefined for what others print.
- * @param secret of the job: others may print what looks like a message, but cannot know it
+ * Parses a line; undefined for other output.
+ * @param secret of the job, which other programs that print similar lines can't know
  */
 export function parseLine(line: string, secret?: string): RayMessage | undefined {
   const message = line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
@@ -73,26 +73,27 @@ export function assertMessage(message: RayMessage): void {
 type Fields = Record<string, unknown>;
 
 const FORMS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = {
-  hello: ({ python, executable, packages }) => areTexts(python, executable) && isRecord(packages),
-  note: ({ text }) => areTexts(text),
+  hello: ({ python, executable, packages }) => areStrings(python, executable) && isRecord(packages),
+  note: ({ text }) => areStrings(text),
   started: ({ data, skipped }) => isRecord(data) && isRecord(skipped),
-  event: ({ event, stored }) => isRecord(event) && (stored === undefined || isStored(stored)),
+  event: ({ event, stored }) =>
+    isRecord(event) && (stored === undefined || isStoredCheckpoint(stored)),
   tokens: ({ tokens }) => Array.isArray(tokens) && tokens.every(isToken),
   done: ({ check }) => check === undefined || (isRecord(check) && isRecord(check["skipped"])),
-  failed: ({ code, message }) => areTexts(code, message),
-  ready: ({ folder, node }) => areTexts(folder, node),
+  failed: ({ code, message }) => areStrings(code, message),
+  ready: ({ folder, node }) => areStrings(folder, node),
 };
 
 function isToken(token: unknown): boolean {
   return isRecord(token) && typeof token["text"] === "string";
 }
 
-function areTexts(...values: unknown[]): boolean {
+function areStrings(...values: unknown[]): boolean {
   return values.every((value) => typeof value === "string");
 }
 
 /** Whether it locates and describes a checkpoint's files. */
-export function isStored(value: unknown): value is StoredCheckpoint {
+export function isStoredCheckpoint(value: unknown): value is StoredCheckpoint {
   if (!isRecord(value) || typeof value["path"] !== "string" || !isRecord(value["files"]))
     return false;
   return Object.values(value["files"]).every(
@@ -101,7 +102,7 @@ export function isStored(value: unknown): value is StoredCheckpoint {
   );
 }
 
-/** A note as the terminal shows it: it passes for no line of Kit's own. */
+/** Marks a note as the cluster's, so that it can't pass for Kit's own. Warnings already are distinct. */
 export function noteOfCluster(text: string): string {
   return text.startsWith("warning: ") ? text : `cluster: ${text}`;
 }

@@ -15,38 +15,38 @@ type Options = Pick<
   "config" | "directory" | "signal" | "detachSignal" | "onEvent" | "onNote"
 >;
 
-interface Monitoring extends JobLog {
+interface MonitorOptions extends JobLog {
   options: Options;
-  /** Starts the job, and calls back when it is sent, with the session. Omitted for a job that is there. */
+  /** Submits the job, and calls back with the session once it is sent. Omitted for a submitted job. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
-  /** The session that took a job that is there, if it is known. */
+  /** The session that the job was submitted to, if known. */
   session?: string | undefined;
-  /** A count: the first events, which are not reported again. */
+  /** Number of events that were already reported. */
   seen?: number;
 }
 
 /**
- * Reports a job until it ends. Stops it there if it fails here, but not if it is out of reach or left.
- * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` when it may go on there, the
- * first two also when it was to be stopped
+ * Reports a job until it ends. Stops it on failure, unless it is unreachable or was detached.
+ * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` if it may still run there; the first two
+ * also if it couldn't be stopped
  */
 export async function monitorJob(
   remote: Remote,
-  { id, secret, options, submit, session, seen = 0 }: Monitoring,
+  { id, secret, options, submit, session, seen = 0 }: MonitorOptions,
 ): Promise<void> {
   const { signal, detachSignal } = options;
   const either = detachSignal ? AbortSignal.any([signal, detachSignal]) : signal;
   let known = seen;
   const submittedTo = { session };
   let isSent = submit === undefined;
-  let isThere = isSent;
+  let isSubmitted = isSent;
   try {
     signal.throwIfAborted();
     await submit?.((session) => {
       isSent = true;
       submittedTo.session = session;
     });
-    isThere = true;
+    isSubmitted = true;
     const job = { id, secret };
     for await (const message of follow(remote, job, either, {
       submittedTo,
@@ -55,7 +55,7 @@ export async function monitorJob(
       either.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
       if (known === 0) {
-        await take(message, { remote, options, signal: either }).catch((error: unknown) => {
+        await handle(message, { remote, options, signal: either }).catch((error: unknown) => {
           either.throwIfAborted();
           throw cannotFollow(error);
         });
@@ -63,37 +63,41 @@ export async function monitorJob(
     }
     either.throwIfAborted();
   } catch (error) {
-    const isLeft = isThere && detachSignal?.aborted === true;
+    const isDetached = isSubmitted && detachSignal?.aborted === true;
     if (signal.aborted) {
       if (isSent) await stop(remote, id, options);
       throw signal.reason;
     }
-    if (isSent && !isLeft && !isOutOfReach(error)) await stop(remote, id, options).catch(() => {});
-    if (isLeft) detachSignal.throwIfAborted();
+    if (isSent && !isDetached && !isOutOfReach(error))
+      await stop(remote, id, options).catch(() => {});
+    if (isDetached) detachSignal.throwIfAborted();
     throw error;
   }
 }
 
-/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when the job may go on there */
+/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` if the job may still run there */
 async function stop(remote: Remote, id: string, { onNote }: Options): Promise<void> {
   try {
     await remote.stop(id);
   } catch (error) {
     const why = messageOf(error);
     onNote?.(
-      `warning: could not stop ${id} on ${remote.name}: ${why} The training may go on there: run ray job stop ${id} to end it.`,
+      `warning: could not stop ${id} on ${remote.name}: ${why} The training may still be running there: run ray job stop ${id} to end it.`,
     );
     throw error;
   }
 }
 
-interface Taking {
+interface HandleOptions {
   remote: Remote;
   options: Options;
   signal: AbortSignal;
 }
 
-async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
+async function handle(
+  message: RayMessage,
+  { remote, options, signal }: HandleOptions,
+): Promise<void> {
   const { directory, onEvent, onNote } = options;
   if (message.type === "note") onNote?.(noteOfCluster(message.text));
   else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
@@ -102,18 +106,18 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     onEvent({ event: "training.started", data });
   } else if (message.type === "event") {
     const { event, stored } = message;
-    // `onEvent` refuses an event whose path leads out of the artifacts.
+    // `onEvent` refuses an event whose path leads outside the artifacts.
     if (stored && event.event === "checkpoint.saved" && isArtifactPath(event.data.path)) {
       const artifact = join(directory, event.data.path);
       writeStoredRecord(artifact, { address: remote.address, ...stored });
-      // A whole model may be large: it is only downloaded on request.
+      // A whole model may be large, so it is downloaded only on request.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
-      // This machine's disk or connection must not end the training there.
-      const noteLeft = (error: unknown) => {
+      // A problem of this machine's disk or connection must not end the training there.
+      const noteSkipped = (error: unknown) => {
         signal.throwIfAborted();
         onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);
       };
-      if (isWanted) await downloadArtifact(stored, artifact, { remote, signal }).catch(noteLeft);
+      if (isWanted) await downloadArtifact(stored, artifact, { remote, signal }).catch(noteSkipped);
     }
     signal.throwIfAborted();
     onEvent(event);

@@ -10,7 +10,7 @@ import { SIDECAR_FILES, CONFIG_FILE, TOOLS_TEMPLATE_FILE } from "../modelFiles/n
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, StoredCheckpoint, TrainingTask } from "./messages.ts";
-import { isVisibleTo, isUnder, readStoredRecord } from "./storedRecord.ts";
+import { isVisibleTo, isInStorage, readStoredRecord } from "./storedRecord.ts";
 import { type PackedFile, zipSize } from "./zip.ts";
 
 /** Ray accepts archives below this size, in bytes. */
@@ -19,7 +19,7 @@ const MEBIBYTE = 2 ** 20;
 
 /** Files of a model or a checkpoint. */
 const NAMES = new Set([CONFIG_FILE, ...SIDECAR_FILES, ADAPTER_CONFIG, STATE_FILE]);
-/** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */
+/** Weights in the formats that `transformers` reads, vocabularies, and the Trainer's state. */
 const KINDS = [
   /^[\w.-]+\.safetensors(\.index\.json)?$/,
   /^(pytorch|adapter)_model[\w.-]*\.bin(\.index\.json)?$/,
@@ -28,13 +28,13 @@ const KINDS = [
   /^rng_state(_\d+)?\.pth$/,
 ];
 
-/** The engines' Python files, by their folders in the package. */
+/** The engines' Python files, by folder in the package. */
 const codeFolders = () => ({
   kit_engine: ownFile(new URL("../python/kit_engine/__init__.py", import.meta.url), "main.py"),
   kit_ray: ownFile(new URL("./kit_ray/__init__.py", import.meta.url), "driver.py"),
 });
 
-interface Asked {
+interface PackOptions {
   id: string;
   mode: "train" | "check";
   job: PythonJob;
@@ -42,11 +42,11 @@ interface Asked {
 }
 
 /**
- * Everything that a job needs on the cluster, except what lies in the cluster's `storage` or at a URL,
- * which every node sees.
- * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
+ * Everything that a job needs on the cluster, except files in the cluster's `storage` or at a URL, which every node can
+ * read.
+ * @throws KitError `CLUSTER_UNFIT` above Ray's size limit
  */
-export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
+export function pack({ id, mode, job, cluster }: PackOptions): PackedFile[] {
   const data = createPackage(cluster);
   const { resumeFrom: from } = job;
   const sent: TrainingTask = {
@@ -60,13 +60,13 @@ export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
       }),
     },
     resumeFrom: from && readToResume(() => data.checkpoint(from, "resume")),
-    // As this machine finds it.
+    // The base's folder on this machine.
     ...(job.config.lora && { baseName: job.model.base }),
   };
   return withCode({ id, mode, job: sent }, data, cluster);
 }
 
-/** What a job needs, as its driver reads it. */
+/** Adds the code, and the job as its driver reads it. */
 export function withCode(
   job: Pick<RayJob, "id" | "mode" | "job">,
   data: ReturnType<typeof createPackage>,
@@ -101,33 +101,33 @@ export function codeFiles(): PackedFile[] {
 export function createPackage(cluster: Cluster) {
   const { storage } = cluster;
   const names: Record<string, string> = {};
-  const paths: [place: string, path: string][] = [];
-  const isShared = (path: string) => storage !== undefined && isUnder(storage, path);
+  const paths: [target: string, path: string][] = [];
+  const isShared = (path: string) => storage !== undefined && isInStorage(storage, path);
 
-  function file(path: string, place: string): string {
+  function file(path: string, target: string): string {
     if (isShared(path) || isUrl(path)) return path;
-    names[place] = path;
-    paths.push([place, path]);
-    return place;
+    names[target] = path;
+    paths.push([target, path]);
+    return target;
   }
 
-  function folder(path: string, place: string): string {
+  function folder(path: string, target: string): string {
     if (isShared(path)) return path;
-    names[place] = path;
-    for (const [name, inner] of filesToUpload(path)) paths.push([`${place}/${name}`, inner]);
-    return place;
+    names[target] = path;
+    for (const [name, inner] of filesToUpload(path)) paths.push([`${target}/${name}`, inner]);
+    return target;
   }
 
-  /** A checkpoint that is not whole here stays where the cluster keeps it. */
-  function checkpoint(path: string, place: string): string {
+  /** If a checkpoint is incomplete here, the cluster uses its stored copy. */
+  function checkpoint(path: string, target: string): string {
     const stored = readStoredRecord(path);
     if (!stored || isComplete(path, stored) || !isVisibleTo(cluster, stored))
-      return folder(path, place);
+      return folder(path, target);
     names[stored.path] = path;
     return stored.path;
   }
 
-  /** @param own other files of the package, which count too */
+  /** @param own the package's other files, which count toward the limit */
   function files(own: readonly PackedFile[]): PackedFile[] {
     const sized = paths.map(([path, from]) => ({ path, from, size: sizeOf(from) }));
     const rest = own.map(({ path, bytes }) => ({ path, from: path, size: bytes.length }));
@@ -159,19 +159,18 @@ function isComplete(path: string, { files }: StoredCheckpoint): boolean {
 function tooLarge(bytes: number, files: { path: string; from: string; size: number }[]): KitError {
   const [largest] = files.toSorted((a, b) => b.size - a.size);
   const name = basename(largest?.from ?? "");
-  // A model has no URL.
+  // Models can't be read from URLs.
   const orUrl = /^(data|eval)\//.test(largest?.path ?? "")
-    ? `, or name a URL that the workers see, such as s3://bucket/${name}`
+    ? `, or use a URL that the workers can read, such as s3://bucket/${name}`
     : "";
   return new KitError(
     "CLUSTER_UNFIT",
-    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node see, and name it there${orUrl}.`,
+    `Ray accepts at most 100 MiB per job, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node can read, and use it from there${orUrl}.`,
   );
 }
 
 /**
- * The files of a model or a checkpoint that a cluster needs: whatever else lies in the folder, such as
- * an `.env`, stays here.
+ * The files of a model or a checkpoint to upload. Anything else in the folder, such as an `.env`, stays here.
  * @returns their names and paths, by name
  * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
  */
@@ -188,7 +187,7 @@ function isOfModel(name: string): boolean {
   return NAMES.has(name) || KINDS.some((kind) => kind.test(name));
 }
 
-/** The folder itself; for one of the hub's cache, whose files are links, that of the model's files, too. */
+/** The folder itself; for a snapshot in the hub's cache, whose files are links, also its blobs. */
 function allowedFolders(folder: string): string[] {
   const real = realpathSync(folder);
   const parent = dirname(real);
@@ -202,11 +201,11 @@ function isFileWithin(path: string, allowed: readonly string[]): boolean {
   if (allowed.some((folder) => real.startsWith(`${folder}${sep}`))) return true;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${path} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,
+    `${path} would be uploaded to the cluster, but it links to a file outside its folder. Remove the link, or copy the file itself there.`,
   );
 }
 
-/** @throws KitError `CHECKPOINT_INVALID` when a file that travels cannot be read */
+/** @throws KitError `CHECKPOINT_INVALID` for an unreadable file */
 function orUnreadable<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -214,7 +213,7 @@ function orUnreadable<T>(path: string, read: () => T): T {
     const { code = "" } = cause as NodeJS.ErrnoException;
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} travels to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
+      `${path} must be uploaded to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
       { cause },
     );
   }

@@ -5,18 +5,18 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../constants.json" with { type: "json" };
 import { type ReadyOptions, assertReady, readVersion } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
-import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
+import { type HttpResponse, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
 import { type PackedFile, zip } from "./zip.ts";
 
-/** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
+/** A log is read again after this much silence; the driver's heartbeats come every 5 seconds. */
 const SILENCE_MS = 20_000;
 const POLL_MS = 250;
-/** How long to retry a submit that got no answer, or that the cluster was not ready for. */
+/** How long to retry a submission without a response, or to a busy cluster. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
 /** How long a stopped job may take to end, or a submitted one to arrive. Ray kills a job after a few seconds. */
 const STOP_MS = 20_000;
-/** Status codes of a gateway that could not reach the dashboard or lost its answer. */
+/** Status codes of a gateway that could not reach the dashboard or lost its response. */
 const LOST: readonly number[] = [502, 503, 504];
 
 type JobRecord = Record<string, unknown>;
@@ -31,46 +31,46 @@ const STATUSES: ReadonlySet<unknown> = new Set([
 /** Environment of every process of a job. */
 const VARIABLES = {
   RAY_TRAIN_V2_ENABLED: "1",
-  // The package is the workers' folder, as the driver's.
+  // The workers' working directory is the package, like the driver's.
   RAY_CHDIR_TO_TRIAL_DIR: "0",
   HF_HUB_OFFLINE: "1",
   TOKENIZERS_PARALLELISM: "false",
   PYTHONUNBUFFERED: "1",
 };
 
-/** A cluster that runs programs and keeps what they print. */
+/** A cluster that runs jobs and keeps their logs. */
 export type Remote = ReturnType<typeof createRayJobs>;
 
 export interface Submission {
   id: string;
-  /** The job gets it in `KIT_JOB_SECRET`, and marks its messages by it. */
+  /** The job gets it in `KIT_JOB_SECRET` and marks its messages with it. */
   secret: string;
-  /** What the job finds in its working directory. */
+  /** Files in the job's working directory. */
   files: readonly PackedFile[];
   command: string;
-  /** Aborting ends the attempt: at once, or soon after the job was sent, which may then be there. */
+  /** Aborts the submission, at once or soon after the request; the job may then exist. */
   signal?: AbortSignal | undefined;
-  /** Called once the files are there, just before the job starts, with the cluster's session. */
+  /** Called with the cluster's session once the files are there, just before the job starts. */
   onSend?: (session: string | undefined) => void;
 }
 
 export interface RemoteStatus {
   /** `unknown`: it was never submitted, or the cluster has forgotten it. */
   phase: "waiting" | "running" | "ended" | "unknown";
-  /** Whether a job that has ended ran to the end of its program. */
+  /** For an ended job: whether its program succeeded. */
   hasSucceeded?: boolean;
   /** What the job waits for, or why it ended, if the cluster knows. */
   message?: string;
 }
 
-/** Ray's Jobs API, of the dashboard of a cluster. An answer that is not Ray's counts as none. */
+/** Ray's Jobs API, as a cluster's dashboard serves it. Ignores responses that aren't Ray's. */
 export function createRayJobs(cluster: Cluster) {
   const address = cluster.address();
   const http = createHttp(address, cluster.token(), cluster.isRecorded);
   /** Ids of jobs that were sent but may not have arrived yet. */
   const unanswered = new Set<string>();
 
-  /** Starts a job, or finds the one with its id that an earlier call has started. */
+  /** Starts a job, or finds the one that an earlier call started under this id. */
   async function submit({ id, secret, files, command, signal, onSend }: Submission): Promise<void> {
     const uri = await upload(http, zip(files), signal);
     const body = {
@@ -86,29 +86,29 @@ export function createRayJobs(cluster: Cluster) {
     const session = onSend && (await readVersion(http, signal)).session;
     signal?.throwIfAborted();
     onSend?.(session);
-    // The request may arrive even if we stop waiting for the answer.
-    const late = laterThan(signal, STOP_MS);
+    // The request may still arrive after we stop waiting for its response.
+    const late = abortedLater(signal, STOP_MS);
     const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
     unanswered.add(id);
     for (const deadline = performance.now() + SUBMIT_MS; ;) {
-      const answer = await http.call(job).then(unlessLost, isLost);
-      if (answer) unanswered.delete(id);
-      // A lost answer, or the refusal of a second job with this id: the first is the one.
-      if (answer?.status === 200 || (await find(id, late).catch(isLost))) return;
-      const isBusy = !answer || answer.body.includes("try again");
-      if (!isBusy || performance.now() > deadline) throw notSubmitted(address, answer);
+      const response = await http.call(job).then(unlessLost, isLost);
+      if (response) unanswered.delete(id);
+      // The response was lost, or Ray refused a second job with this id: in both cases, the first one is there.
+      if (response?.status === 200 || (await find(id, late).catch(isLost))) return;
+      const isBusy = !response || response.body.includes("try again");
+      if (!isBusy || performance.now() > deadline) throw notSubmitted(address, response);
       await delay(BUSY_MS, undefined, { signal });
     }
   }
 
   /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
   async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
-    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
-    if (saysUnknown(answer, id)) return undefined;
-    const found = jsonOf(answer);
-    if (answer.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
-    // The dashboard is busy or has lost its own connection, or a proxy answered.
-    throw unreachable(address, new Error(`status ${answer.status} without the job's`));
+    const response = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
+    if (saysUnknown(response, id)) return undefined;
+    const found = jsonOf(response);
+    if (response.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
+    // The dashboard is busy or lost its own connection, or a proxy responded.
+    throw unreachable(address, new Error(`status ${response.status} instead of the job's record`));
   }
 
   async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
@@ -122,9 +122,9 @@ export function createRayJobs(cluster: Cluster) {
   }
 
   /**
-   * What the job prints, as long as the connection lasts.
-   * @param asked.isEnded whether it prints no more; else new output is waited for
-   * @param asked.lines the last ones that are there, and what comes. Default: from the first byte
+   * Streams a job's log until the connection closes.
+   * @param options.isEnded whether the log is complete; otherwise waits for more
+   * @param options.lines number of last lines to start from. Default: the whole log
    */
   async function* log(
     id: string,
@@ -133,70 +133,68 @@ export function createRayJobs(cluster: Cluster) {
   ): AsyncIterable<Buffer> {
     const node = (await find(id, signal))?.["driver_node_id"];
     if (typeof node !== "string") return;
-    const asked = `node_id=${node}&submission_id=${id}&lines=${lines}`;
-    const path = isEnded ? `file?${asked}` : `stream?${asked}&interval=${POLL_MS / 1000}`;
+    const query = `node_id=${node}&submission_id=${id}&lines=${lines}`;
+    const path = isEnded ? `file?${query}` : `stream?${query}&interval=${POLL_MS / 1000}`;
     yield* bytesOf(`/api/v0/logs/${path}`, signal);
   }
 
   async function* bytesOf(path: string, signal: AbortSignal): AsyncIterable<Buffer> {
-    const answer = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
+    const response = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
     try {
-      if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`);
-      yield* answer as AsyncIterable<Buffer>;
+      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+      yield* response as AsyncIterable<Buffer>;
     } catch (cause) {
       signal.throwIfAborted();
       throw unreachable(address, cause);
     } finally {
-      answer.destroy();
+      response.destroy();
     }
   }
 
   /**
-   * Stops a job, and resolves once it has ended; does nothing for an ended one.
-   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on, within half a minute
+   * Stops a job, and resolves once it has ended.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` within half a minute, if it may still run
    */
   async function stop(id: string): Promise<void> {
     const signal = AbortSignal.timeout(STOP_MS);
     try {
-      let answer = await askToStop(id, signal);
-      if (saysUnknown(answer, id) && unanswered.delete(id)) {
+      let response = await requestStop(id, signal);
+      if (saysUnknown(response, id) && unanswered.delete(id)) {
         await delay(BUSY_MS, undefined, { signal });
-        answer = await askToStop(id, signal);
+        response = await requestStop(id, signal);
       }
-      if (saysUnknown(answer, id)) return;
-      if (answer.status !== 200) throw unreachable(address, new Error(`status ${answer.status}`));
+      if (saysUnknown(response, id)) return;
+      if (response.status !== 200)
+        throw unreachable(address, new Error(`status ${response.status}`));
       for (;;) {
         const { phase } = await status(id, signal);
         if (phase === "ended" || phase === "unknown") return;
         await delay(POLL_MS, undefined, { signal });
       }
     } catch (cause) {
-      if (signal.aborted) throw unreachable(address, new Error("it stops no job"));
+      if (signal.aborted) throw unreachable(address, new Error("it did not stop the job"));
       throw cause;
     }
   }
 
-  function askToStop(id: string, signal: AbortSignal): Promise<Answer> {
+  function requestStop(id: string, signal: AbortSignal): Promise<HttpResponse> {
     return http.call({ method: "POST", path: `/api/jobs/${id}/stop`, body: {}, signal });
   }
 
-  /**
-   * Hands bytes to a job that runs.
-   * @param name of this message alone
-   */
+  /** Sends bytes to a running job. @param name unique name of this message */
   async function send(id: string, name: string, bytes: Buffer): Promise<void> {
-    // What the key-value store of the cluster has, the job can read: kit_ray/mailbox.py.
+    // The job can read the cluster's key-value store: kit_ray/mailbox.py.
     const path = `/api/packages/gcs/${id}-${name}.zip`;
     const sent = await http.call({ method: "PUT", path, body: bytes });
     if (sent.status !== 200) throw notSent(sent);
   }
 
   return {
-    /** As errors name it. */
+    /** In messages. */
     name: `the Ray cluster at ${address}`,
     address,
     /**
-     * Asks whether jobs can run there, before anything is read or sent.
+     * Checks that jobs can run there, before anything is read or sent.
      * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
      */
     assertReady: (options?: ReadyOptions) => assertReady(http, cluster, options),
@@ -205,12 +203,9 @@ export function createRayJobs(cluster: Cluster) {
     log,
     stop,
     send,
-    /** Its own name since its last start; undefined if it has none. */
+    /** The cluster's session, new at each start of its head node; undefined if unknown. */
     session: async (signal?: AbortSignal) => (await readVersion(http, signal)).session,
-    /**
-     * A file that a job has staged for this machine.
-     * @throws KitError `CLUSTER_UNREACHABLE` when the connection is cut
-     */
+    /** Reads a file that a job has staged. @throws KitError `CLUSTER_UNREACHABLE` if the connection breaks */
     read: ({ node, path }: { node: string; path: string }, signal: AbortSignal) =>
       bytesOf(
         `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,
@@ -219,12 +214,12 @@ export function createRayJobs(cluster: Cluster) {
   };
 }
 
-function unlessLost(answer: Answer): Answer | undefined {
-  return LOST.includes(answer.status) ? undefined : answer;
+function unlessLost(response: HttpResponse): HttpResponse | undefined {
+  return LOST.includes(response.status) ? undefined : response;
 }
 
-/** A signal that aborts some time after another one. */
-function laterThan(signal: AbortSignal | undefined, ms: number): AbortSignal {
+/** A signal that aborts `ms` after another one. */
+function abortedLater(signal: AbortSignal | undefined, ms: number): AbortSignal {
   const late = new AbortController();
   const abort = () => setTimeout(() => late.abort(signal?.reason), ms).unref();
   signal?.addEventListener("abort", abort, { once: true });
@@ -236,17 +231,17 @@ function isLost(error: unknown): undefined {
   throw error;
 }
 
-/** Without an answer, the job may be there. */
-function notSubmitted(address: string, answer: Answer | undefined): KitError {
-  if (!answer) return unreachable(address, new Error("no answer to a new job"));
+/** Without a response, the job may exist. */
+function notSubmitted(address: string, response: HttpResponse | undefined): KitError {
+  if (!response) return unreachable(address, new Error("no response to a new job"));
   return new KitError(
     "CLUSTER_UNFIT",
-    `The Ray cluster at ${address} does not take the job: ${lastLine(answer)}. See the log of its dashboard.`,
+    `The Ray cluster at ${address} rejected the job: ${lastLine(response)}. See the log of its dashboard.`,
   );
 }
 
-/** Compares Ray's own words, because a tunnel or a proxy sends 404 as well. */
-function saysUnknown({ status, body }: Answer, id: string): boolean {
+/** Compares Ray's own text, because tunnels and proxies send 404, too. */
+function saysUnknown({ status, body }: HttpResponse, id: string): boolean {
   return status === 404 && body.includes(`Job ${id} does not exist`);
 }
 
@@ -256,7 +251,7 @@ function preparation({ runtime_env: environment }: Record<string, unknown>): str
   return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";
 }
 
-/** @returns its URI, by its content, so that the same package is sent once */
+/** @returns its URI, derived from its content, so that each package is uploaded only once */
 async function upload(http: Http, archive: Buffer, signal?: AbortSignal): Promise<string> {
   const digest = createHash("sha256").update(archive).digest("hex");
   const name = `_ray_pkg_${digest}.zip`;
@@ -269,15 +264,15 @@ async function upload(http: Http, archive: Buffer, signal?: AbortSignal): Promis
   return `gcs://${name}`;
 }
 
-function notSent(answer: Answer): KitError {
+function notSent(response: HttpResponse): KitError {
   return new KitError(
     "CLUSTER_UNFIT",
-    `The Ray cluster does not take the package: ${lastLine(answer)}. See the log of its dashboard.`,
+    `The Ray cluster rejected the package: ${lastLine(response)}. See the log of its dashboard.`,
   );
 }
 
-/** Returns the error of a Python traceback, or the status code if a proxy answered. */
-function lastLine({ status, body }: Answer): string {
+/** Returns the error of a Python traceback, or the status code if a proxy responded. */
+function lastLine({ status, body }: HttpResponse): string {
   const text = body.toString().trim();
   const line = text.split("\n").at(-1)?.trim() ?? "";
   return line === "" || text.startsWith("<") ? `status ${status}` : line.replace(/\.$/, "");

@@ -17,12 +17,12 @@ import type { PackedFile } from "./zip.ts";
 
 interface Loading {
   directory: string;
-  /** The Python engine's, on this machine. */
+  /** The Python engine's `load`, on this machine. */
   loadHere: Engine["load"];
   options: LoadOptions | undefined;
 }
 
-/** Loads a model here; on the cluster that has it, if its files or Python are missing here. */
+/** Loads a model here, or on the cluster that stores it if its files or Python are missing here. */
 export async function load(cluster: Cluster, loading: Loading): Promise<EngineModel> {
   const { directory, loadHere, options } = loading;
   assertUnquantized(options);
@@ -30,7 +30,7 @@ export async function load(cluster: Cluster, loading: Loading): Promise<EngineMo
   if (stored && !existsSync(directory)) {
     return loadThere(cluster, stored, {
       ...loading,
-      why: `the files of ${basename(directory)} are only there`,
+      why: `the files of ${basename(directory)} exist only there`,
     });
   }
   try {
@@ -48,7 +48,7 @@ async function loadThere(
 ): Promise<EngineModel> {
   const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);
-  options?.onNote?.(`answers on ${remote.name}: ${why}`);
+  options?.onNote?.(`inference runs on ${remote.name}: ${why}`);
   const folders = existsSync(directory) ? await findFolders(directory, options) : undefined;
   const base = folders?.adapter === undefined ? undefined : folders.base;
   return loadRemoteModel(remote, { cluster, stored, base, ...options });
@@ -63,15 +63,15 @@ interface RemoteLoadOptions extends LoadOptions {
 }
 
 /**
- * A model that a job on a cluster has loaded. The job ends when the model is closed or `signal` is
- * aborted, and by itself once this process is gone.
+ * Loads a model in a job on a cluster. The job ends when the model is closed or `signal` is aborted, and by itself once
+ * this process is gone.
  * @throws KitError as the Python engine's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
  */
 export async function loadRemoteModel(
   remote: Remote,
   { cluster, stored, base, idleSeconds, onNote, signal }: RemoteLoadOptions,
 ): Promise<EngineModel> {
-  const job = createHelperJob(remote, "ask", idleSeconds);
+  const job = createHelperJob(remote, "infer", idleSeconds);
   const files = packModel(job, { cluster, stored, base });
   const channel = createRequestChannel(job, remote, onNote);
   const { load } = createHostedModels<undefined>(channel.connect);
@@ -101,8 +101,8 @@ export async function loadRemoteModel(
 }
 
 /**
- * Everything that answering from a stored checkpoint needs on the cluster.
- * @throws KitError `CLUSTER_UNFIT` for a base that is more than Ray takes
+ * Everything that inference from a stored checkpoint needs on the cluster.
+ * @throws KitError `CLUSTER_UNFIT` for a base above Ray's size limit
  */
 function packModel(
   { id, idleSeconds }: HelperJob,

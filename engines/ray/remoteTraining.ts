@@ -15,24 +15,24 @@ import { assertSession } from "./follow.ts";
 import { monitorJob } from "./monitor.ts";
 import { pack } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
-import { isVisibleTo, readStoredRecord, under } from "./storedRecord.ts";
+import { isVisibleTo, readStoredRecord, joinStorage } from "./storedRecord.ts";
 
-/** The driver's, in the package. */
+/** The command of the driver in the package. */
 export const COMMAND = "python -u -m kit_ray.driver";
 
-/** Trains on a cluster; the job there has ended when this settles, unless it was left or lost. */
+/** Trains on a cluster. When this settles, the job there has ended, unless it was detached or lost. */
 export async function train(cluster: Cluster, options: TrainOptions): Promise<void> {
   const { directory, signal, onRemote, onNote } = options;
   signal.throwIfAborted();
   const remote = createRayJobs(cluster);
   await remote.assertReady({ signal, onNote });
   try {
-    await bringFromOther(cluster, options);
+    await fetchFromOtherCluster(cluster, options);
     const job = await createJob(options);
     const id = basename(directory);
     const files = pack({ id, mode: "train", job, cluster });
     const secret = crypto.randomUUID();
-    const checkpoints = under(cluster.storage ?? "~/ray_results", id);
+    const checkpoints = joinStorage(cluster.storage ?? "~/ray_results", id);
     const location = { where: remote.name, address: cluster.address(), checkpoints, secret };
     const submit = (onSent: (session?: string) => void) => {
       const onSend = (session?: string) => {
@@ -47,8 +47,8 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   }
 }
 
-/** A checkpoint to resume from that another cluster keeps travels by this machine. */
-async function bringFromOther(
+/** Downloads a checkpoint to resume from if another cluster stores it. */
+async function fetchFromOtherCluster(
   cluster: Cluster,
   { resumeFrom: directory, signal, onNote }: TrainOptions,
 ): Promise<void> {
@@ -64,7 +64,7 @@ export async function reach(cluster: Cluster, location: RemoteLocation, id: stri
   if (phase === "unknown") await assertSession(remote, location.session);
 }
 
-/** Reports the events of a job of an earlier process that it has not reported. */
+/** Reports the unreported events of an earlier process's job. */
 export async function followRemote(cluster: Cluster, options: FollowOptions): Promise<void> {
   const { directory, location, seen } = options;
   const { session, secret } = location;
@@ -76,10 +76,7 @@ export async function followRemote(cluster: Cluster, options: FollowOptions): Pr
   }
 }
 
-/**
- * Brings an artifact here that a cluster keeps.
- * @param skipped names of files that are left there
- */
+/** Downloads an artifact from a cluster. @param skipped names of files to skip */
 export async function downloadFromCluster(
   cluster: Cluster,
   skipped: readonly string[],
@@ -93,9 +90,9 @@ function remoteAt(cluster: Cluster, { address }: Pick<RemoteLocation, "address">
 }
 
 /**
- * The Python engine's job. What only the workers see is named by a URL, and read by them.
- * @throws KitError as the Python engine's; `CONFIG_INVALID` for an adapter to an adapter, whose merged
- * base would stay there
+ * The Python engine's job. Only the workers read URLs.
+ * @throws KitError as the Python engine's; `CONFIG_INVALID` for an adapter on top of an adapter, whose merged base
+ * would exist only there
  */
 export async function createJob(options: Parameters<typeof createPythonJob>[0]) {
   const job = await createPythonJob(options);
@@ -103,6 +100,6 @@ export async function createJob(options: Parameters<typeof createPythonJob>[0]) 
   if (!config.lora || model.adapter === undefined) return job;
   throw new KitError(
     "CONFIG_INVALID",
-    `${model.adapter} is an adapter, and ray trains no adapter of one. Use a whole model, or engine: python().`,
+    `${model.adapter} is an adapter, and ray can't train another on top of it. Use a whole model, or engine: python().`,
   );
 }

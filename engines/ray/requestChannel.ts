@@ -11,12 +11,9 @@ import type { HelperJob } from "./helperJob.ts";
 import { type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 
-type OpenAnswers = ReturnType<typeof createPendingRequests>;
+type PendingRequests = ReturnType<typeof createPendingRequests>;
 
-/**
- * Sends requests to a job and takes the answers from its log, which is followed only while a request is
- * open.
- */
+/** Sends requests to a job and reads the responses from its log, which it follows only while a request is open. */
 export function createRequestChannel(
   job: HelperJob,
   { name }: Remote,
@@ -26,12 +23,12 @@ export function createRequestChannel(
   let listening: AbortController | undefined;
   let after = { seq: 0, at: 0 };
 
-  async function listen(answers: OpenAnswers, signal: AbortSignal): Promise<void> {
+  async function listen(pending: PendingRequests, signal: AbortSignal): Promise<void> {
     try {
       for await (const message of job.follow(signal, after)) {
         signal.throwIfAborted();
         after = { seq: message.seq, at: performance.now() };
-        take(message, answers);
+        take(message, pending);
       }
       throw heartbeatLost(name);
     } catch (error) {
@@ -39,7 +36,7 @@ export function createRequestChannel(
     }
   }
 
-  function take(message: RayMessage, { takeTokens, takeAnswer }: OpenAnswers) {
+  function take(message: RayMessage, { takeTokens, takeAnswer }: PendingRequests) {
     if (message.type === "tokens") takeTokens(message);
     else if (message.type === "answer") takeAnswer(message);
     else if (message.type === "note") onNote?.(noteOfCluster(message.text));
@@ -52,14 +49,14 @@ export function createRequestChannel(
       void job
         .post(message)
         .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, connected));
-    const answers = createPendingRequests(send, connected);
+    const pending = createPendingRequests(send, connected);
     return {
-      send: answers.ask,
+      send: pending.ask,
       setRef(on) {
         if (on === (listening !== undefined)) return;
         listening?.abort();
         listening = on ? new AbortController() : undefined;
-        if (listening) void listen(answers, listening.signal);
+        if (listening) void listen(pending, listening.signal);
       },
       stop: () => void close(),
     };
@@ -75,9 +72,9 @@ export function createRequestChannel(
   return { connect, close };
 }
 
-/** Rejects a request that did not arrive. */
+/** Rejects a request that could not be sent. */
 function rejectUnsent({ type, id }: HostRequest<unknown>, error: unknown, { onAnswer }: Listener) {
-  // Nobody waits for an answer.
+  // Nobody waits for a response.
   if (type !== "cancel") onAnswer(id, error as Error);
 }
 

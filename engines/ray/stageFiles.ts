@@ -7,21 +7,21 @@ import type { StoredCheckpoint } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
 import type { Remote } from "./rayJobs.ts";
 
-const PLACE_CHARACTERS = 16;
+const NAME_LENGTH = 16;
 
 interface StageOptions {
   remote: Remote;
   signal: AbortSignal;
-  /** The folder on this machine; what an earlier process has staged for it is removed. */
+  /** The folder on this machine; files that an earlier process staged for it are removed. */
   to: string;
-  /** How long the job waits for a heartbeat of this process. */
+  /** How long the job waits for a heartbeat from this process. */
   idleSeconds?: number | undefined;
 }
 
 /**
- * Stages a checkpoint's files where the dashboard can read them, by a small job that removes them
- * again, also once this process is gone.
- * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
+ * Stages a checkpoint's files where the dashboard can read them, with a small job that removes them afterwards, even if
+ * this process is gone.
+ * @throws KitError `CHECKPOINT_INVALID` if they are missing, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
 export async function stageFiles(
   { path }: StoredCheckpoint,
@@ -29,7 +29,7 @@ export async function stageFiles(
   { remote, signal, to, idleSeconds }: StageOptions,
 ) {
   const job = createHelperJob(remote, "fetch", idleSeconds);
-  const words = [job.id, placeOf(to), String(job.idleSeconds), path, ...names].map(quoted);
+  const words = [job.id, stageName(to), String(job.idleSeconds), path, ...names].map(quoted);
   const command = `python -u -m kit_ray.fetch ${words.join(" ")}`;
   try {
     await job.submit({ files: codeFiles(), command, signal });
@@ -50,13 +50,13 @@ export async function stageFiles(
   }
 }
 
-/** Its name on the cluster: the same for each attempt, of which this machine lets one run at a time. */
-function placeOf(folder: string): string {
+/** The folder's name on the cluster: the same for each attempt, since this machine runs one at a time. */
+function stageName(folder: string): string {
   const digest = createHash("sha256").update(`${hostname()}:${folder}`).digest("hex");
-  return digest.slice(0, PLACE_CHARACTERS);
+  return digest.slice(0, NAME_LENGTH);
 }
 
-/** For a shell. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,17 +5,17 @@ import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isNamed } from "./cluster.ts";
-import { type StoredCheckpoint, isStored } from "./messages.ts";
+import { type StoredCheckpoint, isStoredCheckpoint } from "./messages.ts";
 
-/** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
+/** Where a cluster's storage has an artifact: `step-400.stored.json`, beside the artifact's folder. */
 export interface StoredRecord extends StoredCheckpoint {
-  /** Of the cluster, as the location's. */
+  /** The cluster's address, as in the job's location. */
   address: string;
 }
 
 /**
- * Whole and on the disk when it has its name.
- * @param artifact absolute path of its folder, whether or not its files are there
+ * Writes a record atomically.
+ * @param artifact absolute path of the artifact's folder, which may not exist
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
 export function writeStoredRecord(artifact: string, record: StoredRecord): void {
@@ -34,32 +34,32 @@ export function writeStoredRecord(artifact: string, record: StoredRecord): void 
 export function readStoredRecord(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
   const { address } = record;
-  const isWhole = typeof address === "string" && isStored(record);
+  const isWhole = typeof address === "string" && isStoredCheckpoint(record);
   return isWhole && Object.keys(record.files).length > 0 ? { ...record, address } : undefined;
 }
 
-/** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
+/** Whether a cluster's workers can read a stored artifact: it is in their storage, or on their cluster. */
 export function isVisibleTo(cluster: Cluster, stored: StoredRecord): boolean {
   const { storage } = cluster;
   return (
-    (storage !== undefined && isUnder(storage, stored.path)) || isNamed(cluster, stored.address)
+    (storage !== undefined && isInStorage(storage, stored.path)) || isNamed(cluster, stored.address)
   );
 }
 
-/** Adds a name to a storage's path. A URL's query, such as its server's address, stays at the end. */
-export function under(storage: string, name: string): string {
+/** Appends a name to a storage's path. A URL's query, such as its server's address, stays last. */
+export function joinStorage(storage: string, name: string): string {
   const { path, query } = split(storage);
   return `${path}/${name}${query}`;
 }
 
-/** Whether a place lies under a storage: both are paths, or URLs with the same query. */
-export function isUnder(storage: string, place: string): boolean {
-  const [one, other] = [split(storage), split(place)];
+/** Whether a path is in a storage: both are paths, or URLs with the same query. */
+export function isInStorage(storage: string, path: string): boolean {
+  const [one, other] = [split(storage), split(path)];
   return other.path.startsWith(`${one.path}/`) && other.query === one.query;
 }
 
-function split(place: string): { path: string; query: string } {
-  const at = place.includes("://") ? place.indexOf("?") : -1;
-  const [path, query] = at < 0 ? [place, ""] : [place.slice(0, at), place.slice(at)];
+function split(location: string): { path: string; query: string } {
+  const at = location.includes("://") ? location.indexOf("?") : -1;
+  const [path, query] = at < 0 ? [location, ""] : [location.slice(0, at), location.slice(at)];
   return { path: path.replace(/\/+$/, ""), query };
 }

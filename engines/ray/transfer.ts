@@ -7,10 +7,10 @@ import { isRegularFile, makeDirectory, OTHERS_READ } from "../../disk/file.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { StoredCheckpoint } from "./messages.ts";
 
-/** Attempts at a file whose connection breaks. */
+/** Attempts per file if the connection breaks. */
 const MAX_ATTEMPTS = 3;
 
-/** Reads a file by its name. */
+/** Reads a file by name. */
 type Source = (name: string) => AsyncIterable<Buffer>;
 
 interface TransferOptions {
@@ -26,7 +26,7 @@ interface WantedFile {
   to: string;
 }
 
-/** Files on their way to a folder. Begins with those that are whole there, and removes what else is. */
+/** Prepares downloading files into a folder: keeps those that are complete there, and removes everything else. */
 export async function openTransfer(
   folder: string,
   { files }: StoredCheckpoint,
@@ -54,7 +54,7 @@ export async function openTransfer(
         if (found === sha256) break;
       } catch (error) {
         rmSync(to, { force: true });
-        if (!isCut(error) || tries === MAX_ATTEMPTS) throw error;
+        if (!isConnectionLost(error) || tries === MAX_ATTEMPTS) throw error;
         continue;
       }
       rmSync(to);
@@ -64,8 +64,8 @@ export async function openTransfer(
   }
 
   /**
-   * Brings the missing ones, one after another. Leaves only whole files, also when it rejects.
-   * @throws KitError `CLUSTER_UNREACHABLE`, and the errors of a write
+   * Downloads the missing files, one after another. Leaves only complete files, even if it rejects.
+   * @throws KitError `CLUSTER_UNREACHABLE`, or a write error
    */
   async function take(source: Source): Promise<void> {
     for (const file of missing) await receive(file, source);
@@ -78,7 +78,7 @@ function bytesOf(files: readonly WantedFile[]): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
-function isCut(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return isKitError(error) && error.code === "CLUSTER_UNREACHABLE";
 }
 
@@ -98,14 +98,14 @@ async function* upTo(size: number, source: AsyncIterable<Buffer>): AsyncGenerato
   }
 }
 
-interface Saving {
+interface SaveOptions {
   to: string;
   signal: AbortSignal;
   onChunk: (chunk: Buffer) => void;
 }
 
-/** @returns the SHA-256 of what was saved */
-async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Saving) {
+/** @returns the SHA-256 of the written file */
+async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: SaveOptions) {
   const digest = createHash("sha256");
   async function* digested() {
     for await (const chunk of source) {
@@ -118,7 +118,7 @@ async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Savi
   try {
     await pipeline(digested, file, { signal });
   } finally {
-    // Opened late, it would appear after it was removed.
+    // If it opened late, it would appear after its removal.
     if (!file.closed) await once(file, "close");
   }
   return digest.digest("hex");
@@ -127,6 +127,6 @@ async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Savi
 function damaged(name: string): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `${name} did not arrive whole from the cluster. Try again: the checkpoint is whole in its storage.`,
+    `${name} arrived damaged from the cluster. Try again: the checkpoint in its storage is intact.`,
   );
 }

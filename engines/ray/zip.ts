@@ -6,19 +6,19 @@ export interface PackedFile {
   bytes: Buffer;
 }
 
-/** What the records begin with. */
+/** Signatures of the records. */
 const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50];
-/** Sizes in bytes of each number of a record, and of what both records of a file have. */
+/** Size in bytes of each field of a record, and of the fields that both records of a file share. */
 const ENTRY = "2222244422";
 const LOCAL_SIZES = `4${ENTRY}`;
 const CENTRAL_SIZES = `42${ENTRY}22244`;
 const END_SIZES = "42222442";
 const VERSION = 20;
 const UTF_8 = 0x0800;
-/** 1980-01-01, the format's first day, so that equal files are equal archives. */
+/** 1980-01-01, the format's first day, so that equal files give equal archives. */
 const DAY = 0x21;
 
-/** An archive of at most 4 GiB, uncompressed. Format: PKWARE's APPNOTE 6.3. */
+/** An uncompressed archive of at most 4 GiB. Format: PKWARE's APPNOTE 6.3. */
 export function zip(files: readonly PackedFile[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -38,7 +38,7 @@ export function zip(files: readonly PackedFile[]): Buffer {
   return Buffer.concat([...parts, central, end]);
 }
 
-/** The size in bytes of the archive of files with these paths and sizes. */
+/** Size in bytes of an archive of files with these paths and sizes. */
 export function zipSize(files: readonly { path: string; size: number }[]): number {
   const both = record(LOCAL_SIZES).length + record(CENTRAL_SIZES).length;
   return files.reduce(
@@ -47,7 +47,7 @@ export function zipSize(files: readonly { path: string; size: number }[]): numbe
   );
 }
 
-/** Little-endian numbers, each of so many bytes. */
+/** Little-endian numbers of these sizes, in bytes. */
 function record(sizes: string, ...values: number[]): Buffer {
   const widths = [...sizes].map(Number);
   const all = Buffer.alloc(widths.reduce((sum, width) => sum + width, 0));

@@ -1,1 +1,1 @@
-"""The Ray engine's part in the cluster: it runs kit_engine's training on Ray Train's workers."""
+"""The Ray engine's code on the cluster: runs kit_engine's training on Ray Train's workers."""

@@ -1,4 +1,4 @@
-"""Answers what Kit asks, one question after another, until Kit is gone."""
+"""Answers Kit's requests, one after another, until Kit is gone."""
 
 import os
 import signal
@@ -12,60 +12,58 @@ from kit_engine.process.errors import KitError
 from ray.exceptions import OutOfMemoryError, RayActorError
 from ray.util.placement_group import remove_placement_group
 
-from .answerer import Answerer, Message
 from .job import Job
 from .log import print_trace
 from .mailbox import Mailbox
+from .model_host import Message, ModelHost
 from .scheduling import actor_options, is_anyone_waiting, reserve_gpu
 
-# Pause between two looks for questions; each look is a request to the head.
+# Pause between two polls for messages; each poll is a request to the head.
 POLL_SECONDS = 0.1
-# Pause between two looks for others that need the GPU.
+# Pause between two checks whether others need the GPU.
 YIELD_SECONDS = 1.0
 
 
 def answer(job: Job, channel: Channel) -> None:
-    """
-    :raises KitError: when there will be no more answers
-    """
+    """:raises KitError: when it can't answer any more"""
     mailbox = Mailbox(job.id)
     signal.signal(signal.SIGTERM, lambda *_: stop(mailbox))
     try:
-        queue = AnswerQueue(job, channel)
+        queue = RequestDispatcher(job, channel)
         for messages in mailbox.until_silence(job.job["idleSeconds"]):
             for message in messages:
-                # A heartbeat only says that Kit is there.
+                # A heartbeat only shows that Kit is there.
                 if message["type"] != "heartbeat":
                     queue.put(message)
-            queue.pass_on(POLL_SECONDS)
+            queue.advance(POLL_SECONDS)
     except (RayActorError, OutOfMemoryError) as error:
-        refuse(error)
+        raise_lost(error)
     finally:
         mailbox.clear()
 
 
-class AnswerQueue:
-    """Questions in their order, and the actor that answers them, whichever actor that is."""
+class RequestDispatcher:
+    """Requests in order, and the actor that answers them, which may be replaced."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         self.job = job
         self.channel = channel
         self.waiting: deque[Message] = deque()
-        # What the actor works on; its cancel once nobody waits for the answer.
+        # The actor's request, or its cancellation until the actor has stopped.
         self.current: Message | None = None
-        # What another actor begins with.
+        # The load request, which a new actor needs first.
         self.load: Message | None = None
         self.group = reserve_gpu(job)
         if job.gpus and self.group is None:
-            channel.note("no GPU of the cluster is free: its CPUs answer")
+            channel.note("no GPU of the cluster is free: inference runs on its CPUs")
         self._start()
 
     def _start(self) -> None:
         options = {"max_concurrency": 2, "max_restarts": 0, **actor_options(self.group)}
-        self.actor = ray.remote(Answerer).options(**options).remote(self.job)
+        self.actor = ray.remote(ModelHost).options(**options).remote(self.job)
         ray.get(self.actor.begin.remote())
         self.next = self.actor.take.remote()
-        self.looked = time.monotonic()
+        self.checked_at = time.monotonic()
 
     def put(self, message: Message) -> None:
         if message["type"] != "cancel":
@@ -76,11 +74,11 @@ class AnswerQueue:
         else:
             self.waiting = deque(one for one in self.waiting if one["id"] != message["id"])
 
-    def pass_on(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """
-        Hands the next question to an actor that has none, and waits so long for what it says.
+        Sends the next request to an idle actor, and waits up to `seconds` for its messages.
 
-        :raises KitError: when the model cannot be answered from
+        :raises KitError: if the model can't be loaded, or the actor failed
         """
         if self.current is None and self.waiting:
             self.current = self.waiting.popleft()
@@ -89,34 +87,35 @@ class AnswerQueue:
         if done:
             self._take(ray.get(self.next))
             self.next = self.actor.take.remote()
-        if self.group is not None and time.monotonic() - self.looked > YIELD_SECONDS:
-            self.looked = time.monotonic()
+        if self.group is not None and time.monotonic() - self.checked_at > YIELD_SECONDS:
+            self.checked_at = time.monotonic()
             if is_anyone_waiting():
-                self._give_back()
+                self._release_gpu()
 
     def _take(self, message: Message) -> None:
         current = self.current or {}
-        is_again = current is self.load
+        is_reload = current is self.load
         failure = message.get("failure", message)
         print_trace(failure.pop("trace", ""))
-        if message["type"] == "failed" or (is_again and "failure" in message):
+        if message["type"] == "failed" or (is_reload and "failure" in message):
             raise KitError(failure["code"], failure["message"])
         if message["type"] == "tokens":
-            # Another actor goes on behind them.
+            # A new actor continues after these.
             current.setdefault("generated", []).extend(token["id"] for token in message["tokens"])
         else:
             if current["type"] == "load":
                 self.load = current
             self.current = None
-        if not is_again and current["type"] != "cancel":
+        if not is_reload and current["type"] != "cancel":
             self.channel.send(**message)
 
-    def _give_back(self) -> None:
-        """Another actor loads the model, and goes on with what has no answer yet."""
+    def _release_gpu(self) -> None:
+        """Starts a new actor without a GPU, which loads the model and continues the open
+        requests."""
         ray.kill(self.actor)
         remove_placement_group(self.group)
         self.group = None
-        self.channel.note("another job waits for GPUs: the CPUs of the cluster answer from now on")
+        self.channel.note("another job waits for GPUs: inference continues on the cluster's CPUs")
         self._start()
         open_ones = [one for one in (self.current, self.load) if one and one["type"] != "cancel"]
         self.waiting.extendleft(open_ones)
@@ -128,14 +127,14 @@ def stop(mailbox: Mailbox) -> None:
     os._exit(0)
 
 
-def refuse(error: RayActorError | OutOfMemoryError) -> NoReturn:
+def raise_lost(error: RayActorError | OutOfMemoryError) -> NoReturn:
     if isinstance(error, OutOfMemoryError) or "low on memory" in str(error):
         raise KitError(
             "OUT_OF_MEMORY",
-            "The node that answers ran out of memory. Use a smaller model, or nodes with more.",
+            "The node that runs inference ran out of memory. Use a smaller model or a larger node.",
         ) from error
     raise KitError(
         "WORKER_FAILED",
-        "The process that answers on the cluster was lost, perhaps with its node, or because "
+        "The inference process on the cluster was lost, perhaps with its node, or because "
         "memory ran out. Load the model again.",
     ) from error

@@ -1,4 +1,4 @@
-"""Reads on a node what a training would, and trains nothing."""
+"""Checks a training run on a node, without training."""
 
 import tempfile
 from typing import Any
@@ -10,14 +10,12 @@ from .job import Job
 
 
 def check(job: Job, channel: Channel) -> dict[str, Any]:
-    """
-    :raises KitError: with which the training would be refused
-    """
+    """:raises KitError: as the training run would"""
     remote = ray.remote(check_here).options(num_cpus=job.cpus, num_gpus=job.gpus, max_retries=0)
     found, notes = ray.get(remote.remote(job))
     for text in notes:
         channel.note(job.renamed(text))
-    return with_places(found, job)
+    return with_original_names(found, job)
 
 
 def check_here(job: Job) -> tuple[dict[str, Any], list[str]]:
@@ -35,12 +33,12 @@ def check_here(job: Job) -> tuple[dict[str, Any], list[str]]:
         return check_job(job.here(directory), notes), notes.texts
 
 
-def with_places(found: dict[str, Any], job: Job) -> dict[str, Any]:
-    """Names the files as they are called where the job comes from."""
+def with_original_names(found: dict[str, Any], job: Job) -> dict[str, Any]:
+    """Replaces the package's paths by the names on the machine that submitted the job."""
     dataset = dict(found["dataset"])
     for kind in ("duplicates", "leaked"):
         if "first" in dataset.get(kind, {}):
-            first = [job.renamed(place) for place in dataset[kind]["first"]]
+            first = [job.renamed(location) for location in dataset[kind]["first"]]
             dataset[kind] = {**dataset[kind], "first": first}
     if "first" in dataset.get("json", {}):
         dataset["json"] = {**dataset["json"], "first": job.renamed(dataset["json"]["first"])}

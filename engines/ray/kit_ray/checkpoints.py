@@ -11,16 +11,16 @@ import ray.train
 from kit_engine.process.errors import KitError, clause_of
 
 BLOCK_BYTES = 1 << 20
-# Pauses between tries to store: a storage may fail for a moment.
+# Pauses between attempts to store: a storage may fail for a moment.
 PAUSES_SECONDS = (1.0, 4.0, 16.0)
 
 
 def store(
     checkpoint: ray.train.Checkpoint, name: str, note: Callable[[str], None]
 ) -> ray.train.Checkpoint:
-    """Stores as Ray does, and tries again when that fails: an error would end the training.
+    """Stores as Ray does, with retries: an error would end the training.
 
-    :raises KitError: when the last try fails, too
+    :raises KitError: if the last attempt fails
     """
     storage = ray.train.get_context().get_storage()
     pauses = iter(PAUSES_SECONDS)
@@ -44,22 +44,23 @@ def unstorable(where: str, why: str) -> KitError:
 
 
 def reported() -> str:
-    """The name of the newest checkpoint that Ray Train knows, after a failure, if any."""
+    """The name of the newest checkpoint that Ray Train knows after a failure; empty without one."""
     checkpoint = ray.train.get_checkpoint()
     return os.path.basename(checkpoint.path) if checkpoint else ""
 
 
 def newest(*names: str) -> str:
-    """The newest of names such as step-50 or, from a second group, step-50-2. Some may be empty."""
+    """The newest of names such as step-50 or, from a second group, step-50-2. Names may be
+    empty."""
     return max(names, key=lambda name: [int(number) for number in name.split("-")[1:]])
 
 
 def open_checkpoint(
     path: str, stack: contextlib.ExitStack, code: str = "CHECKPOINT_INVALID"
 ) -> str:
-    """The folder of a checkpoint at a path or a URL, for as long as the stack is open.
+    """The folder of a checkpoint at a path or URL, valid while the stack is open.
 
-    :raises KitError: when it is not there
+    :raises KitError: if it is missing
     """
     try:
         folder = stack.enter_context(ray.train.Checkpoint(path).as_directory())
@@ -75,7 +76,7 @@ def gone(path: str, code: str = "CHECKPOINT_INVALID") -> KitError:
 
 
 def fingerprints(folder: str) -> dict[str, Any]:
-    """Each file's size in bytes and its SHA-256."""
+    """The size in bytes and SHA-256 of each file."""
     return {name: fingerprint(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
 
 

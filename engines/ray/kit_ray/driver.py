@@ -1,4 +1,4 @@
-"""What Kit submits: starts the workers, and prints what they report as numbered lines."""
+"""The program that Kit submits: starts the workers, and prints their reports as numbered lines."""
 
 import os
 import platform
@@ -12,13 +12,13 @@ from .job import Job, read_job
 from .log import fail, open_channel
 from .reports import Reports
 
-# Lets Kit tell a driver that is busy from a connection that is dead.
+# Distinguishes a busy driver from a dead connection.
 BEAT_SECONDS = 5.0
 NAMESPACE = "kit"
 
 
 def run() -> None:
-    """Does not return: threads of libraries must not keep the process."""
+    """Does not return: library threads must not keep the process alive."""
     channel = open_channel()
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     job = read_job()
@@ -54,12 +54,12 @@ def work(job: Job, channel: Channel) -> None:
 
     reports = Reports(job, channel)
     fit(job, reports)
-    # Its last message ends this process.
+    # The last report ends this process.
     reports.thread.join()
 
 
 def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
-    """Says what the job waits for, since Ray does not."""
+    """Notes what the job waits for, since Ray doesn't."""
     workers = 1 if job.mode == "check" else job.workers
     wanted = {kind: share * workers for kind, share in job.resources().items()}
     lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
@@ -69,7 +69,7 @@ def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
         f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking
     )
     there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
-    channel.note(f"waiting for {request}, of which the cluster has {there} free now")
+    channel.note(f"waiting for {request}; the cluster has {there} free now")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Lays files of a checkpoint where the dashboard can read them, until Kit has them or is gone."""
+"""Stages a checkpoint's files where the dashboard can read them, until Kit has them or is gone."""
 
 import glob
 import os
@@ -20,28 +20,28 @@ from .job import failure_in, under
 from .log import open_channel, print_trace
 from .mailbox import Mailbox
 
-# Pause between two looks for a heartbeat; each look is a request to the head.
+# Pause between two polls for a heartbeat; each poll is a request to the head.
 POLL_SECONDS = 1.0
 
 
-def run(name: str, place: str, idle: float, path: str, files: list[str]) -> None:
+def run(name: str, stage: str, idle: float, path: str, files: list[str]) -> None:
     channel = open_channel()
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     ray.init(address="auto", log_to_driver=False)
     logs = ray._private.worker._global_node.get_logs_dir_path()
-    laid = f"kit/{place}-{name}"
-    folder = os.path.join(logs, laid)
+    staged = f"kit/{stage}-{name}"
+    folder = os.path.join(logs, staged)
     mailbox = Mailbox(name)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
-        # Of a killed Kit: at a place, one attempt runs at a time.
-        for left in glob.glob(os.path.join(logs, f"kit/{place}-*")):
-            shutil.rmtree(left, ignore_errors=True)
+        # Files of a killed Kit; only one attempt per stage runs at a time.
+        for stale in glob.glob(os.path.join(logs, f"kit/{stage}-*")):
+            shutil.rmtree(stale, ignore_errors=True)
         os.makedirs(folder)
         for file in files:
             copy(path, file, folder)
         node = ray.get_runtime_context().get_node_id()
-        channel.send("ready", folder=laid, node=node)
+        channel.send("ready", folder=staged, node=node)
         for _ in mailbox.until_silence(idle):
             time.sleep(POLL_SECONDS)
     except Exception as error:  # noqa: BLE001
@@ -54,7 +54,7 @@ def run(name: str, place: str, idle: float, path: str, files: list[str]) -> None
 
 
 def copy(path: str, file: str, folder: str) -> None:
-    """:raises KitError: when it is not there"""
+    """:raises KitError: if it is missing"""
     storage = Checkpoint(path)
     to = os.path.join(folder, file)
     source = posixpath.join(storage.path, file)
@@ -65,5 +65,5 @@ def copy(path: str, file: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    _, name, place, idle, path, *files = sys.argv
-    run(name, place, float(idle), path, files)
+    _, name, stage, idle, path, *files = sys.argv
+    run(name, stage, float(idle), path, files)

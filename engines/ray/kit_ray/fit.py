@@ -1,4 +1,4 @@
-"""The training by Ray Train, which places the workers and starts them again after a failure."""
+"""Trains by Ray Train, which places the workers and restarts them after a failure."""
 
 import re
 
@@ -11,13 +11,13 @@ from .job import Job
 from .reports import Reports
 from .worker import train_worker
 
-# Of a traceback, the line that says what happened.
+# The line of a traceback that states the error.
 ERROR = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception|Invalid): .+", re.MULTILINE)
 
 
 def fit(job: Job, reports: Reports) -> None:
     """
-    :raises KitError: when workers are lost more often than allowed, or nothing can be stored
+    :raises KitError: if workers are lost too often, or the storage isn't writable
     :raises ray.train.TrainingFailedError: for anything else
     """
     trainer = TorchTrainer(
@@ -41,7 +41,7 @@ def fit(job: Job, reports: Reports) -> None:
             raise lost_too_often(job) from error
         raise
     except RayActorError as error:
-        # Of Ray Train's controller, which begins with a file in the storage.
+        # Ray Train's controller first writes a file to the storage.
         if error.actor_init_failed:
             raise unwritable(job, error) from error
         raise
@@ -50,8 +50,8 @@ def fit(job: Job, reports: Reports) -> None:
 def lost_too_often(job: Job) -> KitError:
     return KitError(
         "WORKER_FAILED",
-        f"A worker was lost more often than maxFailures ({job.max_failures}) allows, perhaps with "
-        "its node, or because memory ran out. To go on from the checkpoints in "
+        f"Workers were lost more often than maxFailures ({job.max_failures}) allows, perhaps with "
+        "their nodes, or because memory ran out. To continue from the checkpoints in "
         f"{job.results()}, run npx kit start --resume.",
     )
 
@@ -62,5 +62,5 @@ def unwritable(job: Job, error: RayActorError) -> KitError:
     return KitError(
         "CLUSTER_UNFIT",
         f"Ray cannot write to its storage {job.storage or job.results()}: {why}. Set "
-        "ray({ storage }) to a path or URL that every node may write to.",
+        "ray({ storage }) to a path or URL that every node can write to.",
     )

@@ -1,4 +1,4 @@
-"""What travels with the package: the job of kit_engine, and how it is spread over the cluster."""
+"""The package's contents: kit_engine's job, and how it is spread over the cluster."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from typing import Any
 
 from kit_engine.process.errors import MEMORY_ADVICE, failure_of
 
-# Of the package, on whichever node this runs.
+# The package's folder on this node.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -16,28 +16,29 @@ class Job:
     id: str
     # `train`, `check` or `answer`.
     mode: str
-    # kit_engine's, with paths in the package, or absolute ones that every node sees. To answer:
-    # `model`, `stored`, and `idleSeconds`, after which it ends without a heartbeat of Kit.
+    # kit_engine's job, with paths in the package, or absolute ones that every node can read. For
+    # inference: `model`, `stored`, and `idleSeconds`, how long it runs without a heartbeat from
+    # Kit.
     job: dict[str, Any]
     workers: int
     cpus: float
     gpus: float
     max_failures: int
-    # Paths in the package, as the reader knows them.
+    # The user's names of paths in the package.
     names: dict[str, str]
     # None is Ray's own folder for results.
     storage: str | None = None
 
     def resources(self) -> dict[str, float]:
-        """Of one worker."""
+        """Resources of one worker."""
         return {"CPU": self.cpus, **({"GPU": self.gpus} if self.gpus else {})}
 
     def results(self) -> str:
-        """The folder of the run: a path, or a URL."""
-        return under(self.storage or os.path.expanduser("~/ray_results"), self.id)
+        """The folder of the run's results: a path or a URL."""
+        return join_storage(self.storage or os.path.expanduser("~/ray_results"), self.id)
 
     def here(self, directory: str) -> dict[str, Any]:
-        """The job with paths of this node."""
+        """The job with this node's paths."""
         job = self.job
         return {
             **job,
@@ -49,7 +50,7 @@ class Job:
         }
 
     def failure(self, error: BaseException, memory_advice: str = MEMORY_ADVICE) -> tuple[str, str]:
-        """An error's code and its sentence, as the reader knows what it names."""
+        """An error's code and message, with the user's names of files."""
         code, message = failure_in(self.id, error, memory_advice)
         return code, self.renamed(message)
 
@@ -62,18 +63,18 @@ class Job:
 def failure_in(
     job: str, error: BaseException, memory_advice: str = MEMORY_ADVICE
 ) -> tuple[str, str]:
-    """An error's code and its sentence; the log of the job has the traceback."""
+    """An error's code and message; the job's log has the traceback."""
     return failure_of(error, f"See its log there: ray job logs {job}.", memory_advice)
 
 
-def under(folder: str, name: str) -> str:
-    """Adds a name to a folder's path. A URL's query, such as a server's address, stays last."""
+def join_storage(folder: str, name: str) -> str:
+    """Appends a name to a folder's path. A URL's query, such as a server's address, stays last."""
     path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
     return f"{path.rstrip('/')}/{name}{mark}{query}"
 
 
 def at(path: str) -> str:
-    """An absolute path, or a URL, stays as it is."""
+    """Resolves a path in the package; absolute paths and URLs stay as they are."""
     return path if "://" in path else os.path.join(ROOT, path)
 
 

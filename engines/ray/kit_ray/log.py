@@ -1,4 +1,4 @@
-"""The driver's log, which Kit reads: its messages, between what everyone else prints there."""
+"""The driver's log, which Kit reads: Kit's messages among other output."""
 
 import contextlib
 import os
@@ -12,23 +12,23 @@ from kit_engine.process.constants import CONSTANTS
 
 from .job import Job
 
-# The job's, from Kit.
+# The variable of the job's secret.
 SECRET = CONSTANTS["secretVariable"]
 
 
 def open_channel() -> Channel:
-    """Its messages carry the job's secret, which a text that is printed beside them can't know."""
-    # What others print has no line's end, at times.
+    """Its messages have the job's secret, which other output can't know."""
+    # Other output may lack a trailing line break.
     return take_stdout("\n", {"secret": os.environ[SECRET]})
 
 
 def print_trace(text: str) -> None:
-    """Prints a traceback. Its lines may be a model's own words, and none begins as a message."""
+    """Prints a traceback, indented so that none of its lines can pass for a message."""
     sys.stderr.write(textwrap.indent(text, "| "))
 
 
 def fail(job: Job, channel: Channel, error: BaseException) -> NoReturn:
-    """Tells the error in the last message. Every worker ends with this process."""
+    """Reports the error as the last message. All workers end with this process."""
     try:
         with contextlib.suppress(OSError):
             print_trace("".join(traceback.format_exception(error)))
@@ -39,7 +39,7 @@ def fail(job: Job, channel: Channel, error: BaseException) -> NoReturn:
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """A worker's own error, out of those that Ray wraps it in."""
+    """A worker's own error, unwrapped from Ray's."""
     failures = getattr(error, "worker_failures", None)
     inner = [*(failures or {}).values()]
     inner += [getattr(error, name, None) for name in ("controller_failure", "cause")]

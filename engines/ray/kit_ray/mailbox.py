@@ -1,14 +1,15 @@
-"""What Kit sends to a job that runs.
+"""Messages from Kit to a running job.
 
 Kit stores each message as a package, by the Jobs API's own `PUT /api/packages/gcs/<id>-<n>.zip`.
-Ray has nothing public by which a job reads such bytes. So this file, and no other, relies on parts
-of it that may change: the dashboard puts a package into the cluster's key-value store as it came,
-under its URI, in no namespace (`_store_package_in_gcs` of ray/_private/runtime_env/packaging.py),
-and `ray.experimental.internal_kv` lists, reads and deletes there. Ray itself deletes only packages
-that a job was submitted with.
+Ray has no public API with which a job reads such bytes, so this file alone relies on internals that
+may change: the dashboard puts a package unchanged into the cluster's key-value store, under its
+URI, without a namespace (`_store_package_in_gcs` of ray/_private/runtime_env/packaging.py), and
+`ray.experimental.internal_kv` lists, reads and deletes there. Ray itself deletes only packages that
+a job was submitted with.
 
-The public way is a second job, which hands messages to a named actor: each starts a process. On a
-busy machine that took 6 to 13 s a question, and this 0.3 s. A heartbeat would be such a job, too.
+The public alternative is a second job that passes messages to a named actor, which starts a
+process each time: on a busy machine a request took 6 to 13 s instead of 0.3 s. Heartbeats would
+need it, too.
 """
 
 import json
@@ -24,13 +25,13 @@ from ray.experimental.internal_kv import (
 
 
 class Mailbox:
-    """Of one job; ray.init comes first."""
+    """A job's messages. Requires ray.init."""
 
     def __init__(self, job: str) -> None:
         self.prefix = f"gcs://{job}-"
 
     def take(self) -> list[dict[str, Any]]:
-        """The messages that have come since, in the order of their numbers."""
+        """The messages since the last call, by number."""
         return [self._take(key) for key in sorted(_internal_kv_list(self.prefix), key=number_of)]
 
     def _take(self, key: bytes) -> dict[str, Any]:
@@ -39,10 +40,10 @@ class Mailbox:
         return message
 
     def until_silence(self, seconds: float) -> Iterator[list[dict[str, Any]]]:
-        """What has come at each look, until nothing has come for so long."""
+        """Yields the messages of each poll, until none has come for `seconds`."""
         heard = time.monotonic()
         while True:
-            # Kit may have spoken since the last look, however long ago that was.
+            # Kit may have sent one since the last poll, however long ago that was.
             messages = self.take()
             if messages:
                 heard = time.monotonic()

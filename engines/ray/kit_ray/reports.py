@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 class Collector:
-    """An actor that keeps the reports of workers, even of those that die."""
+    """Collects the workers' reports, even of those that die. An actor."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -26,8 +26,8 @@ class Collector:
 
     async def begin(self) -> tuple[int, str]:
         """
-        The number of this group of workers, counted from 1, and the name of the checkpoint that
-        was announced last, if any. Each failure is followed by another group.
+        The number of this worker group, counted from 1, and the name of the last announced
+        checkpoint, if any. Each failure starts a new group.
         """
         self.attempts += 1
         return self.attempts, self.announced
@@ -50,7 +50,7 @@ class Collector:
 
 
 class Reports:
-    """Prints each step once, however often a failure makes workers train it again."""
+    """Prints each step once, even if workers repeat it after a failure."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         self.job = job
@@ -71,7 +71,7 @@ class Reports:
                 for message in ray.get(self.collector.take.remote()):
                     self._take(message)
         except BaseException as error:  # noqa: BLE001
-            # Or the workers would train on unnoticed.
+            # Otherwise the workers would train on unnoticed.
             fail(self.job, self.channel, error)
 
     def _take(self, message: Message) -> None:
@@ -86,12 +86,12 @@ class Reports:
             if self.is_started:
                 return
             self.is_started = True
-        # For the job's log; its worker's is on another node.
+        # The worker's own log is on another node.
         print_trace(message.pop("trace", ""))
         for text in ("text", "message"):
             if text in message:
                 message[text] = self.job.renamed(message[text])
         self.channel.send(**message)
         if kind in ("done", "failed"):
-            # Ends every worker with it. Ray Train would take seconds.
+            # Ends all workers at once; Ray Train would take seconds.
             os._exit(kind == "failed")

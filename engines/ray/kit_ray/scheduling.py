@@ -1,4 +1,4 @@
-"""Where an answerer is scheduled, and what it reserves there."""
+"""Where a model host runs, and what it reserves there."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ from ray.util.scheduling_strategies import (
 
 from .job import Job
 
-# How long Ray may look for a GPU that is said to be free.
+# How long Ray may take to reserve a GPU that seems free.
 PATIENCE_SECONDS = 5.0
 
 
 def reserve_gpu(job: Job) -> PlacementGroup | None:
-    """One, or a worker's share of one, if it is free now and nobody waits for any."""
+    """Reserves a GPU, or a worker's share of one, if it is free and nobody waits for any."""
     share = min(job.gpus, 1)
     is_free = ray.available_resources().get("GPU", 0) >= share
     if not share or not is_free or is_anyone_waiting():
@@ -34,15 +34,15 @@ def reserve_gpu(job: Job) -> PlacementGroup | None:
 
 
 def is_anyone_waiting() -> bool:
-    """For resources, as a training that starts again after a failure."""
+    """Whether anyone waits for resources, such as a training run that restarts after a failure."""
     groups: list[dict[str, Any]] = list(placement_group_table().values())
     return any(group["state"] in ("PENDING", "RESCHEDULING") for group in groups)
 
 
 def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
     """
-    Of the actor. It counts no CPUs: it works only while there are questions, and must neither wait
-    for a training that holds them all, nor keep one from starting again.
+    The actor's options. It reserves no CPUs: it works only while there are requests, and must
+    neither wait for a training run that holds them all, nor keep one from restarting.
     """
     if group is not None:
         strategy = PlacementGroupSchedulingStrategy(group)
@@ -53,7 +53,7 @@ def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
 
 
 def node_with_most_memory() -> str:
-    """The one with the most memory; of equal ones, another than the driver's, which is the head."""
+    """The node with the most memory; among equals, not the driver's, which is the head."""
     own = ray.get_runtime_context().get_node_id()
     nodes = [node for node in ray.nodes() if node["Alive"]]
     best = max(nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != own))

@@ -1,4 +1,4 @@
-"""A worker: kit_engine's training, in a group of them."""
+"""A worker of a group that runs kit_engine's training."""
 
 import contextlib
 import re
@@ -16,47 +16,47 @@ from ray.exceptions import RayError
 from ray.train.collective import broadcast_from_rank_zero
 
 from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
-from .job import Job, under
+from .job import Job, join_storage
 
-# Ray ends the workers that are left within it.
-DOUBT_SECONDS = 30.0
-# What carries numbers between workers; Gloo's own errors are plain ones.
+# Ray ends the remaining workers of a failed group within this time.
+GROUP_FAILURE_SECONDS = 30.0
+# Libraries of collectives; Gloo raises plain errors.
 COLLECTIVE = re.compile("gloo|nccl", re.IGNORECASE)
 
 
 def train_worker(given: dict[str, Any]) -> None:
-    """Reports its own errors; raising makes Ray restart every worker."""
+    """Reports its own errors. Raising makes Ray restart all workers."""
     job, collector = given["job"], given["collector"]
     try:
         train_here(job, collector)
     except Exception as error:
-        if is_of_another(error, job.workers):
+        if is_caused_by_another(error, job.workers):
             raise
-        if is_doubtful(error, job.workers):
-            time.sleep(DOUBT_SECONDS)
+        if may_be_caused_by_another(error, job.workers):
+            time.sleep(GROUP_FAILURE_SECONDS)
         code, message = job.failure(error)
         failed = {"type": "failed", "code": code, "message": message}
         ray.get(collector.push.remote({**failed, "trace": traceback.format_exc()}))
 
 
-def is_of_another(error: BaseException, workers: int) -> bool:
-    """Ray's, or a collective's, which breaks when another worker is gone."""
+def is_caused_by_another(error: BaseException, workers: int) -> bool:
+    """Whether it is Ray's, or a collective's, which breaks when another worker is gone."""
     if isinstance(error, RayError):
         return True
-    # By its name: torch may be missing here.
+    # By name: torch may be missing here.
     is_collective = any(kind.__name__ == "DistError" for kind in type(error).__mro__)
     is_plain = isinstance(error, RuntimeError) and COLLECTIVE.search(str(error)) is not None
     return workers > 1 and (is_collective or is_plain)
 
 
-def is_doubtful(error: BaseException, workers: int) -> bool:
-    """What torch says of anything, a collective that it wraps included."""
+def may_be_caused_by_another(error: BaseException, workers: int) -> bool:
+    """Whether it is an unknown error of torch, which may wrap a collective's."""
     is_unknown = failure_of(error, "")[0] == "WORKER_FAILED"
     return workers > 1 and isinstance(error, RuntimeError) and is_unknown
 
 
 def train_here(job: Job, collector: Any) -> None:
-    # The driver has checked its own node.
+    # The driver has checked only its own node.
     assert_fit(*installed())
     from kit_engine.train.train import train
 
@@ -68,23 +68,23 @@ def train_here(job: Job, collector: Any) -> None:
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         here = job.here(directory)
         if name:
-            here["resumeFrom"] = open_checkpoint(under(job.results(), name), stack)
+            here["resumeFrom"] = open_checkpoint(join_storage(job.results(), name), stack)
         elif here["resumeFrom"]:
             here["resumeFrom"] = open_checkpoint(here["resumeFrom"], stack, "RESUME_INVALID")
         try:
             if attempt > 1:
-                channel.lost(name, here["resumeFrom"] if name else None)
+                channel.report_loss(name, here["resumeFrom"] if name else None)
             train(here, channel, threading.Event())
         except KitError as error:
             if not name or error.code != "RESUME_INVALID":
                 raise
-            # Kit would take another job's checkpoint, older than this job's own.
+            # Kit would resume from another job's checkpoint, older than this job's own.
             raise KitError("CHECKPOINT_INVALID", str(error)) from error
         channel.send("done")
 
 
 class WorkerChannel:
-    """kit_engine's way to Kit; only the first worker speaks."""
+    """kit_engine's channel to Kit; only the first worker writes to it."""
 
     def __init__(self, job: Job, collector: Any, attempt: int) -> None:
         self.job = job
@@ -101,25 +101,25 @@ class WorkerChannel:
     def note(self, text: str) -> None:
         self.send("note", text=text)
 
-    def lost(self, name: str, start: str | None) -> None:
-        """Says where a group goes on after another one."""
+    def report_loss(self, name: str, start: str | None) -> None:
+        """Reports where a new group continues."""
         from kit_engine.train.directory import checkpoint_path
         from kit_engine.train.train import read_state
 
         step = 0
         if start:
-            # Its worker may have been lost before its report, which is then dropped.
+            # Its worker may have been lost before reporting it; a second report is dropped.
             step = read_state(start)["step"]
             kind = "adapter" if self.job.job["config"].get("lora") else "model"
             data = {"step": step, "kind": kind, "path": checkpoint_path(step)}
             self.announce(name, self.announcement(name, start, data))
-        self.note(f"warning: a worker was lost; the training goes on from step {step + 1}")
+        self.note(f"warning: a worker was lost; the training continues from step {step + 1}")
 
     def saved(self, directory: str, data: dict[str, Any]) -> None:
-        """Once it is in the storage, all workers go on."""
+        """All workers continue once it is in the storage."""
         name = f"step-{data['step']}"
         if self.attempt > 1:
-            # What an earlier group has written stays.
+            # An earlier group's files stay.
             name = f"{name}-{self.attempt}"
         if self.collector is None:
             return ray.train.report({}, checkpoint_dir_name=name)
@@ -139,7 +139,7 @@ class WorkerChannel:
             ray.get(self.collector.announce.remote(name, message))
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
-        """What says that a checkpoint is in the storage, under a name."""
-        stored = {"path": under(self.job.results(), name), "files": fingerprints(folder)}
+        """The message that a checkpoint is in the storage, join_storage a name."""
+        stored = {"path": join_storage(self.job.results(), name), "files": fingerprints(folder)}
         event = {"event": "checkpoint.saved", "data": data}
         return {"type": "event", "event": event, "stored": stored}

@@ -8,7 +8,7 @@ sys.path.insert(0, sys.argv[1])
 
 import torch
 from kit_engine.process.errors import DEBUG_ADVICE, failure_of
-from kit_engine.process.inbox import Questions
+from kit_engine.process.inbox import RequestQueue
 
 
 def of(work: object) -> tuple[str, str]:
@@ -64,7 +64,7 @@ print(
             "alone": of_taken(76),
             "full": of_taken(None),
             "bug": of(no_message),
-            "answer": [*Questions({}).failure(MemoryError()).values()],
+            "answer": [*RequestQueue({}).failure(MemoryError()).values()],
         }
     )
 )

@@ -9,7 +9,8 @@ import { PATIENCE_MS } from "../../patience.ts";
 import { type Place, TOKEN } from "./environment.ts";
 
 const NOWHERE = "/nowhere/python";
-const WHY = /^answers on the Ray cluster at \S+: There is no Python at \/nowhere\/python, .*$/m;
+const WHY =
+  /^inference runs on the Ray cluster at \S+: There is no Python at \/nowhere\/python, .*$/m;
 const QUESTION = { prompt: "1", maxTokens: 8 };
 const IMPATIENT_KIT = fileURLToPath(new URL("impatientKit.mjs", import.meta.url));
 
@@ -35,7 +36,7 @@ export async function expectSameAnswers(at: Place, adapter: string, here: Engine
   expect(theirs).toEqual(ours);
   expect(theirs?.[1]).toMatch(/^KitError: The prompt is too long: its 204 tokens /);
   const [id = ""] = await answering(at);
-  expect(id).toMatch(/^kit-ask-/);
+  expect(id).toMatch(/^kit-infer-/);
   await there.close();
   expect(await answering(at)).not.toContain(id);
 }
@@ -61,7 +62,7 @@ export async function expectNothingLeft(at: Place, adapter: string) {
   });
   await once(kit.stdout, "data");
   const [id = ""] = await answering(at);
-  expect(id).toMatch(/^kit-ask-/);
+  expect(id).toMatch(/^kit-infer-/);
   kit.kill("SIGKILL");
   // Not expect.poll, which needs to know its test: others run at the same time.
   const isLeft = async () => expect(await answering(at)).not.toContain(id);
@@ -107,6 +108,6 @@ async function answering({ cluster: { address } }: Place): Promise<string[]> {
   const answer = await fetch(`${address}/api/jobs/`, { headers });
   const jobs = (await answer.json()) as { submission_id: string; status: string }[];
   return jobs
-    .filter(({ submission_id: id, status }) => id.startsWith("kit-ask-") && status === "RUNNING")
+    .filter(({ submission_id: id, status }) => id.startsWith("kit-infer-") && status === "RUNNING")
     .map(({ submission_id: id }) => id);
 }

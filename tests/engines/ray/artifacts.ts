@@ -118,7 +118,7 @@ export function describeKept(at: () => Place): void {
     const ask = () => runKit(project, ["infer", second, "1", "--max-tokens", "4"], ENV);
     const there = await ask();
     expect(there.stderr).toMatch(
-      /^answers on the Ray cluster at \S+: the files of step-6 are only there\n$/,
+      /^inference runs on the Ray cluster at \S+: the files of step-6 exist only there\n$/,
     );
     const { code, stdout } = await runKit(project, ["export", second, "out"], ENV);
     expect(code).toBe(0);

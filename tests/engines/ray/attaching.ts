@@ -101,9 +101,7 @@ export function describeAttaching(at: () => Place): void {
     owned.close();
     const { code, stderr } = await kit("attach", "latest").ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      new RegExp(`^failed: The job ${id()} is unknown to the Ray cluster at `),
-    );
+    expect(stderr).toMatch(new RegExp(`^failed: Job ${id()} is unknown to the Ray cluster at `));
     expect(job()?.status).toBe("failed");
   });
 }

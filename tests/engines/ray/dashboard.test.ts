@@ -103,7 +103,7 @@ it.each(["1.0\u001b[2J", "2", "latest", `1.0${"0".repeat(50)}`, "1.0\nwarning: r
     });
     const error = await rejectionOf(remoteWith().assertReady());
     expect(error).toMatchObject({ code: "CLUSTER_UNFIT" });
-    expect(String(error)).toMatch(/^KitError: What answers at \S+ is not Ray\. Use [\w ,]+\.$/);
+    expect(String(error)).toMatch(/^KitError: The server at \S+ is not Ray\. Use [\w ,]+\.$/);
   },
 );
 
@@ -123,7 +123,7 @@ it.each([
   const notes: string[] = [];
   const remote = remoteWith({ address, ...(token !== undefined && { token }) });
   await remote.assertReady({ onNote: (text) => notes.push(text) });
-  const warning = `warning: the Ray cluster at ${address} answers without a token, so whoever reaches it can run code there, and web pages have reached such clusters through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or let nothing but a tunnel reach its dashboard.`;
+  const warning = `warning: the Ray cluster at ${address} needs no token, so anyone who can reach it can run code there, and so can web pages through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or make its dashboard reachable only through a tunnel.`;
   expect(notes).toEqual(Array(warnings).fill(warning));
 });
 
@@ -162,7 +162,7 @@ it("reads no more of an answer than a dashboard would send", async () => {
       more();
     },
   });
-  await expect(remoteWith().assertReady()).rejects.toThrow("(an answer of more than 16 MiB)");
+  await expect(remoteWith().assertReady()).rejects.toThrow("(a response of more than 16 MiB)");
   expect(sent).toBeLessThan(64 * MEBIBYTE);
 });
 
@@ -174,7 +174,7 @@ it("says by its status that a proxy does not take the package", async () => {
   });
   const submitted = remoteWith().submit({ id: "kit-1", secret: "s", files: [], command: "true" });
   await expect(submitted).rejects.toThrow(
-    "The Ray cluster does not take the package: status 502. See the log of its dashboard.",
+    "The Ray cluster rejected the package: status 502. See the log of its dashboard.",
   );
 });
 
@@ -272,7 +272,7 @@ it("says within half a minute that it could not stop a job", async () => {
   const { remoteWith } = await startDashboard({ "/api/jobs/": sends(200, '{"status":"RUNNING"}') });
   await expect(remoteWith().stop("kit-1")).rejects.toMatchObject({
     code: "CLUSTER_UNREACHABLE",
-    message: expect.stringContaining("(it stops no job)") as string,
+    message: expect.stringContaining("(it did not stop the job)") as string,
   });
 });
 
@@ -328,7 +328,7 @@ it("counts the whole archive, to the byte", () => {
   const most = 100 * MEBIBYTE - rest - 1;
   expect(zip(packed(most))).toHaveLength(100 * MEBIBYTE - 1);
   expect(() => packed(most + 1)).toThrow(
-    /at most 100 MiB to a Ray cluster, but this one has 101, most of it in rows\.jsonl\. Move it into ray's storage, .*, or name a URL that the workers see, such as s3:\/\/bucket\/rows\.jsonl\.$/,
+    /at most 100 MiB per job, but this one has 101, most of it in rows\.jsonl\. Move it into ray's storage, .*, or use a URL that the workers can read, such as s3:\/\/bucket\/rows\.jsonl\.$/,
   );
 });
 
@@ -338,7 +338,7 @@ it("names a link in a model's folder that leads nowhere", () => {
   symlinkSync("none", join(folder, "model.safetensors"));
   const data = createPackage(createCluster({ address: "http://head" }, {}));
   expect(() => data.folder(folder, "model")).toThrow(
-    `${join(folder, "model.safetensors")} travels to the cluster, but cannot be read (ENOENT). Restore it, or remove the link to it.`,
+    `${join(folder, "model.safetensors")} must be uploaded to the cluster, but cannot be read (ENOENT). Restore it, or remove the link to it.`,
   );
 });
 
@@ -393,7 +393,7 @@ it("stops the job that answers kit infer at Ctrl-C, while it loads", async () =>
   const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
   expect(stderr).toMatch(
-    /^answers on the Ray cluster at \S+: the files of step-1 are only there\n/,
+    /^inference runs on the Ray cluster at \S+: the files of step-1 exist only there\n/,
   );
   expect(requests).toContain(`POST /api/jobs/${id}/stop`);
 });
@@ -411,7 +411,9 @@ it("refuses an adapter to an adapter in a check as in a training, before anythin
   const engine = createRayEngine({ address: `http://${host}` });
   const dataset = { type: "jsonl", path } as const;
   const config = engine.prepare({ model: adapter!, dataset, lora: LORA, maxSteps: 1 });
-  await expect(engine.check({ config })).rejects.toThrow(/ and ray trains no adapter of one\. /);
+  await expect(engine.check({ config })).rejects.toThrow(
+    / and ray can't train another on top of it\. /,
+  );
   expect(requests.filter((request) => !request.startsWith("GET /api/v"))).toEqual([]);
 });
 

@@ -133,7 +133,7 @@ it("refuses what is not what was recorded", async () => {
   const artifact = recordedArtifact();
   await expect(bring(remote, artifact)).rejects.toMatchObject({
     code: "CLUSTER_UNREACHABLE",
-    message: `${WEIGHTS_FILE} did not arrive whole from the cluster. Try again: the checkpoint is whole in its storage.`,
+    message: `${WEIGHTS_FILE} arrived damaged from the cluster. Try again: the checkpoint in its storage is intact.`,
   });
   expect(besides(artifact)).toEqual([".step-4.fetch"]);
 });
@@ -143,7 +143,7 @@ it("takes no more of a file than was recorded", async () => {
   const files = { ...FILES, [WEIGHTS_FILE]: WEIGHTS.repeat(10) };
   const onChunk = (name: string) => void (chunks += Number(name === WEIGHTS_FILE));
   const { remote } = createFarRemote({ files, onChunk });
-  await expect(bring(remote, recordedArtifact())).rejects.toThrow("did not arrive whole");
+  await expect(bring(remote, recordedArtifact())).rejects.toThrow("arrived damaged");
   expect(chunks).toBe(11);
 });
 
@@ -154,7 +154,7 @@ it("asks for room before anything is sent, and names a folder that it can't writ
   await expect(bring(remote, large)).rejects.toMatchObject({
     code: "CHECKPOINT_UNWRITABLE",
     message: expect.stringMatching(
-      /step-4 takes 4,503,599,627 MB, but its disk has room for \S+ MB\. Free disk space\.$/,
+      /step-4 needs 4,503,599,627 MB, but its disk has \S+ MB free\. Free disk space\.$/,
     ) as string,
   });
   expect(asked.commands).toEqual([]);

@@ -24,11 +24,8 @@ it.each([
     NO_PACKAGE,
     "ERROR: Could not find a version that satisfies the requirement kit-no-such-package-xyz==9 (from versions: none)",
   ],
-  [
-    exited(-9, LINE),
-    "its driver was ended by SIGKILL, as happens when its node runs out of memory",
-  ],
-  [exited(-15, LINE), "its driver was ended by SIGTERM"],
+  [exited(-9, LINE), "its driver was killed by SIGKILL, as when its node runs out of memory"],
+  [exited(-15, LINE), "its driver was killed by SIGTERM"],
   [
     exited(1, `${LINE}Traceback:\n  File "driver.py"\nOSError: No space left.\n${LINE}`),
     "its driver exited with code 1: OSError: No space left",

@@ -67,7 +67,7 @@ it.concurrent("says that a line is missing when a second reading lacks it, too",
   await expect(seqsOf(remote, seqs)).rejects.toMatchObject({
     code: "WORKER_FAILED",
     message:
-      "The log of the job kit-1 on a remote lacks its message 2. Run npx kit start --resume to go on from its last checkpoint.",
+      "The log of job kit-1 on a remote lacks message 2. Run npx kit start --resume to continue from the last checkpoint.",
   });
   expect(seqs).toEqual([1]);
 });
@@ -76,7 +76,7 @@ it.concurrent("says that a job ended without a last message, by Ray's own words"
   const status: RemoteStatus = { phase: "ended", message: "Killed.\nat once" };
   const remote = remoteOf([{ log: lineOf(1), status }]);
   await expect(seqsOf(remote)).rejects.toThrow(
-    /^The job kit-1 on a remote ended unexpectedly: Killed\. See its log there: ray job logs kit-1\.$/,
+    /^Job kit-1 on a remote ended unexpectedly: Killed\. See its log there: ray job logs kit-1\.$/,
   );
 });
 
@@ -106,7 +106,7 @@ it.concurrent("reads the log of a job that succeeded again, if its end is missin
   expect(await seqsOf(late)).toEqual([1]);
   const began = performance.now();
   await expect(seqsOf(remoteOf([{ log: lineOf(1), status }]))).rejects.toThrow(
-    "The job kit-1 on a remote ended unexpectedly: Job finished. See its log there: ray job logs kit-1.",
+    "Job kit-1 on a remote ended unexpectedly: Job finished. See its log there: ray job logs kit-1.",
   );
   expect(performance.now() - began).toBeGreaterThan(LOST_MS);
 });

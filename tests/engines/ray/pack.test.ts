@@ -108,7 +108,7 @@ describe("of a model's folder", () => {
     const secret = join(folderWith("id_rsa"), "id_rsa");
     symlinkSync(secret, join(folder, "tokenizer.json"));
     expect(() => packed(folder)).toThrow(
-      `${join(folder, "tokenizer.json")} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,
+      `${join(folder, "tokenizer.json")} would be uploaded to the cluster, but it links to a file outside its folder. Remove the link, or copy the file itself there.`,
     );
   });
 
@@ -125,7 +125,7 @@ describe("of a model's folder", () => {
     // Beside the blobs, anything may lie in a folder that only has the name.
     writeFileSync(join(repo, "secret"), "");
     symlinkSync(join(repo, "secret"), join(snapshot, "vocab.txt"));
-    expect(() => packed(snapshot)).toThrow("it links to a file outside of its folder");
+    expect(() => packed(snapshot)).toThrow("it links to a file outside its folder");
   });
 });
 

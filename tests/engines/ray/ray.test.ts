@@ -65,9 +65,9 @@ describe.runIf(hasRay)("with Ray", () => {
       await once(other, "listening");
       const { port } = other.address() as AddressInfo;
       const refusals = [
-        [{ address: "http://127.0.0.1:1" }, "CLUSTER_UNREACHABLE", /^Nothing answers at http/],
+        [{ address: "http://127.0.0.1:1" }, "CLUSTER_UNREACHABLE", /^No usable response from http/],
         [{ address: `http://127.0.0.1:${port}` }, "CLUSTER_UNFIT", / is not Ray\. Use /],
-        [{ token: undefined }, "CLUSTER_REFUSED", / asks for a token\. Set RAY_AUTH_TOKEN/],
+        [{ token: undefined }, "CLUSTER_REFUSED", / needs a token\. Set RAY_AUTH_TOKEN/],
         [{ token: "f".repeat(32) }, "CLUSTER_REFUSED", / refuses the token\. Set /],
         [
           { storage: undefined },

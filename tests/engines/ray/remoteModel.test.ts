@@ -178,15 +178,15 @@ it("answers there only if the files or Python are missing here, and says why", a
   writeStoredRecord(kept, { address: ADDRESS, ...STORED });
   const away = `${scratch.directory()}-away`;
   writeStoredRecord(away, { address: ADDRESS, ...STORED });
-  const there = /^Nothing answers at http/;
+  const there = /^No usable response from http/;
   const cases = [
     [
       away,
       undefined,
       there,
-      `answers on the Ray cluster at ${ADDRESS}: the files of ${basename(away)} are only there`,
+      `inference runs on the Ray cluster at ${ADDRESS}: the files of ${basename(away)} exist only there`,
     ],
-    [kept, nothing, there, `answers on the Ray cluster at ${ADDRESS}: ${nothing.message}`],
+    [kept, nothing, there, `inference runs on the Ray cluster at ${ADDRESS}: ${nothing.message}`],
     [kept, damaged, /^Damaged/, undefined],
     [scratch.directory(), nothing, /^There is no Python/, undefined],
   ] as const;

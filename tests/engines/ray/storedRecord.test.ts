@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
-  isUnder,
+  isInStorage,
   readStoredRecord,
-  under,
+  joinStorage,
   writeStoredRecord,
 } from "../../../engines/ray/storedRecord.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -36,10 +36,10 @@ it.each<[string, object]>([
 
 it("leaves the query of a storage's URL behind what lies under it", () => {
   const minio = "s3://bucket/runs/?scheme=http&endpoint_override=minio:9000";
-  const checkpoint = under(under(minio, "1"), "step-4");
+  const checkpoint = joinStorage(joinStorage(minio, "1"), "step-4");
   expect(checkpoint).toBe("s3://bucket/runs/1/step-4?scheme=http&endpoint_override=minio:9000");
-  expect(isUnder(minio, checkpoint)).toBe(true);
-  expect(isUnder("s3://bucket/runs", checkpoint)).toBe(false);
-  expect(isUnder("s3://bucket/run", RECORD.path)).toBe(false);
-  expect(under("/shared/a?b/", "1")).toBe("/shared/a?b/1");
+  expect(isInStorage(minio, checkpoint)).toBe(true);
+  expect(isInStorage("s3://bucket/runs", checkpoint)).toBe(false);
+  expect(isInStorage("s3://bucket/run", RECORD.path)).toBe(false);
+  expect(joinStorage("/shared/a?b/", "1")).toBe("/shared/a?b/1");
 });

@@ -18,9 +18,9 @@ from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
 from kit_engine.process.errors import KitError
 from kit_ray import answer, checkpoints, mailbox, worker
-from kit_ray.answerer import JobQuestions
 from kit_ray.fit import lost_too_often, unwritable
-from kit_ray.job import Job, failure_in, under
+from kit_ray.job import Job, failure_in, join_storage
+from kit_ray.model_host import JobRequests
 from kit_ray.reports import Collector
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
@@ -69,8 +69,8 @@ def told_after_loss(folder: str) -> list[Any]:
     }
     worker.ray = SimpleNamespace(get=asyncio.run)
     channel = worker.WorkerChannel(job(2), SimpleNamespace(**calls), 2)
-    channel.lost("step-2", folder)
-    channel.lost("", None)
+    channel.report_loss("step-2", folder)
+    channel.report_loss("", None)
     return [*asyncio.run(collector.take()), asyncio.run(collector.begin())]
 
 
@@ -128,7 +128,7 @@ def asked() -> dict[str, str]:
     try:
         raise ValueError("odd")
     except ValueError as error:
-        failure = JobQuestions(job(1)).failure(error)
+        failure = JobRequests(job(1)).failure(error)
     assert failure.pop("trace").endswith("ValueError: odd\n")
     return failure
 
@@ -139,18 +139,18 @@ def asked_again() -> list[Any]:
     told: list[Any] = []
     said: list[Any] = []
 
-    def start(queue: answer.AnswerQueue) -> None:
+    def start(queue: answer.RequestDispatcher) -> None:
         asked.append([])
         put = SimpleNamespace(remote=lambda message: asked[-1].append(copy.deepcopy(message)))
         queue.actor = SimpleNamespace(put=put, take=SimpleNamespace(remote=lambda: None))
         queue.next = None
-        queue.looked = float("inf")
+        queue.checked_at = float("inf")
 
     def say(type: str, number: int, **more: Any) -> None:
         said.append({"type": type, "id": number, **more})
-        queue.pass_on(0)
+        queue.advance(0)
 
-    answer.AnswerQueue._start = start
+    answer.RequestDispatcher._start = start
     answer.reserve_gpu = answer.remove_placement_group = lambda _: None
     answer.ray = SimpleNamespace(
         wait=lambda nexts, timeout: (nexts if said else [], []),
@@ -158,21 +158,21 @@ def asked_again() -> list[Any]:
         kill=lambda _: None,
     )
     channel = SimpleNamespace(send=lambda **message: told.append(message), note=lambda _: None)
-    queue = answer.AnswerQueue(job(1), channel)
+    queue = answer.RequestDispatcher(job(1), channel)
     for number in (1, 2, 3, 4):
         queue.put({"type": "infer" if number > 1 else "load", "id": number})
     queue.put({"type": "cancel", "id": 3})
     say("answer", 1)
     say("tokens", 2, tokens=[{"id": 8}, {"id": 9}])
-    queue._give_back()
+    queue._release_gpu()
     say("answer", 1)
     say("tokens", 2, tokens=[{"id": 7}])
     say("answer", 2)
     say("tokens", 4, tokens=[])
     queue.put({"type": "cancel", "id": 4})
-    queue._give_back()
+    queue._release_gpu()
     say("answer", 1)
-    queue.pass_on(0)
+    queue.advance(0)
     return [asked, [(message["type"], message["id"]) for message in told]]
 
 
@@ -200,7 +200,7 @@ print(
                 failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
             ],
             "asked": asked(),
-            "memory": JobQuestions(job(1)).failure(MemoryError())["message"],
+            "memory": JobRequests(job(1)).failure(MemoryError())["message"],
             "again": asked_again(),
             "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),
@@ -208,7 +208,10 @@ print(
             "often": str(lost_too_often(job(2))),
             "rows": of_two(read, sys.argv[2]),
             "unwritable": str(unwritable(job(2), UNWRITABLE)),
-            "under": [under("/shared/", "kit-1?"), under("s3://bucket/runs/?scheme=http", "kit-1")],
+            "under": [
+                join_storage("/shared/", "kit-1?"),
+                join_storage("s3://bucket/runs/?scheme=http", "kit-1"),
+            ],
         }
     )
 )

@@ -66,11 +66,11 @@ it.runIf(hasRay)(
         },
         {
           type: "note",
-          text: "warning: a worker was lost; the training goes on from step 3",
+          text: "warning: a worker was lost; the training continues from step 3",
         },
         {
           type: "note",
-          text: "warning: a worker was lost; the training goes on from step 1",
+          text: "warning: a worker was lost; the training continues from step 1",
         },
         [1, "step-2"],
       ],
@@ -106,10 +106,10 @@ it.runIf(hasRay)(
         "Cannot store /there/kit-1/step-2: OSError: [Errno 5] Input/output error. Check the storage, then run npx kit start --resume.",
       ],
       often:
-        "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run npx kit start --resume.",
+        "Workers were lost more often than maxFailures (3) allows, perhaps with their nodes, or because memory ran out. To continue from the checkpoints in /shared/kit-1, run npx kit start --resume.",
       rows: [1, DIFFERENT, DIFFERENT],
       unwritable:
-        "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node may write to.",
+        "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node can write to.",
       under: ["/shared/kit-1?", "s3://bucket/runs/kit-1?scheme=http"],
     });
   },

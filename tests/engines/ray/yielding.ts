@@ -33,12 +33,12 @@ export function describeYielding(at: () => Place): void {
     const onNote = (text: string) => notes.push(text);
     const model = await createEngine({ gpusPerWorker: 1 }).load(artifact, { onNote });
     const before = await model.infer(QUESTION);
-    expect(notes).toEqual([expect.stringMatching(/ the files of step-1 are only there$/)]);
+    expect(notes).toEqual([expect.stringMatching(/ the files of step-1 exist only there$/)]);
     expect(await takeGpu(cluster.address)).toBe("done");
     expect(await model.infer(QUESTION)).toEqual(before);
     await model.close();
     expect(notes.slice(1)).toEqual([
-      "cluster: another job waits for GPUs: the CPUs of the cluster answer from now on",
+      "cluster: another job waits for GPUs: inference continues on the cluster's CPUs",
     ]);
     await cluster.tell("lose");
   });

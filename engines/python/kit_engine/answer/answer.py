@@ -6,7 +6,7 @@ from ..model.models import Source, silence_libraries
 from ..process.channel import Channel
 from ..process.device import Device, find_device
 from ..process.errors import KitError
-from ..process.inbox import Questions
+from ..process.inbox import RequestQueue
 from .calls import calls_text, specials_of
 from .choices import choose
 from .constraint import Constraint, TextTokens, TokenMasks
@@ -22,14 +22,14 @@ FLUSH_SECONDS = 0.02
 MAX_GRAMMARS = 16
 
 
-def answer(inbox: Questions, channel: Channel, flush_seconds: float = FLUSH_SECONDS) -> None:
+def answer(inbox: RequestQueue, channel: Channel, flush_seconds: float = FLUSH_SECONDS) -> None:
     """Answers until the inbox closes."""
     silence_libraries()
     answers = Answers(inbox, channel, find_device(inbox.job.get("bf16")), flush_seconds)
-    for question in inbox:
-        number = question["id"]
+    for message in inbox:
+        number = message["id"]
         try:
-            result = answers.work(question)
+            result = answers.work(message)
             channel.send("answer", id=number, result=result)
         except Exception as error:  # noqa: BLE001
             channel.send("answer", id=number, failure=inbox.failure(error))
@@ -38,7 +38,7 @@ def answer(inbox: Questions, channel: Channel, flush_seconds: float = FLUSH_SECO
 
 class Answers:
     def __init__(
-        self, inbox: Questions, channel: Channel, device: Device, flush_seconds: float
+        self, inbox: RequestQueue, channel: Channel, device: Device, flush_seconds: float
     ) -> None:
         self.inbox = inbox
         self.channel = channel
@@ -46,22 +46,22 @@ class Answers:
         self.flush_seconds = flush_seconds
         self.models: dict[int, Loaded] = {}
 
-    def work(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        name = question["model"]
-        if question["type"] == "load":
-            self.models[name] = loaded = load(Source(**question["source"]), self.device)
+    def work(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        name = message["model"]
+        if message["type"] == "load":
+            self.models[name] = loaded = load(Source(**message["source"]), self.device)
             return {
-                "calls": [calls_text(calls, loaded) for calls in question["calls"]],
+                "calls": [calls_text(calls, loaded) for calls in message["calls"]],
                 "specials": specials_of(loaded),
             }
-        elif question["type"] == "unload":
+        elif message["type"] == "unload":
             self.models.pop(name, None)
         else:
-            return self._infer(question, self.models[name])
+            return self._infer(message, self.models[name])
         return None
 
-    def _infer(self, question: dict[str, Any], loaded: Loaded) -> dict[str, Any]:
-        number, request = question["id"], question["request"]
+    def _infer(self, message: dict[str, Any], loaded: Loaded) -> dict[str, Any]:
+        number, request = message["id"], message["request"]
         prompt = prompt_ids(request, loaded.tokenizer)
         remaining = loaded.context - len(prompt)
         assert_fits(prompt, loaded.context, request)
@@ -78,16 +78,16 @@ class Answers:
             self.channel.send("tokens", id=number, promptTokens=len(prompt), tokens=tokens)
 
         # Without streaming or stop sequences, one message is enough.
-        seconds = self.flush_seconds if question.get("isStreamed") or request.get("stop") else None
+        seconds = self.flush_seconds if message.get("isStreamed") or request.get("stop") else None
         stream = TokenStream(send, AnswerText(loaded.token_bytes), seconds)
         continuation = Continuation(
             request,
             prompt,
-            question.get("generated", []),
+            message.get("generated", []),
             min(request.get("maxTokens") or remaining, remaining),
         )
-        constraint = constraint_of(loaded, question)
-        markers = [] if constraint else question["markers"]
+        constraint = constraint_of(loaded, message)
+        markers = [] if constraint else message["markers"]
         tracker = AnswerTracker(loaded, continuation, stream, constraint, is_cancelled)
         reason = generate(loaded, continuation, tracker, markers)
         stream.flush()
@@ -113,11 +113,11 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
         )
 
 
-def constraint_of(loaded: Loaded, question: dict[str, Any]) -> Constraint | None:
-    markers = tuple(question["markers"])
-    if "form" not in question:
+def constraint_of(loaded: Loaded, message: dict[str, Any]) -> Constraint | None:
+    markers = tuple(message["markers"])
+    if "form" not in message:
         return None
-    form, count = question["form"]
+    form, count = message["form"]
     if markers not in loaded.text_tokens:
         loaded.text_tokens[markers] = TextTokens(
             loaded.token_bytes, loaded.without(markers), loaded.stop_token_ids

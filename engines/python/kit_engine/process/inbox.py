@@ -19,21 +19,21 @@ GRACE_SECONDS = 3.0
 PR_SET_PDEATHSIG = 1
 
 
-class Questions:
-    """A queue of questions; `cancelled` is set when all are cancelled."""
+class RequestQueue:
+    """A queue of Kit's requests; `cancelled` is set when all are cancelled."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
         self.cancelled = threading.Event()
         self.abandoned: set[int] = set()
-        self.questions: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.questions.get, None)
+        return iter(self.requests.get, None)
 
     def put(self, message: dict[str, Any]) -> None:
         if message["type"] != "cancel":
-            self.questions.put(without_surrogates(message))
+            self.requests.put(without_surrogates(message))
         elif "id" in message:
             self.abandoned.add(message["id"])
         else:
@@ -47,7 +47,7 @@ class Questions:
         return {"code": code, "message": message, **fault_of(error)}
 
 
-class Inbox(Questions):
+class Inbox(RequestQueue):
     """`job` is the first line; `cancelled` is set on request, or when Kit is gone."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Inbox(Questions):
         for line in sys.stdin.buffer:
             self.put(json.loads(line))
         self.cancelled.set()
-        self.questions.put(None)
+        self.requests.put(None)
         # Native calls don't check the flag.
         time.sleep(GRACE_SECONDS)
         os._exit(1)

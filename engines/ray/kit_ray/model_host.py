@@ -1,4 +1,4 @@
-"""An actor that answers from a stored checkpoint, by the Python engine's own code."""
+"""An actor that answers from a stored checkpoint with the Python engine's code."""
 
 import contextlib
 import queue
@@ -8,46 +8,46 @@ from typing import Any
 
 from kit_engine.process.environment import assert_fit, installed
 from kit_engine.process.errors import ANSWER_MEMORY_ADVICE, fault_of
-from kit_engine.process.inbox import Questions
+from kit_engine.process.inbox import RequestQueue
 
 from .checkpoints import open_checkpoint
 from .job import Job, at
 
 Message = dict[str, Any]
 
-# Between two messages with an answer's tokens: each is a line of the job's log.
+# Pause between two messages with an answer's tokens; each is a line of the job's log.
 FLUSH_SECONDS = 0.1
 
 
-class JobQuestions(Questions):
+class JobRequests(RequestQueue):
     """Sends tracebacks to the driver's log, since this process's log is on another node."""
 
     def __init__(self, job: Job) -> None:
         super().__init__({})
-        self.asking = job
+        self.ray_job = job
 
     def failure(self, error: BaseException) -> dict[str, Any]:
-        code, message = self.asking.failure(error, ANSWER_MEMORY_ADVICE)
+        code, message = self.ray_job.failure(error, ANSWER_MEMORY_ADVICE)
         trace = traceback.format_exc()
         return {"code": code, "message": message, "trace": trace, **fault_of(error)}
 
 
-class Answerer:
-    """Its methods run side by side."""
+class ModelHost:
+    """Its methods run concurrently."""
 
     def __init__(self, job: Job) -> None:
         self.stored = job.job["stored"]
         self.model = job.job["model"]
-        self.questions = JobQuestions(job)
+        self.requests = JobRequests(job)
         self.answers: queue.Queue[Message] = queue.Queue()
-        # What is downloaded from a storage with a URL stays as long as this process.
+        # Keeps a checkpoint that was downloaded from a URL until this process exits.
         self.stack = contextlib.ExitStack()
 
     def begin(self) -> None:
         """
-        Finds the folders of the model on this node.
+        Finds the model's folders on this node.
 
-        :raises KitError: for packages or a checkpoint that are not there
+        :raises KitError: for missing packages or a missing checkpoint
         """
         assert_fit(*installed())
         stored = self.stored["path"]
@@ -59,20 +59,20 @@ class Answerer:
 
     def put(self, message: Message) -> None:
         is_load = message["type"] == "load"
-        self.questions.put({**message, "source": self.source} if is_load else message)
+        self.requests.put({**message, "source": self.source} if is_load else message)
 
     def take(self) -> Message:
-        """Waits until there is one."""
+        """Waits for a message."""
         return self.answers.get()
 
     def send(self, type: str, **fields: Any) -> None:
-        """As kit_engine's channel."""
+        """Like kit_engine's channel."""
         self.answers.put({"type": type, **fields})
 
     def _answer(self) -> None:
         try:
             from kit_engine.answer.answer import answer
 
-            answer(self.questions, self, FLUSH_SECONDS)
+            answer(self.requests, self, FLUSH_SECONDS)
         except BaseException as error:  # noqa: BLE001
-            self.send("failed", **self.questions.failure(error))
+            self.send("failed", **self.requests.failure(error))
