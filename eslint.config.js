@@ -16,11 +16,11 @@ const ARROWS = {
   cli: ["protocol", "disk", "jobs", "sdk", "server"],
 };
 
-const HOUSE = Object.keys(ARROWS);
+const FOLDERS = Object.keys(ARROWS);
 
 function arrow(folder) {
   const allowed = [folder, ...ARROWS[folder]];
-  return HOUSE.filter((other) => !allowed.includes(other)).map((other) => ({
+  return FOLDERS.filter((other) => !allowed.includes(other)).map((other) => ({
     target: `./${folder}`,
     from: `./${other}`,
     message: `${folder}/ may import only ${ARROWS[folder].join(", ") || "itself"}.`,
@@ -34,27 +34,27 @@ const TYPES_FIRST = {
 };
 
 /**
- * The rooms of engines/ that every engine may use, each of which may import those before it; each
- * other folder there is an engine.
+ * The folders of engines/ that all engines share; each may import those before it. Every other folder
+ * there is an engine.
  */
-const SHARED_ROOMS = [
+const SHARED_FOLDERS = [
   ...["modelFiles", "hub", "dataset", "tokens", "answers", "examples", "objectives"],
   ...["families", "lora", "gguf", "checkpoint", "export", "training"],
 ];
 
-/** The rooms of the embedded engine that lead to a training; each may import those before it. */
-const TO_TRAINING = ["kernels", "ops", "model", "step", "train"];
+/** The embedded engine's folders for training; each may import those before it. */
+const TRAINING_FOLDERS = ["kernels", "ops", "model", "step", "train"];
 
-/** Of rooms in a line, none may import one that comes after it. */
-function oneWay(folder, rooms) {
-  return rooms.slice(1).map((room, at) => ({
-    target: rooms.slice(0, at + 1).map((before) => `${folder}/${before}`),
-    from: `${folder}/${room}`,
-    message: `The rooms before ${room}/ may not import it.`,
+/** Forbids each folder to import a later one. */
+function oneWay(parent, folders) {
+  return folders.slice(1).map((folder, at) => ({
+    target: folders.slice(0, at + 1).map((before) => `${parent}/${before}`),
+    from: `${parent}/${folder}`,
+    message: `The folders before ${folder}/ may not import it.`,
   }));
 }
 
-const ROOMS = [
+const ZONES = [
   {
     target: "./server/http/**",
     from: ["./{disk,jobs}/**", "./server/*.ts", "./server/!(http)/**"],
@@ -63,10 +63,10 @@ const ROOMS = [
   {
     target: "./jobs/*.ts",
     from: "./jobs/remote",
-    message: "Only remote/ knows who follows a job on other machines.",
+    message: "Only remote/ knows how remote jobs are followed.",
   },
   {
-    // What users import calls the driver of a job, which knows their types alone.
+    // Users' entry points call the driver of a job, which only knows their types.
     target: ["./sdk/job/**", "./sdk/validation/**"],
     from: [
       "./sdk/index.ts",
@@ -80,26 +80,26 @@ const ROOMS = [
   {
     target: "./sdk/{models,metrics,validation}/**",
     from: "./sdk/job",
-    message: "A model answers without the driver of a job.",
+    message: "Models must work without the driver of a job.",
   },
-  ...oneWay("./engines", SHARED_ROOMS),
-  ...oneWay("./engines/embedded", TO_TRAINING),
+  ...oneWay("./engines", SHARED_FOLDERS),
+  ...oneWay("./engines/embedded", TRAINING_FOLDERS),
   {
-    target: SHARED_ROOMS.map((room) => `./engines/${room}/**`),
-    from: `./engines/!(${SHARED_ROOMS.join("|")})/**/*.{ts,json}`,
-    message: "A room that engines share may not import one of them.",
+    target: SHARED_FOLDERS.map((folder) => `./engines/${folder}/**`),
+    from: `./engines/!(${SHARED_FOLDERS.join("|")})/**/*.{ts,json}`,
+    message: "A folder that engines share may not import an engine.",
   },
   {
     target: ["./sdk/!(engine|engines).ts", "./sdk/*/**"],
     from: "./engines",
-    message: "sdk/ imports engines in sdk/engine.ts and sdk/engines.ts alone.",
+    message: "Only sdk/engine.ts and sdk/engines.ts may import engines.",
   },
 ];
 
 const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
 const RUNS_IN_BROWSER = "This folder also runs in a browser.";
-const OWN_NAME = { regex: "^kit$", message: "Inside the house, import the file itself." };
+const OWN_NAME = { regex: "^kit$", message: "Inside Kit, import the file itself." };
 
 /** A dynamic import() of a name that matches. */
 function dynamicImport(regex, message) {
@@ -108,12 +108,12 @@ function dynamicImport(regex, message) {
 
 const NULL = {
   selector: "TSNullKeyword",
-  message: "Say `undefined` for none. `null` is JSON's and Node's.",
+  message: "Use `undefined`; `null` is only for JSON and Node.",
 };
 
 const packages = [
   {
-    files: HOUSE.map((folder) => `${folder}/**/*.{ts,vue}`),
+    files: FOLDERS.map((folder) => `${folder}/**/*.{ts,vue}`),
     rules: {
       "no-restricted-imports": ["error", { patterns: [OWN_NAME] }],
       "no-restricted-syntax": ["error", NULL, dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
@@ -143,9 +143,9 @@ export default defineConfig(
     plugins: { "import-x": importX, "@typescript-eslint": tseslint.plugin },
     languageOptions: { parser: tseslint.parser },
     rules: {
-      "import-x/no-restricted-paths": ["error", { zones: [...HOUSE.flatMap(arrow), ...ROOMS] }],
+      "import-x/no-restricted-paths": ["error", { zones: [...FOLDERS.flatMap(arrow), ...ZONES] }],
       "import-x/order": ["error", TYPES_FIRST],
-      // A type by import("…") would go around the arrows.
+      // A type by import("…") would bypass the arrows.
       "@typescript-eslint/consistent-type-imports": "error",
     },
   },
@@ -167,7 +167,7 @@ export default defineConfig(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "vue/block-lang": ["error", { script: { lang: "ts" } }],
       "vue/component-api-style": "error",
-      // The formatter's part.
+      // Left to the formatter.
       "vue/html-indent": "off",
       "vue/max-attributes-per-line": "off",
       "vue/singleline-html-element-content-newline": "off",

@@ -10,7 +10,7 @@ export default defineConfig({
   // One script, so nothing to preload.
   build: {
     outDir: "dist/page",
-    // The source's own syntax, which Vue's is older than.
+    // Keeps the source's syntax; Vue's is older.
     target: "esnext",
     modulePreload: { polyfill: false },
     // A slow build is not an error.

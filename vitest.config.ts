@@ -9,14 +9,14 @@ export default mergeConfig(
   page,
   defineConfig({
     test: {
-      // More than there are cores: most tests wait for processes most of the time.
+      // More than cores: tests mostly wait for processes.
       maxWorkers: 4,
-      // Files of a worker share their modules and the browser: a test leaves both as it found them.
+      // A worker's files share modules and browser, so a test must restore both.
       isolate: false,
-      // A training's helper threads would take the time of the tests beside it.
+      // Helper threads would slow concurrent tests.
       env: { KIT_THREADS: "1" },
       sequence: { sequencer: LongestFirst },
-      // These only end what hangs: a busy machine with a slow disk takes half a minute to import torch.
+      // Only for hanging tests: a busy machine with a slow disk takes half a minute to import torch.
       expect: { poll: { timeout: PATIENCE_MS } },
       testTimeout: 600_000,
       hookTimeout: 600_000,

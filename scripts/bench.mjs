@@ -1,4 +1,4 @@
-// `npm run bench`: sets up missing parts and runs it.
+// `npm run bench`: sets up missing parts, then runs the benchmark.
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { ROOT, run, setUp } from "./setup.mjs";

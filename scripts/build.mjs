@@ -1,4 +1,4 @@
-// `npm run build`: builds `dist/` or a part of it. Scripts and tests only build stale parts.
+// `npm run build`: builds `dist/`, or parts of it. Scripts and tests build only stale parts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const KERNELS = join("engines", "embedded", "kernels");
 const KERNEL_TYPES = join("dist", KERNELS, "plain.d.ts");
 const isKernel = (file) => file.endsWith(".wasm") || file === KERNEL_TYPES;
 
-/** For each part: its sources, the programs that build it, its folder and its files. */
+/** Each part's sources, build commands, folder and files. */
 const PARTS = {
   kernels: {
     sources: [join(KERNELS, "assembly"), ...["scripts/kernels.mjs", "package-lock.json"]],
@@ -48,7 +48,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 }
 
 /**
- * Builds each part that differs from its sources.
+ * Builds each part whose sources or files have changed.
  * @throws when a build fails
  */
 export async function buildStale() {
@@ -68,7 +68,7 @@ async function buildParts(names) {
   await Promise.all([
     kernels,
     ...others.map(async (name) => {
-      // It is compiled against the types of the kernels.
+      // It is compiled against the kernels' types.
       if (name === "node") await kernels;
       await build(name);
     }),
@@ -81,7 +81,7 @@ async function build(name) {
   const madeFrom = digest(sources);
   rmSync(stampOf(name), { force: true });
   try {
-    // Under vitest, NODE_ENV is "test", for which Vite would build Vue's development version.
+    // With vitest's NODE_ENV, "test", Vite would bundle Vue's development version.
     const env = { ...process.env, NODE_ENV: "production" };
     for (const words of commands(built)) {
       const child = spawn(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
@@ -94,7 +94,7 @@ async function build(name) {
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
-  // Stamp the sources as read: they may have changed meanwhile.
+  // Stamp the sources as read before the build: they may have changed meanwhile.
   writeFileSync(stampOf(name), state(name, madeFrom));
 }
 
@@ -102,7 +102,7 @@ function modulePath(path) {
   return join(ROOT, "node_modules", path);
 }
 
-/** Replaces file by file, so that a process running from `dist/` always finds each one. */
+/** Replaces each file by rename, so that a process running from `dist/` always finds it. */
 function replace(name, built) {
   const { folder } = PARTS[name];
   const paths = listFiles(relative(ROOT, built)).map((file) => {
@@ -111,9 +111,9 @@ function replace(name, built) {
     renameSync(join(ROOT, file), join(ROOT, path));
     return path;
   });
-  // Outputs of modules that are gone.
-  const left = filesOf(name).filter((file) => !paths.includes(file));
-  for (const file of left) rmSync(join(ROOT, file));
+  // Outputs of removed modules.
+  const stale = filesOf(name).filter((file) => !paths.includes(file));
+  for (const file of stale) rmSync(join(ROOT, file));
 }
 
 function filesOf(name) {

@@ -1,6 +1,5 @@
-// Bundles the compiled modules behind each entry point, in place: Node takes about a millisecond to load
-// a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
-// A part of `npm run build`.
+// Bundles each entry point in place, because Node takes about a millisecond to load a module, and `kit start`
+// would load 230. The modules stay beside the bundles, for tests. Part of `npm run build`.
 import { chmodSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,25 +8,25 @@ import { rolldown } from "rolldown";
 // As rolldown names the modules in it.
 const outDir = realpathSync(process.argv[2] ?? "dist");
 
-/** Entry points that one process loads together: they share chunks, so that each module exists once. */
+/** Entry points that one process loads together. They share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
-/** Entry points of the threads that lead, which share most of what they need: one chunk. */
+/** Entry points of the leading threads, which share one chunk. */
 const LEADERS = ["engines/embedded/train/trainWorker", "engines/embedded/infer/inferWorker"];
-/** Entry points of the threads that help: a file each. */
+/** Entry points of the helper threads, one file each. */
 const HELPERS = ["engines/embedded/step/helperWorker", "engines/embedded/infer/decoderWorker"];
 
 /**
- * Chunks beside those that rolldown makes by itself: the modules that match, with all that they import
- * unless a chunk before has it.
+ * Chunks besides rolldown's own: the matching modules, with their imports that no earlier chunk
+ * contains.
  */
 const GROUPS = [
   { name: "protocol", test: inDist(/^protocol\//) },
   { name: "sdk", test: inDist(/^sdk\/\w+\.js$/) },
-  // What `kit` loads before it knows the command.
+  // Modules that `kit` loads before it knows the command.
   { name: "cli", test: inDist(/^cli\/(?!kit\.js)/), tags: ["$initial"] },
 ];
 
-/** Tests a module's path from here on, whatever the folders above are named. */
+/** Tests a module's path relative to `dist/`. */
 function inDist(pattern) {
   return (path) => pattern.test(relative(outDir, path));
 }
@@ -40,8 +39,8 @@ const ROOT = "@ROOT@";
 const FILE_URL = /new URL\("([^"]+)", import\.meta\.url\)/g;
 
 /**
- * Keeps each `new URL("…", import.meta.url)` leading to its file, as the one literal that bundlers and
- * file tracers understand.
+ * Adjusts each `new URL("…", import.meta.url)` to its chunk, as a literal that bundlers and file tracers
+ * understand.
  */
 const filesFromChunk = {
   name: "files-from-chunk",
@@ -60,14 +59,14 @@ const filesFromChunk = {
     code.replaceAll(ROOT, relative(dirname(fileName), "") || "."),
 };
 
-/** Packages of a few lines without dependencies of their own. */
+/** Small packages, without dependencies, to bundle. */
 const INSIDE = [
   ...["@valibot/to-json-schema", "jsonc-parser"],
-  // Kit uses a parser of the one, and a pattern's translation of the other.
+  // Kit uses a parser of the first, and a pattern's translation of the second.
   ...["@huggingface/jinja", "@huggingface/tokenizers"],
 ];
 
-/** Its main file hides its imports from a bundler; Node finds no names in it, so it has a default export. */
+/** Its main file hides its imports from bundlers. Node finds no named exports in it, so this has a default export. */
 const jsoncParser = {
   name: "jsonc-parser",
   resolveId: (id) => (id === "jsonc-parser" ? `\0${id}` : undefined),
@@ -77,7 +76,7 @@ const jsoncParser = {
       : undefined,
 };
 
-/** Their licenses go with them. */
+/** Prepends the bundled packages' licenses. */
 const licenses = {
   name: "licenses",
   renderChunk(code, { moduleIds }) {
@@ -99,16 +98,16 @@ await bundle(["engines/python/grammar"], false, "", {
   minify: true,
   entryFileNames: "engines/python/kit_engine/answer/grammar.js",
 });
-// npm makes it so only once, when it links it into a project.
+// npm makes it executable only when it first links it into a project.
 chmodSync(`${outDir}/cli/kit.js`, 0o755);
 
-/** @param prefix of its chunks' names, which no other bundle has */
+/** @param prefix of its chunks' names, unique among the bundles */
 async function bundle(names, codeSplitting, prefix = "", more = {}) {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, `${outDir}/${name}.js`])),
     platform: "node",
     cwd: outDir,
-    // Packages stay packages, but for what would be one for a few lines.
+    // Keeps packages external, except the small ones.
     external: (id) => /^[^./]/.test(id) && !INSIDE.includes(id),
     plugins: [jsoncParser, filesFromChunk, licenses],
   });
@@ -117,9 +116,9 @@ async function bundle(names, codeSplitting, prefix = "", more = {}) {
     entryFileNames: "[name].js",
     chunkFileNames: `chunks/${prefix}[name].js`,
     codeSplitting,
-    // A process that is running when `dist/` is built again must find each name where it was.
+    // A running process must still find each name after a rebuild of `dist/`.
     minifyInternalExports: false,
-    // An editor shows those of the types.
+    // Editors show the comments of the types.
     comments: { legal: true, annotation: true, jsdoc: false },
     ...more,
   });

@@ -1,4 +1,4 @@
-// The chat templates of published models, which the trl package carries, for tests: no hub, no account.
+// Chat templates of published models, for tests: from the trl package, without the hub.
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,13 @@ import { ROOT } from "./files.mjs";
 
 const PACKAGE = "trl==1.16.0";
 
-/** A file each, as `qwen2_5.jinja`. Git ignores it. */
+/** A folder with files such as `qwen2_5.jinja`. Git ignores it. */
 export const CHAT_TEMPLATES = join(ROOT, ".chat-templates");
 
 /**
- * Makes them once.
+ * Creates the folder once.
  * @param python runs an interpreter with pip; returns its exit code
- * @returns whether they are there
+ * @returns whether it exists
  */
 export function makeChatTemplates(python) {
   if (existsSync(CHAT_TEMPLATES)) return true;

@@ -1,9 +1,9 @@
-// Installs the programs that the tests need besides Node from Debian packages, where it can.
+// Installs programs that the tests need, from Debian packages where possible.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { run } from "./setup.mjs";
 
-/** A variable that names the program, its usual names, and the package that has it. */
+/** The variable with each program's path, its usual names, and its Debian package. */
 const NEEDED = [
   {
     variable: "CHROMIUM_PATH",
@@ -16,7 +16,7 @@ const NEEDED = [
   { variable: "CURL_PATH", names: ["curl"], debian: "curl" },
 ];
 
-/** On Debian, only root's PATH has the servers. */
+/** On Debian, only root's PATH has `/usr/sbin`. */
 const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
 
 /** Installs missing programs and passes their paths to the tests. */

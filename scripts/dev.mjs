@@ -1,4 +1,4 @@
-// `npm run dev`: the page with hot reload over a real `kit ui` on the quickstart.
+// `npm run dev`: serves the page with hot reload, over a real `kit ui` on the quickstart.
 import { spawn } from "node:child_process";
 import { createServer } from "vite";
 import { CLI, ROOT, makeQuickstart, setUp } from "./setup.mjs";

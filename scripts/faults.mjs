@@ -1,4 +1,4 @@
-// `npm run faults`: the fault tests, each fault at least ten times as often as in `npm test`.
+// `npm run faults`: runs the fault tests, each fault at least ten times as often as `npm test`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

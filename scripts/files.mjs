@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Records the state that each finished step was done with. */
+/** Records the state in which each step last finished. */
 export const STAMPS = join(ROOT, "node_modules", ".cache", "kit");
 
 /** A digest of the names and contents of files and folders in the clone. */

@@ -1,20 +1,20 @@
-// Compiles the kernels to WebAssembly, with and without relaxed SIMD, and the wide tile, into the folder that is
-// named, with the kernels' types as JavaScript sees them. A part of `npm run build`.
+// Compiles the kernels to WebAssembly, with and without relaxed SIMD, and the wide tile, into the given folder,
+// with their TypeScript types. Part of `npm run build`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { ROOT } from "./files.mjs";
 
-/** Called as a program: the types of its package would replace those of JavaScript's own arrays. */
+/** Run as a program, because its package's types would replace those of JavaScript's arrays. */
 const COMPILER = join(ROOT, "node_modules", "assemblyscript", "bin", "asc.js");
-/** WebAssembly's 4 GiB, in pages; the memory that a module is given may be smaller. */
+/** WebAssembly's limit of 4 GiB, in pages; a module's memory may be smaller. */
 const MAX_PAGES = 65536;
 
 const RELAXED = ["--enable", "relaxed-simd"];
 
 const KERNELS = "engines/embedded/kernels";
-/** Each module's source and what it is compiled with. */
+/** Each module's source and compiler options. */
 const MODULES = {
   plain: ["index", ["--bindings", "raw"]],
   relaxed: ["index", RELAXED],
@@ -27,12 +27,12 @@ await Promise.all(
     compileAssembly(`${KERNELS}/assembly/${source}.ts`, join(outDir, `${name}.wasm`), options),
   ),
 );
-// It comes with the types; the engine instantiates its modules itself.
+// Generated with the types; the engine instantiates its modules itself.
 rmSync(join(ROOT, outDir, "plain.js"));
 
 /**
  * Compiles AssemblyScript to a module that imports a shared memory. Paths are relative to the clone.
- * @throws when it does not compile
+ * @throws if it does not compile
  */
 async function compileAssembly(source, outFile, options) {
   const words = [

@@ -1,5 +1,5 @@
-// `npm run llama`: llama.cpp in `.llama/`, on Linux x64 alone: node-llama-cpp by its lock, for the tests of GGUF files;
-// for the benchmark, a copy of it that has no newer instructions than AVX2, and the real weights as GGUF files.
+// `npm run llama`: installs llama.cpp into `.llama/`, on Linux x64 only: node-llama-cpp by its lock, for the tests of
+// GGUF files; for the benchmark, a copy with at most AVX2, and the real weights as GGUF files.
 // `node scripts/llama.mjs packages`: without the benchmark's files, which need a build and `.real-weights/`.
 import { spawnSync } from "node:child_process";
 import {
@@ -22,7 +22,7 @@ const WANTED = join("bench", "llama");
 const LLAMA = join(ROOT, ".llama");
 const PARTIAL = `${LLAMA}.partial`;
 const STAMP = "kit-digest.txt";
-/** Its kernels for a processor; llama.cpp takes the newest that the processor has. */
+/** Its kernels newer than AVX2; llama.cpp picks the newest that the processor supports. */
 const KERNELS = /^libggml-cpu-(?!haswell\.so$)/;
 const TYPES = ["bf16", "q8_0", "q4_0"];
 
@@ -33,12 +33,12 @@ process.exitCode = isMade ? 0 : 1;
 
 function problemHere() {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    return "llama.cpp is tested and measured on Linux x64 alone.";
+    return "llama.cpp is tested and measured only on Linux x64.";
   }
   return problemsOf(readWanted("package-lock.json"), readWanted("package.json"))[0];
 }
 
-/** Once. @returns whether it is there */
+/** Installs it once. @returns whether it is installed */
 function make() {
   const stamp = digest([WANTED]);
   const made = join(LLAMA, STAMP);
@@ -61,16 +61,16 @@ function install() {
   for (const name of ["package.json", "package-lock.json"]) {
     cpSync(join(ROOT, WANTED, name), join(picked, name));
   }
-  // Builds for other systems and for GPUs are optional dependencies, 650 MB. `npm ci` would want all of them
-  // in the lock.
+  // Skips builds for other systems and GPUs, 650 MB of optional dependencies. `npm ci` would need them in the
+  // lock.
   const options = ["--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"];
   return run(picked, "npm", "install", ...options);
 }
 
-/** Each once. */
+/** Creates each file once. */
 async function makeFiles() {
   if (!existsSync(REAL_WEIGHTS)) {
-    console.error("kit: The benchmark's files are made of .real-weights/. Run: npm run python");
+    console.error("kit: The benchmark's files are made from .real-weights/. Run: npm run python");
     return false;
   }
   const filter = (path) => !KERNELS.test(basename(path));

@@ -1,23 +1,23 @@
-// What `npm ci` may install: packages of the registry, each by its hash. `npm start` and `npm test` look
-// before they install.
+// Checks that `npm ci` installs only packages of the registry, each by its hash. `npm start` and `npm test` check
+// first.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
 
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/;
 const EXACT = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/;
-/** Where a package lies; the last name is its own. */
-const PLACE = /^(?:.+\/)?node_modules\/((?:@[\w.-]+\/)?[\w.-]+)$/;
-/** A range of versions, or one of a package that is installed under another name. */
+/** A package's path, ending in its name. */
+const PACKAGE_PATH = /^(?:.+\/)?node_modules\/((?:@[\w.-]+\/)?[\w.-]+)$/;
+/** A version range, possibly of a package under an alias. */
 const OF_REGISTRY = /^(?:npm:(@?[^@:]+)@)?[^/:]*$/;
 
-/** @returns a sentence for each entry that this project does not want */
+/** @returns a sentence for each entry that is not allowed */
 export function lockProblems() {
   const read = (name) => JSON.parse(readFileSync(join(ROOT, name), "utf8"));
   return problemsOf(read("package-lock.json"), read("package.json"));
 }
 
-/** @param allowScripts as in package.json: which packages may run a script when they are installed */
+/** @param allowScripts as in package.json: which packages may run an install script */
 export function problemsOf({ lockfileVersion, packages }, { allowScripts = {} }) {
   const specs = Object.entries(packages).flatMap(([path, entry]) =>
     ["dependencies", "devDependencies", "optionalDependencies"].flatMap((kind) =>
@@ -38,7 +38,7 @@ export function problemsOf({ lockfileVersion, packages }, { allowScripts = {} })
 }
 
 function entryProblems(path, entry, aliases, allowScripts) {
-  const [, name] = PLACE.exec(path) ?? [];
+  const [, name] = PACKAGE_PATH.exec(path) ?? [];
   const { name: real = name } = entry;
   return Object.entries({
     "is a folder, not a package of the registry": name === undefined || entry.link,

@@ -1,6 +1,6 @@
-// `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from
-// pinned lists, the real weights of both, and chat templates. `node scripts/python.mjs ray`: an environment for the
-// tests of the Ray engine.
+// `npm run python`: creates a Python environment from pinned lists, for the Python engine's tests and the benchmark,
+// and the real weights and chat templates that they use. `node scripts/python.mjs ray`: creates one for the Ray
+// engine's tests.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,21 +12,21 @@ import { makeRealWeights } from "./realWeights.mjs";
 const PROGRAMS = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
-const asked = ENVIRONMENTS[process.argv[2] ?? "python"];
+const requested = ENVIRONMENTS[process.argv[2] ?? "python"];
 
-process.exitCode = isComplete(asked) ? 0 : makeEnvironment(asked);
-if (process.exitCode === 0 && asked === ENVIRONMENTS.python) {
-  const python = (...words) => run(pythonOf(asked), ...words);
+process.exitCode = isComplete(requested) ? 0 : makeEnvironment(requested);
+if (process.exitCode === 0 && requested === ENVIRONMENTS.python) {
+  const python = (...words) => run(pythonOf(requested), ...words);
   const made = { ".real-weights/": makeRealWeights, ".chat-templates/": makeChatTemplates };
   for (const [folder, make] of Object.entries(made)) {
     if (make(python)) continue;
     console.error(
-      `kit: ${folder} could not be made, so what needs it will not be tested. To try again: npm run python`,
+      `kit: ${folder} could not be created, so tests that need it are skipped. To try again: npm run python`,
     );
   }
 }
 
-/** Adds to the one that is there. Returns the exit code. */
+/** Creates or updates the environment. Returns the exit code. */
 function makeEnvironment({ folder, lists, stamp, wanted }) {
   const python = pythonOf({ folder });
   if (!existsSync(python)) {

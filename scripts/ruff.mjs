@@ -1,4 +1,4 @@
-// `npm run lint:python`: format and lint of the Python files, in the environment of `npm run python`.
+// `npm run lint:python`: checks format and lint of the Python files, with the environment of `npm run python`.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";

@@ -1,4 +1,4 @@
-// Bundles `bench/` (Node 20 can't run TypeScript) and runs it, where everything is set up.
+// Bundles `bench/` (Node 20 can't run TypeScript) and runs it. Needs everything set up.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";

@@ -1,5 +1,5 @@
-// `npm run screenshots`: pictures of a real run of the quickstart, light and dark, and their words, which
-// tests/quickstart.test.ts compares with those of today's page.
+// `npm run screenshots`: takes pictures of a real run of the quickstart, light and dark, and records their words,
+// which tests/quickstart.test.ts compares with the current page's.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

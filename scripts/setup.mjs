@@ -1,4 +1,4 @@
-// Makes a clone ready to run: dependencies, build, quickstart. Skips parts that are up to date.
+// Sets up a clone: dependencies, build, quickstart. Skips parts that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
@@ -24,7 +24,6 @@ export function runAside(...command) {
   const [program, ...args] = resolveNpm(command);
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
-    // Only in time that nothing else needs.
     if (child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
@@ -85,13 +84,13 @@ export function makeQuickstart() {
   return project;
 }
 
-/** For its own commands and for types in an editor; the page needs neither. */
+/** For `npx kit` there and for types in an editor; the page needs neither. */
 function installQuickstart(project) {
   // npm links commands last.
   if (existsSync(join(project, "node_modules", ".bin", "kit"))) return;
   console.log("kit: installing quickstart/ …");
   const words = ["install", "--prefix", project, "--no-audit", "--no-fund", "--loglevel=error"];
-  // `npm ci` has brought the same packages; without a network, nobody waits for retries.
+  // `npm ci` has cached the same packages; don't wait for retries without a network.
   if (run("npm", ...words, "--prefer-offline", "--fetch-retries=0") === 0) return;
   console.error("kit: npm install in quickstart/ failed, see above. Run it there for npx kit.");
 }
@@ -106,7 +105,7 @@ function checkNode() {
   process.exit(1);
 }
 
-/** Skips dependencies that were installed from the same lock file. */
+/** Installs the dependencies, unless they are from the same lock file. */
 function installDependencies() {
   const stamp = join(STAMPS, "dependencies");
   const wanted = digest(["package-lock.json"]);
@@ -115,12 +114,12 @@ function installDependencies() {
   const problems = lockProblems();
   if (problems.length > 0) {
     console.error(
-      `kit: package-lock.json would install what this project does not allow:\n${problems.join("\n")}\nRestore it from git, or change scripts/lock.mjs if this is meant.`,
+      `kit: package-lock.json has entries that are not allowed:\n${problems.join("\n")}\nRestore it from git, or change scripts/lock.mjs if this is intended.`,
     );
     process.exit(1);
   }
   console.log("kit: setting up the dependencies …");
-  // No package needs a script of its own to run.
+  // No package needs its install script.
   const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   need("npm ci", run("npm", "ci", ...quietly));
   mkdirSync(STAMPS, { recursive: true });

@@ -10,13 +10,13 @@ import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
-/** On two idle cores. README.md says it, too. */
+/** On two idle cores. README.md has this number, too. */
 const USUAL_MINUTES = 7;
 
-/** llama.cpp, of Linux x64. */
+/** Exists if llama.cpp is installed. */
 const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
 
-/** What `npm run check` runs, by name. */
+/** The scripts of `npm run check`, by name. */
 const CHECKS = {
   format: "format:check",
   lint: "lint",
@@ -58,7 +58,7 @@ if (!existsSync(ENVIRONMENTS.ray.stamp)) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** In the time in which the tests wait. Resolves with what is wrong, to be shown after the tests. */
+/** Runs while the tests wait. Resolves with the failures, to show after the tests. */
 async function runChecks() {
   const failures = [];
   for (const [name, script] of Object.entries(CHECKS)) {
@@ -85,7 +85,7 @@ async function runTests() {
     passed += numPassedTests;
     failed += numFailedTests;
     for (const file of testResults) printFailures(file);
-    // A file did not load, or an error was outside of any test.
+    // A file did not load, or an error occurred outside any test.
     if (exitCode !== 0 && numFailedTests === 0) failed++;
   } else {
     failed++;
@@ -93,7 +93,7 @@ async function runTests() {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A line each, near the last line: whoever sees only the end of a log must know what failed. */
+/** Prints one line per failure, near the end, where a truncated log still shows them. */
 function printFailures({ name, message, assertionResults }) {
   const file = relative(process.cwd(), name);
   if (message) console.log(`✗ ${file}: ${firstLine(message)}`);

@@ -38,14 +38,18 @@ it.each([
   ["jobs/new.ts", "./remote/takeJob.ts", "Only remote/ knows"],
   ["server/http/new.ts", "../serve/server.ts", "http/ knows nothing"],
   ["server/http/new.ts", "../../jobs/store.ts", "http/ knows nothing"],
-  ["jobs/new.ts", "kit", "Inside the house"],
+  ["jobs/new.ts", "kit", "Inside Kit"],
   ["protocol/new.ts", "node:fs", RUNS_IN_BROWSER],
   ["src/new.ts", "path", RUNS_IN_BROWSER],
-  ["engines/dataset/new.ts", "../embedded/index.ts", "may not import one of them"],
-  ["engines/dataset/new.ts", "../embedded/kernels/assembly/tsconfig.json", "may not import one"],
-  ["engines/tokens/new.ts", "../families/dimensions.ts", "The rooms before families/"],
-  ["engines/embedded/step/new.ts", "../train/backend.ts", "The rooms before train/"],
-  ["sdk/new.ts", `../${ENGINE}`, "sdk/engine.ts and sdk/engines.ts alone"],
+  ["engines/dataset/new.ts", "../embedded/index.ts", "may not import an engine"],
+  [
+    "engines/dataset/new.ts",
+    "../embedded/kernels/assembly/tsconfig.json",
+    "may not import an engine",
+  ],
+  ["engines/tokens/new.ts", "../families/dimensions.ts", "The folders before families/"],
+  ["engines/embedded/step/new.ts", "../train/backend.ts", "The folders before train/"],
+  ["sdk/new.ts", `../${ENGINE}`, "Only sdk/engine.ts and sdk/engines.ts"],
 ])("%s may not import %s", async (file, module, why) => {
   for (const code of KINDS) {
     expect(await complaints(file, code(module))).toEqual([expect.stringContaining(why)]);

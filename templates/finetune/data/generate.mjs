@@ -6,7 +6,7 @@ const SEED = 11;
 const TRAIN_ROWS = 360;
 const HELD_OUT_ROWS = 100;
 
-/** The rules of a house: who sees to it, and how soon. No model can know them. */
+/** The rules of a company: which team answers, and how soon. No model can know them. */
 export const KINDS = [
   {
     team: "billing",
@@ -459,7 +459,7 @@ const ITEMS = ["lamp", "jacket", "kettle", "backpack", "toaster", "sweater", "he
 const SPANS = ["two days", "a week", "ten days", "three weeks", "a month"];
 const AMOUNTS = ["19 euros", "$45", "120 dollars", "£60", "8.99"];
 
-/** A small generator of numbers below 1 (mulberry32): the same seed, the same numbers. */
+/** Seeded random numbers in [0, 1): mulberry32. */
 function createRandom(seed) {
   let state = seed;
   return () => {
@@ -481,7 +481,7 @@ function newOrder() {
   }
 }
 
-/** Kinds in turn, and of each kind its wordings in turn. */
+/** Alternates the teams, and each team's wordings. */
 function rowsOf(count, wordingsOf) {
   return Array.from({ length: count }, (_, n) => {
     const kind = KINDS[n % KINDS.length];

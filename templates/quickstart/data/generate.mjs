@@ -23,7 +23,7 @@ const MONTHS = [
   "December",
 ];
 
-/** How people write a date. Where the month is a number, its place is always the same. */
+/** How people write a date. A numeric month is always in the same position. */
 const FORMATS = [
   ({ day, month, year }) => `${ordinal(day)} of ${month} ${year}`, // 7th of March 1998
   ({ day, month, year }) => `${month} ${day}, ${year}`, // March 7, 1998
@@ -69,7 +69,7 @@ function calendar() {
   return days;
 }
 
-/** One row a date; the formats take turns, so that each has as many rows as the others. */
+/** One row per date; alternates the formats, so that each has equally many rows. */
 function toRow(iso, index) {
   const [year, mm, dd] = iso.split("-");
   const parts = { year, mm, dd, day: Number(dd), month: MONTHS[Number(mm) - 1] };
