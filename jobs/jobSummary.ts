@@ -1,11 +1,11 @@
 import { join } from "node:path";
+import { numbersIn } from "../protocol/isRecord.ts";
 import type { Job } from "../protocol/job.ts";
 import {
   type MetricProgress,
   type Progress,
   NO_PROGRESS,
   reduceProgress,
-  numbersIn,
 } from "../protocol/progress.ts";
 import { readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";

@@ -65,8 +65,8 @@ export interface TrainOptions {
   /** Called with each event, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /**
-   * Called with progress during slow steps, such as reading the data. Not part of the log. Default:
-   * ignored.
+   * Called with progress during slow steps, such as reading the data. Of these, the job's page shows
+   * `downloading …` before the training, and a slow `saving …`. Default: ignored.
    */
   onNote?: (text: string) => void;
 }

@@ -1,5 +1,6 @@
 import type { EventData, Measured } from "./event.ts";
-import { type ObjectiveType, rulesOf } from "./objective.ts";
+import { isRecord, numbersIn } from "./isRecord.ts";
+import { type Better, type ObjectiveType, betterOf, rulesOf } from "./objective.ts";
 
 /** The metric of every run with held-out rows. */
 export const EVAL_LOSS = "evalLoss";
@@ -30,6 +31,24 @@ export function evalName(name: string): string {
   return `eval${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
+/** Whether a log's metric is of held-out rows. */
+export function isHeldOut(name: string): boolean {
+  return /^eval[A-Z]/.test(name);
+}
+
+/** A log's finite held-out metrics. Pure. */
+export function heldOutValues(data: unknown): Record<string, number> {
+  const { evalLoss, metrics } = isRecord(data) ? data : {};
+  const values = Object.entries(numbersIn(metrics)).filter(([name]) => isHeldOut(name));
+  return { ...numbersIn({ evalLoss }), ...Object.fromEntries(values) };
+}
+
+/** Which value of a held-out metric is better, if Kit knows. */
+export function betterHeldOut(name: string): Better | undefined {
+  if (name === EVAL_LOSS) return "lower";
+  return betterOf(name.replace(/^eval(.)/, (_, first: string) => first.toLowerCase()));
+}
+
 /** A model's loss on the held-out rows after a step. */
 export interface Evaluation {
   step: number;
@@ -43,39 +62,6 @@ export interface Evaluation {
  */
 export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLoss is number {
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
-}
-
-/** Last values shown of a metric's history. */
-const LAST_SHOWN = 3;
-
-/** A value of a metric's history, with its index in the whole. */
-export interface HistoryPoint {
-  step: number;
-  value: number;
-  index: number;
-}
-
-/**
- * The values shown of a metric's history: the first, the best and the last three, and any single value
- * between two of these, for which "…" would be no shorter. Pure.
- */
-export function shownOfHistory(all: readonly HistoryPoint[], bestStep: number): HistoryPoint[] {
-  const isShown = isAlwaysShown(all, (point) => point.step === bestStep);
-  return all.filter(
-    (_, n) =>
-      isShown(n) ||
-      (isShown(n - 1) && isShown(n + 1) && all[n + 1]!.index - all[n - 1]!.index === 2),
-  );
-}
-
-/** The values that a page needs for that: also the first two of each gap, which reveal it. Pure. */
-export function sentOfHistory<T>(all: readonly T[], best: T | undefined): T[] {
-  const isShown = isAlwaysShown(all, (one) => one === best);
-  return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
-}
-
-function isAlwaysShown<T>(all: readonly T[], isBest: (one: T) => boolean): (n: number) => boolean {
-  return (n) => n === 0 || n >= all.length - LAST_SHOWN || (n > 0 && isBest(all[n]!));
 }
 
 /** The log with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */

@@ -53,7 +53,7 @@ export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 /** Reported by the driver during an evaluation, also before `training.started`. */
 export const EVALUATING = "checkpoint.evaluating" satisfies EventName;
 
-/** Reported by the driver during a download, before `training.started`. */
+/** Reported by the driver of a download before `training.started`, and of a slow save. */
 export const PREPARING = "training.preparing" satisfies EventName;
 
 /** The specified events of the event stream. */

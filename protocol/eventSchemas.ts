@@ -73,6 +73,16 @@ export const EVENT_SCHEMAS = {
     resumedStep: v.optional(count),
     /** The best evaluation up to that step, if it was on the same held-out rows. */
     resumedBest: v.optional(evaluation),
+    /** Evaluations that show how the held-out metrics developed up to that step. */
+    resumedEvaluations: v.optional(
+      v.array(
+        v.object({
+          step: count,
+          evalLoss: v.optional(v.number()),
+          metrics: v.optional(metricValues),
+        }),
+      ),
+    ),
     /** Total passes over the dataset; may be a fraction. */
     epochs: v.optional(v.number()),
     /**

@@ -22,3 +22,11 @@ export function omitUndefined<T extends object>(
   const entries = Object.entries(all).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }
+
+/** The finite numbers by name. */
+export function numbersIn(found: unknown): Record<string, number> {
+  const entries = Object.entries(isRecord(found) ? found : {});
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
+  );
+}

@@ -37,7 +37,10 @@ type WithDefaults<Objective extends ObjectiveConfig> = Objective extends unknown
   ? Pick<Objective, "type"> & Partial<Objective>
   : never;
 
-type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
+/** Which value of a metric is better. */
+export type Better = "higher" | "lower";
+
+type ObjectiveMetrics = Readonly<Record<string, Better>>;
 
 /** An objective's properties, other than its loss. */
 interface ObjectiveRules<Config> {
@@ -89,6 +92,12 @@ export function rulesOf(
   objective: { type: ObjectiveType } | undefined,
 ): ObjectiveRules<ObjectiveConfig> {
   return OBJECTIVES[objective?.type ?? "sft"];
+}
+
+/** Which value of an objective's metric is better: no two objectives differ. */
+export function betterOf(metric: string): Better | undefined {
+  const all = Object.values(OBJECTIVES).find(({ metrics }) => Object.hasOwn(metrics, metric));
+  return all?.metrics[metric];
 }
 
 /** Why a batch is too small for an objective, if it is. @param workers number of workers that share it */

@@ -1,12 +1,8 @@
-import {
-  type Evaluation,
-  type HistoryPoint,
-  EVAL_LOSS,
-  isLower,
-  shownOfHistory,
-} from "./evaluation.ts";
-import { isRecord } from "./isRecord.ts";
+import { type Evaluation, betterHeldOut, heldOutValues, isLower } from "./evaluation.ts";
+import { type MetricHistory, type StepValue, withValue } from "./history.ts";
+import { isRecord, numbersIn } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
+import type { Better } from "./objective.ts";
 
 /** A GPU's first steps compile and load kernels, and are up to a hundred times slower. */
 const WARM_UP_MS = 5_000;
@@ -38,10 +34,9 @@ export interface Progress {
   /** Held-out metrics over the run, by name. */
   histories?: Record<string, MetricHistory>;
   /** Progress of the current evaluation. */
-  evaluating?: { answered: number; rows: number; secondsLeft: number | undefined };
-  /** What the job is preparing, in words, and since when. */
-  preparing?: string | undefined;
-  preparingSince?: number;
+  evaluating?: { answered: number; rows: number; secondsLeft: number | undefined; at: number };
+  /** What the engine does besides training, in words, and since when: a download, or a save. */
+  doing?: { words: string; since: number } | undefined;
   /** Step of the newest checkpoint. */
   savedStep?: number;
   /** The job that this one resumes, and the step of its checkpoint. */
@@ -57,17 +52,6 @@ export interface MetricProgress {
   best: number;
   /** The step of the best; 0 is the model before training. */
   bestStep: number;
-}
-
-/** A metric's values that are shown. */
-export interface MetricHistory {
-  points: readonly HistoryPoint[];
-  /** Number of values, shown or not. */
-  count: number;
-  /** Not a point if it is of the job that this one resumes. */
-  best: { step: number; value: number };
-  /** Number of held-out rows that the model answered. */
-  rows?: number | undefined;
 }
 
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
@@ -89,9 +73,15 @@ export function reduceProgress(before: Progress, { event, data, at }: ReadEvent)
     after.setBack = setBack + before.at! - after.at!;
     after.at = before.at!;
   }
+  // Evaluations go on beside a training.
+  const isBeside = event.startsWith("checkpoint.evaluat") && before.steps !== undefined;
+  if (!isBeside) after.doing = undefined;
   if (event === "training.started") {
     const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
+    const { resumedEvaluations: earlier } = found;
+    const measured: unknown[] = Array.isArray(earlier) ? earlier : [found.resumedBest];
+    for (const one of measured) addHeldOut(after, one);
     const { resumedFrom: jobId } = found;
     if (typeof jobId === "string") {
       after.resumed = { jobId, step: numbersIn(found).resumedStep ?? 0 };
@@ -101,14 +91,12 @@ export function reduceProgress(before: Progress, { event, data, at }: ReadEvent)
   }
   if (event === "training.log") addLog(after, found);
   if (event === "training.preparing" && typeof found.doing === "string") {
-    after.preparing = found.doing;
-    Object.assign(after, numbersIn({ preparingSince: before.preparingSince ?? after.at }));
+    after.doing = { words: found.doing, since: before.doing?.since ?? after.at ?? NaN };
   }
   if (event === "checkpoint.evaluating") {
-    after.preparing = undefined;
     after.startedAt ??= after.at;
     const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
-    after.evaluating = { answered, rows, secondsLeft };
+    after.evaluating = { answered, rows, secondsLeft, at: after.at ?? NaN };
   }
   if (event === "checkpoint.saved") after.savedStep = numbersIn(found).step;
   if (event === "checkpoint.evaluated") addEvaluated(after, found);
@@ -121,30 +109,35 @@ export function reduceProgress(before: Progress, { event, data, at }: ReadEvent)
 function addEvaluated(after: Progress, found: Record<string, unknown>): void {
   const evaluated = { ...after.evaluated };
   const { step = NaN, rows } = numbersIn(found);
+  const lower = String(found.lowerIsBetter).split(",");
   for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
-    const known = Object.hasOwn(evaluated, name) ? evaluated[name] : undefined;
-    const isLower = String(found.lowerIsBetter).split(",").includes(name);
-    const isBest = !known || (isLower ? now < known.best : now > known.best);
-    const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
-    evaluated[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
-    addToHistory(after, name, { step, value: now }, { step: bestStep, value: best }, rows);
+    const better = lower.includes(name) ? "lower" : "higher";
+    const { best } = addToHistory(after, name, { step, value: now }, better, rows);
+    const before = step > 0 ? evaluated[name]?.before : now;
+    evaluated[name] = { now, before, best: best!.value, bestStep: best!.step };
   }
   after.evaluated = evaluated;
+}
+
+function addHeldOut(after: Progress, data: unknown): void {
+  const { step = NaN } = numbersIn(data);
+  for (const [name, value] of Object.entries(heldOutValues(data))) {
+    addToHistory(after, name, { step, value }, betterHeldOut(name));
+  }
 }
 
 function addToHistory(
   after: Progress,
   name: string,
-  point: MetricHistory["best"],
-  best: MetricHistory["best"],
+  point: StepValue,
+  better: Better | undefined,
   rows?: number,
-): void {
-  const { points = [], count = 0 } = after.histories?.[name] ?? {};
-  const shown = shownOfHistory([...points, { ...point, index: count }], best.step);
-  after.histories = {
-    ...after.histories,
-    [name]: { points: shown, count: count + 1, best, rows },
-  };
+): MetricHistory {
+  const { histories = {} } = after;
+  const before = Object.hasOwn(histories, name) ? histories[name] : undefined;
+  const history = { ...withValue(before, point, better), rows };
+  after.histories = { ...histories, [name]: history };
+  return history;
 }
 
 function addLog(after: Progress, found: Record<string, unknown>): void {
@@ -163,24 +156,8 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
-  if (evalLoss !== undefined) {
-    const { best = { step, evalLoss } } = after;
-    addToHistory(
-      after,
-      EVAL_LOSS,
-      { step, value: evalLoss },
-      { step: best.step, value: best.evalLoss },
-    );
-  }
+  addHeldOut(after, found);
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
-}
-
-/** The finite numbers by name. */
-export function numbersIn(found: unknown): Record<string, number> {
-  const entries = Object.entries(isRecord(found) ? found : {});
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, number] => Number.isFinite(entry[1])),
-  );
 }
 
 /** The time of a logged step, in ms by any clock. */

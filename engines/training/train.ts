@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { readToResume } from "../../protocol/error.ts";
+import { formatCount } from "../../protocol/format.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
@@ -132,6 +133,7 @@ export async function train(
 
   /** Saves the weights once the next step's loss is finite. That step isn't computed twice. */
   async function save(step: number): Promise<void> {
+    onNote?.(`saving step ${formatCount(step)}`);
     nextStep = await computeStep();
     assertFinite(Math.min(step + 1, steps), nextStep, peak);
     const weights = await backend.weights();

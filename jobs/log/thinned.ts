@@ -3,8 +3,9 @@ import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../../disk/follow.ts";
 import { openRegularIfExists } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
-import { bestOf, sentOfHistory } from "../../protocol/evaluation.ts";
+import { heldOutValues } from "../../protocol/evaluation.ts";
 import { EVALUATING, PREPARING } from "../../protocol/event.ts";
+import { sentOfHistories } from "../../protocol/history.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
@@ -18,7 +19,7 @@ type Location = Omit<LocatedRecord, "record">;
 
 /** A `training.log`; a number that it lacks is NaN. */
 interface LocatedLog extends Location, LossPoint {
-  evalLoss: number;
+  values: Record<string, number>;
 }
 
 /**
@@ -70,7 +71,7 @@ async function findShown(
     // Also logs without a loss, which are not on the curve.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
     lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
-    evaluated = shownEvaluations([...evaluated, ...logs]);
+    evaluated = sentOfHistories([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
@@ -87,18 +88,14 @@ async function findShown(
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
-function shownEvaluations(logs: LocatedLog[]): LocatedLog[] {
-  const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
-  return sentOfHistory(evaluated, bestOf(evaluated));
-}
-
 function asLog({ record: { data }, from, offset }: LocatedRecord): LocatedLog {
   const found = isRecord(data) ? data : {};
   const number = (name: string) => {
     const value = found[name];
     return typeof value === "number" ? value : NaN;
   };
-  return { from, offset, step: number("step"), loss: number("loss"), evalLoss: number("evalLoss") };
+  const values = heldOutValues(data);
+  return { from, offset, step: number("step"), loss: number("loss"), values };
 }
 
 async function* recordsOf(

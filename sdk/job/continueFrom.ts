@@ -6,8 +6,9 @@ import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { cannotWrite, messageOf } from "../../protocol/error.ts";
-import { type Evaluation, bestOf, isLogged } from "../../protocol/evaluation.ts";
+import { type Evaluation, bestOf, heldOutValues, isLogged } from "../../protocol/evaluation.ts";
 import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
+import { sentOfHistories } from "../../protocol/history.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { bestScore, createScorer, lowerIsBetter } from "./checkpointScore.ts";
 import { asWritten } from "./config.ts";
@@ -18,7 +19,7 @@ type Started = EventData["training.started"];
 /** State that a new job takes over from the one that it continues. */
 export interface Continuation {
   /** Its fields of `training.started`. */
-  started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
+  started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest" | "resumedEvaluations">;
   /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
   evaluations: MetricEvent[];
 }
@@ -57,11 +58,11 @@ export function continueFrom(
   if (step === started.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; only completing it`);
   }
-  const resumedBest = bestOf(
-    evaluations.flatMap(({ event, data }) => (event === "training.log" ? evaluationIn(data) : [])),
-  );
-  const continued = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
-  return { started: continued, evaluations };
+  const logs = evaluations.flatMap(({ event, data }) => (event === "training.log" ? data : []));
+  const resumedBest = bestOf(logs.flatMap(evaluationIn));
+  const resumed = { resumedFrom: jobId, resumedStep: step };
+  const measured = resumedBest && { resumedBest, resumedEvaluations: resumedEvaluations(logs) };
+  return { started: { ...resumed, ...measured }, evaluations };
 }
 
 /** Sets an evaluation's metric directions by this job's options. */
@@ -98,6 +99,18 @@ function notEvaluated(steps: readonly number[], jobId: string): string {
 
 function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation[] {
   return typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
+}
+
+/** Those that show how the metrics developed. */
+function resumedEvaluations(
+  logs: readonly EventData["training.log"][],
+): Started["resumedEvaluations"] {
+  const all = logs.map((log) => ({ step: log.step, values: heldOutValues(log) }));
+  return sentOfHistories(all).map(({ step, values: { evalLoss, ...metrics } }) => ({
+    step,
+    ...(evalLoss !== undefined && { evalLoss }),
+    ...(Object.keys(metrics).length > 0 && { metrics }),
+  }));
 }
 
 /** The step of the best undamaged checkpoint, if any. Notes each that it skips. */

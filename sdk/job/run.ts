@@ -14,6 +14,9 @@ import { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
 import { type JobProgress, createJobProgress } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
 
+/** Most saves are too short to read of. */
+const SLOW_SAVE_MS = 1_000;
+
 export interface RunJobOptions {
   owned: OwnedJob;
   config: JobConfig;
@@ -73,7 +76,14 @@ export function createRun(options: RunJobOptions): Run {
   const { owned, engine, callbacks, cancel, failure, recorded } = options;
   const { directory } = owned;
   let hasStarted = recorded !== undefined;
+  let slowSave: ReturnType<typeof setTimeout> | undefined;
   const onNote = (text: string) => {
+    if (text.startsWith("saving ")) {
+      clearTimeout(slowSave);
+      // Not printed: the checkpoint has its own line.
+      slowSave = setTimeout(report, SLOW_SAVE_MS, text).unref();
+      return;
+    }
     if (!hasStarted && text.startsWith("downloading ")) report(text);
     options.observer.onNote(text);
   };
@@ -112,6 +122,7 @@ export function createRun(options: RunJobOptions): Run {
         if (isKitError(error)) throw error;
         throw cannotWrite(`write the job's log in ${directory}`, error);
       }
+      if (event.event === "checkpoint.saved" || isFinalEvent(event)) clearTimeout(slowSave);
       hasStarted ||= event.event === "training.started";
       run.hasEnded ||= isFinalEvent(event);
       observer.onEvent(event);

@@ -1,4 +1,4 @@
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { isHeldOut } from "../../protocol/evaluation.ts";
 import {
   formatCount,
   formatCounted,
@@ -6,9 +6,10 @@ import {
   formatMetricValue,
   formatNumber,
 } from "../../protocol/format.ts";
+import type { MetricHistory } from "../../protocol/history.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
-import { type Progress, type MetricHistory, secondsLeft } from "../../protocol/progress.ts";
+import { type Progress, secondsLeft } from "../../protocol/progress.ts";
 
 /** A download reports more often. */
 const DOWNLOAD_MS = 10_000;
@@ -31,29 +32,25 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
   const { startedAt = NaN, at = NaN } = progress;
   const elapsed = (at - startedAt + (isOver(status) ? 0 : sinceMs)) / 1000;
   const step = last?.step ?? (steps === undefined ? undefined : (resumed?.step ?? 0));
-  const { [EVAL_LOSS]: evalLoss, ...evaluated } = histories;
+  const others = Object.entries(metrics).filter(([name]) => !isHeldOut(name));
   return [
     ...fact("elapsed", elapsed, formatDuration),
     ...fact("step", step, (done) => share(done, steps)),
     ...fact("tokens/s", progress.tokensPerSecond, (speed) => formatCount(Math.round(speed))),
     ...fact("learning rate", progress.learningRate, formatNumber),
-    ...Object.entries(metrics).flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
-    ...fact("eval loss", evalLoss, (history) => historyInWords(history, formatNumber)).map(long),
-    ...Object.entries(evaluated)
-      .flatMap(([name, history]) =>
-        fact(name, history, () => historyInWords(history, formatMetricValue)),
-      )
-      .map(long),
+    ...others.flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
+    ...Object.entries(histories).map(([name, history]) => ({
+      // A project's own names stay unchanged.
+      name: isHeldOut(name) ? inWords(name) : name,
+      value: historyInWords(history, isHeldOut(name) ? formatNumber : formatMetricValue),
+      isLong: true,
+    })),
   ];
 }
 
 function fact<T>(name: string, value: T | undefined, inWords: (value: T) => string): Fact[] {
   const isKnown = value !== undefined && !Number.isNaN(value);
   return isKnown ? [{ name, value: inWords(value) }] : [];
-}
-
-function long(short: Fact): Fact {
-  return { ...short, isLong: true };
 }
 
 /** As `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
@@ -68,10 +65,8 @@ function historyInWords(
   // "1 of 30 rows" would be one row.
   const of = Number.isInteger(Number(shown.at(-1))) ? "on" : "of";
   const answered = rows === undefined ? "" : ` ${of} ${formatCounted(rows, "row")}`;
-  const isShown = points.some(({ step }) => step === best.step);
-  const when = best.step > 0 ? `at step ${formatCount(best.step)}` : "before training";
-  const bestWords = `, best ${isShown ? when : `${format(best.value)} ${when}`}`;
-  return shown.join(" → ") + answered + (count > 1 || !isShown ? bestWords : "");
+  const when = best && best.step > 0 ? `at step ${formatCount(best.step)}` : "before training";
+  return shown.join(" → ") + answered + (best && count > 1 ? `, best ${when}` : "");
 }
 
 /** `evalRewardsMargins` → `eval rewards margins`. */
@@ -96,32 +91,44 @@ export function activityOf(
   createdMs: number,
   sinceMs = 0,
 ): string {
-  const { preparing, evaluating, first, last, steps, savedStep, startedAt } = progress;
+  const { doing, evaluating, first, last, steps, savedStep, startedAt, at = NaN } = progress;
+  const msSince = (then: number) => at - then + sinceMs;
   if (status === "queued") return "waiting for its turn";
   if (status !== "running") return "";
   if (evaluating && evaluating.answered < evaluating.rows) {
     const { answered, rows, secondsLeft: left } = evaluating;
-    return withTime(`evaluating ${share(answered, rows)} held-out rows`, left);
+    return withTimeLeft(
+      `evaluating ${share(answered, rows)} held-out rows`,
+      left,
+      msSince(evaluating.at),
+    );
   }
   if (steps === undefined) {
-    // From its first event on, a fact says how long ago the job began.
-    const { at = NaN, preparingSince = NaN } = progress;
     // A job's creation may lie before its turn; what the engine has said does not.
-    const ms = preparingSince >= 0 ? at - preparingSince + sinceMs : createdMs;
-    const isTimed = startedAt === undefined && ms >= 0;
-    const doing = (sinceMs < DOWNLOAD_MS && preparing) || "preparing";
-    return isTimed ? `${doing}, for ${formatDuration(ms / 1000)}` : doing;
+    const ms = doing ? msSince(doing.since) : createdMs;
+    const words = (sinceMs < DOWNLOAD_MS && doing?.words) || "preparing";
+    // From its first event on, a fact says how long ago the job began.
+    return startedAt === undefined ? withTime(words, ms) : words;
   }
+  if (doing) return withTime(doing.words, msSince(doing.since));
   if (last?.step === steps)
     return savedStep === steps ? "finishing" : `saving step ${share(steps, undefined)}`;
-  return withTime(
+  const left = secondsLeft(first, last, steps);
+  return withTimeLeft(
     last ? "training" : "waiting for the first step",
-    secondsLeft(first, last, steps),
+    left,
+    msSince(last?.at ?? NaN),
   );
 }
 
-function withTime(doing: string, left: number | undefined): string {
-  return left === undefined || left < 0.5 ? doing : `${doing}, ${formatDuration(left)} left`;
+function withTime(doing: string, ms: number): string {
+  return ms >= 0 ? `${doing}, for ${formatDuration(ms / 1000)}` : doing;
+}
+
+/** @param sinceMs how long ago that much was left */
+function withTimeLeft(doing: string, left: number | undefined, sinceMs: number): string {
+  const now = (left ?? 0) - (sinceMs || 0) / 1000;
+  return now < 0.5 ? doing : `${doing}, ${formatDuration(now)} left`;
 }
 
 function isOver(status: JobStatus | undefined): boolean {

@@ -1,9 +1,9 @@
 import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
-import { isRecord, parseRecord } from "../../protocol/isRecord.ts";
+import { isRecord, numbersIn, parseRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-import { type Progress, NO_PROGRESS, reduceProgress, numbersIn } from "../../protocol/progress.ts";
+import { type Progress, NO_PROGRESS, reduceProgress } from "../../protocol/progress.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 
 /** A job as its page shows it, derived from the job's stream. */

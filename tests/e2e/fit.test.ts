@@ -129,6 +129,19 @@ test("in a wide window the list of jobs gets the room", async () => {
   expect(await width(1920)).toBeGreaterThan(await width(1280));
 });
 
+test("below a short list its ruling goes on, which is no part of a row", async () => {
+  const project = createTinyProject();
+  createJob(project, "only", [STARTED, COMPLETED]);
+  const page = await openPage((await startKitUi(project)).url);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const { x, y, height } = (await page.locator("tbody tr").boundingBox())!;
+  const ruling = 'getComputedStyle(document.querySelector("tbody tr"), "::after").height';
+  expect(await page.evaluate(ruling)).toBe("640px");
+  expect(await page.evaluate(PAGE_SCROLLS)).toBe(0);
+  await page.mouse.click(x + 10, y + height + 100);
+  expect(page.url()).not.toContain("#/jobs/");
+});
+
 test("forced colours leave a running button enabled to the eye, its bar and the rows' rules", async () => {
   const project = createTinyProject(pacedSource());
   const page = await openPage((await startKitUi(project)).url);

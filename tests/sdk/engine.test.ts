@@ -73,6 +73,21 @@ describe("a trainer with an engine of its own", () => {
     ]);
   });
 
+  it("logs a save that takes long", async () => {
+    const separate = createSeparateEngine();
+    const engine: Engine = {
+      ...separate,
+      async train({ directory, onNote, ...options }) {
+        onNote?.("saving step 2");
+        const log = () => readFileSync(join(directory, "events.ndjson"), "utf8");
+        await expect.poll(log).toContain('{"doing":"saving step 2"}');
+        await separate.train({ ...options, directory });
+      },
+    };
+    const { log } = await trainWith(engine);
+    expect(log.map(({ event }) => event)).toContain("training.completed");
+  });
+
   it("fails a job whose engine ends and has saved nothing", async () => {
     const engine: Engine = { ...createSeparateEngine(), train: () => Promise.resolve() };
     expect(await trainWith(engine)).toMatchObject({

@@ -112,7 +112,10 @@ describe("resume", () => {
     const evaluations = first.log.flatMap(({ event, data }) =>
       event === "training.log" && "evalLoss" in data ? [Number(data["evalLoss"])] : [],
     );
-    expect(third.log[0]?.data["resumedBest"]).toMatchObject({ evalLoss: Math.min(...evaluations) });
+    expect(third.log[0]?.data).toMatchObject({
+      resumedBest: { evalLoss: Math.min(...evaluations) },
+      resumedEvaluations: evaluations.map((evalLoss) => ({ evalLoss })),
+    });
   });
 
   // The separate engine keeps no trainer_state.json: the evaluations are the job's, not the engine's.

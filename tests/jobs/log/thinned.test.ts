@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import type { LocatedRecord } from "../../../jobs/log/lines.ts";
 import { readThinnedLog } from "../../../jobs/log/thinned.ts";
 import { openLog } from "../../../jobs/log/write.ts";
+import { type Progress, NO_PROGRESS, reduceProgress } from "../../../protocol/progress.ts";
+import { factsOf } from "../../../src/job/facts.ts";
 import { lossPath } from "../../../src/job/lossPath.ts";
 import { createRandom } from "../../faults/random.ts";
 import { STARTED, logged, recordEnds } from "../../jobs.ts";
@@ -91,6 +93,29 @@ test("all events but logs stay whole, and so do the last 50 logs", async () => {
   expect(dataOf(records).slice(-51, -1)).toEqual(
     Array.from({ length: 50 }, (_, index) => ({ step: 19_950 + index, loss: 1 })),
   );
+});
+
+test("held-out metrics develop as in the whole log", async () => {
+  const random = createRandom();
+  const logs = Array.from({ length: 5_000 }, (_, step) => {
+    const [evalLoss, evalKl, evalRewardsMargins, evalOwn] = Array.from({ length: 4 }, random);
+    const metrics = { evalKl, evalRewardsMargins, ...(step % 300 > 200 && { evalOwn }) };
+    return { step, ...(step % 7 === 0 && { evalLoss, metrics }) };
+  });
+  const waysOf = (all: object[]) =>
+    factsOf(
+      all.reduce<Progress>(
+        (progress, data) => reduceProgress(progress, { event: "training.log", data, at: NaN }),
+        NO_PROGRESS,
+      ),
+      "completed",
+    ).filter(({ isLong }) => isLong);
+  const thinned = dataOf(
+    await readThinned(logFile(logs.map((data) => line("training.log", data)))),
+  );
+  expect(thinned.length).toBeLessThan(100);
+  expect(waysOf(logs)).toHaveLength(4);
+  expect(waysOf(thinned)).toEqual(waysOf(logs));
 });
 
 test("of how far asking the model was, the first and the last are there", async () => {

@@ -80,6 +80,19 @@ test("metrics follow, the last figure of each", () => {
   expect(said(progress).slice(2)).toEqual(["rewards margins 0.5", "eval accuracy 0.75"]);
 });
 
+test("an objective's held-out metrics have their way, and a best if Kit knows what is better", () => {
+  const logs = [0.1, 0.2, 0.1].map((value, n) => {
+    const [evalRewardsMargins, evalRewardsRejected, evalOwn] = [value, value, value];
+    return log(n + 1, n, { metrics: { evalRewardsMargins, evalRewardsRejected, evalOwn, own: 1 } });
+  });
+  expect(said(after(STARTED, ...logs)).slice(2)).toEqual([
+    "own 1",
+    "eval rewards margins 0.1 → 0.2 → 0.1, best at step 2",
+    "eval rewards rejected 0.1 → 0.2 → 0.1, best at step 1",
+    "eval own 0.1 → 0.2 → 0.1",
+  ]);
+});
+
 test("what the model answered has its way from before the training, by what is better", () => {
   const lower = { lowerIsBetter: ["errors"] };
   expect(said(after(STARTED, evaluated(0, 0.25))).slice(2)).toEqual([
@@ -96,19 +109,21 @@ test("what the model answered has its way from before the training, by what is b
   );
 });
 
-test("a job that goes on from another begins at its step, and with its best", () => {
-  const resumed = after([
-    "training.started",
-    NaN,
-    { maxSteps: 9, resumedFrom: "a", resumedStep: 4, resumedBest: { step: 4, evalLoss: 1 } },
-  ]);
-  expect(said(resumed)).toEqual(["step 4 of 9"]);
-  expect(resumed.resumed).toEqual({ jobId: "a", step: 4 });
-  const on = then(resumed, ...log(6, NaN, { evalLoss: 2 }));
-  expect(said(then(on, ...log(8, NaN, { evalLoss: 3 }))).at(-1)).toBe(
-    "eval loss 2 → 3, best 1 at step 4",
-  );
-});
+test.each([
+  ["1", { resumedBest: { step: 2, evalLoss: 1 } }],
+  ["2 → 1", { resumedEvaluations: [2, 1].map((evalLoss, n) => ({ step: n + 1, evalLoss })) }],
+])(
+  "a job that goes on from another begins at its step, and with its eval loss so far: %s",
+  (way, found) => {
+    const started = { maxSteps: 9, resumedFrom: "a", resumedStep: 4, ...found };
+    const resumed = after(["training.started", NaN, started]);
+    expect(said(resumed)[0]).toBe("step 4 of 9");
+    expect(resumed.resumed).toEqual({ jobId: "a", step: 4 });
+    expect(said(then(resumed, ...log(6, NaN, { evalLoss: 3 }))).at(-1)).toBe(
+      `eval loss ${way} → 3, best at step 2`,
+    );
+  },
+);
 
 test("an ended job took until its last event, and has no activity", () => {
   const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", at(90), {}]);
@@ -138,6 +153,11 @@ const downloading: Event = [
   at(0),
   { doing: "downloading a/b: 4 MB of 9 MB" },
 ];
+const saving = (step: string, seconds = 65): Event => [
+  "training.preparing",
+  at(seconds),
+  { doing: `saving step ${step}` },
+];
 const SAVED: Event = ["checkpoint.saved", at(71), { step: 1_200 }];
 const toEnd = [STARTED, log(1, 5), log(601, 65), log(1_200, 70)];
 
@@ -164,11 +184,33 @@ test.each<[string, Status, Event[]]>([
   ["evaluating 7 of 100 held-out rows", "running", [STARTED, log(1, 5), evaluating(7, 9)]],
   ["training", "running", [STARTED, log(1, 5), log(1_199, 65)]],
   ["saving step 1,200", "running", toEnd],
+  ["saving step 1,200, for 0s", "running", [...toEnd, saving("1,200", 70)]],
   ["finishing", "running", [...toEnd, SAVED]],
   ["", "cancelled", [STARTED, log(1, 5)]],
 ])("what a job does now: %s", (activity, status, events) => {
   expect(activityOf(after(...events), status, 12_000)).toBe(activity);
 });
+
+test.each<[string, number, Event[]]>([
+  ["training, 1m 00s left", 0, []],
+  ["training, 57s left", 2.5, []],
+  ["training, 50s left", 2.5, [["checkpoint.saved", at(72.5), {}]]],
+  ["training", 60, []],
+  [
+    "evaluating 31 of 100 held-out rows, 1m 18s left",
+    2.5,
+    [evaluating(31, 66, { secondsLeft: 80 })],
+  ],
+  ["saving step 600, for 3s", 2.5, [saving("600")]],
+  ["saving step 600, for 4s", 2.5, [saving("600"), evaluating(100, 66)]],
+  ["training, 57s left", 2.5, [saving("600"), ["checkpoint.saved", at(65), {}]]],
+])(
+  "time counts on between events, and a save that takes a second is named: %s",
+  (activity, seconds, events) => {
+    const progress = after(STARTED, log(1, 5), log(601, 65), ...events);
+    expect(activityOf(progress, "running", 0, seconds * 1000)).toBe(activity);
+  },
+);
 
 test("a job that is asked before its training has elapsed since", () => {
   const started = after(evaluating(0, 0), evaluating(100, 120), ["training.started", at(121), {}]);

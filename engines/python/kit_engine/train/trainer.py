@@ -92,6 +92,8 @@ class KitTrainer(Trainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         step, peak = self.state.global_step, self.prepared.config["learningRate"]
+        if is_first():
+            self.kit.channel.note(f"saving step {step:,}")
         trained = [one for one in self.model.parameters() if one.requires_grad]
         is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
         assert_finite(step, "weights are", is_finite, peak)

@@ -1,0 +1,86 @@
+import { betterHeldOut } from "./evaluation.ts";
+import type { Better } from "./objective.ts";
+
+/** Last values shown of a history. */
+const LAST_SHOWN = 3;
+
+/** A value after a step, 0 for the model before the training. */
+export interface StepValue {
+  step: number;
+  value: number;
+}
+
+/** A value of a metric's history, with its index in the whole. */
+interface HistoryPoint extends StepValue {
+  index: number;
+}
+
+/** A metric's values that are shown. */
+export interface MetricHistory {
+  points: readonly HistoryPoint[];
+  /** Number of values, shown or not. */
+  count: number;
+  /** Undefined where nothing says what is better. */
+  best: StepValue | undefined;
+  /** Number of held-out rows that the model answered. */
+  rows?: number | undefined;
+}
+
+/**
+ * A history with one more value. Shown are the first, the best and the last three, and a value that
+ * stands alone between two of these, for which "…" would be no shorter. Pure.
+ */
+export function withValue(
+  before: MetricHistory | undefined,
+  point: StepValue,
+  better: Better | undefined,
+): Omit<MetricHistory, "rows"> {
+  const { points = [], count = 0, best: known } = before ?? {};
+  const best = better && (!known || isBetter(point.value, known.value, better) ? point : known);
+  const all = [...points, { ...point, index: count }];
+  const isShown = isAlwaysShown(all, ({ step }) => step === best?.step);
+  const shown = all.filter(
+    (_, n) =>
+      isShown(n) ||
+      (isShown(n - 1) && isShown(n + 1) && all[n + 1]!.index - all[n - 1]!.index === 2),
+  );
+  return { points: shown, count: count + 1, best };
+}
+
+/**
+ * The logs that a page must get to show the histories of all their values: also a gap's first two, which
+ * tell it of the gap. Pure.
+ */
+export function sentOfHistories<T extends { values: Record<string, number> }>(
+  logs: readonly T[],
+): T[] {
+  const names = new Set(logs.flatMap(({ values }) => Object.keys(values)));
+  const sent = [...names].flatMap((name) => {
+    const all = logs.filter(({ values }) => Object.hasOwn(values, name));
+    const best = bestOf(all, name);
+    const isShown = isAlwaysShown(all, (one) => one === best);
+    return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
+  });
+  const isSent = new Set(sent);
+  return logs.filter((log) => isSent.has(log));
+}
+
+/** The first of equals. */
+function bestOf<T extends { values: Record<string, number> }>(
+  all: readonly T[],
+  name: string,
+): T | undefined {
+  const better = betterHeldOut(name);
+  if (!better) return undefined;
+  return all.reduce((best, one) =>
+    isBetter(one.values[name]!, best.values[name]!, better) ? one : best,
+  );
+}
+
+function isBetter(value: number, best: number, better: Better): boolean {
+  return better === "lower" ? value < best : value > best;
+}
+
+function isAlwaysShown<T>(all: readonly T[], isBest: (one: T) => boolean): (n: number) => boolean {
+  return (n) => n === 0 || n >= all.length - LAST_SHOWN || (n > 0 && isBest(all[n]!));
+}
