@@ -84,7 +84,7 @@ function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): 
     ...(choices === undefined ? [] : ["choices"]),
     ...(schema === undefined ? [] : ["a schema"]),
     ...(pattern === undefined ? [] : ["a pattern"]),
-    ...(isCalled ? ["a toolChoice that needs a call"] : []),
+    ...(isCalled ? ["a toolChoice that requires a call"] : []),
   ];
   if (given.length > 1) return `pass ${given.join(" or ")}, not both`;
   if (choices === undefined || stop === undefined) return undefined;

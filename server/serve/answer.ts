@@ -22,7 +22,7 @@ const CLIENT_GONE = 499;
 /** Errors after which the engine must be reopened. */
 const FATAL = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
-/** Handles a kind of completion: parses requests with `read`, writes answers in a format. */
+/** Creates a route that parses requests with `read` and answers in a format. */
 export function createCompletionRoute(read: (body: Body) => ParsedRequest, format: AnswerFormat) {
   return async (context: ServeContext, { request, response }: RequestContext): Promise<void> => {
     const arrivedAt = performance.now();
@@ -98,7 +98,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
         Object.assign(record, { promptTokens, tokens, firstMs: first - arrivedAt });
         if (tokens > 0) record.tokensPerSecond = (tokens / (ended - startedAt)) * 1000;
         if (!parsed.isStreamed) {
-          // A response repeats numbers of its request, which must not change.
+          // A response must repeat the request's numbers exactly.
           const text = stringifyJson(format.whole(head, results, parsed)) ?? "";
           return sendText(response, 200, JSON_TYPE, text);
         }

@@ -9,7 +9,7 @@ import { refuseUnsupported } from "./unsupported.ts";
 type Constraint = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
 
 /** A constraint, and the path of its field. */
-type ParsedConstraint = readonly [form: Constraint, path: string];
+type ParsedConstraint = readonly [constraint: Constraint, path: string];
 
 /** @returns undefined for an unconstrained answer */
 type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
@@ -45,7 +45,7 @@ const MAX_CHOICES = 1000;
 
 /**
  * @param formats OpenAI's own fields
- * @throws ApiError 400 for an invalid constraint, and for two
+ * @throws ApiError 400 for an invalid constraint, or for two
  */
 export function answerConstraint(
   body: Body,
@@ -56,7 +56,7 @@ export function answerConstraint(
     throw invalid(second.field, `Send ${first.field} or ${second.field}, not both.`);
   }
   if (!first) return { constraint: undefined, names: {} };
-  const [constraint, path] = first.held;
+  const [constraint, path] = first.parsed;
   return {
     constraint,
     names: Object.fromEntries(Object.keys(constraint).map((option) => [option, path])),
@@ -67,7 +67,7 @@ function constraintsIn(body: Body, fields: Record<string, Read>, parent = "") {
   return Object.entries(fields).flatMap(([field, read]) => {
     const value = fieldOf(body, field);
     const found = value === undefined || value === "" ? undefined : read(body, field, parent);
-    return found ? [{ field: parent + field, held: found }] : [];
+    return found ? [{ field: parent + field, parsed: found }] : [];
   });
 }
 
@@ -110,8 +110,8 @@ function outputsIn(body: Body, field: string): ParsedConstraint | undefined {
   const outputs = recordOf(body, field) ?? {};
   refuseUnsupported(outputs, `${field}.`);
   const [first, second] = constraintsIn(outputs, OUTPUTS, `${field}.`);
-  if (second) throw invalid(second.field, `Send one form alone in ${field}.`);
-  return first?.held;
+  if (second) throw invalid(second.field, `Send only one constraint in ${field}.`);
+  return first?.parsed;
 }
 
 function objectIn(body: Body, field: string, parent = ""): ParsedConstraint | undefined {
@@ -143,7 +143,7 @@ function choicesIn(body: Body, field: string, parent = ""): ParsedConstraint {
   }
   throw invalid(
     pathIn(parent + field, value, isRight),
-    `${parent}${field} must be a list of 1 to ${MAX_CHOICES} texts that are not empty.`,
+    `${parent}${field} must be a list of 1 to ${MAX_CHOICES} nonempty strings.`,
   );
 }
 

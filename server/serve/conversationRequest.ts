@@ -12,7 +12,7 @@ import type { ToolOptions } from "./toolOptions.ts";
 const KWARGS = "chat_template_kwargs";
 const EFFORT = "reasoning_effort";
 
-/** The parts of a conversation's request that each API has in fields of its own. */
+/** Parts of a request for which each API has its own fields. */
 export interface ConversationParts {
   messages: ChatMessage[];
   calls: ToolOptions;
@@ -35,7 +35,7 @@ export function conversationRequest(
   const { constraint } = answer;
   if (constraint && (toolChoice === "required" || typeof toolChoice === "object")) {
     const [field = ""] = Object.values(answer.names)[0]?.split(".") ?? [];
-    throw invalid("tool_choice", `Send ${field} or a tool_choice that needs a call, not both.`);
+    throw invalid("tool_choice", `Send ${field} or a tool_choice that requires a call, not both.`);
   }
   const chatTemplateKwargs = kwargsOf(body, effort, effortField);
   const request: InferRequest = {

@@ -3,7 +3,6 @@ import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
-/** A request, parsed. */
 export interface ParsedRequest {
   /** The model's name. */
   model: string;
@@ -19,8 +18,8 @@ export interface ParsedRequest {
 }
 
 /**
- * Reads which model answers, and how to send the answer.
- * @throws ApiError 400 for these fields and for unsupported ones
+ * Reads which model answers and how to send the answer.
+ * @throws ApiError 400 for an invalid or unsupported field
  */
 export function deliveryOptions(body: Body): Omit<ParsedRequest, "requests" | "names"> {
   refuseUnsupported(body);

@@ -14,7 +14,7 @@ export interface ToolOptions {
 }
 
 /**
- * @param parent of a function's name in `tool_choice`: `function` or none
+ * @param parent where `tool_choice` has the function's name
  * @throws ApiError 400 naming the invalid field
  */
 export function toolOptions(
@@ -43,7 +43,7 @@ export function toolOptions(
 export function toolsOf(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
   const fault = faultOfTools({ tools });
-  if (fault) throw invalid(fault[1], `${fault[0]}. Send OpenAI's form of a tool.`);
+  if (fault) throw invalid(fault[1], `${fault[0]}. Send it in OpenAI's format.`);
   return asTools(tools);
 }
 

@@ -113,7 +113,7 @@ test.each([
   ],
   [
     { ...CHAT, prompt: undefined, toolChoice: "required", schema: {} },
-    /pass a schema or a toolChoice that needs a call/,
+    /pass a schema or a toolChoice that requires a call/,
   ],
 ])("what an answer cannot be is refused: %j", async (more, message) => {
   const request = { prompt: "x", ...more } as InferRequest;

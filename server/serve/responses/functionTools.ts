@@ -4,9 +4,9 @@ import { invalid } from "../apiError.ts";
 import { type Body, fieldOf } from "../fields.ts";
 
 /**
- * The tools of a response, which has each function's fields beside its type.
+ * The tools of a response request. Each function's fields are beside its type.
  * @returns undefined for none
- * @throws ApiError 400 for other tools than functions
+ * @throws ApiError 400 for tools other than functions
  */
 export function functionTools(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
@@ -27,7 +27,7 @@ function functionOf(tool: unknown, field: string): Tool {
   if (typeof name !== "string" || (isSet(parameters) && !isRecord(parameters))) {
     throw invalid(field, `${field} is not {"type":"function","name":"…","parameters":{…}}.`);
   }
-  // Chat templates write the keys in this order, and would write null.
+  // Chat templates write the keys in this order, and null values too.
   const all = Object.entries({ name, description, parameters, strict, ...others });
   const set = Object.fromEntries(all.filter(([, value]) => isSet(value)));
   return { type: "function", function: set as unknown as Tool["function"] };

@@ -8,14 +8,14 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { invalid } from "../apiError.ts";
 import { type Body, fieldOf } from "../fields.ts";
 
-/** A conversation, and the request's field of each message. */
+/** A conversation, and the request's field that each message comes from. */
 interface InputMessages {
   messages: ChatMessage[];
   names: Record<string, string>;
 }
 
-/** The assistant's message while items may still belong to it. */
-interface Turn extends ChatMessage {
+/** An assistant's message that later items can extend. */
+interface AssistantMessage extends ChatMessage {
   reasoning_content?: string;
   tool_calls?: ToolCall[];
 }
@@ -30,20 +30,20 @@ const TEXT_PARTS: unknown[] = ["input_text", "output_text", "reasoning_text", "s
 export function inputMessages(body: Body): InputMessages {
   const messages: ChatMessage[] = [];
   const names: Record<string, string> = { messages: "input" };
-  let turn: Turn | undefined;
+  let open: AssistantMessage | undefined;
 
   function add<Added extends ChatMessage>(message: Added, field: string): Added {
     names[`messages[${messages.length}]`] = field;
     messages.push(message);
-    turn = undefined;
+    open = undefined;
     return message;
   }
 
-  /** Calls, and an answer after its reasoning, continue the assistant's message. */
-  function openTurn(field: string, continues = true): Turn {
-    const open = continues ? turn : undefined;
-    turn = open ?? add<Turn>({ role: "assistant", content: null }, field);
-    return turn;
+  /** Calls, and an answer after its reasoning, extend the open message. */
+  function assistantMessage(field: string, extend = true): AssistantMessage {
+    const extended = extend ? open : undefined;
+    open = extended ?? add<AssistantMessage>({ role: "assistant", content: null }, field);
+    return open;
   }
 
   function addItem(item: unknown, field: string): void {
@@ -61,13 +61,13 @@ export function inputMessages(body: Body): InputMessages {
         const content = textsOf(item, "content", field);
         if (role !== "assistant")
           return void add({ role: role as ChatMessage["role"], content }, field);
-        openTurn(field, turn?.content === "" && !turn.tool_calls).content = content;
+        assistantMessage(field, open?.content === "" && !open.tool_calls).content = content;
         return;
       }
       case "function_call": {
         const call = callOf(item, field);
-        const open = openTurn(field);
-        open.tool_calls = [...(open.tool_calls ?? []), call];
+        const message = assistantMessage(field);
+        message.tool_calls = [...(message.tool_calls ?? []), call];
         return;
       }
       case "function_call_output": {
@@ -80,7 +80,10 @@ export function inputMessages(body: Body): InputMessages {
       case "reasoning": {
         const reasoning = reasoningOf(item, field);
         if (reasoning !== "")
-          Object.assign(openTurn(field, false), { content: "", reasoning_content: reasoning });
+          Object.assign(assistantMessage(field, false), {
+            content: "",
+            reasoning_content: reasoning,
+          });
         return;
       }
       case "item_reference":
@@ -109,7 +112,7 @@ export function inputMessages(body: Body): InputMessages {
   return { messages, names };
 }
 
-/** A message needs no type, nor does a reference. */
+/** Messages and references may omit their type. */
 function typeOf(item: Body): unknown {
   const isReference = fieldOf(item, "role") === undefined && fieldOf(item, "id") !== undefined;
   return fieldOf(item, "type") ?? (isReference ? "item_reference" : "message");
@@ -131,7 +134,7 @@ function stringOf(body: Body, name: string, parent?: string): string {
   throw invalid(path, `${path} must be a string.`);
 }
 
-/** A text, or a list of parts. */
+/** A string, or a list of text parts. */
 function textsOf(item: Body, name: string, parent: string): string | TextPart[] {
   const value = fieldOf(item, name);
   const path = `${parent}.${name}`;
@@ -147,7 +150,7 @@ function textsOf(item: Body, name: string, parent: string): string | TextPart[] 
   });
 }
 
-/** The text of reasoning, which chat templates read beside the answer; empty for none. */
+/** The reasoning's text, which chat templates read beside the answer; empty for none. */
 function reasoningOf(item: Body, field: string): string {
   const parts = ["content", "summary"].map((name) =>
     fieldOf(item, name) === undefined ? [] : textsOf(item, name, field),

@@ -1,7 +1,7 @@
 import { type Body, recordOf } from "../fields.ts";
 import { refuseUnsupported } from "../unsupported.ts";
 
-/** Fields that need a store, and those of chat completions, with their neutral values. */
+/** Fields that need stored responses, and fields of chat completions, with their neutral values. */
 const NEUTRAL: Record<string, readonly unknown[]> = {
   previous_response_id: [],
   conversation: [],
@@ -51,10 +51,10 @@ const ADVICE: Record<string, string> = {
   logprobs: 'Send include: ["message.output_text.logprobs"].',
 };
 
-/** Of `reasoning`: without reasoning, a summary of it is empty. */
+/** Without reasoning, its summary is empty. */
 const REASONING = { summary: ["auto"], generate_summary: ["auto"] };
 
-/** @throws ApiError 400 for a field that only other routes or servers with a store take */
+/** @throws ApiError 400 for fields of other routes, or that need stored responses */
 export function refuseForeign(body: Body): void {
   refuseUnsupported(body, "", NEUTRAL, ADVICE);
   refuseUnsupported(recordOf(body, "reasoning") ?? {}, "reasoning.", REASONING);

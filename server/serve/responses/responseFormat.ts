@@ -20,7 +20,7 @@ type Data<Event> = Event extends { response: unknown }
   : Omit<Event, "sequence_number">;
 type EventData<Event = ResponseStreamEvent> = Event extends unknown ? Data<Event> : never;
 
-/** Responses. The output is the text, if any, and then the calls. */
+/** The format of responses. The output is the text, if any, then the calls. */
 export const RESPONSE_FORMAT: AnswerFormat = {
   prefix: "resp_",
 
@@ -35,12 +35,12 @@ export const RESPONSE_FORMAT: AnswerFormat = {
 
   frames(head, request) {
     const id = createId("msg_");
-    const place = { item_id: id, output_index: 0, content_index: 0 };
+    const ids = { item_id: id, output_index: 0, content_index: 0 };
     const output: Parameters<typeof finalState>[1] = [];
     let number = 0;
     let text = "";
     let isMessageOpen = false;
-    /** Those of tokens without text, such as of a part of a character. */
+    /** Log probabilities of tokens without text yet, such as part of a character. */
     let logprobs: NonNullable<InferResult["logprobs"]> = [];
 
     function event(data: EventData): string {
@@ -63,7 +63,7 @@ export const RESPONSE_FORMAT: AnswerFormat = {
       const item = messageItem(id, "in_progress", []);
       return (
         event({ type: "response.output_item.added", output_index: 0, item }) +
-        event({ type: "response.content_part.added", ...place, part: textPart() })
+        event({ type: "response.content_part.added", ...ids, part: textPart() })
       );
     }
 
@@ -72,7 +72,7 @@ export const RESPONSE_FORMAT: AnswerFormat = {
       if (delta === "" && tokens.length === 0) return "";
       text += delta;
       logprobs = [];
-      return event({ type: "response.output_text.delta", ...place, delta, logprobs: tokens });
+      return event({ type: "response.output_text.delta", ...ids, delta, logprobs: tokens });
     }
 
     function messageEnd(result: InferResult): string {
@@ -83,8 +83,8 @@ export const RESPONSE_FORMAT: AnswerFormat = {
       return (
         messageOpening() +
         textDelta("") +
-        event({ type: "response.output_text.done", ...place, ...whole }) +
-        event({ type: "response.content_part.done", ...place, part }) +
+        event({ type: "response.output_text.done", ...ids, ...whole }) +
+        event({ type: "response.content_part.done", ...ids, part }) +
         event({ type: "response.output_item.done", output_index: 0, item })
       );
     }
@@ -121,7 +121,7 @@ export const RESPONSE_FORMAT: AnswerFormat = {
         const { param = null, code = null } = details;
         const error = { code: "server_error" as const, message };
         const response = responseOf(head, request, { status: "failed", error, output });
-        // OpenAI's types have the fields beside the type; its clients throw what is in `error`.
+        // OpenAI's types have the fields beside the type; its clients throw the value of `error`.
         const nested = apiErrorBody(status, message, details);
         return (
           opening() +

@@ -14,7 +14,7 @@ import type { ParsedRequest } from "../parsedRequest.ts";
 export type ResponseObject = Omit<ApiResponse, "output_text">;
 type State = Pick<ResponseObject, "status" | "output"> &
   Partial<Pick<ResponseObject, "error" | "incomplete_details" | "completed_at" | "usage">>;
-/** What a response repeats of its request. */
+/** The request's settings, which its response repeats. */
 type Settings = Omit<ResponseObject, "id" | "object" | "created_at" | "model" | keyof State>;
 type OutputItem = ResponseOutputMessage | ResponseFunctionToolCallItem;
 
@@ -36,7 +36,7 @@ export function responseOf(
   };
 }
 
-/** The state of a response with this output. */
+/** The state of a finished response. */
 export function finalState(result: InferResult, output: OutputItem[]): State {
   const { promptTokens, tokens } = tokensOf([result]);
   const status = statusOf(result);
@@ -60,7 +60,7 @@ export function statusOf({ finishReason }: InferResult): "completed" | "incomple
   return finishReason === "length" ? "incomplete" : "completed";
 }
 
-/** Whether an answer has a message, not calls alone. */
+/** Whether an answer has a message: text, or no calls. */
 export function hasMessage({ text, toolCalls = [] }: InferResult): boolean {
   return text !== "" || toolCalls.length === 0;
 }

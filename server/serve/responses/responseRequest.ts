@@ -13,7 +13,7 @@ import { refuseForeign } from "./refuseForeign.ts";
 const LOGPROBS = "message.output_text.logprobs";
 
 /**
- * Reads the body of a response.
+ * Parses the body of a response request.
  * @throws ApiError 400 naming the invalid field
  */
 export function responseRequest(body: Body): ParsedRequest {
@@ -40,7 +40,7 @@ function textFormat(body: Body, field: string) {
   return fieldOf(text, "format") === undefined ? undefined : formatIn(text, "format", `${field}.`);
 }
 
-/** Functions have their fields beside the type. */
+/** Their fields are beside the type, not in `function`. */
 function functionNames({ tools = [], names = {} }: ReturnType<typeof toolOptions>) {
   const fields = tools.map((_, at) => `tools[${at}]`);
   return Object.fromEntries(fields.map((field) => [`${field}.function`, names[field] ?? field]));
@@ -56,7 +56,7 @@ function logprobsOf(body: Body): number | undefined {
   return included.includes(LOGPROBS) ? (top ?? 0) : top || undefined;
 }
 
-/** What a response repeats of its request, with the defaults. */
+/** The request's settings, with defaults, which its response repeats. */
 function settingsOf(body: Body, reasoning: Body): object {
   const ids = ["user", "safety_identifier", "prompt_cache_key"];
   return {

@@ -215,7 +215,7 @@ describe("a response's request", () => {
     [
       { tools: [look], tool_choice: "required", text: { format: { type: "json_object" } } },
       "tool_choice",
-      /^Send text or a tool_choice that needs a call/,
+      /^Send text or a tool_choice that requires a call/,
     ],
     [{ include: "a" }, "include", /list of strings/],
     [{ reasoning: { summary: "detailed" } }, "reasoning.summary", /Leave it out, or send "auto"/],
