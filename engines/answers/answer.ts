@@ -9,8 +9,8 @@ import type { NextToken, Reader } from "./reader.ts";
 import { sample } from "./sampler.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
-/** What an answer continues. */
-export interface Opening {
+/** What an answer is generated from. */
+export interface AnswerInput {
   request: InferRequest;
   /** The tokens of the prompt. */
   prompt: readonly number[];
@@ -34,8 +34,8 @@ export interface Answering extends Pick<
 
 /** @param onDelta takes each delta of the answer */
 export function createAnswering(
-  { request, prompt, limit, tokenizer, constraint, calls }: Opening,
-  onDelta: (piece: InferDelta) => void = () => {},
+  { request, prompt, limit, tokenizer, constraint, calls }: AnswerInput,
+  onDelta: (delta: InferDelta) => void = () => {},
 ): Answering {
   const { temperature = 0, topP = 1, seed = 0, logprobs: top } = request;
   const random = createRandom(seed, "sample");
@@ -70,7 +70,7 @@ export function createAnswering(
   };
 }
 
-/** For a vocabulary that lacks a byte. */
+/** The error for a vocabulary that lacks a needed byte. */
 function withoutToken(): KitError {
   return new KitError(
     "REQUEST_INVALID",
@@ -79,7 +79,7 @@ function withoutToken(): KitError {
 }
 
 /**
- * After an overflow, logits aren't finite, or all equal behind a norm of infinite numbers.
+ * Overflow makes logits infinite or NaN, or all equal after a norm of infinite numbers.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function assertNotDegenerate({ isDegenerate }: NextToken): void {
@@ -92,8 +92,8 @@ export function assertNotDegenerate({ isDegenerate }: NextToken): void {
 
 /**
  * Decodes an answer token by token, never splitting a character.
- * @returns takes the next token, and returns the text that it completes. Malformed bytes become U+FFFD; an
- * incomplete character at the end never comes.
+ * @returns a function that takes the next token and returns the text that it completes. Malformed bytes become U+FFFD;
+ * an incomplete character at the end is dropped
  */
 export function createAnswerText({ bytesOf, dropsSpace }: Tokenizer): (token: number) => string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

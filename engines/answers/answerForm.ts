@@ -32,13 +32,13 @@ export function answerForm(
 ): AnswerForm {
   const offered = toolChoice === "none" ? [] : (tools ?? []);
   const found = offered.length > 0 ? toolCallFormat() : undefined;
-  const isNeeded = offered.length > 0 && toolChoice !== "auto";
-  if (isNeeded && !found) throw withoutForm();
+  const isRequired = offered.length > 0 && toolChoice !== "auto";
+  if (isRequired && !found) throw unknownCallFormat();
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
   const names = name === undefined ? offered.map((tool) => tool.function.name) : [name];
   const { schema, pattern } = request;
-  const words: Form = schema === undefined ? { pattern } : { schema };
-  const hasWords = schema !== undefined || pattern !== undefined;
+  const text: Form = schema === undefined ? { pattern } : { schema };
+  const hasText = schema !== undefined || pattern !== undefined;
   const calls: Form = found
     ? {
         calls: {
@@ -50,9 +50,9 @@ export function answerForm(
       }
     : {};
   return {
-    fault: { option: !hasWords ? "tools" : schema === undefined ? "pattern" : "schema" },
-    form: hasWords || isNeeded ? { ...words, ...calls } : undefined,
-    calls: found && createCallReader(found, names, isNeeded),
+    fault: { option: !hasText ? "tools" : schema === undefined ? "pattern" : "schema" },
+    form: hasText || isRequired ? { ...text, ...calls } : undefined,
+    calls: found && createCallReader(found, names, isRequired),
     markers: found?.markers ?? [],
   };
 }
@@ -61,7 +61,7 @@ function withoutDescription({ type, function: { name, parameters } }: Tool): Too
   return { type, function: { name, parameters } };
 }
 
-/** Grammar work per step of other requests, about as long as a short step. */
+/** Grammar steps that take about as long as a short step of other requests. */
 const STEP_WORK = 10_000;
 
 /** Compiles the forms of a model's requests. */
@@ -101,7 +101,7 @@ export function withoutHiddenTools(request: InferRequest): InferRequest {
   return others;
 }
 
-function withoutForm(): KitError {
+function unknownCallFormat(): KitError {
   return new KitError(
     "REQUEST_INVALID",
     "Kit can't enforce a call: the model's chat template writes calls in an unknown format. Let the model choose (\"auto\"), or use a model of the Qwen, Llama 3 or Mistral families.",

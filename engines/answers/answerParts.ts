@@ -26,22 +26,22 @@ export interface AnswerParts {
  * @param onDelta takes each delta of the answer
  */
 export function createAnswerParts(
-  { stop = [], schema, logprobs: asked, ...request }: InferRequest,
+  { stop = [], schema, logprobs: logprobCount, ...request }: InferRequest,
   calls: CallReader | undefined,
-  onDelta: (piece: InferDelta) => void = () => {},
+  onDelta: (delta: InferDelta) => void = () => {},
 ): AnswerParts {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
   const maxCalls = allowsOneCallAtMost(request) ? 1 : Infinity;
   const sent = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
   let tokens = 0;
   /** Whether the model ended the answer itself. */
-  let isWhole = false;
+  let isComplete = false;
   let finishReason: "stop" | "length" = "stop";
 
-  /** @param end undefined if more may come; `cut` if the model didn't end the answer itself */
-  function send(more: string, end?: "whole" | "cut", logprobs: Logprobs = []): void {
+  /** @param end undefined if more may come; `truncated` if the model didn't end the answer itself */
+  function send(more: string, end?: "complete" | "truncated", logprobs: Logprobs = []): void {
     const read = calls?.push(more) ?? { text: more, toolCalls: [] };
-    const text = read.text + (end && calls ? calls.rest(end === "cut").text : "");
+    const text = read.text + (end && calls ? calls.rest(end === "truncated").text : "");
     const toolCalls = read.toolCalls.slice(0, maxCalls - sent.toolCalls.length);
     sent.text += text;
     sent.toolCalls.push(...toolCalls);
@@ -57,20 +57,20 @@ export function createAnswerParts(
   function take(more: string, logprob?: Logprobs[number]): boolean {
     tokens++;
     const { text, isStopped } = stops.push(more);
-    send(text, isStopped ? "cut" : undefined, logprob && [logprob]);
+    send(text, isStopped ? "truncated" : undefined, logprob && [logprob]);
     return isStopped || sent.toolCalls.length === maxCalls;
   }
 
   function end(reason: typeof finishReason): void {
-    send(stops.rest(), reason === "stop" ? "whole" : "cut");
-    isWhole = reason === "stop";
+    send(stops.rest(), reason === "stop" ? "complete" : "truncated");
+    isComplete = reason === "stop";
     finishReason = reason;
   }
 
   function result(promptTokens: number): InferResult {
     const { text, toolCalls, logprobs } = sent;
     const isCalled = toolCalls.length > 0;
-    const hasValue = schema !== undefined && isWhole && !isCalled;
+    const hasValue = schema !== undefined && isComplete && !isCalled;
     return {
       text,
       finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
@@ -78,14 +78,14 @@ export function createAnswerParts(
       tokens,
       ...(isCalled && { toolCalls }),
       ...(hasValue && { value: valueOf(text) }),
-      ...(asked !== undefined && { logprobs }),
+      ...(logprobCount !== undefined && { logprobs }),
     };
   }
 
   return { take, end, result };
 }
 
-/** Cloned, to have JavaScript's own key order. */
+/** Cloned for JavaScript's key order. */
 function valueOf(text: string): unknown {
   return structuredClone(withPlainFloats(parseJson(text)));
 }

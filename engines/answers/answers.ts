@@ -16,21 +16,20 @@ export interface Generator {
   context: number;
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  /** Resolves once the reader has what it wants. */
+  /** Resolves once the reader is done. */
   read: (reader: Reader) => Promise<void>;
   /** Compiled forms of requests, which models with the same tokenizer may share. */
   formOf?: ReturnType<typeof createAnswerForms>;
 }
 
-/** The caller of a request. */
-export interface Asker {
+export interface Caller {
   /** Checked before each step; once aborted, the answer rejects. */
   isCancelled: () => boolean;
   /** Takes the answer's deltas. */
-  onDelta?: ((piece: InferDelta) => void) | undefined;
+  onDelta?: ((delta: InferDelta) => void) | undefined;
 }
 
-/** Bitmap of the tokens that answers may contain, without special and unused ids. */
+/** Bitmap of the tokens that answers may contain: all but special and unused ids. */
 export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer): Int32Array {
   return allowedBits(vocabulary, (token) => isTextToken(token) || isStopToken(token));
 }
@@ -41,19 +40,19 @@ export function createAnswers(generator: Generator) {
   const { formOf = createAnswerForms(tokenizer) } = generator;
   const isText = (token: number) => tokenizer.isTextToken(token) || tokenizer.isStopToken(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
-  const ends = ids.filter((id) => tokenizer.isStopToken(id));
+  const stopTokens = ids.filter((id) => tokenizer.isStopToken(id));
 
   /**
    * Continues a conversation or a text.
-   * @param asked a checked request; with `maxTokens: 0`, it is only validated
+   * @param received a checked request; with `maxTokens: 0`, it is only validated
    * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
    * that aren't finite
    */
   async function answer(
-    asked: InferRequest,
-    { isCancelled, onDelta }: Asker,
+    received: InferRequest,
+    { isCancelled, onDelta }: Caller,
   ): Promise<InferResult> {
-    const request = withoutHiddenTools(asked);
+    const request = withoutHiddenTools(received);
     refuseLongPrompt(request, context);
     refuseUnwritten(request, tokenizer);
     const prompt = tokenizer.promptTokens(request, promptStyle);
@@ -83,7 +82,7 @@ export function createAnswers(generator: Generator) {
         tokensWith,
         context,
         tokenizer,
-        ends,
+        stopTokens,
         logprobs,
         read,
         fault: tooLong(request),

@@ -13,7 +13,7 @@ interface ChoiceRequest {
   context: number;
   tokenizer: Tokenizer;
   /** The stop tokens. */
-  ends: readonly number[];
+  stopTokens: readonly number[];
   /** The request's option. */
   logprobs: number | undefined;
   read: (reader: Omit<Reader, "isCancelled">) => Promise<void>;
@@ -28,8 +28,8 @@ const END = -1;
 type Following = Map<number, { sum: number; measured?: Measured | undefined }>;
 
 /**
- * Chooses the most likely answer, by the probability of its tokens, encoded together with the prompt, and
- * of a stop token after them, which distinguishes an answer from its extensions.
+ * Chooses the answer whose tokens, followed by a stop token, are most probable after the prompt. Prompt and answer are
+ * tokenized together. The stop token distinguishes an answer from its extensions.
  * @throws KitError `REQUEST_INVALID` for an answer that doesn't fit the context
  */
 export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult> {
@@ -43,7 +43,7 @@ export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult>
       { fault: request.fault },
     );
   }
-  // A token may span the prompt's end and an answer's start, so scoring starts before it.
+  // A token may span the boundary between prompt and answer, so scoring starts after their longest common prefix.
   const from = Math.max(1, Math.min(...texts.map((tokens) => sharedPrefixLength(prompt, tokens))));
   const paths = texts.map((tokens) => pathOf(tokens, from));
   const found = new Map<string, Following>();
@@ -73,7 +73,7 @@ export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult>
   };
 }
 
-/** A prefix of an answer, and the token after it. */
+/** A token of an answer, after a prefix. */
 interface Step {
   /** The prefix, shared by answers that begin alike. */
   key: string;
@@ -116,7 +116,7 @@ function readersOf(
 function measureAll(
   next: NextToken,
   following: Following,
-  { tokenizer, ends, logprobs }: Pick<ChoiceRequest, "tokenizer" | "ends" | "logprobs">,
+  { tokenizer, stopTokens, logprobs }: Pick<ChoiceRequest, "tokenizer" | "stopTokens" | "logprobs">,
 ): void {
   assertNotDegenerate(next);
   const { logits } = next;
@@ -125,8 +125,8 @@ function measureAll(
   for (const token of following.keys()) {
     if (token !== END) {
       following.set(token, { sum: logits[token]! - total, measured: measured?.(token) });
-    } else if (ends.length > 0) {
-      following.set(END, { sum: logSum(ends.map((end) => logits[end]!)) - total });
+    } else if (stopTokens.length > 0) {
+      following.set(END, { sum: logSum(stopTokens.map((end) => logits[end]!)) - total });
     }
   }
 }

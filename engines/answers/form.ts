@@ -7,7 +7,9 @@ import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
 import type { ToolCallFormat } from "./tools/toolCallFormat.ts";
 
-/** A constraint: a schema, a pattern, tool calls, or either. Plain JSON, so Python can compile it, too. */
+/**
+ * A constraint: a schema or a pattern, tool calls, or a choice of both. Plain JSON, so that Python can compile it, too.
+ */
 export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
   calls?: {
     form: ToolCallFormat;

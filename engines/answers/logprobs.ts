@@ -4,10 +4,7 @@ import type { NextToken } from "./reader.ts";
 
 export type Measured = NonNullable<InferResult["logprobs"]>[number];
 
-/**
- * How likely each token is, before the logits become weights.
- * @param count of the topTokens ones
- */
+/** Copies the log probabilities before the logits are overwritten. @param count number of top tokens */
 export function measure(
   { logits, logSumExp }: Pick<NextToken, "logits" | "logSumExp">,
   count: number,

@@ -31,7 +31,7 @@ export interface ModelHost<Source> {
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
   /** Takes a delta of an answer. */
-  onDelta: (id: number, piece: InferDelta) => void;
+  onDelta: (id: number, delta: InferDelta) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
 }
@@ -39,10 +39,10 @@ export interface Listener {
 interface Pending {
   resolve: (result: InferResult | undefined) => void;
   reject: (error: Error) => void;
-  onDelta: ((piece: InferDelta) => void) | undefined;
+  onDelta: ((delta: InferDelta) => void) | undefined;
 }
 
-interface Warm<Source> {
+interface RunningHost<Source> {
   host: ModelHost<Source>;
   /** Open requests by id. */
   pending: Map<number, Pending>;
@@ -59,12 +59,12 @@ export function createHostedModels<Source>(
   start: (listener: Listener) => ModelHost<Source>,
   { idleMs = 30_000 } = {},
 ) {
-  let warm: Warm<Source> | undefined;
+  let running: RunningHost<Source> | undefined;
   let idle: NodeJS.Timeout | undefined;
   const open = new Set<number>();
   let count = 0;
 
-  function begin(): Warm<Source> {
+  function begin(): RunningHost<Source> {
     const pending = new Map<number, Pending>();
     const host = start({
       onAnswer(id, answer) {
@@ -73,10 +73,10 @@ export function createHostedModels<Source>(
         if (answer instanceof Error) request?.reject(answer);
         else request?.resolve(answer);
       },
-      onDelta: (id, piece) => pending.get(id)?.onDelta?.(piece),
+      onDelta: (id, delta) => pending.get(id)?.onDelta?.(delta),
       onEnd(error) {
-        if (warm === begun) {
-          warm = undefined;
+        if (running === begun) {
+          running = undefined;
           open.clear();
         }
         for (const { reject } of pending.values()) reject(error);
@@ -87,7 +87,7 @@ export function createHostedModels<Source>(
     return begun;
   }
 
-  function forget({ host, pending }: Warm<Source>, id: number) {
+  function forget({ host, pending }: RunningHost<Source>, id: number) {
     pending.delete(id);
     if (pending.size === 0) host.setRef(false);
   }
@@ -96,8 +96,8 @@ export function createHostedModels<Source>(
     message: Ask<Source>,
     { signal, onDelta }: { signal?: AbortSignal | undefined; onDelta?: Pending["onDelta"] } = {},
   ): Promise<InferResult | undefined> {
-    warm ??= begin();
-    const to = warm;
+    running ??= begin();
+    const to = running;
     to.host.setRef(true);
     const id = ++count;
     return new Promise<InferResult | undefined>((resolve, reject) => {
@@ -169,8 +169,8 @@ export function createHostedModels<Source>(
 
   function end() {
     // A model loaded in the meantime starts another host.
-    const ending = warm;
-    warm = undefined;
+    const ending = running;
+    running = undefined;
     ending?.host.stop();
   }
 

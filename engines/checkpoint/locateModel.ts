@@ -13,7 +13,7 @@ import { startedFrom } from "./trainerState.ts";
 type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;
 
 /**
- * Finds a model on this machine, downloading a hub model first. A resumed training uses the commit that it began with.
+ * Finds a model on this machine, downloading a hub model first. A resumed run uses the commit that it began with.
  * @throws KitError as `resolveModel` and `fetchModel`
  */
 export async function locateModel(
@@ -31,7 +31,7 @@ export async function locateModel(
 }
 
 /**
- * Calls `use` with the folder of a training's starting model, which is temporary for random weights.
+ * Calls `use` with the folder of a training run's initial model, which is temporary for random weights.
  * @throws KitError as `locateModel`
  */
 export async function withInitialModel<T>(

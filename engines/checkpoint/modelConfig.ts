@@ -51,7 +51,7 @@ function ropeScaling(rope: Rope): Record<string, string | number> | undefined {
   };
 }
 
-/** `generation_config.json`: greedy, until an end token. */
+/** `generation_config.json`: greedy, until a stop token. */
 export function generationConfig() {
   return {
     bos_token_id: SPECIALS.bos,

@@ -50,7 +50,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
   }
   const completed = withSidecarFiles(files, tokenizer);
   const settings = tokenizerSettings(files, completed);
-  const { config, specials, ends } = settings;
+  const { config, specials, stopTokens } = settings;
   const render = savedRender(files, settings);
   const opened = createFileTokenizer({
     path,
@@ -58,7 +58,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
     config,
     vocabulary,
     specials,
-    ends,
+    stopTokens,
     render,
   });
   return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
@@ -90,7 +90,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
     config,
     /** Texts of the special tokens, by name. */
     specials,
-    ends: findStopTokens({
+    stopTokens: findStopTokens({
       tokenizer,
       eos: specials["eos_token"],
       config: files.json(CONFIG_FILE) ?? {},

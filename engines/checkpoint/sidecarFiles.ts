@@ -27,8 +27,8 @@ export interface CheckpointMetadata {
   templateDate?: Date | undefined;
   /** `trainer_state.json`; undefined for an untrained base. */
   state?: object;
-  /** End tokens; only needed with an origin. */
-  ends?: readonly number[];
+  /** Stop token ids; only needed with an origin. */
+  stopTokens?: readonly number[];
   /** Directory of the pretrained model, whose tokenizer and config are copied; undefined for Kit's own. */
   origin?: string | undefined;
   /** Directory of the tokenizer, if it isn't the origin's. */
@@ -49,7 +49,7 @@ export function sidecarFiles(metadata: CheckpointMetadata): Files {
   return { ...tokenizer, ...(state && { "trainer_state.json": json(state) }) };
 }
 
-/** A directory's tokenizer, with the prompt style that a training recorded. */
+/** A directory's tokenizer files, with the prompt style recorded in training. */
 export function tokenizerCopies(
   directory: string,
   promptStyle: PromptStyle | undefined,
@@ -79,11 +79,11 @@ function namedTemplates(directory: string) {
 }
 
 /** A directory's `config.json` and `generation_config.json`. */
-export function configCopies(directory: string, { ends, changes }: ConfigChanges): Files {
+export function configCopies(directory: string, { stopTokens, changes }: ConfigChanges): Files {
   // The model's former location: its name on the hub, or a path on another machine.
   const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
   const generation = readConfig(join(directory, GENERATION_CONFIG), "optional");
-  const completed = withEnds(ends, config, generation);
+  const completed = withStopTokens(stopTokens, config, generation);
   return {
     ...copies(directory, [GENERATION_CONFIG]),
     ...(completed && { [GENERATION_CONFIG]: json(completed) }),
@@ -92,23 +92,22 @@ export function configCopies(directory: string, { ends, changes }: ConfigChanges
 }
 
 interface ConfigChanges {
-  /** End tokens. */
-  ends: readonly number[];
+  stopTokens: readonly number[];
   /** Changes to `config.json`. */
   changes?: object;
 }
 
 /**
- * A `generation_config.json` with all end tokens, for other programs to stop at.
+ * A `generation_config.json` with all stop tokens, for other programs.
  * @returns undefined if the files already name them all
  */
-export function withEnds(
-  ends: readonly number[],
+export function withStopTokens(
+  stopTokens: readonly number[],
   config: Record<string, unknown>,
   generation?: Record<string, unknown>,
 ): Record<string, unknown> | undefined {
   const named = namedStopTokens(generation ?? config);
-  const missing = ends.filter((id) => !named.includes(id));
+  const missing = stopTokens.filter((id) => !named.includes(id));
   if (missing.length === 0) return undefined;
   const { bos_token_id, pad_token_id } = config;
   const all = [...named, ...missing];
@@ -119,7 +118,10 @@ export function withEnds(
 }
 
 /** `config.json` and `generation_config.json`. @param dtype of the weights, by PyTorch's name */
-export function configs({ shape, origin, ends = [] }: CheckpointMetadata, dtype: string): Files {
+export function configs(
+  { shape, origin, stopTokens = [] }: CheckpointMetadata,
+  dtype: string,
+): Files {
   if (!origin) {
     return {
       [CONFIG_FILE]: json(modelConfig(shape, dtype)),
@@ -129,7 +131,7 @@ export function configs({ shape, origin, ends = [] }: CheckpointMetadata, dtype:
   const config = readConfig(join(origin, CONFIG_FILE));
   const isUntied = !shape.tied && config[TIED] !== false;
   return configCopies(origin, {
-    ends,
+    stopTokens,
     changes: {
       ["dtype" in config ? "dtype" : "torch_dtype"]: dtype,
       ...(isUntied && { [TIED]: false }),

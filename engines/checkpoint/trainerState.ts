@@ -31,7 +31,7 @@ import { openModel } from "./savedModel.ts";
 
 type Log = EventData["training.log"];
 
-/** A training's progress. */
+/** A training run's progress. */
 export interface TrainerProgress {
   step: number;
   maxSteps: number;
@@ -79,7 +79,7 @@ export function attributesOf(state: Record<string, unknown>): Record<string, unk
   return own?.attributes ?? {};
 }
 
-/** The hub model that a training started from, as its config names it, and its commit. */
+/** The hub model that a training run started from, by its name in the config, and its commit. */
 export function startedFrom(
   path: string | undefined,
 ): { model: string; commit: string } | undefined {
@@ -183,7 +183,7 @@ export interface Moments {
   second: Weights;
 }
 
-/** The state that a training resumes from; with LoRA, only the adapter's weights. */
+/** The state that a training run resumes from; with LoRA, only the adapter's weights. */
 export interface TrainedState {
   weights: Weights;
   /** Undefined without the optimizer's file, which only a job's newest checkpoint has. */
@@ -252,15 +252,12 @@ function without(prefix: string, read: Weights, shapes: Record<string, number[]>
   return Object.fromEntries(Object.keys(shapes).map((name) => [name, read[prefix + name]!]));
 }
 
-/** A resumed training's state; step 0 for a new one. */
+/** The state of a resumed run; step 0 for a new one. */
 export interface Resumed extends NonNullable<ReturnType<typeof progressOf>> {
   state?: TrainedState;
 }
 
-/**
- * @param path a checkpoint's directory, or undefined for a new training
- * @throws KitError `CHECKPOINT_INVALID`
- */
+/** @param path a checkpoint's directory; undefined for a new run @throws KitError `CHECKPOINT_INVALID` */
 export function readResumed(
   path: string | undefined,
   shape: Dimensions,

@@ -9,7 +9,7 @@ interface Kind {
   start: RegExp;
   /** What the file is, for people. */
   name: string;
-  /** What to do. `$` is the file's name, `*` that without its ending. */
+  /** What to do. `$` stands for the file's name, `*` for its name without the extension. */
   advice: string;
 }
 

@@ -6,7 +6,7 @@ import constants from "../constants.json" with { type: "json" };
 const DEFAULT_MAX_TOKENS = constants.defaultMaxLength;
 
 /**
- * The maximum row length of a training, in tokens.
+ * The maximum row length of a training run, in tokens.
  * @param maxLength the option; undefined means the model's context, at most 1,024 if pretrained
  * @throws KitError `CONFIG_INVALID` if it exceeds the context
  */

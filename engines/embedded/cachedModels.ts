@@ -13,7 +13,7 @@ import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { bfloat16Of } from "../modelFiles/tensors.ts";
 import { assertConfigFits, assertFits } from "./train/smallestTraining.ts";
 
-/** The smallest usual training, to check that a model fits. */
+/** A small LoRA run, to check that a model fits in memory. */
 const ADAPTER = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
 /** The cached models in alphabetical order. Reads no weights. */

@@ -20,7 +20,7 @@ export interface TrainJob {
   /** The config's model. */
   source: LocatedModel;
   resumeFrom: string | undefined;
-  /** Whether to only check the training and measure losses. */
+  /** Whether to only check the training run and measure losses. */
   isCheck?: boolean;
   /** Ports that deliver the helpers' initial data. */
   helpers: MessagePort[];
@@ -36,7 +36,7 @@ export type TrainMessage =
 /** A message from the inference thread: an answer, deltas of answers, or a command for its helpers. */
 export type InferMessage =
   | Answer
-  | { deltas: { id: number; piece: InferDelta }[] }
+  | { deltas: { id: number; delta: InferDelta }[] }
   /** Starts a helper for each port, which delivers its initial data. */
   | { team: number; ports: MessagePort[] }
   /** Ends a team, then closes the port. */

@@ -7,7 +7,7 @@ export interface FormatOptions {
   name: string;
   /** Type of the matrices. Default: the model's own. */
   type?: GgufType;
-  /** The training's system message. */
+  /** The system message that the model was trained with. */
   system?: string | undefined;
   /** Whether to write the adapter without its base. */
   adapterOnly?: boolean;

@@ -73,14 +73,14 @@ const EMBEDDING = "token_embd.weight";
 
 function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   const tokenizer = completeTokenizer(texts);
-  const { config, specials, ends } = tokenizerSettings(texts, tokenizer);
+  const { config, specials, stopTokens } = tokenizerSettings(texts, tokenizer);
   return openVocabulary({
     path: texts.label(TOKENIZER_FILE),
     tokenizer,
     config,
     specials,
     size,
-    ends: ends.all,
+    stopTokens: stopTokens.all,
   });
 }
 

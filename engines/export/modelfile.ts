@@ -133,12 +133,12 @@ interface ModelfileOptions {
   render: Render | undefined;
   /** Default system message. */
   system?: string | undefined;
-  /** Whether the template writes today's date, not the training's. */
+  /** Whether the template writes today's date rather than the training date. */
   isOfToday: boolean;
   /** Prefix that Ollama adds itself, from the file. */
   bos: string;
-  /** Texts of the end tokens. */
-  ends: readonly string[];
+  /** Texts of the stop tokens. */
+  stopTexts: readonly string[];
 }
 
 /**
@@ -147,7 +147,7 @@ interface ModelfileOptions {
  */
 export function modelfile(
   file: string,
-  { render, system = "", isOfToday, bos, ends }: ModelfileOptions,
+  { render, system = "", isOfToday, bos, stopTexts }: ModelfileOptions,
 ): { text: string; problem?: string } {
   const template = render ? templateOf(render, isOfToday, bos) : "{{ .Prompt }}";
   const problem =
@@ -157,7 +157,7 @@ export function modelfile(
     template === undefined ? `# ${problem}` : `TEMPLATE """${template}"""`,
     // A Modelfile cannot have three quotes in a row.
     ...(system === "" || system.includes('"""') ? [] : [`SYSTEM """${system}"""`]),
-    ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
+    ...stopTexts.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
     // Kit's own defaults.
     "PARAMETER temperature 0",
     "PARAMETER repeat_penalty 1",

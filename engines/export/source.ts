@@ -18,7 +18,7 @@ import { type TensorSource, fileTensors } from "../modelFiles/tensors.ts";
 export interface ExportSource {
   /** Directory of the whole model. */
   model: string;
-  /** All files but the weights: the model's config, and the training's tokenizer. */
+  /** All files but the weights: the model's config, and the tokenizer as trained. */
   sidecarFiles: Record<string, string | Uint8Array>;
   /** In the index's order. */
   files: SourceFile[];
@@ -45,14 +45,17 @@ export function openSource(checkpoint: string): ExportSource {
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
   const trainedWith = hasTokenizer ? checkpoint : model;
   const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(directoryTexts(checkpoint)));
-  const unchanged = inMemoryTexts(model, { ...configCopies(model, { ends: [] }), ...tokenizer });
-  const { ends } = tokenizerSettings(unchanged);
+  const unchanged = inMemoryTexts(model, {
+    ...configCopies(model, { stopTokens: [] }),
+    ...tokenizer,
+  });
+  const { stopTokens } = tokenizerSettings(unchanged);
   const index = join(model, WEIGHTS_INDEX);
   return {
     model,
     sidecarFiles: {
       ...configCopies(model, {
-        ends: ends.all,
+        stopTokens: stopTokens.all,
         ...(isUntied(model, files) && { changes: { [TIED]: false } }),
       }),
       ...tokenizer,

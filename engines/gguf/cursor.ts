@@ -10,7 +10,7 @@ export interface Cursor {
   /** Bytes not yet read. */
   remaining: () => number;
   uint32: () => number;
-  /** A count or an offset. @param most that the file has room for */
+  /** A count or an offset. @param max limit that the file's size implies */
   uint64: (max: number) => number;
   bytes: (count: number) => Buffer;
   skip: (count: number) => void;

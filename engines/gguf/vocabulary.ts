@@ -16,8 +16,8 @@ interface VocabularyFiles {
   config: Config;
   /** Texts of the special tokens, by name. */
   specials: Record<string, string>;
-  /** Ids of end tokens: the `eos_token` first, then what ends a turn. */
-  ends: readonly number[];
+  /** Stop token ids: the `eos_token` first, then what ends a turn. */
+  stopTokens: readonly number[];
   /** Number of logits. */
   size: number;
 }
@@ -27,13 +27,13 @@ export interface Vocabulary {
   metadata: Metadata;
   /** Text of the token that begins every text, or "". */
   bos: string;
-  /** Texts of end tokens. */
-  ends: string[];
+  /** Texts of the stop tokens. */
+  stopTexts: string[];
 }
 
 /** llama.cpp's token types. */
 const KINDS = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
-/** llama.cpp's keys of end tokens, one token each. */
+/** llama.cpp's keys of stop tokens, one token each. */
 const END_KEYS = ["eos", "eot", "eom"] as const;
 const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token" } as const;
 
@@ -48,15 +48,16 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   // llama.cpp aborts on two tokens of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
   const library = createPipeline(path, tokenizer);
-  const ends = files.ends.filter((id) => id < files.size);
+  const stopTokens = files.stopTokens.filter((id) => id < files.size);
   // Without one, llama.cpp assumes token 11.
-  if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
+  if (stopTokens.length === 0 || stopTokens.length > END_KEYS.length)
+    throw refused(files, "ends answers");
   const { hasBos, hasEos } = addedTo(files, library, tokens);
   const ids = [
     ...Object.entries(OTHER_KEYS).map(
       ([key, name]) => [key, tokens.indexOf(specials[name] ?? "")] as const,
     ),
-    ...ends.map((id, i) => [END_KEYS[i]!, id] as const),
+    ...stopTokens.map((id, i) => [END_KEYS[i]!, id] as const),
   ].filter(([, id]) => id >= 0);
   return {
     metadata: {
@@ -65,12 +66,12 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
       "tokenizer.ggml.token_type": int32s(kinds),
       ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
       // For Ollama's own engine.
-      ...(ends.length > 1 && { "tokenizer.ggml.eos_token_ids": int32s(ends) }),
+      ...(stopTokens.length > 1 && { "tokenizer.ggml.eos_token_ids": int32s(stopTokens) }),
       "tokenizer.ggml.add_bos_token": bool(hasBos),
       "tokenizer.ggml.add_eos_token": bool(hasEos),
     },
     bos: hasBos ? (specials["bos_token"] ?? "") : "",
-    ends: ends.map((id) => tokens[id] ?? ""),
+    stopTexts: stopTokens.map((id) => tokens[id] ?? ""),
   };
 }
 

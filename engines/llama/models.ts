@@ -134,14 +134,14 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
 
   async function infer(
     { signal, ...request }: InferRequest,
-    onDelta?: (piece: InferDelta) => void,
+    onDelta?: (delta: InferDelta) => void,
   ): Promise<InferResult> {
     signal?.throwIfAborted();
     if (closing) throw modelClosed();
     const isCancelled = () => signal?.aborted === true;
     const answering = answer(request, {
       isCancelled,
-      onDelta: onDelta && ((piece) => !isCancelled() && onDelta(piece)),
+      onDelta: onDelta && ((delta) => !isCancelled() && onDelta(delta)),
     });
     open.add(answering);
     try {

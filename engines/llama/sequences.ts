@@ -14,11 +14,11 @@ const BLOCK = 256;
 /** Positions per call that returns logits, up to a hundred thousand each. */
 const CHUNK_POSITIONS = 8;
 /** Top logits that llama.cpp returns, because copying all is slow. */
-const LIKELIEST = 1024;
+const TOP_LOGITS = 1024;
 const TOTAL = { totalLogitWeight: true };
 const ALL = { generateNext: { ...TOTAL, logits: true } };
 const TOP = {
-  generateNext: { ...TOTAL, logits: { filter: { tokens: [], includeTop: LIKELIEST } } },
+  generateNext: { ...TOTAL, logits: { filter: { tokens: [], includeTop: TOP_LOGITS } } },
 };
 
 /** Serves as many readers at once as there are sequences; each reuses the sequence with the longest common prefix. */

@@ -63,7 +63,10 @@ function divergenceOf({ klExamples: mismatched }: Batch): number {
   return Math.max(0, sum(mismatched.map((one) => logRatio(one, 0))) / mismatched.length);
 }
 
-/** As in TRL, a mean over batches with such answers of the mean over these answers. */
+/**
+ * Reward metrics as in TRL: for desirable and for undesirable answers, the mean of each batch, averaged over the
+ * batches that have any.
+ */
 function metricsOf(
   answers: readonly Rated[],
   { examples }: Batch,

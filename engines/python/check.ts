@@ -8,7 +8,7 @@ import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 import { describe, withAdvice } from "./train.ts";
 
-/** Prepares a training like `train`, in a temporary folder. */
+/** Prepares a training run like `train`, in a temporary folder. */
 export async function check(
   python: Python,
   { config, onNote, loss }: CheckOptions,

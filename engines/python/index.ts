@@ -12,9 +12,9 @@ export function createPythonEngine(options: PythonOptions = {}): Engine {
     name: "python",
     objectives: ["dpo", "kto"],
     resumeFiles: ["optimizer.pt", "scheduler.pt", "rng_state.pth"],
-    prepare: (asked) => prepare(asked, options),
-    check: async (asked) => (await import("./check.ts")).check(python, asked),
-    train: async (asked) => (await import("./train.ts")).train(python, asked),
+    prepare: (requested) => prepare(requested, options),
+    check: async (requested) => (await import("./check.ts")).check(python, requested),
+    train: async (requested) => (await import("./train.ts")).train(python, requested),
     async load(directory, options) {
       answers ??= import("./answers.ts").then(({ createAnswers }) => createAnswers(python));
       return (await answers).load(directory, options);

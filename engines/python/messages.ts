@@ -58,8 +58,8 @@ interface AnswerToken {
   logprob?: NonNullable<InferResult["logprobs"]>[number];
 }
 
-/** The result of choices, the end of an answer, or a loaded model's report. */
-type Answered = ChosenAnswer | AnswerEnd | LoadedModel;
+/** A reply to a request: a choice, the end of an answer, or a loaded model's properties. */
+type Reply = ChosenAnswer | AnswerEnd | LoadedModel;
 
 type ChosenAnswer = InferResult & Required<Pick<InferResult, "choices">>;
 
@@ -83,7 +83,7 @@ export type PythonMessage =
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
   | { type: "tokens"; id: number; promptTokens: number; tokens: AnswerToken[] }
-  | { type: "answer"; id: number; result?: Answered; failure?: Failure }
+  | { type: "answer"; id: number; result?: Reply; failure?: Failure }
   | { type: "done"; check?: TrainingCheck & { skipped: SkippedRows } }
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };

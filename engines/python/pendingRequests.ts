@@ -28,25 +28,27 @@ export function createPendingRequests(
   const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
   /** Models by the ids of their load requests. */
   const loading = new Map<number, number>();
-  const forms = new Map<number, ToolCallFormat | undefined>();
+  const callFormats = new Map<number, ToolCallFormat | undefined>();
 
   function ask(message: HostRequest<unknown>): void {
     const { type, id } = message;
     if (type === "infer") return askFor(message);
     if (type === "load") loading.set(id, message.model);
     if (type === "cancel") open.delete(id);
-    if (type === "unload") forms.delete(message.model);
+    if (type === "unload") callFormats.delete(message.model);
     send(type === "load" ? { ...message, calls: SAMPLE_CALLS } : message);
   }
 
   function askFor(message: Extract<HostRequest<unknown>, { type: "infer" }>): void {
     const { id } = message;
     try {
-      const asked = withoutHiddenTools(message.request);
-      const { form, calls, markers, fault } = answerForm(asked, () => forms.get(message.model));
+      const visible = withoutHiddenTools(message.request);
+      const { form, calls, markers, fault } = answerForm(visible, () =>
+        callFormats.get(message.model),
+      );
       const constrainedBy = form && grammarOf(form, fault);
-      const { schema: _, ...request } = asked;
-      const parts = createAnswerParts(asked, calls, (piece) => onDelta(id, piece));
+      const { schema: _, ...request } = visible;
+      const parts = createAnswerParts(visible, calls, (delta) => onDelta(id, delta));
       open.set(id, { parts, fault });
       send({ ...message, request: request as InferRequest, form: constrainedBy, markers });
     } catch (error) {
@@ -72,7 +74,8 @@ export function createPendingRequests(
     open.delete(id);
     loading.delete(id);
     if (failure) return onAnswer(id, errorOf(failure, fault));
-    if (model !== undefined && result && "calls" in result) forms.set(model, formOf(result));
+    if (model !== undefined && result && "calls" in result)
+      callFormats.set(model, callFormatOf(result));
     if (!parts || !result || "calls" in result) return onAnswer(id, undefined);
     if ("choices" in result) {
       const { text, logprobs } = result;
@@ -104,7 +107,7 @@ function grammarOf(form: Form, fault: RequestFault): [json: string, count: numbe
   }
 }
 
-function formOf({ calls, specials }: LoadedModel): ToolCallFormat | undefined {
+function callFormatOf({ calls, specials }: LoadedModel): ToolCallFormat | undefined {
   const callsText = ({ length }: { length: number }) => {
     const text = calls[length - 1];
     return text === "" ? undefined : text;

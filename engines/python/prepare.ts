@@ -11,23 +11,23 @@ import { withDefaults } from "../training/defaults.ts";
  * Checks everything that needs no Python.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
-export function prepare(asked: TrainingOptions, options: PythonOptions): TrainConfig {
-  refuseUrls("python", asked);
-  return prepareAnywhere(asked, options);
+export function prepare(requested: TrainingOptions, options: PythonOptions): TrainConfig {
+  refuseUrls("python", requested);
+  return prepareAnywhere(requested, options);
 }
 
-/** Prepares a training whose dataset may be read on another machine. */
+/** Prepares a training run whose dataset may be read on another machine. */
 export function prepareAnywhere(
-  asked: TrainingOptions,
+  requested: TrainingOptions,
   { bf16, gradientCheckpointing = false }: PythonOptions,
 ): TrainConfig {
-  refuseBaseType(asked);
+  refuseBaseType(requested);
   const settings = {
     name: "python",
     gradientCheckpointing,
     ...(bf16 !== undefined && { bf16 }),
   };
-  const config = withDefaults(asked, settings, [ALL_LINEAR]);
+  const config = withDefaults(requested, settings, [ALL_LINEAR]);
   const source = resolveModel(config.model);
   if (source.kind !== "untrained") return config;
   rowLimit(config.maxLength, source.dimensions.context);

@@ -17,7 +17,7 @@ interface Options {
   render: Render;
   encode: (text: string) => TokenText[];
   /** The tokens at which answers stop. */
-  ends: ReadonlySet<number>;
+  stopTokens: ReadonlySet<number>;
 }
 
 /** Tokens, and which are learned. */
@@ -51,7 +51,7 @@ export function answerMasks(conversation: Conversation, options: Options): Maske
 function maskOf(
   conversation: Conversation,
   answers: readonly number[],
-  { render, encode, ends }: Options,
+  { render, encode, stopTokens }: Options,
 ): Masked | undefined {
   const { messages } = conversation;
   const text = render(conversation);
@@ -64,7 +64,7 @@ function maskOf(
     if (!text.startsWith(closed) || !closed.startsWith(opened)) return undefined;
     spans.push([opened, closed]);
   }
-  return maskAnswers(text, spans, { encode, ends });
+  return maskAnswers(text, spans, { encode, stopTokens });
 }
 
 /**
@@ -74,7 +74,7 @@ function maskOf(
 export function maskAnswers(
   text: string,
   spans: readonly (readonly [opened: string, closed: string])[],
-  { encode, ends }: Omit<Options, "render">,
+  { encode, stopTokens }: Omit<Options, "render">,
 ): Masked {
   const tokens = encode(text);
   const learned = tokens.map(() => false);
@@ -92,8 +92,8 @@ export function maskAnswers(
       const start = starts[i] ?? 0;
       const [first, last] = [start + before, start + bytes - after];
       if (first < begin || last <= begin) continue;
-      learned[i] = last <= end || (first >= end && ends.has(id));
-      if (last > end || ends.has(id)) break;
+      learned[i] = last <= end || (first >= end && stopTokens.has(id));
+      if (last > end || stopTokens.has(id)) break;
     }
   }
   return { ids: tokens.map(({ id }) => id), learned };

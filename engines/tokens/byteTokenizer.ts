@@ -32,7 +32,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,
-  ends: [SPECIALS.eos],
+  stopTokens: [SPECIALS.eos],
   isStopToken: (token) => token === SPECIALS.eos,
   isTextToken: (token) => token < BYTES,
 };

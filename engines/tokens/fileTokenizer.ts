@@ -36,7 +36,7 @@ export interface TokenizerFiles {
   vocabulary: number;
   /** The texts of the special tokens, by their names in the config. */
   specials: Record<string, string>;
-  ends: StopTokens;
+  stopTokens: StopTokens;
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
 }
@@ -57,8 +57,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
   const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
   if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
   const { added, bytesOf, dropsSpace } = pipeline;
-  const ends = new Set(files.ends.all.filter((id) => id < vocabulary));
-  const [eos] = ends;
+  const stopTokens = new Set(files.stopTokens.all.filter((id) => id < vocabulary));
+  const [eos] = stopTokens;
   const suppressed = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
   for (const text of Object.values(specials)) suppressed.add(idOf(text) ?? -1);
   const textOf = (id: number) => Buffer.from(bytesOf(id)).toString();
@@ -66,7 +66,7 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     added: [...added.values()],
     render,
     bos: specials["bos_token"],
-    ends: [...ends].map(textOf),
+    stopTexts: [...stopTokens].map(textOf),
   });
   const cleansUp = hasSpaceCleanup(files.tokenizer, files.config);
 
@@ -75,9 +75,9 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
 
   const encodeText = createTextEncoder(encode);
   const hasEnd = (ids: readonly number[]) =>
-    endsWithStopToken(ids, { isStopToken: (id) => ends.has(id), bytesOf });
+    endsWithStopToken(ids, { isStopToken: (id) => stopTokens.has(id), bytesOf });
 
-  /** A plain text, learned whole, with an end token. */
+  /** A plain text, learned whole, with a stop token. */
   function text(content: string): Span[] {
     const ids = encodeText(content);
     if (eos !== undefined && !hasEnd(ids)) ids.push(eos);
@@ -87,7 +87,7 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     );
   }
 
-  /** Without a chat template: the messages' contents, with an end token after each answer. */
+  /** Without a chat template: the messages' contents, with a stop token after each answer. */
   function plainConversation({ messages, tools }: Conversation): Span[] {
     if (tools || messages.some(({ role, tool_calls: calls }) => role === "tool" || calls)) {
       throw withoutTools();
@@ -103,9 +103,12 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
   /** A prompt that is already rendered, with its completion. */
   function rendered(prompt: string, completion: string): Span[] {
     const whole = prompt + completion;
-    const { ids, learned } = maskAnswers(whole, [[prompt, whole]], { encode: tokenTexts, ends });
-    const end = files.ends.turn ?? eos;
-    if (end !== undefined && !ids.some((id, i) => learned[i] && ends.has(id))) {
+    const { ids, learned } = maskAnswers(whole, [[prompt, whole]], {
+      encode: tokenTexts,
+      stopTokens,
+    });
+    const end = files.stopTokens.turn ?? eos;
+    if (end !== undefined && !ids.some((id, i) => learned[i] && stopTokens.has(id))) {
       ids.push(end);
       learned.push(true);
     }
@@ -121,8 +124,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     }
     const conversation = "messages" in row ? row : conversationOf(row);
     if (!render) return [plainConversation(conversation)];
-    return answerMasks(conversation, { render, encode: tokenTexts, ends }).map(({ ids, learned }) =>
-      spans(ids, learned),
+    return answerMasks(conversation, { render, encode: tokenTexts, stopTokens }).map(
+      ({ ids, learned }) => spans(ids, learned),
     );
   }
 
@@ -161,7 +164,7 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
       const whole = render({ messages: [...messages, called], tools });
       if (!whole.startsWith(opened)) return undefined;
       const written = whole.slice(opened.length);
-      const positions = [...ends].map((end) => written.indexOf(textOf(end)));
+      const positions = [...stopTokens].map((end) => written.indexOf(textOf(end)));
       return written.slice(
         0,
         Math.min(written.length, ...positions.filter((position) => position >= 0)),
@@ -193,8 +196,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),
-    ends: [...ends],
-    isStopToken: (token) => ends.has(token),
+    stopTokens: [...stopTokens],
+    isStopToken: (token) => stopTokens.has(token),
     isTextToken: (token) => pipeline.tokenOf(token) !== undefined && !suppressed.has(token),
   };
 }

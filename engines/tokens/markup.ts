@@ -19,7 +19,7 @@ interface MarkupOptions {
   added: readonly { content: string; special: boolean }[];
   /** Texts of the bos token and of the stop tokens. */
   bos: string | undefined;
-  ends: readonly string[];
+  stopTexts: readonly string[];
   render: Render | undefined;
 }
 
@@ -51,12 +51,12 @@ export function createMarkup(options: MarkupOptions): Markup {
 }
 
 /** The markup that the chat template writes around messages. */
-function marksOf({ added, bos = "", ends, render }: MarkupOptions) {
+function marksOf({ added, bos = "", stopTexts, render }: MarkupOptions) {
   const written = render
     ? CONVERSATIONS.map((messages) => tryRender(render, messages)).join("")
     : "";
   const special = createTokenFinder(added)(written).filter((token) => token.special);
-  const all = new Set([bos, ...ends, ...special.map(({ content }) => content)]);
+  const all = new Set([bos, ...stopTexts, ...special.map(({ content }) => content)]);
   const own = [...all].filter((text) => text !== "");
   const [opening = "", closing = ""] = render ? frameOf(render, bos) : [];
   const findOwn = createTokenFinder(own.map((content) => ({ content })));

@@ -55,7 +55,7 @@ export interface Tokenizer {
   /** Whether a token is special or added. */
   isSpecial: (token: number) => boolean;
   /** The stop tokens. */
-  ends: readonly number[];
+  stopTokens: readonly number[];
   isStopToken: (token: number) => boolean;
   /**
    * The tokenizer with a fixed date for the chat template. Default: the model's date, or that of each

@@ -9,7 +9,7 @@ import type { Preparation } from "./preparation.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** Computes a training's steps. The loop awaits each call before the next. */
+/** Computes training steps. The loop awaits each call before the next. */
 export interface Backend {
   /** Log probabilities of the examples' learned tokens, in nats. */
   logProbs: (examples: readonly Example[], options: LogProbsOptions) => Awaitable<LogProbs>;
@@ -60,10 +60,7 @@ export interface InitialState {
   moments: Moments | undefined;
 }
 
-/**
- * Plans the memory of a training, before any weight is read.
- * @throws KitError `OUT_OF_MEMORY`
- */
+/** Plans a training run's memory, before any weight is read. @throws KitError `OUT_OF_MEMORY` */
 export type PlanBackend = (
   preparation: Preparation,
 ) => (initial: InitialState) => Awaitable<Backend>;

@@ -7,7 +7,7 @@ import type { Span } from "../tokens/tokenizer.ts";
 import type { Preparation } from "./preparation.ts";
 import { type Learning, measureBatch } from "./step.ts";
 
-/** A row as read for a training. */
+/** A row as read for training. */
 export interface InspectedRow {
   row: object;
   /** File and line. */

@@ -11,7 +11,7 @@ import { objectiveOf } from "../objectives/objectives.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import { findStartingPoint } from "./startingPoint.ts";
 
-/** Headroom over the longest answer. A model that hasn't learned to stop rambles on, to no use. */
+/** Headroom over the longest answer. Without a limit, a model that hasn't learned to stop would ramble on. */
 const MARGIN = 1.25;
 /** Rows with the longest answers to tokenize. */
 const MAX_ROWS = 16;

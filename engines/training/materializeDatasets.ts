@@ -22,8 +22,8 @@ const FILES = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
 type Option = keyof typeof FILES;
 
 /**
- * Writes a training's datasets into the job's folder. Datasets at URLs are left to a cluster's workers, which read them
- * before the others.
+ * Writes a training run's datasets into the job's folder. Datasets at URLs are left to a cluster's workers, which read
+ * them before the others.
  * @returns the config with these files, and a function that restores locations in messages
  * @throws KitError as `materializeDataset`
  */

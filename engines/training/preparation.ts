@@ -15,7 +15,7 @@ import { stepCount } from "./schedule.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type ReadOptions, type TokenizedDataset, readDataset } from "./tokenizedDataset.ts";
 
-/** A training before it allocates memory for its model. */
+/** A training run before its model's memory is allocated. */
 export interface Preparation {
   config: TrainConfig;
   objective: Objective;
@@ -39,7 +39,7 @@ interface PrepareOptions extends Pick<TrainOptions, "resumeFrom" | "onNote"> {
 /** Format of rows that need no chat template. */
 const TEXTS = "{text}";
 
-/** @throws KitError for what cannot be trained */
+/** @throws KitError for an unsuitable config, model or dataset */
 export function prepareTraining(
   config: TrainConfig,
   { source, objective, inspection, resumeFrom, onNote }: PrepareOptions,

@@ -64,14 +64,14 @@ interface ComputeOptions
 }
 
 /**
- * Computes all log probabilities that the training will need, before its first update. Reuses an earlier job's results
- * and saves its own in the job's directory.
+ * Computes all log probabilities that training will need, before its first update. Reuses an earlier job's results and
+ * saves its own in the job's directory.
  */
 export async function computeReference(
   backend: Backend,
   { directory, resumeFrom, onNote, ...needs }: ComputeOptions,
 ): Promise<Reference> {
-  onNote?.("computing how likely the answers are before the training");
+  onNote?.("computing the reference log probabilities of the answers");
   const reference = createReference(backend, readReference(resumeFrom && jobOf(resumeFrom)));
   for (const batch of neededBatches(needs)) await reference.of(batch);
   writeReference(directory, reference.known());
@@ -80,7 +80,7 @@ export async function computeReference(
 
 type Needs = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
 
-/** All batches of a training and its evaluation, with their KL examples. */
+/** All batches of a training run and its evaluation, with their KL examples. */
 function* neededBatches(needs: Needs): Generator<Example[]> {
   const { config, data, objective, maxLength, skipped, steps } = needs;
   const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);

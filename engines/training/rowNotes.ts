@@ -78,7 +78,7 @@ export function createRowWatch(tokenizer: Tokenizer) {
       case "foreign":
         return `warning: ${of} have a special token of another model's chat template, which this model learns letter by letter\n  the first is ${shown} of ${first}\n  write the rows as "messages", which the model's own template renders`;
       case "unended": {
-        const [end] = tokenizer.ends;
+        const [end] = tokenizer.stopTokens;
         const advice =
           end === undefined
             ? "name the token that ends an answer as eos_token in the model's tokenizer_config.json"

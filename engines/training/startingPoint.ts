@@ -83,7 +83,7 @@ function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "c
 
 /**
  * The trained and frozen weights. Only the backend keeps them. Saves an adapter's base that isn't on disk yet.
- * @param resumed trained weights of a resumed training
+ * @param resumed trained weights of a resumed run
  */
 export function initialWeights(
   { lora, seed }: TrainConfig,

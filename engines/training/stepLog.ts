@@ -34,10 +34,7 @@ interface LogContext {
   evaluated: EvaluationResult | undefined;
 }
 
-/**
- * @param pending of a resumed training
- * @param now a monotonic clock, in ms
- */
+/** @param pending of a resumed run @param now a monotonic clock, in ms */
 export function createStepLog(
   pending: PendingSteps = { losses: [], metrics: {} },
   now: () => number = () => performance.now(),

@@ -48,7 +48,7 @@ export interface ReadOptions {
   free?: () => number;
 }
 
-/** Rough memory need of the rest of a training. */
+/** Rough memory need of the rest of training. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**

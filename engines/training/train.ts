@@ -63,7 +63,7 @@ export async function train(
   const { shape, origin, tokenizerOrigin, tokenizer, templateDate } = start;
   const { promptStyle } = dataset;
   const from = { origin, tokenizerOrigin };
-  const metadata = { shape, ...from, promptStyle, templateDate, ends: tokenizer.ends };
+  const metadata = { shape, ...from, promptStyle, templateDate, stopTokens: tokenizer.stopTokens };
   const base = baseOf(start, directory);
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};

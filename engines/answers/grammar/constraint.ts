@@ -47,7 +47,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   let trie: TokenTrie | undefined;
   let building: ReturnType<typeof createTokenTrie> | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
-  const ends = ids.filter((id) => tokenizer.isStopToken(id));
+  const stopTokens = ids.filter((id) => tokenizer.isStopToken(id));
   const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
   /** By key, most recently used last. */
   const cache = new Map<string, Grammar>();
@@ -137,7 +137,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
         for (const byte of tokenizer.bytesOf(token)) state = expressions.derivative(state, byte);
       },
       mayEnd: () => state.isNullable,
-      isComplete: () => state === expressions.empty && ends.length === 0,
+      isComplete: () => state === expressions.empty && stopTokens.length === 0,
     };
   }
 
@@ -164,7 +164,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
       for (let i = tokenStarts[node]!; i < tokenStarts[node + 1]!; i++) allow(ids[i]!);
       node++;
     }
-    if (from.isNullable) ends.forEach(allow);
+    if (from.isNullable) stopTokens.forEach(allow);
     return mask;
   }
 

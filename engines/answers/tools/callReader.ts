@@ -14,9 +14,9 @@ export interface CallReader {
   push: (text: string) => Read;
   /**
    * Flushes held-back text at the end.
-   * @param isCut whether the model would have continued, so an unfinished call doesn't count as text
+   * @param isTruncated whether the model would have continued, so an unfinished call doesn't count as text
    */
-  rest: (isCut: boolean) => Read;
+  rest: (isTruncated: boolean) => Read;
 }
 
 /**
@@ -36,7 +36,7 @@ export function createCallReader(
     withoutWhiteSpace(end),
   ];
   let stops = createStops(marker === "" ? [] : [marker]);
-  let state: "text" | "opening" | "call" | "behind" = marker === "" ? "opening" : "text";
+  let state: "text" | "opening" | "call" | "after" = marker === "" ? "opening" : "text";
   /** Text that may be a call. */
   let held = "";
   /** Its expected text before the call's JSON, without white space. */
@@ -68,14 +68,14 @@ export function createCallReader(
       case "call":
         held += more;
         return called(read);
-      case "behind":
+      case "after":
         held += more;
         return closed();
     }
   }
 
   function openedBy(read: Read): string | undefined {
-    const found = behind(held.slice(marker.length), opening);
+    const found = textAfter(held.slice(marker.length), opening);
     if (found === PARTIAL) return undefined;
     if (found === undefined) return asText(read);
     state = "call";
@@ -94,19 +94,20 @@ export function createCallReader(
     if (!call) return asText(read);
     read.toolCalls.push(call);
     held = held.slice(to);
-    state = "behind";
+    state = "after";
     return "";
   }
 
   function closed(): string | undefined {
-    const next = between === "" || between.startsWith(closing) ? undefined : behind(held, between);
+    const next =
+      between === "" || between.startsWith(closing) ? undefined : textAfter(held, between);
     if (next === PARTIAL) return undefined;
     if (next !== undefined) {
       lead = between;
       state = "call";
       return "";
     }
-    const ended = behind(held, closing);
+    const ended = textAfter(held, closing);
     if (ended === PARTIAL) return undefined;
     const rest = ended ?? held;
     held = "";
@@ -155,9 +156,9 @@ export function createCallReader(
 
   return {
     push,
-    rest(isCut) {
+    rest(isTruncated) {
       const left = state === "text" ? trimmedAfterCall(stops.rest()) : held;
-      const isCall = state === "behind" || (isCut && (isCallOnly || isInCall()));
+      const isCall = state === "after" || (isTruncated && (isCallOnly || isInCall()));
       held = "";
       return { text: isCall ? "" : left, toolCalls: [] };
     },
@@ -187,7 +188,7 @@ function withoutWhiteSpace(text: string): string {
 const PARTIAL = Symbol("begun");
 
 /** The text after a prefix, ignoring white space. */
-function behind(text: string, beginning: string): string | typeof PARTIAL | undefined {
+function textAfter(text: string, beginning: string): string | typeof PARTIAL | undefined {
   let at = 0;
   for (const character of beginning) {
     while (/\s/.test(text[at] ?? "")) at++;

@@ -50,7 +50,7 @@ export function recordFormat(
   if (names.includes("query") && names.includes("answers")) {
     throw invalid(
       where,
-      'rows of APIGen, with a "query" and "answers", need a map: make {"messages":[…],"tools":[…]} of each, with its answers as "tool_calls".',
+      'APIGen rows, with a "query" and "answers", need a map that returns {"messages":[…],"tools":[…]}, with the answers as "tool_calls".',
     );
   }
   const isPair = names.some(isPairKey);

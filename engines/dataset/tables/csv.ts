@@ -25,7 +25,7 @@ const DOUBLE_QUOTES = 'Write "" for each quote inside a quoted cell.';
 /** By the library's code; others need options that Kit doesn't set. */
 const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
   CSV_QUOTE_NOT_CLOSED: `a quote in this row never closes. Close it. ${DOUBLE_QUOTES}`,
-  CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row goes on after its closing quote. ${DOUBLE_QUOTES}`,
+  CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row continues after its closing quote. ${DOUBLE_QUOTES}`,
   INVALID_OPENING_QUOTE: `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_QUOTES}`,
   CSV_MAX_RECORD_SIZE: `the row has more than ${constants.maxLineMiB} MiB, or a quote in it never closes. ${DOUBLE_QUOTES}`,
 };

@@ -110,10 +110,10 @@ export function createDecoder(
   new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
-  if (!cache) throw new Error("the model keeps nothing");
+  if (!cache) throw new Error("the model has no KV cache");
   const arrays = batchArrays(memory, batch, limits);
-  const tableRow = pagesOf(cache.context);
-  const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
+  const tableStride = pagesOf(cache.context);
+  const table = new Int32Array(buffer, cache.table, limits.sequences * tableStride);
   const tableRows = new Int32Array(buffer, cache.tableRows, limits.tokens);
   const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
   const adapters = createAdapters({
@@ -153,7 +153,7 @@ export function createDecoder(
     for (const [owner, input] of sorted.entries()) {
       const { sequence, tokens, wanted, allowed: own } = input;
       const state = stateOf(sequence);
-      table.set(state.pages.pages(), owner * tableRow);
+      table.set(state.pages.pages(), owner * tableStride);
       if (state.adapter > 0) {
         const before = sorted[owner - 1];
         if (!before || adapterOf(before) !== state.adapter) {

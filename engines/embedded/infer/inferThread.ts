@@ -35,7 +35,7 @@ function start({ onAnswer, onDelta, onEnd }: Listener) {
     void worker.terminate();
   });
   worker.on("message", (message: InferMessage) => {
-    if ("deltas" in message) for (const { id, piece } of message.deltas) onDelta(id, piece);
+    if ("deltas" in message) for (const { id, delta } of message.deltas) onDelta(id, delta);
     else if ("ports" in message) helpers.start(message.team, message.ports);
     else if ("ended" in message)
       void helpers.end(message.team).finally(() => message.ended.close());

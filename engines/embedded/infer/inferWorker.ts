@@ -23,7 +23,7 @@ const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 const modelCache = createModelCache(startHelpers);
 
-/** Takes a question as JSON, or the id of one to cancel. */
+/** Takes a request as JSON, or the id of one to cancel. */
 parentPort?.on("message", (message: string | number) => {
   if (typeof message === "number") cancelled.add(message);
   else void reply(message);
@@ -45,12 +45,12 @@ async function reply(json: string): Promise<void> {
 }
 
 /** Deltas not sent yet. */
-let deltas: { id: number; piece: InferDelta }[] = [];
+let deltas: { id: number; delta: InferDelta }[] = [];
 
 /** Batches the deltas of a step into one message. */
-function addDelta(id: number, piece: InferDelta): void {
+function addDelta(id: number, delta: InferDelta): void {
   if (deltas.length === 0) queueMicrotask(sendDeltas);
-  deltas.push({ id, piece });
+  deltas.push({ id, delta });
 }
 
 function sendDeltas(): void {
@@ -91,7 +91,7 @@ async function work(message: HostRequest): Promise<InferResult | undefined> {
       if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),
-        ...(isStreamed && { onDelta: (piece) => addDelta(id, piece) }),
+        ...(isStreamed && { onDelta: (delta) => addDelta(id, delta) }),
       });
       model.pending.add(answer);
       return answer.finally(() => model.pending.delete(answer));

@@ -7,7 +7,7 @@ export type Address = number;
 /** The exports of `assembly/`, documented there. */
 export type Kernels = Omit<
   Awaited<ReturnType<typeof instantiate>>,
-  "memory" | "CONTROL_BYTES" | "OWN_BYTES"
+  "memory" | "CONTROL_BYTES" | "SCRATCH_BYTES"
 >;
 
 /** The exports of `assembly/wide.ts`. */
@@ -56,7 +56,7 @@ export const CONTROL_BYTES = 18 * 64;
 /** Maximum depth of a product's block, and elements of A that a thread can pack. */
 export const MAX_DEPTH = 640;
 export const PACKED_NUMBERS = 192 * MAX_DEPTH;
-export const OWN_BYTES = 384 + 64 * MAX_DEPTH * 4 + PACKED_NUMBERS * 4;
+export const SCRATCH_BYTES = 384 + 64 * MAX_DEPTH * 4 + PACKED_NUMBERS * 4;
 
 /** Elements of one partial sum of `sumOfSquares`. */
 export const SUM_SHARE = 4096;

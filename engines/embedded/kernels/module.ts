@@ -4,7 +4,7 @@ import { quantize } from "../../modelFiles/blocks/blockType.ts";
 import { type BlockTypeName, BLOCK_TYPES, isBlockType } from "../../modelFiles/numberTypes.ts";
 import { allocate, createArena } from "./arena.ts";
 import { hasDotProducts } from "./dots.ts";
-import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, WIDE_NAMES } from "./kernels.ts";
+import { type Address, type Kernels, CONTROL_BYTES, SCRATCH_BYTES, WIDE_NAMES } from "./kernels.ts";
 import { quantizedBytes, quantizedInputBytes } from "./quantized.ts";
 import { type Simd, availableSimd } from "./simd.ts";
 import { compileWide, instantiateWide } from "./wide.ts";
@@ -67,14 +67,17 @@ export function instantiate(
 function testProduct(module: KernelModule): string {
   const [rows, columns, depth] = [7, 24, 65];
   const arena = createArena();
-  const [control, own] = [arena.bytes("work", CONTROL_BYTES), arena.bytes("work", OWN_BYTES)];
+  const [control, scratch] = [
+    arena.bytes("work", CONTROL_BYTES),
+    arena.bytes("work", SCRATCH_BYTES),
+  ];
   const sizes = [rows * depth, depth * columns, rows * columns];
   const [a = 0, b = 0, c = 0] = sizes.map((size) => arena.words("work", size));
   const memory = allocate(arena);
   const kernels = instantiate(module, memory);
   const numbers = new Float32Array(memory.buffer, a);
   numbers.forEach((_, i) => (numbers[i] = Math.sin(i)));
-  kernels.join(1, control, own);
+  kernels.join(1, control, scratch);
   kernels.setA(a, depth, 1);
   kernels.setB(b, columns, 1, false);
   kernels.setC(c, columns, c, 0.3);
@@ -94,7 +97,10 @@ function hasSameSums(one: KernelModule, other: KernelModule): boolean {
 function testQuantized(module: KernelModule, type: BlockTypeName): string {
   const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
-  const [control, own] = [arena.bytes("work", CONTROL_BYTES), arena.bytes("work", OWN_BYTES)];
+  const [control, scratch] = [
+    arena.bytes("work", CONTROL_BYTES),
+    arena.bytes("work", SCRATCH_BYTES),
+  ];
   const x = arena.words("work", rows * width);
   const y = arena.words("work", rows * out);
   const { id } = BLOCK_TYPES[type];
@@ -108,7 +114,7 @@ function testQuantized(module: KernelModule, type: BlockTypeName): string {
   const numbers = new Float32Array(memory.buffer, x, rows * width);
   numbers.forEach((_, i) => (numbers[i] = Math.tan(i)));
   new Uint8Array(memory.buffer, from, blocks.length).set(blocks);
-  kernels.join(1, control, own);
+  kernels.join(1, control, scratch);
   kernels.packBlocks(id, 0, out, width, from, w);
   kernels.quantizeInput(id, rows, width, x, width, input);
   kernels.quantizedProduct(id, rows, out, width, w, input, y, out, 0, 4);

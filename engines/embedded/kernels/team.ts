@@ -1,5 +1,5 @@
 import type { Arena } from "./arena.ts";
-import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
+import { type Address, type Kernels, CONTROL_BYTES, SCRATCH_BYTES } from "./kernels.ts";
 import { type KernelModule, instantiate } from "./module.ts";
 
 /** Addresses of a team's shared words and scratch memory. */
@@ -31,7 +31,7 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
   return {
     control: arena.bytes("work", CONTROL_BYTES),
     words: arena.bytes("work", WORDS_BYTES),
-    ownScratch: Array.from({ length: threads }, () => arena.bytes("work", OWN_BYTES)),
+    ownScratch: Array.from({ length: threads }, () => arena.bytes("work", SCRATCH_BYTES)),
     threads,
   };
 }

@@ -1,7 +1,7 @@
 import type { AttentionHeads, AttentionScores } from "../../families/layers.ts";
 import { type Activation, type CachePlan, type Graph, PAGE, pagesOf } from "./operation.ts";
 
-/** Causal attention within each sequence, for inference with a KV cache. */
+/** Causal attention within each sequence; for inference, with a KV cache. */
 export function attention(
   graph: Graph,
   qkv: Activation,
@@ -66,12 +66,12 @@ function attendCached(
 ): void {
   const numbers = pages * PAGE * kvHeads * headDim;
   const [keys, values] = [graph.persistent(numbers), graph.persistent(numbers)];
-  const tableRow = pagesOf(context);
-  const ownScores = tableRow * PAGE;
+  const tableStride = pagesOf(context);
+  const ownScores = tableStride * PAGE;
   const scores = graph.scratch(graph.threads * ownScores);
   const keysFrom = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
-  const cacheArguments = [positions, tableRows, table, tableRow, keys, values] as const;
+  const cacheArguments = [positions, tableRows, table, tableStride, keys, values] as const;
   graph.add(({ kernels, batch, threadIndex }) => ({
     forward() {
       kernels.barrier();
@@ -83,12 +83,12 @@ function attendCached(
         ...([scores + threadIndex * ownScores * 4, y.at] as const),
       );
     },
-    backward: onlyForward,
+    backward: noBackward,
   }));
 }
 
-function onlyForward(): never {
-  throw new Error("an answering model has no backward pass");
+function noBackward(): never {
+  throw new Error("an inference model has no backward pass");
 }
 
 /** Elements of one head's attention scores for a sequence, in rows of whole vectors. */

@@ -59,7 +59,7 @@ export function placeHead(
 
     return {
       forward() {
-        if (!multiply) throw new Error("only an answering model has logits alone");
+        if (!multiply) throw new Error("only an inference model has logits without a loss");
         multiply(logits);
       },
       loss: () => eachChunk(measure),

@@ -5,7 +5,7 @@ import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits } from "../ops/operation.ts";
 import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
 
-/** The batches of a training. */
+/** The batches of a training run. */
 export interface Batches {
   training: ExampleSet;
   evaluation: ExampleSet | undefined;

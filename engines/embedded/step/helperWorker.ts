@@ -4,7 +4,7 @@ import type { TrainingWorkerInit } from "./learner.ts";
 import { planTraining } from "./trainingPlan.ts";
 import { trainingProgram } from "./trainingProgram.ts";
 
-/** Joins a training's team once the port delivers its initial data. */
+/** Joins the training team once the port delivers its initial data. */
 parentPort?.once("message", (port: MessagePort) => {
   port.once("message", ({ memory, module, sizes }: TrainingWorkerInit) => {
     const plan = planTraining(sizes);

@@ -73,7 +73,7 @@ function minimalRecompute(sizes: TrainingSizes): Recompute {
 const NOTHING: Recompute = { cheap: false, segments: 0 };
 const CHEAP: Recompute = { cheap: true, segments: 0 };
 
-/** Bytes of a training that recomputes no whole segment, on one thread, for all threads to plan the same. */
+/** Bytes of a plan that recomputes no whole segment, on one thread, so that all thread counts give the same plan. */
 export function bytesOf(sizes: Omit<TrainingSizes, "threads">): number {
   const alone = { ...sizes, threads: 1 };
   const bytes = bytesWith(alone, NOTHING);

@@ -3,7 +3,7 @@ import { createPasses } from "../model/passes.ts";
 import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
-/** Indices of a training's operations; those of gradients come before. */
+/** Indices of a training thread's operations; those of gradients come before. */
 export const OPERATION = { norm: 4, update: 5, loss: 6 };
 
 interface GradientOptions {

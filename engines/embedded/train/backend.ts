@@ -9,7 +9,7 @@ import { batchLimits } from "../step/batchLimits.ts";
 import { type TrainingWorkerInit, createLearner } from "../step/learner.ts";
 import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
 
-/** The threads of a training. */
+/** The threads of a training run. */
 export interface Team {
   /** Maximum threads, including this one. */
   threads: number;
@@ -27,7 +27,7 @@ export function embeddedBackend({ threads, initWorkers, onNote }: Team): PlanBac
 }
 
 /**
- * Plans a training's memory. A base that doesn't fit as saved is quantized to q8_0.
+ * Plans a training run's memory. A base that doesn't fit as saved is quantized to q8_0.
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(

@@ -21,7 +21,8 @@ export async function check({
   });
   // Before training, every pair has the same loss.
   const isMeasured = loss && !objectiveOf(config).needsReference;
-  if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");
+  if (loss && !isMeasured)
+    onNote?.("no row is the hardest: before training, all have the same loss");
   if (!isMeasured) return checkTraining({ config, source, onNote, threads: threadCount() });
   // For an adapter's base that isn't on disk yet.
   const directory = makeCheckFolder();

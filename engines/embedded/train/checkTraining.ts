@@ -21,7 +21,7 @@ interface Options extends Pick<Team, "threads" | "onNote"> {
   measuring?: Pick<Team, "initWorkers"> & { directory: string };
 }
 
-/** Checks a training on this thread. */
+/** Checks a training run on this thread. */
 export async function checkTraining({
   config,
   source,
@@ -36,7 +36,7 @@ export async function checkTraining({
   const plan = planFor(prepared, threads, onNote);
   const { examples } = data.training;
   const first = examples.at(0);
-  // Damaged weights would stop a training, too.
+  // Damaged weights would stop training, too.
   if (start.weights) assertReadable(start.weights);
   let hardest: HardRow[] | undefined;
   if (measuring) {

@@ -34,10 +34,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   }
 }
 
-/**
- * Trains, or checks a training, on threads that have exited when this settles.
- * @returns the check's result
- */
+/** Trains, or only checks, on threads that have exited when this settles. @returns the check's result */
 export async function runOnThreads(
   job: Omit<TrainJob, "helpers">,
   listeners: Listeners,

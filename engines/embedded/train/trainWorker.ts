@@ -6,7 +6,7 @@ import { train } from "../../training/train.ts";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { type Team, embeddedBackend } from "./backend.ts";
 
-/** Runs or checks the training in `workerData` and reports to its parent. */
+/** Runs or checks the job in `workerData` and reports to its parent. */
 const { config, directory, source, resumeFrom, isCheck, helpers } = workerData as TrainJob;
 const send = (message: TrainMessage) => parentPort?.postMessage(message);
 const team: Team = {
@@ -36,7 +36,7 @@ async function run(): Promise<undefined> {
   });
 }
 
-/** With the resumed training's base type, which Kit may have chosen. */
+/** With the resumed run's base type, which Kit may have chosen. */
 function asResumed({ lora, ...rest }: TrainConfig): TrainConfig {
   const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
   return { ...rest, lora: lora && { ...lora, ...(baseType && { baseType }) } };

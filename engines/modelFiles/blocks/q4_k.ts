@@ -12,8 +12,8 @@ const NUMBERS_AT = 16;
 const SEARCH = [-1.2, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6];
 
 /**
- * 4-bit numbers; columns k and k + 32 of each 64 share a byte. A value is scale × number − minimum; both have 6 bits for
- * each sub-block, times a float16 super-scale of their own.
+ * 4-bit numbers; columns k and k + 32 of each 64 share a byte. A value is scale × number − minimum; both have 6 bits
+ * for each sub-block, times a float16 super-block scale of their own.
  */
 export const q4_k: BlockType = {
   id: 12,
@@ -74,7 +74,7 @@ function sixBitsAt(from: DataView, at: number, subBlock: number): number {
   return low | ((from.getUint8(at + subBlock - 4) >> 6) << 4);
 }
 
-/** Quantizes values to 6 bits and writes their float16 super-scale. */
+/** Quantizes values to 6 bits and writes their float16 super-block scale. */
 function sixBits(to: DataView, at: number, values: number[]): [bits: number[], scale: number] {
   const highest = Math.max(...values);
   to.setUint16(at, toHalf(Math.fround(highest / MAX_SCALE)), true);

@@ -9,7 +9,7 @@ const tokenizers = Object.entries(STYLES).map(([name, { tokenizer, config, size 
   name,
   tokenizer: createFileTokenizer({
     ...{ path: name, tokenizer: tokenizer as Record<string, unknown>, config, vocabulary: size },
-    ...{ specials: {}, ends: { all: [], turn: undefined }, render: undefined },
+    ...{ specials: {}, stopTokens: { all: [], turn: undefined }, render: undefined },
   }),
 }));
 

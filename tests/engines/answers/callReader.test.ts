@@ -22,10 +22,10 @@ function formOf(name: keyof typeof TEMPLATES): ToolCallFormat | undefined {
   const tokenizer = { ...file, added_tokens: [...file.added_tokens, { ...plain, ...MARKER }] };
   const render = createRender(TEMPLATES[name], specials, "model");
   const files = { tokenizer, config: {}, render };
-  const ends = findStopTokens({ ...files, eos: specials.eos_token, generation: undefined });
+  const stopTokens = findStopTokens({ ...files, eos: specials.eos_token, generation: undefined });
   return findToolCallFormat(
     createFileTokenizer({
-      ...{ ...files, path: "tokenizer.json", vocabulary: STYLE.size + 1, specials, ends },
+      ...{ ...files, path: "tokenizer.json", vocabulary: STYLE.size + 1, specials, stopTokens },
     }),
   );
 }
@@ -154,7 +154,7 @@ test.each([
   },
 );
 
-test("an answer that may have one call ends with it", () => {
+test("an answer that may have one call stopTokens with it", () => {
   for (const [more, ended] of [
     [{ parallelToolCalls: false }, true],
     [{ toolChoice: { name: "f" } }, true],

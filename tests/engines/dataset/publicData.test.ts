@@ -455,7 +455,7 @@ test.each<[object, RegExp]>([
   ],
   [
     { query: "q", tools: "[]", answers: '[{"name":"f","arguments":{}}]' },
-    /:1: rows of APIGen, with a "query" and "answers", need a map: make \{"messages"/,
+    /:1: APIGen rows, with a "query" and "answers", need a map that returns \{"messages"/,
   ],
 ])("%j is refused by the name of its form", async (row, sentence) => {
   expect(await refusalOf(writtenLines([row]))).toMatch(sentence);

@@ -51,7 +51,7 @@ test("an adapter with a tokenizer of its own answers by its chat template, as it
   await exportModel(adapter, exported);
   const whole = openCheckpoint(exported);
   expect(whole.tokenizer.promptTokens(REQUEST, whole.promptStyle)).toEqual(asked);
-  expect(tokenizer.ends).toEqual(whole.tokenizer.ends);
+  expect(tokenizer.stopTokens).toEqual(whole.tokenizer.stopTokens);
 
   // What is trained from there on keeps it.
   const files = sidecarFiles({ ...from, shape: SHAPE, promptStyle });

@@ -200,7 +200,7 @@ it.runIf(hasRay)("says what is wrong with a row at a URL, or why it cannot read 
   const told = readThere("sft", ...[...urls, ...unread].map(urlOf), "nothing://a/b");
   const why = (url: string, reason: string) => [
     "DATASET_UNREADABLE",
-    `The training cannot read the dataset ${url}: ${reason}. Check that the file is there, and that every worker may read it.`,
+    `Cannot read the dataset ${url}: ${reason}. Check that the file is there, and that every worker can read it.`,
   ];
   expect(told).toEqual([
     ...[...rows.map(([, problem]) => problem), "the row has more than 64 MiB.", "not UTF-8."].map(

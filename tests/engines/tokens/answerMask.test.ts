@@ -22,7 +22,7 @@ const render = Object.assign(write, { reads: () => false });
 
 /** Which tokens of the only sequence are learned. */
 function learned(messages: Message[]): boolean[] {
-  const masks = answerMasks({ messages }, { render, encode, ends: new Set([EOS]) });
+  const masks = answerMasks({ messages }, { render, encode, stopTokens: new Set([EOS]) });
   expect(masks).toHaveLength(1);
   return masks[0]!.learned;
 }

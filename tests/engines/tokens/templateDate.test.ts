@@ -130,7 +130,7 @@ test("a Modelfile has a date that was learned, and says that Ollama cannot write
     {},
     "model",
   );
-  const options = { bos: "", ends: ["!"] };
+  const options = { bos: "", stopTexts: ["!"] };
   const ofToday = modelfile("model.gguf", { ...options, render, isOfToday: true });
   expect(ofToday.problem).toContain("Ollama's template language cannot express");
   expect(ofToday.text).not.toContain(String(new Date().getFullYear()));

@@ -1,5 +1,5 @@
 export { join, barrier, wait, CONTROL_BYTES } from "./thread";
-export { setA, setB, setQuantizedB, setC, product, widen, OWN_BYTES } from "./product";
+export { setA, setB, setQuantizedB, setC, product, widen, SCRATCH_BYTES } from "./product";
 export { norm, normBack, normWeightBack, addOne } from "./norm";
 export { headNorm, headNormBack, headNormWeightBack } from "./headNorm";
 export { addBias, biasBack } from "./bias";

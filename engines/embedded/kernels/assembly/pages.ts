@@ -13,11 +13,11 @@ const ROWS: i32 = 4;
 /** Elements of a value summed at a time. */
 const COLUMNS: i32 = 8 * LANES;
 
-/** The page of a token's position. @param tableRows [tokens], int32: its row of the table [sequences, tableRow] */
+/** The page of a token's position. @param tableRows [tokens], int32: its row of the table [sequences, tableStride] */
 // @ts-ignore: decorator
 @inline
-function pageOf(i: i32, position: i32, tableRows: usize, table: usize, tableRow: i32): i32 {
-  return load<i32>(at(table, load<i32>(at(tableRows, i)) * tableRow + position / PAGE));
+function pageOf(i: i32, position: i32, tableRows: usize, table: usize, tableStride: i32): i32 {
+  return load<i32>(at(table, load<i32>(at(tableRows, i)) * tableStride + position / PAGE));
 }
 
 /**
@@ -27,13 +27,13 @@ function pageOf(i: i32, position: i32, tableRows: usize, table: usize, tableRow:
  */
 export function storeKeys(
   count: i32, kvHeads: i32, headDim: i32, k: usize, row: i32, positions: usize,
-  tableRows: usize, table: usize, tableRow: i32, keys: usize, values: usize,
+  tableRows: usize, table: usize, tableStride: i32, keys: usize, values: usize,
 ): void {
   const counter = begin(), kvRow = kvHeads * headDim;
   for (let i = claim(counter) * ROWS; i < count; i = claim(counter) * ROWS) {
     for (const end = min(i + ROWS, count); i < end; i++) {
       const position = load<i32>(at(positions, i)), from = at(k, i * row);
-      const page = pageOf(i, position, tableRows, table, tableRow) * kvRow * PAGE + position % PAGE;
+      const page = pageOf(i, position, tableRows, table, tableStride) * kvRow * PAGE + position % PAGE;
       for (let o = 0; o < kvRow; o++) store<f32>(at(keys, page + o * PAGE), load<f32>(at(from, o)));
       for (let head = 0; head < kvHeads; head++) {
         const to = page - position % PAGE + (head * PAGE + position % PAGE) * headDim;
@@ -53,14 +53,14 @@ export function storeKeys(
  */
 export function attendPages(
   count: i32, heads: i32, kvHeads: i32, headDim: i32, scale: f32, window: i32, q: usize, row: i32, positions: usize,
-  tableRows: usize, table: usize, tableRow: i32, keys: usize, values: usize, scores: usize, out: usize,
+  tableRows: usize, table: usize, tableStride: i32, keys: usize, values: usize, scores: usize, out: usize,
 ): void {
   const counter = begin(), page = PAGE * headDim, scales = f32x4.splat(scale);
   for (let job = claim(counter); job < count * heads; job = claim(counter)) {
     const i = job / heads, head = job % heads, kvHead = head / (heads / kvHeads);
     const length = load<i32>(at(positions, i)) + 1, query = at(q, i * row + head * headDim);
     const first = max(0, length - window) / PAGE, seen = length - first * PAGE, hidden = max(0, seen - window);
-    const pages = at(table, load<i32>(at(tableRows, i)) * tableRow + first);
+    const pages = at(table, load<i32>(at(tableRows, i)) * tableStride + first);
     for (let j = 0; j < seen; j += PAGE) {
       const from = (load<i32>(at(pages, j / PAGE)) * kvHeads + kvHead) * page;
       scorePage(headDim, query, at(keys, from), scales, at(scores, j));

@@ -1,5 +1,5 @@
 import { wide, wideTile } from "./product";
-import { begin, claim, own } from "./thread";
+import { begin, claim, threadScratch } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at, fma, LANES, loadOne } from "./vector";
 
@@ -187,7 +187,7 @@ function panelRows(
     from += line * depth;
     for (let r = 0; r < height; r++) {
       const o = r * yRow;
-      storeRow(own + (<usize>r << 5), columns, added ? at(added, o) : 0, at(y, o));
+      storeRow(threadScratch + (<usize>r << 5), columns, added ? at(added, o) : 0, at(y, o));
     }
     added = y;
   }
@@ -216,13 +216,13 @@ function rowsTile(depth: i32, w: usize, isBf16: bool, x: usize, row: usize, last
     }
   }
   if (TILE_ROWS > 4) {
-    put(own + 160, 0, a5, b5);
-    put(own + 128, 0, a4, b4);
+    put(threadScratch + 160, 0, a5, b5);
+    put(threadScratch + 128, 0, a4, b4);
   }
-  put(own + 96, 0, a3, b3);
-  put(own + 64, 0, a2, b2);
-  put(own + 32, 0, a1, b1);
-  put(own, 0, a0, b0);
+  put(threadScratch + 96, 0, a3, b3);
+  put(threadScratch + 64, 0, a2, b2);
+  put(threadScratch + 32, 0, a1, b1);
+  put(threadScratch, 0, a0, b0);
 }
 
 /** y = added + sums, for the columns in y. */
@@ -242,7 +242,7 @@ function packedRows(
   added: usize, y: usize, yRow: i32,
 ): void {
   const deep = blockDepth(width), line = numberBytes(isBf16) * PANEL, to = at(y, p * PANEL);
-  const packed = own + EDGE, row = <usize>xRow << 2, yBytes = <usize>yRow << 2;
+  const packed = threadScratch + EDGE, row = <usize>xRow << 2, yBytes = <usize>yRow << 2;
   let from = w + <usize>p * line * width, more = added ? at(added, p * PANEL) : 0;
   for (let k = 0; k < width; k += deep) {
     const depth = min(deep, width - k);
@@ -267,10 +267,10 @@ function lastRows(
   isWide: bool, rows: i32, depth: i32, x: usize, row: usize, packed: usize, y: usize, yBytes: usize, added: usize,
 ): void {
   const columns = isWide ? 2 * PANEL : PANEL, bytes = <usize>columns << 2;
-  if (isWide) wideTile(depth, x, row, 4, rows - 1, packed, own, bytes, 0, 1);
-  else tile(depth, x, row, 4, rows - 1, packed, own, bytes, 0, 1);
+  if (isWide) wideTile(depth, x, row, 4, rows - 1, packed, threadScratch, bytes, 0, 1);
+  else tile(depth, x, row, 4, rows - 1, packed, threadScratch, bytes, 0, 1);
   for (let r = 0; r < rows; r++) {
-    const o = <usize>r * yBytes, sums = own + <usize>r * bytes, d = added ? added + o : 0;
+    const o = <usize>r * yBytes, sums = threadScratch + <usize>r * bytes, d = added ? added + o : 0;
     storeRow(sums, PANEL, d, y + o);
     if (isWide) storeRow(sums + 32, PANEL, d ? d + 32 : 0, y + o + 32);
   }

@@ -1,7 +1,7 @@
 import { packColumns, packRows } from "./pack";
 import { packGroups, packGroupsBack } from "./packQuantized";
 import { GROUP, Q8_0, groupBytes } from "./quantizedBlock";
-import { begin, claim, barrier, own } from "./thread";
+import { begin, claim, barrier, threadScratch } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
 
@@ -17,7 +17,7 @@ const NEAR_ROWS: i32 = 48;
 /** A thread's scratch space: an edge tile, packed panels of B, packed rows of A. */
 const EDGE: usize = 384;
 const PANELS: usize = PANEL_NUMBERS * 4;
-export const OWN_BYTES: i32 = 384 + 640 * (64 + 192) * 4;
+export const SCRATCH_BYTES: i32 = 384 + 640 * (64 + 192) * 4;
 
 /** Columns of a wide tile. */
 const WIDE_COLUMNS: i32 = 2 * TILE_COLUMNS;
@@ -122,7 +122,7 @@ function blockDepth(depth: i32): i32 {
 
 /** Rows i0 to i1 of columns j0 to j1, for `kc` values of k from k0. */
 function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
-  const inPlace = aColumn == 1, rows = own + EDGE + PANELS;
+  const inPlace = aColumn == 1, rows = threadScratch + EDGE + PANELS;
   for (let i = i0; i < i1 && !inPlace; i += TILE_ROWS) {
     const from = at(a, i + k0 * aColumn);
     packRows(at(rows, (i - i0) * kc), kc, min(TILE_ROWS, i1 - i), from, <usize>aColumn << 2);
@@ -149,7 +149,7 @@ function pack(j: i32, end: i32, k0: i32, kc: i32): void {
   const size: usize = bIsBf16 ? 2 : 4;
   for (let p = j, columns = 0; p < end; p += columns) {
     columns = panelColumns(end - p);
-    const to = at(own + EDGE, (p - j) * kc);
+    const to = at(threadScratch + EDGE, (p - j) * kc);
     if (bGroup) {
       if (bIsBack) packGroupsBack(to, k0, kc, columns, p, b, bGroup);
       else packGroups(to, k0, kc, columns, b + <usize>(p / GROUP) * bGroup, bGroup);
@@ -164,7 +164,7 @@ function pack(j: i32, end: i32, k0: i32, kc: i32): void {
 function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usize): void {
   for (let p = j, columns = 0; p < end; p += columns) {
     columns = panelColumns(end - p);
-    tiles(i0, i1, p, columns, min(columns, end - p), k0, kc, rows, at(own + EDGE, (p - j) * kc));
+    tiles(i0, i1, p, columns, min(columns, end - p), k0, kc, rows, at(threadScratch + EDGE, (p - j) * kc));
   }
 }
 
@@ -202,10 +202,10 @@ function storeTile(
     multiply(columns, depth, x, row, step, TILE_ROWS - 1, panel, at(c, to), cBytes, added ? at(added, to) : 0);
     return;
   }
-  multiply(columns, depth, x, row, step, height - 1, panel, own, at(0, columns), 0);
+  multiply(columns, depth, x, row, step, height - 1, panel, threadScratch, at(0, columns), 0);
   for (let r = 0; r < height; r++) {
     for (let s = 0; s < width; s++) {
-      const value = load<f32>(at(own, r * columns + s));
+      const value = load<f32>(at(threadScratch, r * columns + s));
       const index = to + r * cRow + s;
       store<f32>(at(c, index), added ? value + load<f32>(at(added, index)) : value);
     }

@@ -3,7 +3,7 @@
 // q8_0, and q5_0 stored as q8_0: 16 × [8 rows][2 columns] of int8; q6_K: 8 of these;
 // q4_0 and q4_K: 4 × [8 rows][4 bytes], byte j of 8 columns with column j in its lower half and column j + 4 in its
 // upper half; q4_0 is offset by 8.
-// In q4_K and q6_K, each 256 columns (a super-block) begin with 8 float32 super-scales, and in q4_K 8 more for the
+// In q4_K and q6_K, each 256 columns (a super-block) begin with 8 float32 super-block scales, and in q4_K 8 more for the
 // minimums. A block then has a byte for each row's scale, and in q4_K one for each row's minimum.
 
 /** ggml's type ids. */
@@ -51,7 +51,7 @@ export function ggufColumns(type: i32): i32 {
   return hasSubBlocks(type) ? 256 : 32;
 }
 
-/** Bytes of a group's super-scales. */
+/** Bytes of a group's super-block scales. */
 // @ts-ignore: decorator
 @inline
 export function headBytes(type: i32): usize {

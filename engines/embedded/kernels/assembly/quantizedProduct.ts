@@ -1,4 +1,4 @@
-import { begin, claim, own } from "./thread";
+import { begin, claim, threadScratch } from "./thread";
 import { at } from "./vector";
 import { GROUP, columns, groupBytes } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
@@ -49,7 +49,7 @@ export function quantizedProduct(
       const from = w + <usize>i * bytes;
       for (let r = 0; r < fours; r += FOUR) {
         fourRows(type, blocks, from, inputRow(x, width, r), scalesRow(type, xScales, width, r));
-        for (let s = 0; s < FOUR; s++) put(own + 32 * <usize>s, i * GROUP, out, (r + s) * yRow, y, added);
+        for (let s = 0; s < FOUR; s++) put(threadScratch + 32 * <usize>s, i * GROUP, out, (r + s) * yRow, y, added);
       }
     }
     for (let r = fours; r < rows; r++) {
@@ -57,11 +57,11 @@ export function quantizedProduct(
       const stride = (end - g) / STREAMS;
       for (let i = g; i < g + stride; i++) {
         oneRow(type, blocks, w + <usize>i * bytes, <usize>stride * bytes, input, scales);
-        for (let s = 0; s < STREAMS; s++) put(own + 32 * <usize>s, (i + s * stride) * GROUP, out, r * yRow, y, added);
+        for (let s = 0; s < STREAMS; s++) put(threadScratch + 32 * <usize>s, (i + s * stride) * GROUP, out, r * yRow, y, added);
       }
       for (let i = g + STREAMS * stride; i < end; i++) {
         oneRow(type, blocks, w + <usize>i * bytes, 0, input, scales);
-        put(own, i * GROUP, out, r * yRow, y, added);
+        put(threadScratch, i * GROUP, out, r * yRow, y, added);
       }
     }
   }
@@ -84,22 +84,22 @@ function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usiz
   }
 }
 
-/** Four groups, or one if `stride` is 0, times one row of x; the sums go to `own`, [group][8]. */
+/** Four groups, or one if `stride` is 0, times one row of x; the sums go to `threadScratch`, [group][8]. */
 // @ts-ignore: decorator
 @inline
 function oneRow(type: i32, blocks: i32, w: usize, stride: usize, x: usize, xScales: usize): void {
   if (usesDots(type)) {
     const count: usize = stride ? 4 : 1;
-    for (let s: usize = 0; s < count; s++) oneDots(type, blocks, w + s * stride, x, xScales, own + 32 * s);
-  } else if (ASC_FEATURE_RELAXED_SIMD && wide) wideOne(type, blocks, w, stride, x, xScales, own, CONSTANTS);
-  else one(type, blocks, w, stride, x, xScales, own, CONSTANTS);
+    for (let s: usize = 0; s < count; s++) oneDots(type, blocks, w + s * stride, x, xScales, threadScratch + 32 * s);
+  } else if (ASC_FEATURE_RELAXED_SIMD && wide) wideOne(type, blocks, w, stride, x, xScales, threadScratch, CONSTANTS);
+  else one(type, blocks, w, stride, x, xScales, threadScratch, CONSTANTS);
 }
 
-/** A group times four rows of x; the sums go to `own`, [row][8]. */
+/** A group times four rows of x; the sums go to `threadScratch`, [row][8]. */
 // @ts-ignore: decorator
 @inline
 function fourRows(type: i32, blocks: i32, w: usize, x: usize, xScales: usize): void {
-  if (usesDots(type)) fourDots(type, blocks, w, x, xScales, own);
-  else if (ASC_FEATURE_RELAXED_SIMD && wide) wideFour(type, blocks, w, x, xScales, own, CONSTANTS);
-  else four(type, blocks, w, x, xScales, own, CONSTANTS);
+  if (usesDots(type)) fourDots(type, blocks, w, x, xScales, threadScratch);
+  else if (ASC_FEATURE_RELAXED_SIMD && wide) wideFour(type, blocks, w, x, xScales, threadScratch, CONSTANTS);
+  else four(type, blocks, w, x, xScales, threadScratch, CONSTANTS);
 }

@@ -85,8 +85,8 @@ function indexOf(x: usize, bits: usize, count: i32, value: f32): i32 {
   return -1;
 }
 
-/** Groups of probabilities, an eighth of a power of two each; the last has all below 2^−30, which are never drawn. */
-const GROUPS: u32 = 242;
+/** Buckets of probabilities, an eighth of a power of two each; the last has all below 2^−30, which are never drawn. */
+const BUCKETS: u32 = 242;
 /** Bits of a float32 after its exponent and the eighth; the bits before them in 1.0. */
 const BEHIND: u32 = 20;
 const ONE: u32 = 127 << 3;
@@ -94,7 +94,7 @@ const ONE: u32 = 127 << 3;
 /**
  * Unnormalized probabilities: x = e^((x − highest) / temperature), in place, on this thread alone. Nearly 0 for tokens
  * that `bits` doesn't allow.
- * @param sums [LANES, GROUPS], float64: each group's sum; a lane sums every fourth token, to break the dependency chain
+ * @param sums [LANES, BUCKETS], float64: each bucket's sum; a lane sums every fourth token, to break the dependency chain
  */
 export function expLogits(count: i32, x: usize, temperature: f32, bits: usize, sums: usize): void {
   const highest = allowedMaximum(x, bits, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
@@ -104,24 +104,24 @@ export function expLogits(count: i32, x: usize, temperature: f32, bits: usize, s
     const v = loadAllowed(at(x, i), wordOf(bits, i) >>> (i & 31));
     const e = exp(f32x4.div(f32x4.sub(v, shift), divisor));
     v128.store(at(x, i), e);
-    addToGroups(e, sums);
+    addToBuckets(e, sums);
   }
   for (; i < count; i++) {
     const e = isAllowed(bits, i) ? expOne((load<f32>(at(x, i)) - highest) / temperature) : 0;
     store<f32>(at(x, i), e);
-    addToGroups(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
+    addToBuckets(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
   }
 }
 
 /** Bytes of one lane's sums. */
-const LANE: usize = GROUPS * 8;
+const LANE: usize = BUCKETS * 8;
 
-/** Adds four probabilities to their groups' sums. */
+/** Adds four probabilities to their buckets' sums. */
 // @ts-ignore: decorator
 @inline
-function addToGroups(weights: v128, sums: usize): void {
+function addToBuckets(weights: v128, sums: usize): void {
   const groups = i32x4.sub(i32x4.splat(ONE), i32x4.shr_u(weights, BEHIND));
-  const offsets = i32x4.shl(i32x4.min_u(groups, i32x4.splat(GROUPS - 1)), 3);
+  const offsets = i32x4.shl(i32x4.min_u(groups, i32x4.splat(BUCKETS - 1)), 3);
   const low = f64x2.promote_low_f32x4(weights);
   const high = f64x2.promote_low_f32x4(v128.shuffle<i64>(weights, weights, 1, 1));
   addTo(sums + <usize>i32x4.extract_lane(offsets, 0), f64x2.extract_lane(low, 0));
@@ -136,9 +136,9 @@ function addTo(sum: usize, weight: f64): void {
   store<f64>(sum, load<f64>(sum) + weight);
 }
 
-/** Writes a group's tokens to `tokens` [vocabulary], int32, in order. @returns their count */
-export function tokensOf(group: u32, count: i32, x: usize, tokens: usize): i32 {
-  const first = ONE - group, wanted = i32x4.splat(first);
+/** Writes a bucket's tokens to `tokens` [vocabulary], int32, in order. @returns their count */
+export function tokensOf(bucket: u32, count: i32, x: usize, tokens: usize): i32 {
+  const first = ONE - bucket, wanted = i32x4.splat(first);
   let found = 0, i = 0;
   for (; i + LANES <= count; i += LANES) {
     const hits = i32x4.bitmask(i32x4.eq(i32x4.shr_u(v128.load(at(x, i)), BEHIND), wanted));

@@ -27,7 +27,7 @@ let threads: i32 = 1;
 let operation: i32 = 0;
 
 /** This thread's own scratch memory. */
-export let own: usize = 0;
+export let threadScratch: usize = 0;
 
 /** Bytes of the control block. */
 export const CONTROL_BYTES: i32 = (2 + OPERATIONS) * 64;
@@ -38,7 +38,7 @@ export function join(count: i32, control: usize, ownScratch: usize): void {
   arrived = control;
   generation = control + LINE;
   counters = control + 2 * LINE;
-  own = ownScratch;
+  threadScratch = ownScratch;
 }
 
 /** Begins an operation whose work threads claim. @returns its counter, which is 0 */

@@ -33,9 +33,9 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
     if not whole.startswith(opened):
         return ""
     written = whole[len(opened) :]
-    ends = [loaded.token_bytes.of(end).decode("utf-8", "replace") for end in loaded.stop_token_ids]
-    places = [written.find(end) for end in ends if end]
-    return written[: min([len(written), *(place for place in places if place >= 0)])]
+    texts = [loaded.token_bytes.of(i).decode("utf-8", "replace") for i in loaded.stop_token_ids]
+    positions = [written.find(text) for text in texts if text]
+    return written[: min([len(written), *(one for one in positions if one >= 0)])]
 
 
 def specials_of(loaded: Loaded) -> list[tuple[int, str]]:

@@ -11,7 +11,7 @@ from .grammar import Grammar
 
 # Longer tokens, such as a hundred spaces, are excluded: a shorter one can always start.
 MAX_TOKEN_BYTES = 64
-# Places in a grammar whose tokens are kept, and those whose bytes are.
+# Limits of the cached masks and transitions of a grammar's states.
 MAX_MASKS = 256
 MAX_TRANSITIONS = 20_000
 
@@ -39,7 +39,7 @@ class TextTokens:
 
 
 class TokenMasks:
-    """The allowed tokens in each state of a Grammar, from its first two parameters."""
+    """The allowed tokens in each state of a Grammar, which has the first two parameters."""
 
     def __init__(self, form: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens
@@ -79,16 +79,16 @@ class TokenMasks:
         for depth in range(MAX_TOKEN_BYTES):
             states = self._step(states, tokens.bytes[left, depth])
             left, states = left[states > 0], states[states > 0]
-            is_whole = tokens.lengths[left] == depth + 1
-            mask[tokens.ids[left[is_whole]]] = True
-            left, states = left[~is_whole], states[~is_whole]
+            is_last = tokens.lengths[left] == depth + 1
+            mask[tokens.ids[left[is_last]]] = True
+            left, states = left[~is_last], states[~is_last]
             if len(left) == 0:
                 break
         if not mask.any():
             raise KitError(
                 "REQUEST_INVALID",
-                "The model's tokenizer has no token for what the schema wants next. Use another "
-                "model, or a schema with plainer texts.",
+                "The model has no token that continues the answer as the schema requires. "
+                "Change the schema, or use another model.",
             )
         return mask
 

@@ -56,7 +56,7 @@ class TokenBytes:
 
 class AnswerText:
     """Decodes an answer token by token, never splitting a character. Malformed bytes become U+FFFD;
-    an incomplete character at the end never comes."""
+    an incomplete character at the end is dropped."""
 
     def __init__(self, token_bytes: TokenBytes) -> None:
         self.token_bytes = token_bytes

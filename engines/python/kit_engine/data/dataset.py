@@ -1,4 +1,4 @@
-"""The rows of a training and its evaluation."""
+"""The rows to train and evaluate on."""
 
 import time
 from collections.abc import Callable

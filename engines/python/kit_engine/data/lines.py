@@ -65,8 +65,8 @@ def decoded(line: bytes, where: str) -> str:
 def unreadable(file: str, error: Exception) -> KitError:
     return KitError(
         "DATASET_UNREADABLE",
-        f"The training cannot read the dataset {file}: {reason_of(error)}. "
-        "Check that the file is there, and that every worker may read it.",
+        f"Cannot read the dataset {file}: {reason_of(error)}. "
+        "Check that the file is there, and that every worker can read it.",
     )
 
 

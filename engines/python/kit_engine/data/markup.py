@@ -70,14 +70,14 @@ def read_markup(tokenizer: Any) -> Markup:
     tokens = tokenizer.added_tokens_decoder.values()
     special = [one.content for one in tokens if one.special and one.content in written]
     bos = tokenizer.bos_token or ""
-    ends = [tokenizer.convert_ids_to_tokens(one) for one in stop_tokens_of(tokenizer)]
+    stop_texts = [tokenizer.convert_ids_to_tokens(one) for one in stop_tokens_of(tokenizer)]
     before, _, after = (
         try_render([QUESTION], tokenizer).partition(QUESTION_TEXT) if has_template else [""] * 3
     )
     return Markup(
         has_template,
         written,
-        [one for one in dict.fromkeys([bos, *ends, *special]) if one],
+        [one for one in dict.fromkeys([bos, *stop_texts, *special]) if one],
         before.removeprefix(bos).strip(),
         after.strip(),
         {one.content for one in tokens},

@@ -72,9 +72,9 @@ def bare_ids(text: str, tokenizer: Any) -> list[int]:
 
 def ends_with_stop_token(ids: list[int], tokenizer: Any) -> bool:
     """Whether tokens end with a stop token, ignoring trailing white space."""
-    ends = stop_tokens_of(tokenizer)
+    stop_ids = stop_tokens_of(tokenizer)
     for one in reversed(ids):
-        if one in ends:
+        if one in stop_ids:
             return True
         if decode([one], tokenizer).strip():
             return False
@@ -94,11 +94,11 @@ def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
     """A prompt that is already rendered, with its completion."""
     whole = prompt + completion
     tokens = mask_spans(whole, [(len(prompt), len(whole))], tokenizer)
-    ends = stop_tokens_of(tokenizer)
-    ended = [i in ends for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
+    stop_ids = stop_tokens_of(tokenizer)
+    ended = [i in stop_ids for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
     if True not in ended:
         turn = stop_tokens(tokenizer).turn
-        tokens.ids += ends[:1] if turn is None else [turn]
+        tokens.ids += stop_ids[:1] if turn is None else [turn]
         tokens.learned += [True] * (len(tokens.ids) - len(tokens.learned))
     before, _ = tokens_around(tokenizer)
     if tokens.ids[: len(before)] == before:
@@ -146,14 +146,14 @@ def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Token
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)
-    ends = stop_tokens_of(tokenizer)
+    stop_ids = stop_tokens_of(tokenizer)
     for begin, end in spans:
         for i, (first, last) in enumerate(offsets):
             # Byte-level offsets may exclude white space.
             if first < begin or last <= begin:
                 continue
-            learned[i] = last <= end or (first >= end and ids[i] in ends)
-            if last > end or ids[i] in ends:
+            learned[i] = last <= end or (first >= end and ids[i] in stop_ids)
+            if last > end or ids[i] in stop_ids:
                 break
     return Tokens(ids, learned)
 

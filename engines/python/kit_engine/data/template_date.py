@@ -12,7 +12,7 @@ KEY = "template_date"
 
 
 def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
-    """Saved with each checkpoint: when the training began, even if it is resumed."""
+    """Saved with each checkpoint: when training began, even if it is resumed."""
     if "strftime_now" not in str(tokenizer.chat_template):
         return
     resumed = job.get("resumeFrom")

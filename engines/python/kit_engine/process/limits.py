@@ -41,7 +41,7 @@ class Watchdog:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         # Deadlines by thread.
-        self.ends: dict[int, float] = {}
+        self.deadlines: dict[int, float] = {}
         self.is_running = False
 
     @contextmanager
@@ -54,7 +54,7 @@ class Watchdog:
             self.is_running = True
             threading.Thread(target=self._run, daemon=True).start()
         thread = threading.get_ident()
-        self.ends[thread] = seconds_of(thread) + MAX_SECONDS
+        self.deadlines[thread] = seconds_of(thread) + MAX_SECONDS
         try:
             with limited_memory():
                 yield
@@ -62,15 +62,15 @@ class Watchdog:
             raise TooLarge from error
         finally:
             with self.lock:
-                self.ends.pop(thread, None)
+                self.deadlines.pop(thread, None)
 
     def _run(self) -> None:
         while True:
             time.sleep(CHECK_EVERY_SECONDS)
             with self.lock:
-                for thread, end in list(self.ends.items()):
+                for thread, end in list(self.deadlines.items()):
                     if end < seconds_of(thread):
-                        del self.ends[thread]
+                        del self.deadlines[thread]
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(
                             ctypes.c_ulong(thread), ctypes.py_object(TooSlow)
                         )

@@ -1,4 +1,4 @@
-"""The workers of a training; a single process is the only one."""
+"""The workers of a training run; a single process is the only one."""
 
 import torch
 from torch import distributed

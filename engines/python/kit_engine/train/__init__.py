@@ -1,1 +1,1 @@
-"""A training."""
+"""Training."""

@@ -15,7 +15,7 @@ Example = list[Arrays]
 
 
 class OrderedRows(Dataset[Example]):
-    """All rows of the training, in training order."""
+    """All training rows, in training order."""
 
     def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
         self.examples = examples

@@ -1,4 +1,4 @@
-"""Prepares a training without training."""
+"""Checks a training run without training."""
 
 import time
 from typing import Any
@@ -40,7 +40,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     hardest = None
     if job.get("measuresLoss"):
         if job["config"].get("objective"):
-            channel.note("no row is the hardest: before the training all are alike")
+            channel.note("no row is the hardest: before training, all have the same loss")
         else:
             hardest = hardest_rows(prepared, model, inspection, channel)
     return {

@@ -51,7 +51,7 @@ class StepLog:
         self.seconds += time.perf_counter() - self.began
 
     def pending(self) -> dict[str, Any]:
-        """The steps since the previous log, for a resumed training."""
+        """The steps since the previous log, for a resumed run."""
         metrics = {name: asdict(mean) for name, mean in self.metrics.items()}
         return {"losses": self.losses, **({"metrics": metrics} if metrics else {})}
 
@@ -71,7 +71,7 @@ def log_event(
     """
     The data of `training.log`, from the Trainer's log entry.
 
-    :param metrics: of the training; the entry has those of an evaluation
+    :param metrics: of training; the entry has an evaluation's
     """
     data: dict[str, Any] = {
         "step": entry["step"],

@@ -128,7 +128,7 @@ it("a quote that never closes, or that is not written twice, is refused with the
     `DATASET_INVALID a.csv:3: a quote in this row never closes. Close it. ${double}`,
   );
   expect(await refusal(table("a.csv", 'a,b\n1,2\n\n"a "b" c",4\n'))).toBe(
-    `DATASET_INVALID a.csv:4: a quoted cell of this row goes on after its closing quote. ${double}`,
+    `DATASET_INVALID a.csv:4: a quoted cell of this row continues after its closing quote. ${double}`,
   );
   expect(await refusal(table("a.csv", 'a,b\n5" wide,2\n'))).toBe(
     `DATASET_INVALID a.csv:2: a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${double}`,

@@ -5,14 +5,15 @@ import { builtModule } from "../built.ts";
 import { numbers } from "./team.ts";
 
 const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
-const { CONTROL_BYTES, OWN_BYTES } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
+const { CONTROL_BYTES, SCRATCH_BYTES } =
+  await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
 const GIB = 2 ** 30;
 const MOST_PAGES = 65536;
 const LINE = 64;
 const SIZE = 40;
 
-type Exported = Record<"OWN_BYTES" | "CONTROL_BYTES", { value: number }>;
+type Exported = Record<"SCRATCH_BYTES" | "CONTROL_BYTES", { value: number }>;
 
 /** The results of each kind of kernel on the same numbers, in arrays from an address on. */
 function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
@@ -23,7 +24,7 @@ function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
     return at;
   }
   const kernels = instantiate(compileKernels(), memory);
-  kernels.join(1, place(CONTROL_BYTES), place(OWN_BYTES));
+  kernels.join(1, place(CONTROL_BYTES), place(SCRATCH_BYTES));
   const [x = 0, y = 0, product = 0, w = 0, inverse = 0, normed = 0, m = 0, v = 0] = Array.from(
     { length: 8 },
     (_, seed) => {
@@ -57,6 +58,6 @@ test("kernels work to the end of WebAssembly's 4 GiB, across the sign of a 32-bi
 test("the kernels take as much memory of their own as the plan gives them", () => {
   const memory = new WebAssembly.Memory({ initial: 16, maximum: MOST_PAGES, shared: true });
   const exports = instantiate(compileKernels(), memory) as unknown as Exported;
-  expect(exports.OWN_BYTES.value).toBe(OWN_BYTES);
+  expect(exports.SCRATCH_BYTES.value).toBe(SCRATCH_BYTES);
   expect(exports.CONTROL_BYTES.value).toBe(CONTROL_BYTES);
 });

@@ -3,7 +3,8 @@ import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../built.ts";
 
 const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
-const { CONTROL_BYTES, OWN_BYTES } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
+const { CONTROL_BYTES, SCRATCH_BYTES } =
+  await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
 export const module = compileKernels();
 const PAGE = 65536;
@@ -62,7 +63,7 @@ export type TestArena = ReturnType<typeof arena>;
 /** Where a team of up to `threads` meets and has its scratch memory. */
 export function teamOn(memory: TestArena, threads: number) {
   const control = memory.bytes(CONTROL_BYTES);
-  const own = Array.from({ length: threads }, () => memory.bytes(OWN_BYTES));
+  const own = Array.from({ length: threads }, () => memory.bytes(SCRATCH_BYTES));
   return { control, own, memory: memory.memory };
 }
 
