@@ -77,6 +77,15 @@ export function parseKwargs(text: string): TemplateKwargs {
   return kwargs as TemplateKwargs;
 }
 
+/** Adds a further name of a model, `name=model`, to those before. */
+export function parseAlias(text: string, before = new Map<string, string>()): Map<string, string> {
+  const [, name, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || model === undefined) {
+    throw new commander.InvalidArgumentError("It must be name=model.");
+  }
+  return new Map(before).set(name, model);
+}
+
 /** Parses a number that is never negative. */
 function parser({ expected, accepts }: { expected: string; accepts: (value: number) => boolean }) {
   return (text: string): number => {

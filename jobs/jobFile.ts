@@ -16,20 +16,43 @@ export interface JobFile {
   elsewhere?: boolean;
 }
 
+/** `trainer.json`: a job's trainer as data, written before any process begins the job. */
+export interface PlanFile extends JobFile {
+  /** Options of `createTrainer`. */
+  trainer: Record<string, unknown>;
+  /** The request that planned it, as its author wrote it. */
+  request?: Record<string, unknown>;
+}
+
+export function writePlan(directory: string, plan: PlanFile): void {
+  writeFileAtomically(planPath(directory), `${JSON.stringify(plan, null, 2)}\n`);
+}
+
+/** Undefined for a job that a process created itself. */
+export function readPlan(directory: string): PlanFile | undefined {
+  const plan = readRecord(planPath(directory));
+  return isJobFile(plan) && isRecord(plan.trainer) ? plan : undefined;
+}
+
+/** Whether no process has begun a job yet. It may have ended. */
+export function isPlanned(directory: string): boolean {
+  return !isRegularFile(jobFilePath(directory)) && isRegularFile(planPath(directory));
+}
+
 /** Writes `job.json`, once, when a job is created. */
 export function writeJobFile(directory: string, file: JobFile & { config: JobConfig }): void {
   writeFileAtomically(jobFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
 /**
- * Reads a job's `job.json` and its stamp. No `file` when it is missing or invalid.
+ * Reads a job's `job.json`, or a planned job's `trainer.json`, and its stamp. No `file` when it is missing or invalid.
  * @param invalid the stamp of an invalid file, which is not read again
  */
 export function readJobFile(
   directory: string,
   invalid?: string,
 ): { file?: JobFile; stamp?: string | undefined } {
-  const path = jobFilePath(directory);
+  const path = isPlanned(directory) ? planPath(directory) : jobFilePath(directory);
   if (invalid !== undefined && invalid === stampAt(path)) return { stamp: invalid };
   const { value, stamp } = readStampedJson(path) ?? {};
   return isJobFile(value) ? { file: withTime(value, directory), stamp } : { stamp };
@@ -46,7 +69,7 @@ export function assertReadableJobs(project: string): void {
 
 /** Whether a directory is a job's. */
 export function isJobDirectory(directory: string): boolean {
-  return isRegularFile(jobFilePath(directory));
+  return isRegularFile(jobFilePath(directory)) || isPlanned(directory);
 }
 
 /** A job's config, as its Kit version wrote it; undefined without a valid `job.json`. */
@@ -76,11 +99,15 @@ function withTime(file: JobFile, directory: string): JobFile {
   return { ...file, createdAt };
 }
 
-function isJobFile(value: unknown): value is JobFile {
+function isJobFile(value: unknown): value is PlanFile {
   return isRecord(value) && typeof value.name === "string" && typeof value.createdAt === "string";
 }
 
 /** The path of a job's `job.json`, whether or not it exists. */
 export function jobFilePath(directory: string): string {
   return join(directory, "job.json");
+}
+
+function planPath(directory: string): string {
+  return join(directory, "trainer.json");
 }

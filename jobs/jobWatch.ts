@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { stampAt, statsOf } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
-import { readJobFile } from "./jobFile.ts";
+import { isPlanned, readJobFile } from "./jobFile.ts";
 import { type Newest, findNewest } from "./log/read.ts";
 import { type OwnerObservation, watchOwner } from "./ownerWatch.ts";
 import { leasePath, logPath } from "./paths.ts";
@@ -57,6 +57,7 @@ export function watchJob(
 
   function readStatus(): DerivedStatus & Pick<ReadJob, "proof"> {
     let end = readEnd();
+    if (!end.found && isPlanned(directory)) return { status: "queued", proof: undefined };
     if (!end.found) {
       const { lease, hasTurn, proof } = owner();
       // The owner may have written its last event and exited between the two reads.

@@ -59,10 +59,10 @@ export function createOwnedJob(
   { remote = false, newId = createJobId }: CreateOptions = {},
 ): OwnedJob {
   const root = jobsPath(project);
-  let made: ReturnType<typeof makeFolder> | undefined;
+  let made: ReturnType<typeof makeJobFolder> | undefined;
   let owned: OwnedJob | undefined;
   try {
-    made = makeFolder(root, newId);
+    made = makeJobFolder(root, newId);
     const { id, directory, createdAt } = made;
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
     // Last, because this file makes the job visible.
@@ -131,7 +131,7 @@ function jobTaken(id: string): KitError {
 }
 
 /** Makes a new folder; an existing one belongs to another job. */
-function makeFolder(root: string, newId: typeof createJobId) {
+export function makeJobFolder(root: string, newId: typeof createJobId = createJobId) {
   makeDirectory(root);
   for (let triesLeft = MAX_TRIES; ; triesLeft--) {
     const now = new Date();

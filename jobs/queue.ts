@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Job, isFinal } from "../protocol/job.ts";
-import { trainsRemotely } from "./jobFile.ts";
+import { isPlanned, trainsRemotely } from "./jobFile.ts";
 import type { OwnedJob } from "./ownedJob.ts";
 import type { JobStore } from "./store.ts";
 
@@ -53,9 +53,10 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
 
 /** The running job, or else the next one to train. */
 function findAhead(store: Jobs, id: string): Job | undefined {
-  const before = store
-    .list()
-    .filter((other) => goesBefore(other, id) && !trainsRemotely(store.directoryOf(other.id)));
+  const before = store.list().filter((other) => {
+    const directory = store.directoryOf(other.id);
+    return goesBefore(other, id) && !trainsRemotely(directory) && !isPlanned(directory);
+  });
   return before.find(({ status }) => status === "running") ?? before.at(-1);
 }
 

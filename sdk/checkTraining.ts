@@ -13,6 +13,8 @@ interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
   onRows?: () => void;
   /** Called before steps are timed, on other threads or in a subprocess. */
   onTiming?: () => void;
+  /** Skips the timing. */
+  isUntimed?: boolean;
 }
 
 /** `time` is undefined for remote training and, with a note, if it can't be measured. */
@@ -26,7 +28,13 @@ export async function checkTraining(
     },
   }: DrivenTrainer,
   project: string,
-  { onNote = () => {}, onRows = () => {}, onTiming = () => {}, ...options }: CheckTrainingOptions,
+  {
+    onNote = () => {},
+    onRows = () => {},
+    onTiming = () => {},
+    isUntimed = false,
+    ...options
+  }: CheckTrainingOptions,
 ): Promise<Checked> {
   const config = resolveConfig(prepared, project);
   const directory = makeCheckFolder();
@@ -49,8 +57,8 @@ export async function checkTraining(
       throw withRestoredLocations(error, restoreLocations);
     }
     const check = asTrainingCheck(engine.name, reported);
-    onTiming();
-    const time = engine.remote ? undefined : await timeOf(check, materialized.config);
+    if (!isUntimed) onTiming();
+    const time = engine.remote || isUntimed ? undefined : await timeOf(check, materialized.config);
     return { config, ...withLocations(check, restoreLocations), ...(time && { time }) };
   } finally {
     process.off("exit", remove);

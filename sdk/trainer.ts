@@ -1,7 +1,13 @@
 import { jobCancelled } from "../jobs/cancelRequest.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import { type JobSetup, type StartedJob, attachJob, beginJob } from "./job/begin.ts";
+import {
+  type JobSetup,
+  type StartedJob,
+  attachJob,
+  beginJob,
+  beginPlannedJob,
+} from "./job/begin.ts";
 import { type Observer, broadcast } from "./job/observer.ts";
 import type { Artifact } from "./models/artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
@@ -51,6 +57,11 @@ export interface TrainerDriver {
    * @throws KitError `CANNOT_ATTACH`, `JOB_ENDED`, `JOB_TAKEN`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
    */
   attach: (id: string) => Promise<void>;
+  /**
+   * Begins a planned job instead of a new one.
+   * @throws KitError `JOB_NOT_FOUND`, `JOB_TAKEN`, `CANNOT_WRITE`
+   */
+  begin: (id: string) => Promise<void>;
   /** Detaches from a remote job; cancels any other. */
   detach: () => void;
 }
@@ -125,6 +136,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
       resume: () => void (resume = true),
       async attach(id) {
         started = await attachJob(setup, id);
+      },
+      async begin(id) {
+        started = await beginPlannedJob(setup, id);
       },
       detach() {
         if (isRemote) detaching.abort();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { leaseOwner } from "../../disk/lease.ts";
-import { requestCancel } from "../../jobs/cancelRequest.ts";
 import { leasePath } from "../../jobs/paths.ts";
+import { cancelJob } from "../../jobs/plannedJob.ts";
 import { type JobStore, createJobStore } from "../../jobs/store.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
@@ -59,7 +59,7 @@ async function cancel(project: string, { id }: Job): Promise<Job["status"] | und
     const status = jobs.get(id)?.job.status;
     if (!status || isFinal(status)) return status;
     if (jobs.leaseOf(id) === "remote") await cancelRemote(project, id);
-    else requestCancel(jobs.directoryOf(id));
+    else await cancelJob(jobs.directoryOf(id));
     if (performance.now() > patienceEnds) {
       patienceEnds = Infinity;
       printError(busy(jobs, id));

@@ -14,6 +14,7 @@ import { asError, sourceLocation } from "../../sdk/projectCode.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { createEventLines } from "../jobs/eventLines.ts";
+import { checkPlanned, plannedOption } from "../jobs/plannedTrainer.ts";
 import { EXIT_CODE } from "../process/exitCode.ts";
 import { onTerminationSignal } from "../process/signals.ts";
 import { buildBundle } from "../project/bundle.ts";
@@ -34,9 +35,14 @@ export const command = createCommand("check", {
   .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
   .option("--loss", "also score up to 200 rows with the starting model and show the hardest")
   .option("--json", "print all results as JSON and nothing else")
+  .addOption(plannedOption())
   .addOption(projectOption())
   .action(async (entry, options) => {
     const project = enterProject(options.project);
+    if (options.planned !== undefined) {
+      await checkPlanned(project, options.planned);
+      process.exit(EXIT_CODE.completed);
+    }
     const printJson = options.json && openJsonOutput();
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);

@@ -1,22 +1,25 @@
 import { SERVE_PORT } from "../../protocol/address.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
+import type { TunedModel } from "../../server/serve/fineTuning/fineTuning.ts";
 import { createModelPool } from "../../server/serve/modelPool.ts";
 import { requestLine } from "../../server/serve/requestLog.ts";
 import { type ServeOptions, startServeServer } from "../../server/serve/server.ts";
 import {
   Option,
   createCommand,
+  parseAlias,
   parseNonNegative,
   parsePort,
   projectOption,
   quantizeOption,
 } from "../command.ts";
 import { hostnameOf, nameToAllow, urlsOf, originToAllow } from "../host.ts";
+import { PACKAGE } from "../packages/kitPackage.ts";
 import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
-import { loadModels } from "../serve/loadModels.ts";
+import { addTuned, loadModels } from "../serve/loadModels.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
 import { print, printError, printFailure } from "../terminal/print.ts";
 
@@ -27,6 +30,7 @@ const MAX_WAITING = 256;
 export const command = createCommand("serve", {
   "kit serve": "serve the newest job's model at http://localhost:4748/v1",
   "kit serve --quantize q8_0": "faster, less memory",
+  "kit serve --fine-tuning --alias gpt-4.1-nano=org/name": "fine-tune org/name by OpenAI's API",
   "kit serve --host 0.0.0.0 --key-file key.txt": "accept other machines that send the key",
   "kit serve --allowed-origin https://app.example": "allow browser requests from that site",
 })
@@ -48,6 +52,11 @@ export const command = createCommand("serve", {
       "--engine <name>",
       "run models with llama.cpp through the project's node-llama-cpp (default: the engine that trained the model)",
     ).choices(["llama"]),
+  )
+  .option("--alias <name=model>", "also serve a model under this name (repeatable)", parseAlias)
+  .option(
+    "--fine-tuning",
+    "take files and fine-tuning jobs as OpenAI's API does, and train them on this machine",
   )
   .option("--no-follow", "keep serving the same job when a newer one completes")
   .option(
@@ -74,6 +83,16 @@ export const command = createCommand("serve", {
 
     const loading = new AbortController();
     const pool = createModelPool();
+    const engine = engineName && (await import("../../sdk/engines.ts")).llama();
+    const models = {
+      project: modelProject(project, onNote),
+      loadOptions: { engine, signal: loading.signal, ...(quantize && { quantize }) },
+    };
+    const fineTuning = {
+      project,
+      kit: [process.execPath, PACKAGE.cli],
+      serveModel: (model: TunedModel) => addTuned(pool, models, model),
+    };
     const server = await startOn(port, {
       host,
       key,
@@ -82,6 +101,7 @@ export const command = createCommand("serve", {
       models: pool,
       onError,
       maxWaiting: options.maxWaiting,
+      ...(options.fineTuning && { fineTuning }),
       onRequest: (record) => say("request", record, requestLine(record)),
     });
     const [url, ...others] = urlsOf(hostname, server.port, "/v1").map(({ href }) => href);
@@ -102,14 +122,20 @@ export const command = createCommand("serve", {
     for (const other of others) {
       say("listening", { url: other }, `           ${other}  from other machines`);
     }
-    const engine = engineName && (await import("../../sdk/engines.ts")).llama();
+    if (options.fineTuning) {
+      say(
+        "fine-tuning",
+        {},
+        "           fine-tuning is on: callers can upload files and train models on this machine",
+      );
+    }
     try {
       following = await loadModels(pool, {
-        project: modelProject(project, onNote),
+        ...models,
         named,
+        aliases: options.alias,
         follows: options.follow,
         onError,
-        loadOptions: { engine, signal: loading.signal, ...(quantize && { quantize }) },
         onFollow: (model, name) =>
           say("following", { model }, `kit serve  now serving ${model}  ${printable(name)}`),
       });
@@ -118,7 +144,7 @@ export const command = createCommand("serve", {
       await server.close(0);
       throw error;
     }
-    server.setReady();
+    await server.setReady();
     const names = pool.names().map(({ name }) => name);
     say(
       "ready",

@@ -4,6 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobs/jobRun.ts";
+import { plannedOption, plannedTrainer } from "../jobs/plannedTrainer.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
 import { enterProject } from "../project/folder.ts";
@@ -20,19 +21,22 @@ export const command = createCommand("start", {
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
   .option("--resume", "resume the newest failed or cancelled job")
   .option("--detach", "return once the job runs on other machines")
+  .addOption(plannedOption())
   .addOption(projectOption())
-  .action(async (entry, { project: folder, resume = false, detach = false }) => {
+  .action(async (entry, { project: folder, resume = false, detach = false, planned }) => {
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
     const early = exitOnSignals(explain);
     const project = enterProject(folder);
     const recordEnd = endRecorder(project);
     const lastNote = createLastNote();
-    const bundle = await ensureBundle(project, entry, lastNote.set);
-    const trainer = await loadEntry(bundle, name, explain);
+    const load = async () =>
+      loadEntry(await ensureBundle(project, entry, lastNote.set), name, explain);
+    const trainer = planned === undefined ? await load() : plannedTrainer(project, planned);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
     const run = printJob({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
+    if (planned !== undefined) await trainer[DRIVER].begin(planned);
     run.handleSignals();
     early.stop();
     // Exit even if the project's code has left something open.

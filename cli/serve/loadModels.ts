@@ -1,6 +1,8 @@
 import { basename } from "node:path";
 import type { Engine, LoadOptions } from "../../protocol/engine.ts";
 import { printable } from "../../protocol/printable.ts";
+import { isPretrained } from "../../protocol/trainConfig.ts";
+import { findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf, openModel } from "../../sdk/models/open.ts";
 import {
   type ModelProject,
@@ -11,6 +13,7 @@ import {
   findReference,
   hasCheckpoint,
 } from "../../sdk/models/reference.ts";
+import type { TunedModel } from "../../server/serve/fineTuning/fineTuning.ts";
 import type { ServedModel, ModelPool } from "../../server/serve/modelPool.ts";
 import { MAX_CONCURRENT } from "../infer/answerLines.ts";
 import { followNewest } from "./followNewest.ts";
@@ -19,6 +22,8 @@ interface LoadModelsOptions {
   project: ModelProject;
   /** The user's names for models. Empty: `latest`. */
   named: readonly string[];
+  /** Models by further names for them. Default: none. */
+  aliases?: ReadonlyMap<string, string> | undefined;
   /** `engine` serves all models. Default: the one that trained each. */
   loadOptions: Omit<LoadOptions, "onNote"> & { engine: Engine | undefined };
   /** Whether a job that completes later replaces `latest`. */
@@ -38,10 +43,15 @@ export async function loadModels(
   options: LoadModelsOptions,
 ): Promise<{ stop: () => void }> {
   const { project, onFollow, onError } = options;
-  const names = options.named.length > 0 ? [...new Set(options.named)] : [LATEST];
+  const { aliases = new Map<string, string>() } = options;
+  const named = [...options.named, ...aliases.values()];
+  const names = named.length > 0 ? [...new Set(named)] : [LATEST];
   const all = new Map<string, { model: Served; isFollowed: boolean }>();
+  const aliasesOf = new Map<string, string[]>();
   for (const name of names) {
     const model = await serve(options, findReference(project, name));
+    const own = [...aliases].flatMap(([alias, of]) => (of === name ? [alias] : []));
+    aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...own]);
     if (name === LATEST) noteUnfinished(options, model);
     const isFollowed = options.follows && name === LATEST;
     // The same job may be named twice.
@@ -50,7 +60,9 @@ export async function loadModels(
   }
   // The newer job takes a shared name.
   const inOrder = [...all.values()].toSorted(({ model: a }, { model: b }) => a.created - b.created);
-  for (const { model } of inOrder) await addModel(pool, options, model);
+  for (const { model } of inOrder) {
+    await addModel(pool, options, model, aliasesOf.get(model.id));
+  }
   const from = inOrder.find(({ isFollowed }) => isFollowed)?.model.reference.job?.listed;
   if (!from) return { stop: () => undefined };
   let current = from.id;
@@ -72,7 +84,7 @@ export async function loadModels(
 type Served = ServedModel & { reference: ModelReference };
 
 async function serve(
-  { project, loadOptions }: LoadModelsOptions,
+  { project, loadOptions }: Pick<LoadModelsOptions, "project" | "loadOptions">,
   reference: ModelReference,
 ): Promise<Served> {
   const { name, job } = reference;
@@ -86,7 +98,29 @@ async function serve(
     // The project's own engine handles one request at a time.
     maxConcurrent: projectEngine ? 1 : MAX_CONCURRENT,
     open: () => openModel(project, reference, { ...loadOptions, engine }),
+    source: () => sourceOf(reference),
   };
+}
+
+/** A model as the option `model` of `createTrainer` names it; undefined for one of sizes alone. */
+function sourceOf(reference: ModelReference): string | undefined {
+  if (reference.kind === "saved") return findArtifact(reference.directory);
+  const { model } = reference.job?.config ?? { model: reference.name };
+  return isPretrained(model) ? model : undefined;
+}
+
+/**
+ * Serves a fine-tuned model once a request names it.
+ * @param directory a job's, whose result it is, or a checkpoint's
+ */
+export async function addTuned(
+  pool: ModelPool,
+  options: Pick<LoadModelsOptions, "project" | "loadOptions">,
+  { name, directory, createdAt }: TunedModel,
+): Promise<void> {
+  const reference: ModelReference = { kind: "saved", name, directory, job: undefined };
+  const created = Math.floor(Date.parse(createdAt) / 1000);
+  pool.addUnopened({ ...(await serve(options, reference)), id: name, created }, [name]);
 }
 
 /** Serves a model under its names; a job's also as `latest`, and the base of its adapter. */
@@ -94,14 +128,15 @@ async function addModel(
   pool: ModelPool,
   options: LoadModelsOptions,
   served: Served,
+  aliases: readonly string[] = [],
 ): Promise<void> {
   const { id, reference } = served;
   const { kind, job } = reference;
-  if (kind === "base" || !job?.listed) return pool.add(served, [id]);
+  if (kind === "base" || !job?.listed) return pool.add(served, [id, ...aliases]);
   const { name } = job.listed;
   // A job's name must not hide these names.
   const own = [LATEST, BASE].includes(name) ? [id] : [id, name];
-  await pool.add(served, [...new Set(own), LATEST]);
+  await pool.add(served, [...new Set(own), LATEST, ...aliases]);
   if (job.config.lora) pool.addUnopened(await serve(options, baseOf(reference)), [BASE]);
 }
 

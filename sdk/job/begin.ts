@@ -1,5 +1,6 @@
 import { readJobStart } from "../../jobs/jobStart.ts";
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
+import { beginPlanned } from "../../jobs/plannedJob.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { claimRemoteJob, historyOf } from "../../jobs/remote/attach.ts";
 import { createJobStore, removePartialRows } from "../../jobs/store.ts";
@@ -11,7 +12,7 @@ import { asError } from "../projectCode.ts";
 import { resolveConfig } from "./config.ts";
 import type { JobResult } from "./end.ts";
 import type { JobHandle, Observer } from "./observer.ts";
-import { planResume } from "./resume.ts";
+import { type Resume, planResume } from "./resume.ts";
 import type { RunJobOptions } from "./run.ts";
 import { runJob } from "./runJob.ts";
 
@@ -31,14 +32,35 @@ export interface JobSetup {
 
 /** @throws KitError `CANNOT_WRITE`, `CANNOT_RESUME` */
 export function beginJob(setup: JobSetup, resume: boolean): StartedJob {
-  const { checked, observer } = setup;
-  const { name, engine } = checked;
+  const { name, engine, config: prepared } = setup.checked;
   const project = process.cwd();
-  const config = resolveConfig({ ...checked.config, resume }, project);
+  const config = resolveConfig({ ...prepared, resume }, project);
   const resuming = resume ? planResume(project, name, config) : undefined;
   const owned = createOwnedJob(project, name, config, {
     remote: engine.remote !== undefined,
   });
+  return runHere(setup, owned, config, resuming);
+}
+
+/**
+ * Begins a job that another process has planned.
+ * @throws KitError `JOB_NOT_FOUND`, `JOB_TAKEN`, `CANNOT_WRITE`
+ */
+export async function beginPlannedJob(setup: JobSetup, id: string): Promise<StartedJob> {
+  const project = process.cwd();
+  const config = resolveConfig(setup.checked.config, project);
+  return runHere(setup, await beginPlanned(project, id, config), config, undefined);
+}
+
+function runHere(
+  setup: JobSetup,
+  owned: OwnedJob,
+  config: JobConfig,
+  resuming: Resume | undefined,
+): StartedJob {
+  const { checked, observer } = setup;
+  const { engine } = checked;
+  const project = process.cwd();
   const waitLocally = (signal: AbortSignal) =>
     waitForTurn(createJobStore(project), owned, signal, (before) => {
       resuming?.refuseConcurrent(owned.job.id);

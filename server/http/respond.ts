@@ -1,6 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorResponse } from "../../protocol/http.ts";
 
+/** Methods that a server accepts unless it says otherwise. */
+export const METHODS = ["GET", "HEAD", "POST"];
+
 /** What refusals say about a server. */
 export interface ServerIdentity {
   /** A sentence that says what to do instead: `Open the page at /.` */
@@ -11,6 +14,8 @@ export interface ServerIdentity {
   page?: string;
   /** Whether names in a path may contain encoded slashes. Default: false. */
   takesEncodedSlashes?: boolean;
+  /** The methods that it accepts. Default: {@link METHODS}. */
+  methods?: readonly string[];
   /** Builds an error's body. Default: `{ error }`. */
   errorBody?: (status: number, error: string) => object;
 }

@@ -38,6 +38,8 @@ export interface HttpServerOptions {
   allowsHalfOpen?: boolean | undefined;
   /** Called first for each response, refusals included. */
   prepare?: ((response: ServerResponse) => void) | undefined;
+  /** Whether a request's body may take longer than `requestMs`. Its route then limits it. */
+  isLong?: ((request: IncomingMessage) => boolean) | undefined;
   /** Handles requests that pass the guard. */
   answer: (exchange: RequestContext) => Promise<void>;
 }
@@ -72,9 +74,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     prepare?.(response);
   }
 
+  /** Ends a request whose body arrives too slowly. */
+  function limitTime(request: IncomingMessage, response: ServerResponse): void {
+    const late = Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+    const timer = setTimeout(() => {
+      if (!request.complete) server.emit("clientError", late, request.socket);
+    }, limits.requestMs);
+    response.once("close", () => clearTimeout(timer));
+  }
+
   const handle: RequestListener = (request, response) => {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
+    if (options.isLong?.(request) === false) limitTime(request, response);
     begin(request, response);
     if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
@@ -97,7 +109,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     {
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
+      // Node's own limit holds for all requests alike.
+      requestTimeout: options.isLong ? 0 : limits.requestMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: limits.checkMs,
       // The guard checks it, with a clearer message.

@@ -9,6 +9,8 @@ export interface ServedModel {
   /** Maximum concurrent requests; the others wait. */
   maxConcurrent: number;
   open: () => Promise<EngineModel>;
+  /** The model as `createTrainer` names it, to train on; undefined or none for one without weights. */
+  source?: () => string | undefined;
 }
 
 /** A model in use by a request. */

@@ -6,6 +6,8 @@ import { chatRequest } from "./chatRequest.ts";
 import { COMPLETION_FORMAT } from "./completionFormat.ts";
 import { completionRequest } from "./completionRequest.ts";
 import type { ServeRoute } from "./context.ts";
+import { FILE_ROUTES } from "./fineTuning/fileRoutes.ts";
+import { JOB_ROUTES } from "./fineTuning/jobRoutes.ts";
 import type { ServedModel } from "./modelPool.ts";
 import { RESPONSE_FORMAT } from "./responses/responseFormat.ts";
 import { responseRequest } from "./responses/responseRequest.ts";
@@ -78,4 +80,6 @@ export const ROUTE_TABLE: Record<string, ServeRoute> = {
   "DELETE /v1/responses/{path}": noResponse,
   "GET /v1/responses/{path}": noResponse,
   "POST /v1/responses/{path}": noResponse,
+  ...FILE_ROUTES,
+  ...JOB_ROUTES,
 };

@@ -3,12 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createBodyReader } from "../http/body.ts";
 import { type Limits } from "../http/limits.ts";
 import { listen } from "../http/listen.ts";
+import { METHODS } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
 import { createHttpServer } from "../http/server.ts";
 import { targetOf } from "../http/target.ts";
 import { closing } from "./answer.ts";
 import { ApiError, IDENTITY, sendApiError } from "./apiError.ts";
 import type { ServeContext } from "./context.ts";
+import { type FineTuningOptions, createFineTuning } from "./fineTuning/fineTuning.ts";
+import { isUpload } from "./fineTuning/upload.ts";
 import { createKeyAuth } from "./keyAuth.ts";
 import type { ModelPool } from "./modelPool.ts";
 import type { RequestRecord } from "./requestLog.ts";
@@ -35,6 +38,8 @@ export interface ServeOptions {
   onRequest: (record: RequestRecord) => void;
   /** Called with errors that clients do not see. */
   onError: (error: unknown) => void;
+  /** Takes files and trains models for callers. Default: not. */
+  fineTuning?: FineTuningOptions | undefined;
   /** Overrides the limits. For tests. */
   limits?: Partial<Limits> | undefined;
 }
@@ -42,7 +47,7 @@ export interface ServeOptions {
 export interface ServeServer {
   port: number;
   /** Starts serving; until then, requests get a 503. */
-  setReady: () => void;
+  setReady: () => Promise<void>;
   /**
    * Stops accepting requests, and resolves when the open ones are answered or cut off. Idempotent.
    * @param limitMs how long open requests may take
@@ -59,8 +64,10 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
   let isReady = false;
   const aborting = new AbortController();
   let closingServer: Promise<void> | undefined;
+  const fineTuning = options.fineTuning && createFineTuning(options.fineTuning, onError);
   const context: ServeContext = {
     models,
+    fineTuning,
     onRequest,
     onError,
     slots: createSlots(maxWaiting),
@@ -68,9 +75,11 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
     isReady: () => isReady,
     isClosing: () => closingServer !== undefined,
   };
-  const route = createRouter(ROUTE_TABLE, IDENTITY);
+  const identity = fineTuning ? { ...IDENTITY, methods: [...METHODS, "DELETE"] } : IDENTITY;
+  const route = createRouter(ROUTE_TABLE, identity);
   const { server, allAnswered } = createHttpServer({
-    identity: IDENTITY,
+    identity,
+    ...(fineTuning && { isLong: isUpload }),
     host,
     allowedHosts,
     allowedOrigins,
@@ -94,6 +103,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
 
   async function end(limitMs: number): Promise<void> {
     listening.stop();
+    fineTuning?.trainings.close();
     const { signal } = aborting;
     await Promise.race([
       allAnswered(),
@@ -106,7 +116,10 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
 
   return {
     port: listening.port,
-    setReady: () => void (isReady = true),
+    async setReady() {
+      await fineTuning?.trainings.start();
+      isReady = true;
+    },
     close(limitMs) {
       closingServer ??= end(limitMs);
       return closingServer;

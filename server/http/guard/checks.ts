@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ServerIdentity } from "../respond.ts";
+import { type ServerIdentity, METHODS } from "../respond.ts";
 import { isWellFormed, targetOf } from "../target.ts";
 import { isAllowedOrigin, isPreflight } from "./cors.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
@@ -18,14 +18,13 @@ export type Check = (
   identity: ServerIdentity,
 ) => Refusal | undefined;
 
-const METHODS = ["GET", "HEAD", "POST"];
-
-const checkMethod: Check = (request, policy) => {
+const checkMethod: Check = (request, policy, { methods = METHODS }) => {
   const { method = "" } = request;
-  if (METHODS.includes(method)) return undefined;
+  if (methods.includes(method)) return undefined;
   if (policy.origins.length > 0 && isPreflight(request)) return undefined;
-  const headers = { Allow: METHODS.join(", ") };
-  return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
+  const named = `${methods.slice(0, -1).join(", ")} or ${methods.at(-1)}`;
+  const headers = { Allow: methods.join(", ") };
+  return { status: 405, error: `Use ${named}. ${method} is not supported.`, headers };
 };
 
 const checkTarget: Check = (request, _, { advice, takesEncodedSlashes }) => {

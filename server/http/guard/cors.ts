@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { type ServerIdentity, METHODS } from "../respond.ts";
 import type { HostPolicy } from "./host.ts";
 
 /** How long a browser may cache a preflight, in seconds. */
@@ -38,10 +39,14 @@ export function setCorsHeaders(
 }
 
 /** Answers a preflight that passed the checks. */
-export function answerPreflight({ headers }: IncomingMessage, response: ServerResponse): void {
+export function answerPreflight(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  { methods = METHODS }: ServerIdentity,
+): void {
   const requestedHeaders = headers["access-control-request-headers"];
   response.writeHead(204, {
-    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Methods": methods.filter((method) => method !== "HEAD").join(", "),
     ...(requestedHeaders !== undefined &&
       HEADER_NAMES.test(requestedHeaders) && { "Access-Control-Allow-Headers": requestedHeaders }),
     "Access-Control-Max-Age": MAX_AGE_S,

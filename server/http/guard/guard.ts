@@ -21,7 +21,7 @@ export function createGuard(policy: HostPolicy, identity: ServerIdentity, auth?:
       return false;
     }
     if (isPreflight(request)) {
-      answerPreflight(request, response);
+      answerPreflight(request, response, identity);
       return false;
     }
     return auth ? auth(request, response) : true;

@@ -101,7 +101,7 @@ export async function serve(
     ...options,
   });
   onTestFinished(() => server.close(0));
-  server.setReady();
+  await server.setReady();
   const url = `http://127.0.0.1:${server.port}`;
   return {
     ...{ ...server, url, records, errors },

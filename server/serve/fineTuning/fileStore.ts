@@ -1,0 +1,115 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import {
+  OWNER_ONLY_FOLDER,
+  isFolder,
+  makeDirectory,
+  refuseLink,
+  syncFile,
+  syncFolder,
+  writeFileAtomically,
+} from "../../../disk/file.ts";
+import { readRecord } from "../../../disk/json.ts";
+import { processExists } from "../../../disk/owner.ts";
+
+/** A file, as OpenAI's API shows it. */
+export interface FileObject {
+  id: string;
+  object: "file";
+  bytes: number;
+  /** Unix time, in seconds. */
+  created_at: number;
+  filename: string;
+  purpose: string;
+  status: "processed";
+}
+
+/** An upload in progress. */
+export interface PartialFile {
+  /** Where its content goes. */
+  path: string;
+  /** Makes it a file of the store. */
+  keep: (file: Pick<FileObject, "bytes" | "filename" | "purpose">) => FileObject;
+  /** Removes what was written. Idempotent, and without effect on a kept file. */
+  discard: () => void;
+}
+
+export interface FileStore {
+  /** @throws the errors of a write */
+  create: () => PartialFile;
+  /** Newest first. */
+  list: () => FileObject[];
+  get: (id: string) => FileObject | undefined;
+  /** The path of a file's content. */
+  contentPath: (id: string) => string;
+  remove: (id: string) => void;
+}
+
+const ID = /^file-[0-9a-z]{24}$/;
+const PARTIAL = /^\.upload-(\d+)-/;
+const OBJECT = "file.json";
+const CONTENT = "content.jsonl";
+
+/**
+ * The files in `.kit/files`, each in a folder named by its id. Removes uploads of killed servers.
+ * @throws KitError `LINK_IN_KIT`
+ */
+export function openFileStore(project: string): FileStore {
+  const root = join(project, ".kit", "files");
+  refuseLink(root);
+  for (const name of namesIn(root)) {
+    const [, pid] = PARTIAL.exec(name) ?? [];
+    if (pid !== undefined && (Number(pid) === process.pid || !processExists(Number(pid)))) {
+      rmSync(join(root, name), { recursive: true, force: true });
+    }
+  }
+
+  function get(id: string): FileObject | undefined {
+    const folder = join(root, id);
+    if (!ID.test(id) || !isFolder(folder)) return undefined;
+    return readRecord(join(folder, OBJECT)) as FileObject | undefined;
+  }
+
+  return {
+    create() {
+      const partial = join(root, `.upload-${process.pid}-${randomId()}`);
+      makeDirectory(root);
+      mkdirSync(partial, OWNER_ONLY_FOLDER);
+      const path = join(partial, CONTENT);
+      return {
+        path,
+        keep({ bytes, filename, purpose }) {
+          const id = `file-${randomId()}`;
+          const created_at = Math.floor(Date.now() / 1000);
+          const rest = { filename, purpose, status: "processed" } as const;
+          const file: FileObject = { id, object: "file", bytes, created_at, ...rest };
+          writeFileAtomically(join(partial, OBJECT), JSON.stringify(file, undefined, 2));
+          syncFile(path);
+          renameSync(partial, join(root, id));
+          syncFolder(root);
+          return file;
+        },
+        discard: () => rmSync(partial, { recursive: true, force: true }),
+      };
+    },
+    list() {
+      const files = namesIn(root).flatMap((id) => get(id) ?? []);
+      return files.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
+    },
+    get,
+    contentPath: (id) => join(root, id, CONTENT),
+    remove: (id) => rmSync(join(root, id), { recursive: true, force: true }),
+  };
+}
+
+function namesIn(root: string): string[] {
+  return isFolder(root) ? readdirSync(root) : [];
+}
+
+function randomId(): string {
+  return BigInt(`0x${randomBytes(20).toString("hex")}`)
+    .toString(36)
+    .padStart(31, "0")
+    .slice(-24);
+}

@@ -1,0 +1,87 @@
+import { readLog } from "../../../jobs/log/read.ts";
+import { numbersIn } from "../../../protocol/progress.ts";
+import type { FileStore } from "./fileStore.ts";
+import { errorOf } from "./jobObject.ts";
+import { lossesIn } from "./resultFile.ts";
+import { type TuningJob, apiId, modelName, unixTime } from "./tuningJob.ts";
+
+interface EventText {
+  message: string;
+  level?: "info" | "error";
+  /** Of an event with metrics. */
+  data?: Record<string, unknown>;
+}
+
+/** A job's events in OpenAI's form, newest first. */
+export function eventsOf(job: TuningJob, files: FileStore) {
+  const { id, request, createdAt, checkedAt } = job;
+  const found: (EventText & { at: string | Date })[] = [
+    { at: createdAt, message: `Created fine-tuning job: ${apiId(id)}` },
+    { at: createdAt, message: `Validating training file: ${request.training_file}` },
+  ];
+  if (request.validation_file !== undefined) {
+    found.push({
+      at: createdAt,
+      message: `Validating validation file: ${request.validation_file}`,
+    });
+  }
+  if (checkedAt) {
+    found.push({ at: checkedAt, message: "Files validated, moving job to queued state" });
+  }
+  let steps = NaN;
+  for (const { event, data, time = createdAt } of readLog(job.directory)) {
+    if (event === "training.started") steps = numbersIn(data).maxSteps ?? NaN;
+    for (const text of textsOf(job, { event, data }, steps, files))
+      found.push({ at: time, ...text });
+  }
+  return found
+    .map(({ at, message, level = "info", data }, n) => ({
+      object: "fine_tuning.job.event",
+      id: `ftevent-${id}-${n}`,
+      created_at: unixTime(at),
+      level,
+      message,
+      type: data ? "metrics" : "message",
+      data: data ?? {},
+    }))
+    .toReversed();
+}
+
+function textsOf(
+  job: TuningJob,
+  { event, data }: { event: string; data: unknown },
+  steps: number,
+  files: FileStore,
+): EventText[] {
+  switch (event) {
+    case "training.started":
+      return [{ message: "Fine-tuning job started" }];
+    case "training.log":
+      return [stepText(data, steps)];
+    case "checkpoint.saved":
+      return [{ message: `Checkpoint created at step ${numbersIn(data).step}` }];
+    case "training.completed":
+      return [
+        { message: `New fine-tuned model created: ${modelName(job)}` },
+        { message: "The job has successfully completed" },
+      ];
+    case "training.failed":
+      return [{ message: errorOf(job, files).message, level: "error" }];
+    case "training.cancelled":
+      return [{ message: "The job was cancelled" }];
+    default:
+      return [];
+  }
+}
+
+function stepText(logged: unknown, steps: number): EventText {
+  const { step, train_loss, valid_loss } = lossesIn(logged);
+  const shown = Object.entries({ "training loss": train_loss, "validation loss": valid_loss });
+  const losses = shown.flatMap(([name, loss]) =>
+    loss === undefined ? [] : [`, ${name}=${loss.toFixed(2)}`],
+  );
+  return {
+    message: `Step ${step}/${steps}: ${losses.join("").slice(2)}`,
+    data: { step, total_steps: steps, train_loss, valid_loss },
+  };
+}

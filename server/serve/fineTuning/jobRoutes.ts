@@ -1,0 +1,134 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { cancelJob, planJob } from "../../../jobs/plannedJob.ts";
+import { sendJson } from "../../http/respond.ts";
+import { targetOf } from "../../http/target.ts";
+import { ApiError } from "../apiError.ts";
+import { readJsonBody } from "../jsonBody.ts";
+import type { ModelPool } from "../modelPool.ts";
+import { checkpointsOf } from "./checkpoints.ts";
+import type { FineTuning } from "./fineTuning.ts";
+import { eventsOf } from "./jobEvents.ts";
+import { asJobObject } from "./jobObject.ts";
+import { jobRequest, trainerOf } from "./jobRequest.ts";
+import { pageOf } from "./page.ts";
+import { tuningRoute } from "./route.ts";
+import { type TuningJob, apiId, hasEnded, kitId, readTuningJob } from "./tuningJob.ts";
+
+/** How long a job's process may take to cancel it before the response: a step or more. */
+const CANCEL_MS = 15_000;
+const POLL_MS = 100;
+const MAX_LIMIT = 100;
+
+/** `POST /v1/fine_tuning/jobs` */
+const postJob = tuningRoute(async (tuning, { request, response }, _, { models, bodies }) => {
+  const body = await readJsonBody(bodies, request, response);
+  if (!body) return;
+  const { files, project, trainings } = tuning;
+  const wanted = jobRequest(body, files);
+  const base = baseOf(models, wanted.model);
+  const trainer = trainerOf(wanted, base, (id) => ({ type: "jsonl", path: files.contentPath(id) }));
+  const { id } = planJob(project, { name: trainer.name, trainer, request: { ...wanted } });
+  void trainings.update();
+  sendJson(response, 200, asJobObject(jobOf(tuning, apiId(id)), files));
+});
+
+/** `GET /v1/fine_tuning/jobs` */
+const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
+  await trainings.update();
+  const { query } = targetOf(request);
+  const all = jobs.list().flatMap(({ id }) => readTuningJob(jobs, id) ?? []);
+  const matching = all.filter((job) => hasMetadata(job, query));
+  const page = pageOf(
+    matching.map((job) => ({ id: apiId(job.id), job })),
+    query,
+    {
+      limit: 20,
+      maxLimit: MAX_LIMIT,
+    },
+  );
+  sendJson(response, 200, { ...page, data: page.data.map(({ job }) => asJobObject(job, files)) });
+});
+
+/** `GET /v1/fine_tuning/jobs/{id}` */
+const getJob = tuningRoute(async (tuning, { response }, id) => {
+  // A job that has succeeded is served.
+  await tuning.trainings.update();
+  sendJson(response, 200, asJobObject(jobOf(tuning, id), tuning.files));
+});
+
+/** `POST /v1/fine_tuning/jobs/{id}/cancel` */
+const postCancel = tuningRoute(async (tuning, { response }, id) => {
+  const job = jobOf(tuning, id);
+  if (hasEnded(job)) {
+    throw new ApiError(400, `Job ${id} has ended already: ${job.status}.`, {
+      code: "job_not_cancellable",
+    });
+  }
+  await cancelJob(job.directory);
+  tuning.trainings.stopCheck(job.id);
+  const patienceEnds = performance.now() + CANCEL_MS;
+  while (!hasEnded(jobOf(tuning, id)) && performance.now() < patienceEnds) await delay(POLL_MS);
+  void tuning.trainings.update();
+  sendJson(response, 200, asJobObject(jobOf(tuning, id), tuning.files));
+});
+
+/** `GET /v1/fine_tuning/jobs/{id}/events` */
+const getEvents = tuningRoute((tuning, { request, response }, id) => {
+  const events = eventsOf(jobOf(tuning, id), tuning.files);
+  const limits = { limit: 20, maxLimit: MAX_LIMIT };
+  sendJson(response, 200, pageOf(events, targetOf(request).query, limits));
+});
+
+/** `GET /v1/fine_tuning/jobs/{id}/checkpoints` */
+const getCheckpoints = tuningRoute((tuning, { request, response }, id) => {
+  const checkpoints = checkpointsOf(jobOf(tuning, id));
+  const limits = { limit: 10, maxLimit: MAX_LIMIT };
+  sendJson(response, 200, pageOf(checkpoints, targetOf(request).query, limits));
+});
+
+/** `POST /v1/fine_tuning/jobs/{id}/pause` and `/resume`: in Kit, a resumed job is another job. */
+const postPause = tuningRoute((tuning, _, id) => {
+  jobOf(tuning, id);
+  const message =
+    "kit serve can't pause a job. Cancel it: its checkpoints stay, and you can fine-tune one further, by its name as model.";
+  throw new ApiError(400, message);
+});
+
+export const JOB_ROUTES = {
+  "POST /v1/fine_tuning/jobs": postJob,
+  "GET /v1/fine_tuning/jobs": getJobs,
+  "GET /v1/fine_tuning/jobs/{id}": getJob,
+  "POST /v1/fine_tuning/jobs/{id}/cancel": postCancel,
+  "POST /v1/fine_tuning/jobs/{id}/pause": postPause,
+  "POST /v1/fine_tuning/jobs/{id}/resume": postPause,
+  "GET /v1/fine_tuning/jobs/{id}/events": getEvents,
+  "GET /v1/fine_tuning/jobs/{id}/checkpoints": getCheckpoints,
+};
+
+/** @throws ApiError 404 */
+function jobOf({ jobs }: FineTuning, id: string): TuningJob {
+  const job = readTuningJob(jobs, kitId(id));
+  if (job) return job;
+  const message = "There is no fine-tuning job of this id. See GET /v1/fine_tuning/jobs.";
+  throw new ApiError(404, message, { param: "fine_tuning_job_id" });
+}
+
+/** The served model that a job starts from, as `createTrainer` names it. */
+function baseOf(models: ModelPool, name: string): string {
+  const found = models.names().find((one) => one.name === name)?.served;
+  const source = found?.source?.();
+  if (source !== undefined) return source;
+  const shown = JSON.stringify(name.slice(0, 100));
+  const message = found
+    ? `The model ${shown} can't be fine-tuned, because it has no weights yet. Send another name that GET /v1/models lists.`
+    : `The model ${shown} is not served here. Send a name that GET /v1/models lists, or have kit serve started with --alias ${shown}=<model>.`;
+  throw new ApiError(400, message, { param: "model", code: "model_not_found" });
+}
+
+/** Whether a job has all pairs of `metadata[key]=value`. */
+function hasMetadata({ request: { metadata } }: TuningJob, query: URLSearchParams): boolean {
+  return [...query].every(([name, value]) => {
+    const [, key] = /^metadata\[(.+)\]$/.exec(name) ?? [];
+    return key === undefined || metadata?.[key] === value;
+  });
+}

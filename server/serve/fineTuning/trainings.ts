@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { basename, join } from "node:path";
+import { OWNER_ONLY } from "../../../disk/file.ts";
+import { signalGroup } from "../../../disk/owner.ts";
+import { isPlanned } from "../../../jobs/jobFile.ts";
+import { endPlanned } from "../../../jobs/plannedJob.ts";
+import type { JobStore } from "../../../jobs/store.ts";
+import { isKitError } from "../../../protocol/error.ts";
+import { type TuningJob, hasEnded, readTuningJob } from "./tuningJob.ts";
+
+const POLL_MS = 1_000;
+
+/** The `kit` command that checks a planned job, or trains it. */
+type Work = "check" | "start";
+
+export interface TrainingsOptions {
+  project: string;
+  /** The `kit` command: a program and its first arguments. */
+  kit: string[];
+  jobs: JobStore;
+  /** Called with each job that may have a new model to serve. */
+  onModel: (job: TuningJob) => Promise<void>;
+  onError: (error: unknown) => void;
+}
+
+/** Checks and trains the planned jobs of a project, one at a time each, in processes that outlive this one. */
+export interface Trainings {
+  /** Begins to look for work. Resolves when every model that exists is served. */
+  start: () => Promise<void>;
+  /** Looks for work now. Resolves as `start`. */
+  update: () => Promise<void>;
+  /** Ends the check of a job. */
+  stopCheck: (id: string) => void;
+  /** Starts no further processes. */
+  close: () => void;
+}
+
+export function createTrainings(options: TrainingsOptions): Trainings {
+  const { project, kit, jobs, onModel, onError } = options;
+  /** The processes of this server, by their work. */
+  const working = new Map<Work, { id: string; child: ChildProcess }>();
+  /** Jobs that need nothing more. */
+  const done = new Set<string>();
+  let isClosed = false;
+  let updating = Promise.resolve();
+
+  function find(): TuningJob[] {
+    const open = jobs.list().filter(({ id }) => !done.has(id));
+    const found = open.flatMap(({ id }) => {
+      const job = readTuningJob(jobs, id);
+      // Planned by nobody here, which never changes.
+      if (!job) done.add(id);
+      return job ?? [];
+    });
+    return found.toReversed();
+  }
+
+  async function update(): Promise<void> {
+    const found = find();
+    for (const job of found) {
+      await onModel(job);
+      if (hasEnded(job)) done.add(job.id);
+    }
+    if (isClosed) return;
+    const planned = found.filter((job) => isPlanned(job.directory) && !hasEnded(job));
+    const [unchecked] = planned.filter(({ checkedAt }) => !checkedAt);
+    if (unchecked) begin("check", unchecked);
+    // The others wait without a process, which would take memory.
+    const hasBegun = found.some((job) => !isPlanned(job.directory) && !hasEnded(job));
+    const [next] = planned.filter(({ checkedAt }) => checkedAt);
+    if (next && !hasBegun) begin("start", next);
+  }
+
+  function begin(work: Work, { id, directory }: TuningJob): void {
+    if (working.has(work)) return;
+    const output = openSync(join(directory, "output.log"), "a", OWNER_ONLY);
+    const [program = "", ...first] = kit;
+    const child = spawn(program, [...first, work, "--planned", id], {
+      cwd: project,
+      stdio: ["ignore", output, output],
+      // In a process group of its own, it outlives this server.
+      detached: true,
+    });
+    closeSync(output);
+    child.unref();
+    working.set(work, { id, child });
+    const end = (how: string) => {
+      working.delete(work);
+      if (!isClosed) void failUnbegun(work, directory, how).then(look);
+    };
+    child.once("error", ({ message }) => end(message));
+    child.once("exit", (code, signal) => end(signal ?? `code ${code}`));
+  }
+
+  /** Ends a job whose process has ended without a result. */
+  async function failUnbegun(work: Work, directory: string, how: string): Promise<void> {
+    const job = readTuningJob(jobs, basename(directory));
+    const isResult = !job || hasEnded(job) || (work === "check" && job.checkedAt);
+    if (isResult || !isPlanned(directory)) return;
+    const error = `kit ${work} ended with ${how} before the training began (out of memory?). Its output is in ${directory}/output.log.`;
+    try {
+      await endPlanned(directory, { event: "training.failed", data: { error } });
+    } catch (thrown) {
+      // Another server began it, or it was cancelled.
+      if (!isKitError(thrown) || thrown.code !== "JOB_TAKEN") onError(thrown);
+    }
+  }
+
+  function look(): Promise<void> {
+    // One after another, so that no model is added twice.
+    return (updating = updating.then(update).catch(onError));
+  }
+
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    start() {
+      timer = setInterval(() => void look(), POLL_MS);
+      return look();
+    },
+    update: look,
+    stopCheck(id) {
+      const { id: checked, child } = working.get("check") ?? {};
+      if (checked === id && child?.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+    },
+    close() {
+      isClosed = true;
+      clearInterval(timer);
+    },
+  };
+}

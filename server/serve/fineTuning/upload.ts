@@ -1,0 +1,176 @@
+import { createWriteStream } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { basename } from "node:path";
+import { finished } from "node:stream/promises";
+import { Busboy } from "@fastify/busboy";
+import { OWNER_ONLY } from "../../../disk/file.ts";
+import { printable } from "../../../protocol/printable.ts";
+import { targetOf } from "../../http/target.ts";
+import { ApiError, invalid } from "../apiError.ts";
+import type { FileObject, FileStore, PartialFile } from "./fileStore.ts";
+
+export interface UploadLimits {
+  /** Limit of one file. */
+  fileBytes: number;
+  /** How long an upload may send nothing, in ms. */
+  stalledMs: number;
+  /** Limit of uploads at once. */
+  uploads: number;
+}
+
+export const UPLOAD_LIMITS: UploadLimits = {
+  fileBytes: 512 * 1024 * 1024,
+  stalledMs: 30_000,
+  uploads: 8,
+};
+
+const PURPOSE = "fine-tune";
+/** The form around the file. */
+const FORM_BYTES = 64 * 1024;
+const MAX_NAME = 255;
+const PARTS = { files: 1, fields: 20, parts: 21, fieldSize: 1024, headerPairs: 20 };
+
+/** Whether a request uploads a file, which may take long. */
+export function isUpload(request: IncomingMessage): boolean {
+  return request.method === "POST" && targetOf(request).path === "/v1/files";
+}
+
+/** Receives files, and streams them to the disk. */
+export function createUploads(store: FileStore, limits: UploadLimits) {
+  let open = 0;
+  /**
+   * @returns undefined if the client disconnected
+   * @throws ApiError; then nothing of the upload is left
+   */
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<FileObject | undefined> => {
+    if (open >= limits.uploads) {
+      request.resume();
+      throw new ApiError(429, "Too many uploads at once. Wait a second, then send it again.", {
+        retryAfterS: 1,
+      });
+    }
+    open++;
+    let partial: PartialFile | undefined;
+    try {
+      refuseEarly(request, limits);
+      partial = store.create();
+      // The client sends its body only after this.
+      if (request.headers.expect !== undefined) response.writeContinue();
+      const { bytes, filename, fields } = await receive(request, partial.path, limits);
+      const purpose = fields.get("purpose");
+      if (filename === undefined) throw invalid("file", "Send the file as the form's field file.");
+      if (purpose !== PURPOSE) throw invalid("purpose", `purpose must be "${PURPOSE}".`);
+      const other = [...fields.keys()].find((name) => name !== "purpose");
+      if (other !== undefined) {
+        throw invalid(other, `${printable(other)} is not supported. Leave it out.`);
+      }
+      if (bytes === 0) throw invalid("file", "The file is empty. Send a file of JSON lines.");
+      return partial.keep({ bytes, filename, purpose });
+    } catch (error) {
+      if (request.destroyed && !request.complete) return undefined;
+      // Read on, because a client that is cut off while it sends would not see the response.
+      request.resume();
+      throw asApiError(error);
+    } finally {
+      partial?.discard();
+      open--;
+    }
+  };
+}
+
+function refuseEarly({ headers }: IncomingMessage, { fileBytes }: UploadLimits): void {
+  if (!/^multipart\/form-data *;/i.test(headers["content-type"] ?? "")) {
+    throw new ApiError(415, "Send a form: Content-Type: multipart/form-data.");
+  }
+  if (Number(headers["content-length"] ?? 0) > fileBytes + FORM_BYTES) throw tooLong(fileBytes);
+}
+
+interface Received {
+  bytes: number;
+  filename?: string;
+  fields: Map<string, string>;
+}
+
+async function receive(
+  request: IncomingMessage,
+  path: string,
+  { fileBytes, stalledMs }: UploadLimits,
+): Promise<Received> {
+  const headers = { ...request.headers, "content-type": request.headers["content-type"]! };
+  const form = new Busboy({ headers, limits: { ...PARTS, fileSize: fileBytes } });
+  const received: Received = { bytes: 0, fields: new Map() };
+  const writing: Promise<void>[] = [];
+  const failed = new AbortController();
+  const fail = (error: Error) => failed.abort(error);
+  const timer = setTimeout(() => fail(stalled(stalledMs)), stalledMs);
+  const onData = () => void timer.refresh();
+  const onGone = () => {
+    if (!request.complete) fail(new Error("the client disconnected"));
+  };
+  form.on("field", (name, value) => received.fields.set(name, value));
+  form.on("file", (name, content, filename) => {
+    if (name !== "file") {
+      content.resume();
+      return fail(invalid(name, `${printable(name)} is not supported. Send one file, as file.`));
+    }
+    received.filename = nameOf(filename);
+    content.once("limit", () => fail(tooLong(fileBytes)));
+    content.on("data", (chunk: Buffer) => (received.bytes += chunk.length));
+    const file = createWriteStream(path, { flags: "wx", mode: OWNER_ONLY });
+    failed.signal.addEventListener("abort", () => file.destroy());
+    // Its error is also the end of the upload.
+    content.once("error", fail);
+    file.once("error", fail);
+    writing.push(finished(content.pipe(file)).catch(fail));
+  });
+  form.on("error", () => fail(malformed()));
+  const whole = new Promise<void>((resolve, reject) => {
+    failed.signal.addEventListener("abort", () => reject(failed.signal.reason as Error));
+    form.once("finish", resolve);
+  });
+  request.on("data", onData).once("close", onGone);
+  try {
+    request.pipe(form);
+    await whole;
+    await Promise.all(writing);
+    failed.signal.throwIfAborted();
+    return received;
+  } finally {
+    clearTimeout(timer);
+    request.off("data", onData).off("close", onGone).unpipe(form);
+    await Promise.all(writing);
+  }
+}
+
+/** A file's name as the client sent it, which never becomes a path. */
+function nameOf(sent: string): string {
+  return printable(basename(sent.replaceAll("\\", "/"))).slice(0, MAX_NAME) || "file";
+}
+
+function asApiError(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return new ApiError(
+      507,
+      "The server's disk is full. Free disk space there.",
+      {},
+      { cause: error },
+    );
+  }
+  return error;
+}
+
+function tooLong(bytes: number): ApiError {
+  return new ApiError(413, `The file is too long. Send at most ${bytes} bytes.`, { param: "file" });
+}
+
+function stalled(ms: number): ApiError {
+  return new ApiError(408, `The upload sent nothing for ${ms / 1000} s. Send it again.`);
+}
+
+function malformed(): ApiError {
+  return new ApiError(400, "The form is malformed or incomplete. Send it again.");
+}
