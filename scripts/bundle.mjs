@@ -61,7 +61,7 @@ const filesFromChunk = {
 
 /** Small packages, without dependencies, to bundle. */
 const INSIDE = [
-  ...["@valibot/to-json-schema", "jsonc-parser"],
+  ...["@valibot/to-json-schema", "jsonc-parser", "@fastify/busboy"],
   // Kit uses a parser of the first, and a pattern's translation of the second.
   ...["@huggingface/jinja", "@huggingface/tokenizers"],
 ];

@@ -11,9 +11,12 @@ const MAX_PIPELINED = 32;
 /** Time between two interim responses, in ms: the second one fails if the client is gone. */
 const PROBE_MS = 250;
 
+/** Node's code for a request that arrives too slowly. */
+export const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
+
 /** HTTP statuses by Node's error code. */
 const STATUSES: Record<string, number> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  [LATE]: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
 

@@ -9,7 +9,7 @@ import {
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
-import { answerClientErrors, allowHalfOpen, serializeRequests } from "./connections.ts";
+import { LATE, answerClientErrors, allowHalfOpen, serializeRequests } from "./connections.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
 import {
@@ -76,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Ends a request whose body arrives too slowly. */
   function limitTime(request: IncomingMessage, response: ServerResponse): void {
-    const late = Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+    const late = Object.assign(new Error("late"), { code: LATE });
     const timer = setTimeout(() => {
       if (!request.complete) server.emit("clientError", late, request.socket);
     }, limits.requestMs);

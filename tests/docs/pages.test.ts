@@ -230,6 +230,10 @@ test("the other pages' snippets do what the pages say", async () => {
     `${job}/data.jsonl`,
     `${job}/reference.json`,
     ".kit/answers/0123456789abcdef.ndjson",
+    // And of kit serve --fine-tuning: tests/server/serve/fineTuning/.
+    ".kit/files/file-0/content.jsonl",
+    `${job}/trainer.json`,
+    `${job}/output.log`,
   );
   for (const pattern of patterns)
     expect(
