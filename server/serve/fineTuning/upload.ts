@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { finished } from "node:stream/promises";
-import { Busboy } from "@fastify/busboy";
+import { type BusboyConfig, type BusboyInstance, Busboy } from "@fastify/busboy";
 import { OWNER_ONLY } from "../../../disk/file.ts";
 import { printable } from "../../../protocol/printable.ts";
 import { targetOf } from "../../http/target.ts";
@@ -24,6 +24,7 @@ export const UPLOAD_LIMITS: UploadLimits = {
   uploads: 8,
 };
 
+const STALLED = 408;
 const PURPOSE = "fine-tune";
 /** The form around the file. */
 const FORM_BYTES = 64 * 1024;
@@ -71,14 +72,21 @@ export function createUploads(store: FileStore, limits: UploadLimits) {
       return partial.keep({ bytes, filename, purpose });
     } catch (error) {
       if (request.destroyed && !request.complete) return undefined;
-      // Read on, because a client that is cut off while it sends would not see the response.
-      request.resume();
-      throw asApiError(error);
+      const isStalled = error instanceof ApiError && error.status === STALLED;
+      if (isStalled) response.setHeader("Connection", "close");
+      drain(request, limits);
+      throw asProblem(error);
     } finally {
       partial?.discard();
       open--;
     }
   };
+}
+
+/** Reads on for a while, because a client that is cut off while it sends would not see the response. */
+function drain(request: IncomingMessage, { stalledMs }: UploadLimits): void {
+  const timer = setTimeout(() => request.destroy(), stalledMs).unref();
+  request.once("close", () => clearTimeout(timer)).resume();
 }
 
 function refuseEarly({ headers }: IncomingMessage, { fileBytes }: UploadLimits): void {
@@ -100,7 +108,7 @@ async function receive(
   { fileBytes, stalledMs }: UploadLimits,
 ): Promise<Received> {
   const headers = { ...request.headers, "content-type": request.headers["content-type"]! };
-  const form = new Busboy({ headers, limits: { ...PARTS, fileSize: fileBytes } });
+  const form = openForm({ headers, limits: { ...PARTS, fileSize: fileBytes } });
   const received: Received = { bytes: 0, fields: new Map() };
   const writing: Promise<void>[] = [];
   const failed = new AbortController();
@@ -145,22 +153,25 @@ async function receive(
   }
 }
 
+/** @throws ApiError for a form without a boundary */
+function openForm(config: BusboyConfig): BusboyInstance {
+  try {
+    return new Busboy(config);
+  } catch {
+    throw malformed();
+  }
+}
+
 /** A file's name as the client sent it, which never becomes a path. */
 function nameOf(sent: string): string {
   return printable(basename(sent.replaceAll("\\", "/"))).slice(0, MAX_NAME) || "file";
 }
 
-function asApiError(error: unknown): unknown {
+function asProblem(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "ENOSPC" || code === "EDQUOT") {
-    return new ApiError(
-      507,
-      "The server's disk is full. Free disk space there.",
-      {},
-      { cause: error },
-    );
-  }
-  return error;
+  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
+  const message = "The server's disk is full. Free disk space there.";
+  return new ApiError(507, message, {}, { cause: error });
 }
 
 function tooLong(bytes: number): ApiError {
@@ -168,7 +179,7 @@ function tooLong(bytes: number): ApiError {
 }
 
 function stalled(ms: number): ApiError {
-  return new ApiError(408, `The upload sent nothing for ${ms / 1000} s. Send it again.`);
+  return new ApiError(STALLED, `The upload sent nothing for ${ms / 1000} s. Send it again.`);
 }
 
 function malformed(): ApiError {

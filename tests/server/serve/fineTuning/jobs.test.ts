@@ -1,0 +1,174 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import OpenAI, { toFile } from "openai";
+import { describe, expect, it } from "vitest";
+import { jsonl } from "../../../engines/embedded/scratch.ts";
+import { runKit } from "../../../kit.ts";
+import { type ServeCommand, startServe } from "../../../serveCommand.ts";
+import { BASE, ROWS, createTuningProject, untilEnded } from "./tuningProject.ts";
+
+const ARGS = ["--fine-tuning", BASE];
+const MODEL = "base";
+/** A training that goes on until it is ended. */
+const ENDLESS = { hyperparameters: { n_epochs: 1_000 } };
+
+const clientOf = ({ baseURL }: ServeCommand) =>
+  new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
+
+async function upload(client: OpenAI, rows: unknown[], name = "train.jsonl"): Promise<string> {
+  const file = await toFile(Buffer.from(jsonl(rows as object[])), name);
+  return (await client.files.create({ file, purpose: "fine-tune" })).id;
+}
+
+async function begin() {
+  const project = createTuningProject();
+  const serve = await startServe(project, ARGS);
+  const client = clientOf(serve);
+  const training_file = await upload(client, ROWS);
+  const create = (more: object = {}) =>
+    client.fineTuning.jobs.create({ model: MODEL, training_file, ...more });
+  const status = async (id: string) => (await client.fineTuning.jobs.retrieve(id)).status;
+  return { project, serve, client, training_file, create, status };
+}
+
+/** Ends a process and waits until it is gone. */
+async function kill({ child, ended }: ServeCommand): Promise<void> {
+  child.kill("SIGKILL");
+  await ended;
+}
+
+/** The pid of the process that trains a job. */
+function trainerOf(project: string, id: string): number {
+  const lease = readFileSync(join(project, ".kit/jobs", id.slice(3), "lease.json"), "utf8");
+  return (JSON.parse(lease) as { owner: { pid: number } }).owner.pid;
+}
+
+it("refuses what it can't do with a 400 that names the field and what to do", async () => {
+  const { serve, training_file } = await begin();
+  const wrong: [body: object, param: string, message: RegExp][] = [
+    [{ model: "gpt-4o" }, "model", /--alias "gpt-4o"=<model>/],
+    [{ model: "" }, "model", /string/],
+    [{ training_file: "file-0" }, "training_file", /GET \/v1\/files/],
+    [{ training_file: undefined }, "training_file", /uploaded file/],
+    [{ validation_file: "../x" }, "validation_file", /GET \/v1\/files/],
+    [{ suffix: "a/b" }, "suffix", /64 letters/],
+    [{ seed: -1 }, "seed", /whole number/],
+    [{ metadata: { a: 1 } }, "metadata", /16 pairs of strings/],
+    [{ integrations: [{ type: "wandb" }] }, "integrations", /kit ui/],
+    [{ method: { type: "reinforcement" } }, "method.type", /dpo, or right answers/],
+    [{ method: { type: "dpo", supervised: {} } }, "method.supervised", /Leave it out/],
+    [{ hyperparameters: { n_epochs: 0 } }, "hyperparameters.n_epochs", /above 0/],
+    [{ hyperparameters: { beta: 1 } }, "hyperparameters.beta", /Leave it out/],
+    [
+      { method: { type: "dpo", dpo: { hyperparameters: { beta: "x" } } } },
+      "method.dpo.hyperparameters.beta",
+      /above 0/,
+    ],
+    [{ learning_rate: 1 }, "learning_rate", /Leave it out/],
+  ];
+  for (const [body, param, message] of wrong) {
+    const response = await serve.post("fine_tuning/jobs", { model: MODEL, training_file, ...body });
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    expect([response.status, error.param]).toEqual([400, param]);
+    expect(error.message).toMatch(message);
+  }
+});
+
+it("checks a job's file before it trains, with kit check's sentence and the uploaded name", async () => {
+  const { client, create, project } = await begin();
+  const bad = await upload(client, [...ROWS, { messages: [] }], "mine.jsonl");
+  for (const param of ["training_file", "validation_file"]) {
+    const { id } = await create({ [param]: bad });
+    const { status, error, fine_tuned_model } = await untilEnded(client, id);
+    expect([status, fine_tuned_model]).toEqual(["failed", null]);
+    expect(error).toMatchObject({ code: `invalid_${param}`, param });
+    expect(error?.message).toMatch(/^mine\.jsonl:13:/);
+    expect(error?.message).not.toContain(project);
+    const { data } = await client.fineTuning.jobs.listEvents(id);
+    expect(data[0]).toMatchObject({ level: "error", message: error?.message });
+  }
+});
+
+it("trains on pairs with DPO, and fine-tunes a fine-tuned model further", async () => {
+  const { client, create } = await begin();
+  const pairs = ROWS.map(({ messages: [question, answer] }) => ({
+    input: { messages: [question] },
+    preferred_output: [answer],
+    non_preferred_output: [{ role: "assistant", content: "?" }],
+  }));
+  const training_file = await upload(client, pairs);
+  const hyperparameters = { n_epochs: 2, beta: 0.2, batch_size: 6 };
+  const method = { type: "dpo", dpo: { hyperparameters } } as const;
+  const first = await untilEnded(client, (await create({ training_file, method })).id);
+  expect(first).toMatchObject({
+    error: null,
+    method: { dpo: { hyperparameters: { ...hyperparameters, learning_rate_multiplier: 1 } } },
+  });
+  const model = first.fine_tuned_model!;
+  expect(model).toMatch(/^ft:base::\d{8}-/);
+  const again = await create({ model, suffix: "b", hyperparameters: { n_epochs: 1 } });
+  const second = await untilEnded(client, again.id);
+  expect(second).toMatchObject({ error: null, model });
+  expect(second.fine_tuned_model).toMatch(/^ft:base:b:\d{8}-/);
+});
+
+it("queues fifty jobs created at once, trains them one at a time, and lists them in pages", async () => {
+  const { client, create, status, project } = await begin();
+  const made = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => create({ ...ENDLESS, metadata: { n: `${n}` } })),
+  );
+  const ids = new Set(made.map(({ id }) => id));
+  expect(ids.size).toBe(50);
+  const listed: string[] = [];
+  for await (const { id } of client.fineTuning.jobs.list({ limit: 20 })) listed.push(id);
+  expect(listed).toEqual([...ids].toSorted().toReversed());
+  const found = await client.fineTuning.jobs.list({ metadata: { n: "7" } });
+  expect(found.data.map(({ id }) => id)).toEqual([made[7]?.id]);
+  const first = [...ids].toSorted()[0]!;
+  await expect.poll(() => status(first)).toBe("running");
+  const { stdout } = await runKit(project, ["jobs"]);
+  expect(stdout.match(/^queued /gm)).toHaveLength(49);
+  await Promise.all(
+    [...ids]
+      .toSorted()
+      .slice(2)
+      .map((id) => client.fineTuning.jobs.cancel(id)),
+  );
+  expect((await client.fineTuning.jobs.cancel(first)).status).toBe("cancelled");
+  const second = [...ids].toSorted()[1]!;
+  await expect.poll(() => status(second)).toBe("running");
+  // By the command, and by its id in the API.
+  await runKit(project, ["cancel", second.slice(3)]);
+  expect(await status(second)).toBe("cancelled");
+  await expect(client.fineTuning.jobs.cancel(second)).rejects.toMatchObject({ status: 400 });
+});
+
+describe("a job survives", () => {
+  it("kill -9 of the server while it trains, and that of its own process fails it with the reason", async () => {
+    const { client, create, status, project, serve } = await begin();
+    const [one, two] = [await create(ENDLESS), await create({ hyperparameters: { n_epochs: 1 } })];
+    await expect.poll(() => status(one.id)).toBe("running");
+    await kill(serve);
+    const again = clientOf(await startServe(project, ARGS));
+    expect(await again.fineTuning.jobs.retrieve(one.id)).toMatchObject({ status: "running" });
+    process.kill(trainerOf(project, one.id), "SIGKILL");
+    const failed = await untilEnded(again, one.id);
+    expect(failed).toMatchObject({ status: "failed", error: { code: "training_died" } });
+    // The queue goes on.
+    expect(await untilEnded(again, two.id)).toMatchObject({ status: "succeeded" });
+    expect(client.baseURL).not.toBe(again.baseURL);
+  });
+
+  it("kill -9 of the server while its file is checked and while it is queued", async () => {
+    const { create, project, serve } = await begin();
+    const made = [await create(), await create(), await create()].map(({ id }) => id);
+    await kill(serve);
+    const again = clientOf(await startServe(project, ARGS));
+    for (const id of made.slice(1)) await again.fineTuning.jobs.cancel(id);
+    await expect
+      .poll(async () => (await again.fineTuning.jobs.retrieve(made[0]!)).status)
+      .toBe("running");
+    expect(readdirSync(join(project, ".kit/jobs"))).toHaveLength(3);
+    expect(await again.fineTuning.jobs.cancel(made[0]!)).toMatchObject({ status: "cancelled" });
+  });
+});
