@@ -1,5 +1,5 @@
 import { readLog } from "../../../jobs/log/read.ts";
-import { numbersIn } from "../../../protocol/progress.ts";
+import { numbersIn } from "../../../protocol/isRecord.ts";
 import { lossesIn } from "./resultFile.ts";
 import { type TuningJob, apiId, checkpointName, stepsOf, unixTime } from "./tuningJob.ts";
 

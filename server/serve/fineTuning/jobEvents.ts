@@ -1,5 +1,5 @@
 import { readLog } from "../../../jobs/log/read.ts";
-import { numbersIn } from "../../../protocol/progress.ts";
+import { numbersIn } from "../../../protocol/isRecord.ts";
 import type { FileStore } from "./fileStore.ts";
 import { errorOf } from "./jobObject.ts";
 import { lossesIn } from "./resultFile.ts";

@@ -1,5 +1,5 @@
 import { readLog } from "../../../jobs/log/read.ts";
-import { numbersIn } from "../../../protocol/progress.ts";
+import { numbersIn } from "../../../protocol/isRecord.ts";
 import type { FileObject } from "./fileStore.ts";
 import { type TuningJob, unixTime } from "./tuningJob.ts";
 
