@@ -25,8 +25,10 @@ test("thousands of random, mutated, pipelined and aborted requests do no harm to
   for (let n = 0; n < KNOWN; n++) {
     const messages = [{ role: "user", content: `Number ${n}` }];
     // Sampled, so that the answers differ.
-    const body = { model: "talker", messages, seed: n, temperature: 1.5, max_tokens: 12 };
-    known.push({ body, text: (await sayTo(serve, body)).text ?? "" });
+    const common = { model: "talker", seed: n, temperature: 1.5 };
+    const body = { ...common, messages, max_tokens: 12 };
+    const asResponse = { ...common, input: messages, max_output_tokens: 12 };
+    known.push({ body, asResponse, text: (await sayTo(serve, body)).text ?? "" });
   }
   expect(new Set(known.map(({ text }) => text)).size).toBe(KNOWN);
 

@@ -4,6 +4,8 @@ import { statusesIn } from "../rawHttp.ts";
 /** A request whose answer is known, because it was asked alone before. */
 export interface KnownRequest {
   body: object;
+  /** The same for `/v1/responses`. */
+  asResponse: object;
   text: string;
 }
 
@@ -23,9 +25,20 @@ const FIELDS = [
   ...["top_p", "max_tokens", "max_completion_tokens", "stop", "logprobs", "top_logprobs", "tools"],
   ...["tool_choice", "response_format", "logit_bias", "presence_penalty", "user", "__proto__"],
   ...["constructor", "parallel_tool_calls", "functions", "echo", "suffix", "toString", ""],
+  ...["input", "instructions", "text", "max_output_tokens", "include", "reasoning", "store"],
+  ...["previous_response_id", "metadata", "truncation"],
 ];
 const PATHS = ["/v1/chat/completions", "/v1/chat/completions", "/v1/completions", "/v1/responses"];
-const MORE_PATHS = ["/v1/models", "/v1/models/latest", "/health", "/v1", "//v1", "/v1/%2e%2e", "*"];
+const MORE_PATHS = [
+  "/v1/responses/latest",
+  "/v1/models",
+  "/v1/models/latest",
+  "/health",
+  "/v1",
+  "//v1",
+  "/v1/%2e%2e",
+  "*",
+];
 const HEADERS = ["Expect: 100-continue", "Expect: x", "Connection: close", "TE: trailers", "A: b"];
 const MORE_HEADERS = ["Content-Encoding: gzip", "Transfer-Encoding: chunked", "Content-Length: 7"];
 
@@ -44,6 +57,7 @@ export function createServeVisitor(
     const scalars = [
       ...[null, true, false, 0, 1, -1, 0.5, 2 ** 53, 1e308, -0, "", "latest", "auto", "none"],
       ...["required", "text", anyText(8), "\ud800", "__proto__", "user", "assistant"],
+      ...["message", "function_call", "function_call_output", "reasoning", "input_text", "{}"],
     ];
     if (depth > 3 || random() < 0.6) return oneOf(scalars);
     if (random() < 0.5) return Array.from({ length: below(4) }, () => anyValue(depth + 1));
@@ -60,13 +74,15 @@ export function createServeVisitor(
       "name",
       "json_schema",
       "schema",
+      ...["format", "call_id", "arguments", "output", "summary", "id"],
     ];
     const entries = Array.from({ length: below(5) }, () => [oneOf(names), anyValue(depth)]);
     return Object.fromEntries(entries) as object;
   }
 
   function mutatedBody(): string {
-    const { body } = oneOf(known);
+    const { body: chat, asResponse } = oneOf(known);
+    const body = random() < 0.5 ? chat : asResponse;
     const changed = { ...body, [oneOf(FIELDS)]: anyValue() };
     const text = JSON.stringify(random() < 0.5 ? changed : { ...body, ...anyObject() });
     return random() < 0.5 ? text : mutated(text);
@@ -86,8 +102,10 @@ export function createServeVisitor(
 
   const good = () => {
     const request = oneOf(known);
-    const body = JSON.stringify({ ...request.body, stream: random() < 0.5 });
-    return { request, bytes: bytesOf(body, "/v1/chat/completions") };
+    const isChat = random() < 0.5;
+    const asked = isChat ? request.body : request.asResponse;
+    const body = JSON.stringify({ ...asked, stream: random() < 0.5 });
+    return { request, bytes: bytesOf(body, isChat ? "/v1/chat/completions" : "/v1/responses") };
   };
   const odd = () => bytesOf(mutatedBody(), oneOf([...PATHS, ...PATHS, ...MORE_PATHS]));
   const bent = () => bytesOf(mutatedBody(), oneOf(PATHS), [oneOf([...HEADERS, ...MORE_HEADERS])]);
@@ -155,8 +173,8 @@ function count(counts: ServeCounts, text: string, requests: number): void {
 
 /** Answers that are whole: bodies end with usage or an error, streams with their last chunk. */
 function endsOf(text: string): number {
-  const whole = text.match(/"total_tokens":\d+\}\}|"code":(?:null|"\w*")\}\}/g) ?? [];
-  const streams = text.match(/data: \[DONE\]\n\n\r\n0\r\n\r\n/g) ?? [];
+  const whole = text.match(/"total_tokens":\d+\}\}(?!,)|"code":(?:null|"\w*")\}\}/g) ?? [];
+  const streams = text.match(/(?:\[DONE\]|"sequence_number":\d+\})\n\n\r\n0\r\n\r\n/g) ?? [];
   const others = text.match(/"object":"list"|"owned_by":"kit"\}$|\{"status":"ok"\}/g) ?? [];
   return whole.length + streams.length + others.length;
 }
@@ -167,6 +185,10 @@ function textsIn(text: string): string[] {
     .split(/(?=HTTP\/1\.1 \d{3} )/)
     .filter((answer) => answer.startsWith("HTTP/1.1 200"))
     .map((answer) => {
+      // A stream's last event has the whole response.
+      const [, json] =
+        [...answer.matchAll(/"output_text","text":("(?:[^"\\]|\\.)*")/g)].at(-1) ?? [];
+      if (json !== undefined) return JSON.parse(json) as string;
       const parts = answer.matchAll(/"(?:delta|message)":(\{.*?\}),"(?:logprobs|finish_reason)"/g);
       const said = [...parts].map(([, json = ""]) => JSON.parse(json) as { content?: string });
       return said.map(({ content = "" }) => content).join("");

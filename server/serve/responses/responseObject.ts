@@ -21,7 +21,7 @@ type OutputItem = ResponseOutputMessage | ResponseFunctionToolCallItem;
 export function responseOf(
   { id, created, model }: AnswerHead,
   { settings }: ParsedRequest,
-  state: State,
+  { usage, ...state }: State,
 ): ResponseObject {
   return {
     id,
@@ -33,6 +33,7 @@ export function responseOf(
     ...state,
     model,
     ...(settings as Settings),
+    ...(usage && { usage }),
   };
 }
 
