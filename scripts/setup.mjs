@@ -1,7 +1,7 @@
 // Sets up a clone: dependencies, build, quickstart. Skips parts that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { buildStale } from "./build.mjs";
 import { ROOT, STAMPS, digest } from "./files.mjs";
@@ -19,12 +19,12 @@ export function run(...command) {
   return spawnSync(program, args, { cwd: ROOT, stdio: "inherit" }).status ?? 1;
 }
 
-/** Runs a command in the background, at low priority. Resolves with its exit code and output. */
-export function runAside(...command) {
+/** Runs a command in the background. Resolves with its exit code and output. */
+export function runInBackground(command, niceness = 0) {
   const [program, ...args] = resolveNpm(command);
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
-    if (child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    if (child.pid && niceness > 0) setPriority(child.pid, niceness);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (output += text));

@@ -8,7 +8,7 @@ import { faultTable } from "./faultTable.mjs";
 import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
-import { runAside, runVitest, setUp } from "./setup.mjs";
+import { runInBackground, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md has this number, too. */
 const USUAL_MINUTES = 7;
@@ -26,6 +26,9 @@ const CHECKS = {
   package: "package",
 };
 
+const CHECK_NICENESS = 5;
+
+let testsHaveEnded = false;
 let passed = 0;
 let failed = 0;
 
@@ -58,11 +61,17 @@ if (!existsSync(ENVIRONMENTS.ray.stamp)) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-/** Runs while the tests wait. Resolves with the failures, to show after the tests. */
+/**
+ * Runs while the tests wait, at a lower priority until they have ended: beside other programs, the
+ * lowest one would starve it. Resolves with the failures, to show after the tests.
+ */
 async function runChecks() {
   const failures = [];
   for (const [name, script] of Object.entries(CHECKS)) {
-    const { code, output } = await runAside("npm", "run", "--silent", script);
+    const { code, output } = await runInBackground(
+      ["npm", "run", "--silent", script],
+      testsHaveEnded ? 0 : CHECK_NICENESS,
+    );
     console.log(`${code === 0 ? "✓" : "✗"} ${name}`);
     if (code === 0) passed++;
     else failed++;
@@ -77,6 +86,7 @@ async function runTests() {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   process.env.KIT_FAULT_ROWS = join(folder, "faults.ndjson");
   const exitCode = await runVitest(...reporters, ...process.argv.slice(2));
+  testsHaveEnded = true;
   console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(
