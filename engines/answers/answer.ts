@@ -24,7 +24,7 @@ export interface AnswerInput {
 }
 
 /** A reader that chooses each token of an answer. */
-export interface Answering extends Pick<
+export interface Generation extends Pick<
   Reader,
   "tokens" | "logitsFrom" | "prepare" | "allowed" | "take"
 > {
@@ -33,10 +33,10 @@ export interface Answering extends Pick<
 }
 
 /** @param onDelta takes each delta of the answer */
-export function createAnswering(
+export function createGeneration(
   { request, prompt, limit, tokenizer, constraint, calls }: AnswerInput,
   onDelta: (delta: InferDelta) => void = () => {},
-): Answering {
+): Generation {
   const { temperature = 0, topP = 1, seed = 0, logprobs: top } = request;
   const random = createRandom(seed, "sample");
   const textOf = createAnswerText(tokenizer);

@@ -3,12 +3,12 @@ import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer
 import { stringifyJson } from "../../protocol/json.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { allowedBits } from "./allowedBits.ts";
-import { createAnswering } from "./answer.ts";
+import { createGeneration } from "./answer.ts";
 import { createAnswerForms, withoutHiddenTools } from "./answerForm.ts";
 import { chooseAnswer } from "./choices.ts";
 import { withFault } from "./fault.ts";
 import type { Reader } from "./reader.ts";
-import { refuseUnwritten } from "./refuseUnwritten.ts";
+import { refuseDroppedParts } from "./refuseDroppedParts.ts";
 
 /** A model that generates answers. */
 export interface Generator {
@@ -54,7 +54,7 @@ export function createAnswers(generator: Generator) {
   ): Promise<InferResult> {
     const request = withoutHiddenTools(received);
     refuseLongPrompt(request, context);
-    refuseUnwritten(request, tokenizer);
+    refuseDroppedParts(request, tokenizer);
     const prompt = tokenizer.promptTokens(request, promptStyle);
     if (prompt.length === 0) {
       throw new KitError(
@@ -93,14 +93,14 @@ export function createAnswers(generator: Generator) {
     const limit = Math.min(remaining, maxTokens ?? remaining);
     const { constraint, calls, markers, fault } = await formOf(request);
     const opening = { request, prompt, limit, tokenizer, constraint, calls };
-    const answering = createAnswering(opening, onDelta);
+    const generation = createGeneration(opening, onDelta);
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
-    await read({ ...answering, ...(marked && { allowed: () => marked }) }).catch(
+    await read({ ...generation, ...(marked && { allowed: () => marked }) }).catch(
       (error: unknown) => {
         throw withFault(error, fault);
       },
     );
-    return answering.result();
+    return generation.result();
   }
 
   function withMarkers(markers: readonly number[]): Int32Array {

@@ -25,7 +25,7 @@ interface ChoiceRequest {
 const END = -1;
 
 /** Log probabilities of the next tokens. */
-type Following = Map<number, { sum: number; measured?: Measured | undefined }>;
+type NextLogprobs = Map<number, { sum: number; measured?: Measured | undefined }>;
 
 /**
  * Chooses the answer whose tokens, followed by a stop token, are most probable after the prompt. Prompt and answer are
@@ -46,7 +46,7 @@ export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult>
   // A token may span the boundary between prompt and answer, so scoring starts after their longest common prefix.
   const from = Math.max(1, Math.min(...texts.map((tokens) => sharedPrefixLength(prompt, tokens))));
   const paths = texts.map((tokens) => pathOf(tokens, from));
-  const found = new Map<string, Following>();
+  const found = new Map<string, NextLogprobs>();
   for (const { key, next } of paths.flat()) {
     const following = found.get(key) ?? new Map();
     found.set(key, following.set(next, { sum: 0 }));
@@ -115,7 +115,7 @@ function readersOf(
 
 function measureAll(
   next: NextToken,
-  following: Following,
+  following: NextLogprobs,
   { tokenizer, stopTokens, logprobs }: Pick<ChoiceRequest, "tokenizer" | "stopTokens" | "logprobs">,
 ): void {
   assertNotDegenerate(next);

@@ -14,7 +14,7 @@ import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER, makeDirectory, syncFolder } from "../../disk/file.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
-import { writeWhole } from "../modelFiles/regularFile.ts";
+import { writeFully } from "../modelFiles/regularFile.ts";
 
 /** A file's content, whole or in consecutive chunks. */
 type Content = string | Uint8Array | Uint8Array[];
@@ -87,7 +87,7 @@ function stage(partial: string, publish: (clear: () => void) => void): PartialDi
 function writeChunks(path: string, chunks: Uint8Array[]): void {
   const file = openSync(path, "w", OTHERS_READ);
   try {
-    for (const chunk of chunks) writeWhole(file, chunk);
+    for (const chunk of chunks) writeFully(file, chunk);
     fsyncSync(file);
   } finally {
     closeSync(file);

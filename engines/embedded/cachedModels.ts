@@ -11,7 +11,7 @@ import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { bfloat16Of } from "../modelFiles/tensors.ts";
-import { assertConfigFits, assertFits } from "./train/smallestTraining.ts";
+import { assertConfigFits, assertFits } from "./train/assertFits.ts";
 
 /** A small LoRA run, to check that a model fits in memory. */
 const ADAPTER = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };

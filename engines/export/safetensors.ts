@@ -3,7 +3,7 @@ import { KitError } from "../../protocol/error.ts";
 import { notFinite } from "../lora/merged.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
-import { readWhole, useFile } from "../modelFiles/regularFile.ts";
+import { readFully, useFile } from "../modelFiles/regularFile.ts";
 import { chunks } from "../modelFiles/tensors.ts";
 import type { ExportFormat } from "./format.ts";
 import { type SourceFile, openSource } from "./source.ts";
@@ -45,7 +45,7 @@ const COPIED_BYTES = 2 ** 20;
 function* copied(path: string, from: number, bytes: number): Iterable<Uint8Array> {
   for (let at = from; at < from + bytes; at += COPIED_BYTES) {
     const block = new Uint8Array(Math.min(COPIED_BYTES, from + bytes - at));
-    if (!useFile(path, ({ file }) => readWhole(file, block, at))) {
+    if (!useFile(path, ({ file }) => readFully(file, block, at))) {
       throw new KitError("CHECKPOINT_INVALID", `${path} is truncated. Use another checkpoint.`);
     }
     yield block;

@@ -1,7 +1,7 @@
 import { closeSync, fsync, openSync } from "node:fs";
 import { promisify } from "node:util";
 import { OTHERS_READ } from "../../disk/file.ts";
-import { writeWhole } from "../modelFiles/regularFile.ts";
+import { writeFully } from "../modelFiles/regularFile.ts";
 
 /**
  * Writes and flushes a new file.
@@ -18,7 +18,7 @@ export async function writeBlocks(
   let bytes = 0;
   try {
     for (const block of blocks) {
-      writeWhole(output, block);
+      writeFully(output, block);
       bytes += block.length;
       await pause();
     }

@@ -1,4 +1,4 @@
-import { readWhole } from "../modelFiles/regularFile.ts";
+import { readFully } from "../modelFiles/regularFile.ts";
 
 /** Bytes read at once. */
 const WINDOW = 2 ** 16;
@@ -31,7 +31,7 @@ export function createCursor(file: number, size: number, refuse: () => Error): C
     if (at < start || at + count > start + window.length) {
       window = Buffer.alloc(Math.min(Math.max(count, WINDOW), size - at));
       start = at;
-      if (!readWhole(file, window, start)) throw refuse();
+      if (!readFully(file, window, start)) throw refuse();
     }
     const from = at - start;
     at += count;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type ErrorCode, KitError, cannotWrite, isKitError } from "../../protocol/error.ts";
 import { SIDECAR_FILES, TOKENIZER_CONFIG, listedWeights } from "../modelFiles/names.ts";
-import { isWholeSafetensors } from "../modelFiles/safetensors.ts";
+import { isCompleteSafetensors } from "../modelFiles/safetensors.ts";
 import { type HubSnapshot, openCache } from "./hubCache.ts";
 import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
@@ -73,7 +73,7 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   /** Whether the model is complete; a power loss may have truncated files. */
   function isVerified(model: HubSnapshot): boolean {
     const weights = listedWeights(model.directory).map((file) => join(model.directory, file));
-    return cache.isComplete(model, SIDECAR_FILES) && weights.every(isWholeSafetensors);
+    return cache.isComplete(model, SIDECAR_FILES) && weights.every(isCompleteSafetensors);
   }
 
   function useFound(model: HubSnapshot, problem: KitError): HubSnapshot {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isKitError } from "../../protocol/error.ts";
 import { remove, sizeOf } from "./hubCache.ts";
 import { type HubFile, unexpectedAnswer } from "./hubListing.ts";
-import { type HubRequest, askHub, unreachable } from "./hubRequest.ts";
+import { type HubRequest, fetchFromHub, unreachable } from "./hubRequest.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
@@ -62,7 +62,7 @@ async function downloadAll(download: FileDownload): Promise<void> {
 async function downloadRest(download: FileDownload, offset: number): Promise<void> {
   const { url, file, path, onBytes } = download;
   const request = { ...download, offset };
-  const { isPartial, chunks } = await askHub(url, request);
+  const { isPartial, chunks } = await fetchFromHub(url, request);
   const output = await open(
     path,
     O_WRONLY | O_CREAT | O_NOFOLLOW | (isPartial ? O_APPEND : O_TRUNC),

@@ -4,7 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import { isCommit } from "./hubName.ts";
-import { type HubResponse, type HubRequest, askHub } from "./hubRequest.ts";
+import { type HubResponse, type HubRequest, fetchFromHub } from "./hubRequest.ts";
 
 /** A file of a repository. */
 export interface HubFile {
@@ -35,7 +35,7 @@ export async function listFiles(request: HubRequest): Promise<HubListing> {
   const revision = encodeURIComponent(name.revision);
   const api = `${settings.endpoint}/api/${name.repoType}s/${name.repo}`;
   const url = `${api}/revision/${revision}?blobs=true`;
-  return asListing(await readJson(await askHub(url, request)), request);
+  return asListing(await readJson(await fetchFromHub(url, request)), request);
 }
 
 /** The cached listing; undefined if it is missing or damaged. */

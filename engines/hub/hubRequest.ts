@@ -48,7 +48,7 @@ const SHOWN_LENGTH = 200;
  * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, `DATASET_UNREADABLE`, or
  * `CONFIG_INVALID` for a malformed token
  */
-export async function askHub(url: string, request: HubRequest): Promise<HubResponse> {
+export async function fetchFromHub(url: string, request: HubRequest): Promise<HubResponse> {
   const { settings, offset = 0 } = request;
   const timeout = new AbortController();
   const signal = AbortSignal.any([request.signal, timeout.signal]);

@@ -12,7 +12,7 @@ import { threadCount } from "../embedded/kernels/threadCount.ts";
 import { fetchBase, isAdapter } from "../lora/base.ts";
 import { cachedGguf, isCachedGguf } from "./ggufCopy.ts";
 import { type Llama, type LlamaModel, startLlama } from "./nodeLlama.ts";
-import { createReading } from "./sequences.ts";
+import { createSequencePool } from "./sequences.ts";
 
 /** Weights in memory, shared by models. */
 interface Base {
@@ -54,7 +54,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       const sequences = Array.from({ length: count }, () => llamaContext.getSequence());
       const context = Math.min(maxContext, ...sequences.map(({ contextSize }) => contextSize));
       const answerBits = answerTokens(tokenizer);
-      const { read } = createReading({ sequences, vocabulary, answerBits });
+      const { read } = createSequencePool({ sequences, vocabulary, answerBits });
       const { answer } = createAnswers({ context, promptStyle, tokenizer, read });
       return openModel(answer, async () => {
         await llamaContext.dispose();

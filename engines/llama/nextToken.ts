@@ -1,5 +1,5 @@
 import { type SamplingWeights, type NextToken, BUCKETS } from "../answers/reader.ts";
-import type { Following } from "./nodeLlama.ts";
+import type { NextLogits } from "./nodeLlama.ts";
 
 const BITS = 32;
 
@@ -9,7 +9,7 @@ const BITS = 32;
  * @param allowed bit mask of allowed tokens
  */
 export function nextTokenOf(
-  { logits: found = new Map(), totalLogitWeight = NaN }: Following,
+  { logits: found = new Map(), totalLogitWeight = NaN }: NextLogits,
   vocabulary: number,
   allowed: Int32Array,
 ): NextToken {

@@ -32,11 +32,11 @@ export interface LlamaSequence {
   evaluateWithoutGeneratingNewTokens: (tokens: number[]) => Promise<void>;
   controlledEvaluate: (
     input: (number | [number, object])[],
-  ) => Promise<({ next: Following } | undefined)[]>;
+  ) => Promise<({ next: NextLogits } | undefined)[]>;
 }
 
 /** llama.cpp's logits of the next token. */
-export interface Following {
+export interface NextLogits {
   logits?: Map<number, number>;
   /** Σ e^(logit − max) over all tokens. */
   totalLogitWeight?: number;

@@ -22,7 +22,7 @@ const TOP = {
 };
 
 /** Serves as many readers at once as there are sequences; each reuses the sequence with the longest common prefix. */
-export function createReading({ sequences, vocabulary, answerBits }: Sequences) {
+export function createSequencePool({ sequences, vocabulary, answerBits }: Sequences) {
   const free = [...sequences];
   const waiting: (() => void)[] = [];
 

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { MAX_CONFIG_MIB, MAX_TOKENIZER_MIB } from "./names.ts";
-import { type OpenFile, readWhole, useFile, useFileIfThere } from "./regularFile.ts";
+import { type OpenFile, readFully, useFile, useFileIfThere } from "./regularFile.ts";
 
 /** A JSON config. */
 export type Config = Record<string, unknown>;
@@ -45,7 +45,7 @@ export function readBytes(path: string): Buffer | undefined {
 function bytesOf(path: string, { file, size }: OpenFile, maxMib: number): Buffer {
   if (size > maxMib * 2 ** 20) throw invalid(path, `is larger than ${maxMib} MiB`);
   const bytes = Buffer.alloc(size);
-  readWhole(file, bytes, 0);
+  readFully(file, bytes, 0);
   return bytes;
 }
 

@@ -63,7 +63,7 @@ function notRegular(path: string): KitError {
 }
 
 /** Fills a buffer from a position on. @returns false if the file is too short */
-export function readWhole(file: number, into: Uint8Array, position: number): boolean {
+export function readFully(file: number, into: Uint8Array, position: number): boolean {
   for (let done = 0; done < into.length;) {
     const length = Math.min(into.length - done, CHUNK_BYTES);
     const count = readSync(file, into, done, length, position + done);
@@ -74,7 +74,7 @@ export function readWhole(file: number, into: Uint8Array, position: number): boo
 }
 
 /** Writes all bytes at the file's position. */
-export function writeWhole(file: number, bytes: Uint8Array): void {
+export function writeFully(file: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
 }
 

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { assertLittleEndian, bytesOf, isDtype, dtypeBytes } from "./numberTypes.ts";
-import { readWhole, useFile } from "./regularFile.ts";
+import { readFully, useFile } from "./regularFile.ts";
 import { type FileTensor, sizeOf } from "./tensors.ts";
 import { type StoredWeights, isBfloat16 } from "./weights.ts";
 
@@ -51,7 +51,7 @@ export interface SafetensorsFile {
 }
 
 /** Whether a file is complete, by its header. */
-export function isWholeSafetensors(path: string): boolean {
+export function isCompleteSafetensors(path: string): boolean {
   try {
     openSafetensors(path);
     return true;
@@ -73,7 +73,7 @@ export function openSafetensors(path: string, maxTensors = MAX_TENSORS): Safeten
     });
   return useFile(path, ({ file, size }) => {
     const length = Buffer.alloc(LENGTH_BYTES);
-    if (!readWhole(file, length, 0)) throw invalid("is not a safetensors file");
+    if (!readFully(file, length, 0)) throw invalid("is not a safetensors file");
     const headerBytes = Number(length.readBigUInt64LE());
     const start = LENGTH_BYTES + headerBytes;
     if (start > size) throw invalid("is not a safetensors file, or is truncated");
@@ -81,7 +81,7 @@ export function openSafetensors(path: string, maxTensors = MAX_TENSORS): Safeten
       throw invalid(`has a header of ${headerBytes} bytes, too long for ${maxTensors} tensors`);
     }
     const bytes = Buffer.alloc(headerBytes);
-    if (!readWhole(file, bytes, LENGTH_BYTES)) throw invalid("is truncated in its header");
+    if (!readFully(file, bytes, LENGTH_BYTES)) throw invalid("is truncated in its header");
     return { path, size, start, tensors: tensorsIn(parsed(bytes.toString()), start, size) };
   });
 

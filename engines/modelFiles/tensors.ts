@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { hasFiniteScales } from "./blocks/blockType.ts";
 import { BLOCK_TYPES, NUMBER_TYPES, isBlockType, isDtype } from "./numberTypes.ts";
-import { readWhole, useFile } from "./regularFile.ts";
+import { readFully, useFile } from "./regularFile.ts";
 import { type Numbers, type StoredWeights, areFinite, isBfloat16 } from "./weights.ts";
 
 /** A tensor that isn't read yet. */
@@ -99,7 +99,7 @@ export function fileTensors(
     const { path, shape, offset, bytes } = entryOf(tensors, name);
     const rowBytes = bytes / rowsOf(shape);
     const read = bytesIn(buffer, (to - from) * rowBytes);
-    const isWhole = useFile(path, ({ file }) => readWhole(file, read, offset + from * rowBytes));
+    const isWhole = useFile(path, ({ file }) => readFully(file, read, offset + from * rowBytes));
     if (!isWhole) throw invalid(name, "is truncated at");
     return read;
   }

@@ -13,11 +13,11 @@ import { withDefaults } from "../training/defaults.ts";
  */
 export function prepare(requested: TrainingOptions, options: PythonOptions): TrainConfig {
   refuseUrls("python", requested);
-  return prepareAnywhere(requested, options);
+  return prepareWithUrls(requested, options);
 }
 
 /** Prepares a training run whose dataset may be read on another machine. */
-export function prepareAnywhere(
+export function prepareWithUrls(
   requested: TrainingOptions,
   { bf16, gradientCheckpointing = false }: PythonOptions,
 ): TrainConfig {

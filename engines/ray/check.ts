@@ -8,7 +8,7 @@ import { withAdvice } from "../python/train.ts";
 import { makeCheckFolder, removeCheckFolder } from "../training/checkFolder.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
-import { type JobLog, noteOfCluster } from "./messages.ts";
+import { type JobLog, clusterNote } from "./messages.ts";
 import { pack } from "./pack.ts";
 import { type Remote, createRayJobs } from "./rayJobs.ts";
 import { COMMAND, createJob } from "./remoteTraining.ts";
@@ -45,7 +45,7 @@ async function checked(
 ): Promise<TrainingCheck & { skipped: SkippedRows }> {
   for await (const message of follow(remote, job, signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
-    if (message.type === "note") onNote?.(noteOfCluster(message.text));
+    if (message.type === "note") onNote?.(clusterNote(message.text));
     if (message.type === "done" && message.check) return message.check;
   }
   throw new KitError("WORKER_FAILED", "The cluster returned no check. Try again.");

@@ -50,12 +50,12 @@ export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = proc
  * own address gets the project's token.
  */
 export function clusterAt(project: Cluster, address: string): Cluster {
-  if (isNamed(project, address)) return project;
+  if (isProjectAddress(project, address)) return project;
   return { ...project, address: () => address, token: () => undefined, isRecorded: true };
 }
 
 /** Whether an address is the project's, in any spelling. */
-export function isNamed(project: Cluster, address: string): boolean {
+export function isProjectAddress(project: Cluster, address: string): boolean {
   return (serverUrl(address) ?? address) === namedAddress(project);
 }
 
@@ -125,13 +125,13 @@ function asHeader(token: string, source: string): string | undefined {
   );
 }
 
-function readToken(path: string, isNamed: boolean): string {
+function readToken(path: string, isRequired: boolean): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
     const { code = "" } = cause as NodeJS.ErrnoException;
-    if (!isNamed && code === "ENOENT") return "";
-    const problem = isNamed
+    if (!isRequired && code === "ENOENT") return "";
+    const problem = isRequired
       ? `${path}, which RAY_AUTH_TOKEN_PATH names. Check the path.`
       : `${path} (${code}). Make it a file that you can read, or set RAY_AUTH_TOKEN.`;
     throw new KitError(

@@ -5,7 +5,7 @@ import { problemOfBatch } from "../../protocol/objective.ts";
 import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkUrls } from "../dataset/files.ts";
 import { createPythonEngine } from "../python/index.ts";
-import { prepareAnywhere } from "../python/prepare.ts";
+import { prepareWithUrls } from "../python/prepare.ts";
 import { type Cluster, createCluster, namedAddress } from "./cluster.ts";
 
 /**
@@ -38,7 +38,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
       (await import("./remoteModel.ts")).load(cluster, {
         directory,
         loadHere: python.load,
-        options: options,
+        options,
       }),
   };
 }
@@ -51,7 +51,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
 function prepare(options: TrainingOptions, cluster: Cluster): TrainConfig {
   const { workers, cpusPerWorker, gpusPerWorker, storage } = cluster;
   checkUrls(options);
-  const config = prepareAnywhere(options, {});
+  const config = prepareWithUrls(options, {});
   if (config.batchSize % workers !== 0) {
     throw new KitError(
       "CONFIG_INVALID",

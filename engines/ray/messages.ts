@@ -103,6 +103,6 @@ export function isStoredCheckpoint(value: unknown): value is StoredCheckpoint {
 }
 
 /** Marks a note as the cluster's, so that it can't pass for Kit's own. Warnings already are distinct. */
-export function noteOfCluster(text: string): string {
+export function clusterNote(text: string): string {
   return text.startsWith("warning: ") ? text : `cluster: ${text}`;
 }

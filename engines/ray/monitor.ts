@@ -6,7 +6,7 @@ import { throwIfFailed } from "../python/child.ts";
 import { describe, withAdvice } from "../python/train.ts";
 import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
-import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
+import { type JobLog, type RayMessage, clusterNote } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 import { writeStoredRecord } from "./storedRecord.ts";
 
@@ -99,7 +99,7 @@ async function handle(
   { remote, options, signal }: HandleOptions,
 ): Promise<void> {
   const { directory, onEvent, onNote } = options;
-  if (message.type === "note") onNote?.(noteOfCluster(message.text));
+  if (message.type === "note") onNote?.(clusterNote(message.text));
   else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
   else if (message.type === "started") {
     const data = withAdvice(message.data, message.skipped, options);

@@ -8,7 +8,7 @@ import {
 import { throwIfFailed } from "../python/child.ts";
 import { createPendingRequests } from "../python/pendingRequests.ts";
 import type { HelperJob } from "./helperJob.ts";
-import { type RayMessage, noteOfCluster } from "./messages.ts";
+import { type RayMessage, clusterNote } from "./messages.ts";
 import type { Remote } from "./rayJobs.ts";
 
 type PendingRequests = ReturnType<typeof createPendingRequests>;
@@ -39,7 +39,7 @@ export function createRequestChannel(
   function take(message: RayMessage, { takeTokens, takeAnswer }: PendingRequests) {
     if (message.type === "tokens") takeTokens(message);
     else if (message.type === "answer") takeAnswer(message);
-    else if (message.type === "note") onNote?.(noteOfCluster(message.text));
+    else if (message.type === "note") onNote?.(clusterNote(message.text));
     else if (message.type === "failed") throwIfFailed(message);
   }
 

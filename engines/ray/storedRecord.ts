@@ -4,7 +4,7 @@ import { readRecord } from "../../disk/json.ts";
 import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
-import { type Cluster, isNamed } from "./cluster.ts";
+import { type Cluster, isProjectAddress } from "./cluster.ts";
 import { type StoredCheckpoint, isStoredCheckpoint } from "./messages.ts";
 
 /** Where a cluster's storage has an artifact: `step-400.stored.json`, beside the artifact's folder. */
@@ -42,7 +42,8 @@ export function readStoredRecord(artifact: string): StoredRecord | undefined {
 export function isVisibleTo(cluster: Cluster, stored: StoredRecord): boolean {
   const { storage } = cluster;
   return (
-    (storage !== undefined && isInStorage(storage, stored.path)) || isNamed(cluster, stored.address)
+    (storage !== undefined && isInStorage(storage, stored.path)) ||
+    isProjectAddress(cluster, stored.address)
   );
 }
 

@@ -2,9 +2,9 @@ import { asMessage } from "../../protocol/chat.ts";
 import { openConversation, openDocument, spansOf } from "./byteChat.ts";
 import { BYTES, SPECIALS, VOCABULARY, decode, encode, specialText } from "./byteTokens.ts";
 import { withoutTools } from "./chatTemplate.ts";
+import { isReasoning } from "./droppedParts.ts";
 import { plainMarkup } from "./markup.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { isReasoning } from "./unwritten.ts";
 
 const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
 
@@ -27,7 +27,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   dropsSpace: false,
   callsText: () => undefined,
   markup: plainMarkup(NAMES.map(specialText)),
-  isUnwritten: isReasoning,
+  isDropped: isReasoning,
   readsVariable: () => false,
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),

@@ -12,6 +12,7 @@ import { stringifyJson } from "../../protocol/json.ts";
 import type { Row } from "../dataset/row.ts";
 import { answerMasks, maskAnswers } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
+import { createDroppedParts } from "./droppedParts.ts";
 import { createMarkup } from "./markup.ts";
 import {
   type TokenizerPipeline,
@@ -24,7 +25,6 @@ import { createTextEncoder, tokensAround } from "./textEncoder.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertBoundedGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 import { createTokenTexts } from "./tokenTexts.ts";
-import { createUnwritten } from "./unwritten.ts";
 
 /** A model's tokenizer files that Kit reads. */
 export interface TokenizerFiles {
@@ -191,7 +191,7 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     dropsSpace,
     callsText,
     markup,
-    isUnwritten: createUnwritten(render),
+    isDropped: createDroppedParts(render),
     readsVariable: (name) => render?.reads(name) ?? false,
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),

@@ -1,8 +1,8 @@
 import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
+import type { Part } from "./droppedParts.ts";
 import type { Markup } from "./markup.ts";
-import type { Part } from "./unwritten.ts";
 
 /** How a model reads a bare prompt: as a user message, or as text to continue. */
 export type PromptStyle = "message" | "text";
@@ -47,7 +47,7 @@ export interface Tokenizer {
   callsText: (calls: readonly ToolCall[]) => string | undefined;
   markup: Markup;
   /** Whether the chat template silently drops a part of messages. */
-  isUnwritten: (part: Part) => boolean;
+  isDropped: (part: Part) => boolean;
   /** Whether the chat template reads a variable. */
   readsVariable: (name: string) => boolean;
   /** The text of tokens including specials, for people. */

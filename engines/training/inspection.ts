@@ -5,7 +5,7 @@ import type { RowFormat } from "../dataset/rowFormat.ts";
 import { segmentsOf } from "../examples/segments.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import type { Preparation } from "./preparation.ts";
-import { type Learning, measureBatch } from "./step.ts";
+import { type StepContext, measureBatch } from "./step.ts";
 
 /** A row as read for training. */
 export interface InspectedRow {
@@ -151,7 +151,7 @@ interface Options {
 /** Examples with the highest loss before training, among at most 200 from all over the dataset. */
 export async function hardestRows(
   { data, start }: Preparation,
-  learning: Learning,
+  learning: StepContext,
   { locationOf, onNote = () => undefined }: Options,
 ): Promise<HardRow[]> {
   const { examples } = data.training;

@@ -1,8 +1,8 @@
 import type { Message } from "../../protocol/chat.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
+import { type Part, adviceOn, nameOf, partsOf } from "../tokens/droppedParts.ts";
 import { endsWithStopToken } from "../tokens/stopTokens.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
-import { type Part, adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
 /** Number of an answer's last tokens to show. */
 const SHOWN = 12;
@@ -22,8 +22,8 @@ interface Found {
 }
 
 /** Collects problems of a dataset's rows to warn about. */
-export function createRowWatch(tokenizer: Tokenizer) {
-  const { markup, hasTemplate, isUnwritten } = tokenizer;
+export function createRowNotes(tokenizer: Tokenizer) {
+  const { markup, hasTemplate, isDropped } = tokenizer;
   let rows = 0;
   const found = new Map<Kind, Found>();
 
@@ -52,9 +52,9 @@ export function createRowWatch(tokenizer: Tokenizer) {
   }
 
   /** Finds parts that the chat template drops. */
-  function checkUnwritten(row: object, where: string): void {
+  function checkDropped(row: object, where: string): void {
     const parts = messagesOf(row).flatMap((messages) => messages.flatMap(partsOf));
-    for (const part of new Set(parts)) if (isUnwritten(part)) count(part, where, "");
+    for (const part of new Set(parts)) if (isDropped(part)) count(part, where, "");
   }
 
   /** Finds answers that don't teach the model to stop. */
@@ -86,7 +86,7 @@ export function createRowWatch(tokenizer: Tokenizer) {
         return `warning: no token that ends an answer is learned from ${of}, so the model may not stop${firstly}, which ends with ${JSON.stringify(shown)}\n  ${advice}`;
       }
       default:
-        return `warning: the model's chat template leaves out ${nameOf(kind)} of ${of}${firstly}\n  ${adviceOn(kind, isUnwritten)}`;
+        return `warning: the model's chat template leaves out ${nameOf(kind)} of ${of}${firstly}\n  ${adviceOn(kind, isDropped)}`;
     }
   }
 
@@ -95,7 +95,7 @@ export function createRowWatch(tokenizer: Tokenizer) {
     add(row: object, sequences: readonly (readonly Span[])[], where: string): void {
       rows++;
       checkMarkup(row, where);
-      checkUnwritten(row, where);
+      checkDropped(row, where);
       checkUnended(sequences, where);
     },
     notes: (): string[] =>

@@ -28,7 +28,7 @@ const FALL: Record<TrainConfig["lrSchedulerType"], (share: number) => number> = 
 };
 
 /**
- * Learning rate of a step, counted from 1: linear warm-up to the peak, then decay by `lrSchedulerType`. The last step
+ * StepContext rate of a step, counted from 1: linear warm-up to the peak, then decay by `lrSchedulerType`. The last step
  * has the cosine's floor; a linear decay reaches 0 one step later, so that no step is wasted.
  * @param steps total
  */

@@ -11,7 +11,7 @@ import { batchesOnce } from "./order.ts";
 import type { Reference } from "./reference.ts";
 
 /** Everything that computes steps. */
-export interface Learning {
+export interface StepContext {
   backend: Backend;
   objective: Objective;
   reference: Reference;
@@ -28,7 +28,7 @@ export interface StepResult {
 
 /** Accumulates a step's gradients; doesn't update the weights. */
 export async function backpropagateStep(
-  learning: Learning,
+  learning: StepContext,
   batches: readonly (readonly Example[])[],
 ): Promise<StepResult> {
   const { backend, objective } = learning;
@@ -60,7 +60,7 @@ export async function backpropagateStep(
 
 /** Loss and metrics of one batch, as sums, without gradients. */
 export async function measureBatch(
-  learning: Learning,
+  learning: StepContext,
   examples: readonly Example[],
 ): Promise<{ loss: Mean; metrics: Record<string, Mean> }> {
   const { backend, objective } = learning;
@@ -76,7 +76,7 @@ function unitsIn({ unitsOf }: Objective, examples: readonly Example[]): number {
 
 /** Computes what a batch's examples are compared with. */
 async function prepareBatch(
-  { backend, objective, reference, maxLength }: Learning,
+  { backend, objective, reference, maxLength }: StepContext,
   examples: readonly Example[],
 ): Promise<{ batch: Batch; reference: readonly (readonly number[])[] }> {
   if (!objective.needsReference) return { batch: { examples, klExamples: [] }, reference: [] };
@@ -110,7 +110,7 @@ export interface EvaluationResult {
  * @param rows of a batch
  */
 export async function evaluate(
-  learning: Learning,
+  learning: StepContext,
   examples: ExampleSet,
   rows: number,
 ): Promise<EvaluationResult> {

@@ -11,7 +11,7 @@ import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import type { InspectedRow } from "./inspection.ts";
-import { createRowWatch } from "./rowNotes.ts";
+import { createRowNotes } from "./rowNotes.ts";
 
 export interface TokenizedDataset {
   /** Number of rows not skipped. */
@@ -73,7 +73,7 @@ export function readDataset(
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
-  const watch = createRowWatch(tokenizer);
+  const watch = createRowNotes(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   for (const { row, where } of readRows<object>(path, onRead)) {

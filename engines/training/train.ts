@@ -27,7 +27,7 @@ import { learningRate } from "./schedule.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
 import {
   type EvaluationResult,
-  type Learning,
+  type StepContext,
   type StepResult,
   backpropagateStep,
   evaluate,
@@ -92,7 +92,7 @@ export async function train(
       })
     : createReference(backend);
   if (isReplaced && weights) await backend.setWeights(weights);
-  const learning: Learning = { backend, objective, reference, maxLength };
+  const learning: StepContext = { backend, objective, reference, maxLength };
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.pending);

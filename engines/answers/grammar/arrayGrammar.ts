@@ -1,3 +1,4 @@
+import { MAX_SIBLINGS, tooLarge } from "./budget.ts";
 import { containsGrammar } from "./containsGrammar.ts";
 import type { Expression } from "./expression.ts";
 import { listGrammar } from "./listGrammar.ts";
@@ -11,7 +12,6 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { uniqueList } from "./uniqueList.ts";
-import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** An array: its prefix items, then the rest. */
 export function arrayGrammar(
@@ -47,7 +47,7 @@ function readArray(
     maxItems,
     Math.max(0, ...groups.map(({ prefixItems }) => prefixItems.length)),
   );
-  if (length > MAX_IN_A_ROW) throw tooLarge();
+  if (length > MAX_SIBLINGS) throw tooLarge();
   const schemas = Array.from({ length }, (_, i) =>
     groups.map(({ prefixItems: own, rest = true }) => (i < own.length ? own[i] : rest)),
   );

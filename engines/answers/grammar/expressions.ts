@@ -1,8 +1,8 @@
 import { KitError } from "../../../protocol/error.ts";
+import { MAX_DEPTH, createBudget, tooLarge } from "./budget.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression, NewExpression } from "./expression.ts";
 import { createTextSearch } from "./textSearch.ts";
-import { MAX_DEPTH, createWork, tooLarge } from "./work.ts";
 
 /** Expressions of one grammar. */
 export interface Expressions {
@@ -53,7 +53,7 @@ const LONG_TEXT = 64;
 /** @throws KitError `REQUEST_INVALID`, from any method, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const interned = new Map<string, Expression>();
-  const { spendSteps, beginPart, stepsSpent, hasBudget } = createWork(() => interned.size);
+  const { spendSteps, beginPart, stepsSpent, hasBudget } = createBudget(() => interned.size);
   const hasText = createTextSearch({ derivative, product });
 
   function intern(

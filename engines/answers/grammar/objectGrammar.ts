@@ -1,9 +1,10 @@
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { keysOf } from "../../../protocol/json.ts";
+import { MAX_SIBLINGS, tooLarge } from "./budget.ts";
 import { textsOf } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import { listGrammar } from "./listGrammar.ts";
-import { ofPattern } from "./pattern.ts";
+import { schemaPattern } from "./pattern.ts";
 import {
   type Keywords,
   type CompileContext,
@@ -14,7 +15,6 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { ANY_TEXT, quoted, textWithin } from "./stringGrammar.ts";
-import { MAX_IN_A_ROW, tooLarge } from "./work.ts";
 
 /** Limit of name patterns: each may match a name or not, so subsets are enumerated. */
 const MAX_PATTERNS = 6;
@@ -42,7 +42,7 @@ export function objectGrammar(
     ...new Set([...groups.flatMap(({ properties }) => keysOf(properties)), ...required]),
   ];
   // Refused before compiling their values, which takes long.
-  if (known.length > MAX_IN_A_ROW) throw tooLarge();
+  if (known.length > MAX_SIBLINGS) throw tooLarge();
   const { minimum, maximum } = countsOf(keywordSets, "minProperties", "maxProperties");
   const patterns = [
     ...new Set(groups.flatMap((group) => group.patterns.map(([source]) => source))),
@@ -90,7 +90,7 @@ export function objectGrammar(
     const name = quoted(
       grammar,
       textWithin(context, {
-        patterns: matching.map((source) => ofPattern(grammar, source)),
+        patterns: matching.map((source) => schemaPattern(grammar, source)),
         others: [
           textsOf(
             grammar,
@@ -98,7 +98,7 @@ export function objectGrammar(
           ),
           ...patterns
             .filter((one) => !matching.includes(one))
-            .map((source) => ofPattern(grammar, source)),
+            .map((source) => schemaPattern(grammar, source)),
         ],
       }),
     );

@@ -246,14 +246,14 @@ export function patternOf(grammar: Expressions, source: string, write = characte
 }
 
 /** Compiles a schema's pattern, as written in JSON. @throws KitError `REQUEST_INVALID` for an unsupported feature */
-export function ofPattern(grammar: Expressions, source: unknown): Expression {
+export function schemaPattern(grammar: Expressions, source: unknown): Expression {
   if (typeof source !== "string") throw unsupported('"pattern" that is not a string');
   return compiled(grammar, source, characterOf, (why) =>
     unsupported(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
   );
 }
 
-/** Compiles a regular expression that must match the whole text. @throws KitError as `ofPattern` */
+/** Compiles a regular expression that must match the whole text. @throws KitError as `schemaPattern` */
 export function textPattern(grammar: Expressions, source: string): Expression {
   return compiled(
     grammar,

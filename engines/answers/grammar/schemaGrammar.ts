@@ -4,6 +4,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { createAlternatives } from "./alternatives.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
+import { tooLarge } from "./budget.ts";
 import { ANY, characterOf, textsOf } from "./characters.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
@@ -26,7 +27,6 @@ import {
   valuesOf,
 } from "./schemaNode.ts";
 import { ANY_TEXT, anyString, stringGrammar, describeString } from "./stringGrammar.ts";
-import { tooLarge } from "./work.ts";
 
 const SCALARS = ALL_TYPES.slice(2);
 /** The types that keywords imply if a schema names none. */

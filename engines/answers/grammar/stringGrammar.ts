@@ -3,7 +3,7 @@ import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts"
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
-import { ofPattern } from "./pattern.ts";
+import { schemaPattern } from "./pattern.ts";
 import { type Keywords, type CompileContext, countsOf, valuesOf } from "./schemaNode.ts";
 
 /** Characters that UTF-16 encodes as two units. */
@@ -31,7 +31,9 @@ export function stringGrammar(
     return known ? [known] : [];
   });
   const sources = [...new Set(valuesOf(keywordSets, "pattern"))].filter((source) => source !== "");
-  const others = valuesOf(keywordSets, "notPattern").map((source) => ofPattern(grammar, source));
+  const others = valuesOf(keywordSets, "notPattern").map((source) =>
+    schemaPattern(grammar, source),
+  );
   const hasNoPattern = keywordSets.every(
     (keywords) => !("pattern" in keywords) && !("notPattern" in keywords),
   );
@@ -39,7 +41,7 @@ export function stringGrammar(
     .flat()
     .filter((one) => typeof one === "string")
     .map((one) => JSON.stringify(one).slice(1, -1));
-  const patterns = sources.map((source) => ofPattern(grammar, source));
+  const patterns = sources.map((source) => schemaPattern(grammar, source));
   const { minimum: minLength, maximum: maxLength } = countsOf(
     keywordSets,
     "minLength",
@@ -50,7 +52,7 @@ export function stringGrammar(
       minLength,
       maxLength,
       others: [...others, textsOf(grammar, unwanted)],
-      patterns: [...patterns, ...forms.map((source) => ofPattern(grammar, source))],
+      patterns: [...patterns, ...forms.map((source) => schemaPattern(grammar, source))],
     });
   const plain = hasNoPattern ? within(formats.map(([form]) => form)) : grammar.none;
   const found =

@@ -37,16 +37,16 @@ export interface Arena {
 type Sizes = Record<Purpose | "all", number>;
 
 /**
- * Plans a memory, whose arrays `place` reserves.
+ * Plans a memory with the arrays that `reserve` reserves.
  * @param advice what to do if it doesn't fit
  * @throws KitError `OUT_OF_MEMORY` with the sizes if it exceeds WebAssembly's limit
  */
 export function planArena<Plan>(
-  place: (arena: Arena) => Plan,
+  reserve: (arena: Arena) => Plan,
   advice: string,
 ): Plan & { arena: Arena } {
   const arena = createArena();
-  const plan = place(arena);
+  const plan = reserve(arena);
   assertFits(arena.sizes(), advice);
   return { ...plan, arena };
 }

@@ -2,7 +2,7 @@ import type { Layers } from "../../families/layers.ts";
 import { attention } from "../ops/attention.ts";
 import { embedding } from "../ops/embedding.ts";
 import { gatedUnit } from "../ops/gatedUnit.ts";
-import { type PlacedHead, placeHead } from "../ops/head.ts";
+import { type PlannedHead, planHead } from "../ops/head.ts";
 import { headNorm } from "../ops/headNorm.ts";
 import { linear } from "../ops/linear.ts";
 import { norm } from "../ops/norm.ts";
@@ -15,8 +15,8 @@ import { select } from "../ops/select.ts";
 export function graphLayers(
   graph: Graph,
   { tied, ...norms }: NormOptions & { tied: boolean },
-): Layers<Activation> & { head: Layers<Activation>["head"]; placed: () => PlacedHead } {
-  let last: PlacedHead | undefined;
+): Layers<Activation> & { head: Layers<Activation>["head"]; planned: () => PlannedHead } {
+  let last: PlannedHead | undefined;
   return {
     embedding: (table, vocabulary, width, factor = 1) =>
       embedding(graph, table, { vocabulary, width, factor, isTied: tied }),
@@ -29,9 +29,9 @@ export function graphLayers(
     geglu: (gateUp) => gatedUnit(graph, gateUp, "geglu"),
     select: (x) => select(graph, x),
     head(x, weight, vocabulary) {
-      last = placeHead(graph, x, weight, vocabulary);
+      last = planHead(graph, x, weight, vocabulary);
     },
-    placed() {
+    planned() {
       if (!last) throw new Error("the model has no head");
       return last;
     },

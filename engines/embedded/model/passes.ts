@@ -1,12 +1,12 @@
 import { createMatmuls } from "../kernels/matmuls.ts";
 import type { Thread } from "../kernels/team.ts";
-import type { PlacedHead } from "../ops/head.ts";
-import type { OutputHead, Worker } from "../ops/operation.ts";
+import type { PlannedHead } from "../ops/head.ts";
+import type { OutputHead, OperationContext } from "../ops/operation.ts";
 import { batchCounts } from "./batch.ts";
 import type { GraphPlan } from "./graph.ts";
 
 /** A model's plan. */
-export interface ModelPlan extends GraphPlan, PlacedHead {}
+export interface ModelPlan extends GraphPlan, PlannedHead {}
 
 /** A model's passes, the same on all threads. Each ends without a barrier. */
 export interface ModelPasses {
@@ -18,16 +18,16 @@ export interface ModelPasses {
 }
 
 export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
-  const worker: Worker = {
+  const context: OperationContext = {
     ...thread,
     matmuls: createMatmuls(thread),
     batch: batchCounts(thread.memory, plan.batch),
   };
   const segments = plan.segments.map(({ operations, recompute }) => ({
     recompute,
-    passes: operations.map((operation) => operation(worker)),
+    passes: operations.map((operation) => operation(context)),
   }));
-  const head = plan.head(worker);
+  const head = plan.head(context);
 
   function recomputeSegment({ recompute, passes }: (typeof segments)[number]): void {
     if (recompute === "nothing") return;

@@ -26,5 +26,5 @@ export function planModel(arena: Arena, dimensions: Dimensions, options: PlanOpt
   const { epsilon, tied } = dimensions;
   const layers = graphLayers(graph, { epsilon, tied, isCentered });
   build(layers, dimensions);
-  return { ...plan, ...layers.placed() };
+  return { ...plan, ...layers.planned() };
 }

@@ -4,7 +4,7 @@ import {
   type Activation,
   type CachePlan,
   type Graph,
-  type Worker,
+  type OperationContext,
   RUN_WORDS,
 } from "./operation.ts";
 
@@ -20,7 +20,7 @@ export const ENTRY_WORDS = 3;
  * others.
  * @returns each thread's operation, without a barrier before it reads x
  */
-export function placeAdapters(
+export function planAdapters(
   graph: Graph,
   x: Activation,
   linears: readonly LinearLayer[],
@@ -34,7 +34,7 @@ export function placeAdapters(
     const z = rowsAt(graph.scratch(limits[x.rows] * MAX_RANK), MAX_RANK);
     return { entries: graph.adapterTable(name, out, x.width), out, columns, z };
   });
-  return ({ kernels, matmuls, memory, batch }: Worker) => {
+  return ({ kernels, matmuls, memory, batch }: OperationContext) => {
     const run = new Int32Array(memory.buffer, runs, limits.sequences * RUN_WORDS);
     const updates = updatesOf.map(({ entries, ...update }) => ({
       ...update,

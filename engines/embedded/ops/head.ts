@@ -1,5 +1,5 @@
 import { type Rows, rowsAt } from "../kernels/matmuls.ts";
-import { placeInferenceMatmul } from "./inferenceMatmul.ts";
+import { planInferenceMatmul } from "./inferenceMatmul.ts";
 import type { Activation, Graph, OutputHead } from "./operation.ts";
 
 /** Maximum logits computed at a time: 64 MiB. */
@@ -8,19 +8,19 @@ const MAX_LOGITS = 2 ** 24;
 const LINE = 16;
 
 /** The last operation, and its logits [positions, vocabulary]. */
-export interface PlacedHead {
+export interface PlannedHead {
   head: OutputHead;
   logits: Rows;
   vocabulary: number;
 }
 
 /** The selected positions' logits and loss, in chunks of positions. */
-export function placeHead(
+export function planHead(
   graph: Graph,
   h: Activation,
   weight: string,
   vocabulary: number,
-): PlacedHead {
+): PlannedHead {
   const { width } = h;
   const w = graph.matrix({ [weight]: vocabulary }, width);
   const row = oddLines(vocabulary);
@@ -30,12 +30,12 @@ export function placeHead(
     ? selected
     : Math.min(selected, Math.max(1, Math.floor(MAX_LOGITS / row)));
   const logits = rowsAt(graph.persistent(maxPositions * row), row);
-  const answer = graph.cache && placeInferenceMatmul(graph, h, w);
+  const answer = graph.cache && planInferenceMatmul(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
-  const head: OutputHead = (worker) => {
-    const { kernels, matmuls, batch } = worker;
-    const multiply = answer?.(worker);
+  const head: OutputHead = (context) => {
+    const { kernels, matmuls, batch } = context;
+    const multiply = answer?.(context);
     /** Calls with the start and size of each chunk. */
     function eachChunk(call: (from: number, count: number) => void) {
       // Read once, because after the last barrier the leader may have written the next batch.

@@ -21,11 +21,11 @@ export function headNorm(
   });
   const projections = [projection(names.q, heads, 0), projection(names.k, kvHeads, heads)];
 
-  graph.add((worker) => {
-    const { kernels, batch } = worker;
+  graph.add((context) => {
+    const { kernels, batch } = context;
     return {
       forward() {
-        for (const { weight } of projections) weight.prepare(worker);
+        for (const { weight } of projections) weight.prepare(context);
         kernels.barrier();
         kernels.copyRows(batch.tokens, xRow, qkv.at, qkv.row, x, xRow);
         kernels.barrier();

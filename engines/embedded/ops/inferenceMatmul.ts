@@ -1,17 +1,17 @@
 import { type Rows, columnsFrom } from "../kernels/matmuls.ts";
 import { quantizedInputBytes } from "../kernels/quantized.ts";
-import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
+import type { Activation, Graph, MatrixWeight, OperationContext } from "./operation.ts";
 
 /**
  * Plans y = added + x·Wᵀ for inference, with a matrix in panels or quantized. A row has the same bits alone and among
  * others.
  * @returns each thread's operation
  */
-export function placeInferenceMatmul(graph: Graph, x: Activation, w: MatrixWeight) {
+export function planInferenceMatmul(graph: Graph, x: Activation, w: MatrixWeight) {
   const bytes = w.quantized ? quantizedInputBytes(graph.limits[x.rows], x.width) : 0;
   const input = graph.scratch(Math.ceil(bytes / 4));
 
-  return ({ kernels, matmuls, batch }: Worker) => {
+  return ({ kernels, matmuls, batch }: OperationContext) => {
     const { panels, quantized } = matmuls;
     return function multiply(y: Rows, added = 0): void {
       const rows = batch[x.rows];

@@ -1,8 +1,8 @@
 import type { LinearLayer } from "../../families/layers.ts";
 import { columnsFrom, rowsAt } from "../kernels/matmuls.ts";
-import { placeAdapters } from "./adapters.ts";
-import { placeInferenceMatmul } from "./inferenceMatmul.ts";
-import type { Activation, CachePlan, Graph, MatrixWeight, Worker } from "./operation.ts";
+import { planAdapters } from "./adapters.ts";
+import { planInferenceMatmul } from "./inferenceMatmul.ts";
+import type { Activation, CachePlan, Graph, MatrixWeight, OperationContext } from "./operation.ts";
 
 /**
  * Adjacent linear layers of one input, each with its bias and LoRA update:
@@ -23,15 +23,15 @@ export function linear(
         linears.map(({ name, out, hasBias }) => [hasBias ? `${name}.bias` : undefined, out]),
       )
     : undefined;
-  const updates = placeUpdates(graph, x, linears);
+  const updates = planUpdates(graph, x, linears);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
   const answer =
-    graph.cache && placeInference(graph, x, linears, { weight, y, runs: graph.cache.runs });
+    graph.cache && planInference(graph, x, linears, { weight, y, runs: graph.cache.runs });
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
-  graph.add((worker) => {
-    const { kernels, matmuls, batch } = worker;
-    const multiply = answer?.(worker);
+  graph.add((context) => {
+    const { kernels, matmuls, batch } = context;
+    const multiply = answer?.(context);
     return {
       forward() {
         const n = batch[x.rows];
@@ -72,16 +72,16 @@ export function linear(
 }
 
 /** The product for inference, with the updates of each token's adapter. */
-function placeInference(
+function planInference(
   graph: Graph,
   x: Activation,
   linears: readonly LinearLayer[],
   { weight, y, runs }: { weight: MatrixWeight; y: Activation; runs: CachePlan["runs"] },
 ) {
-  const product = placeInferenceMatmul(graph, x, weight);
-  const adapters = placeAdapters(graph, x, linears, { y, runs });
-  return (worker: Worker) => {
-    const [multiply, adapt] = [product(worker), adapters(worker)];
+  const product = planInferenceMatmul(graph, x, weight);
+  const adapters = planAdapters(graph, x, linears, { y, runs });
+  return (context: OperationContext) => {
+    const [multiply, adapt] = [product(context), adapters(context)];
     return (added?: number): void => {
       multiply(y, added);
       adapt();
@@ -90,7 +90,7 @@ function placeInference(
 }
 
 /** The adapted layers' updates, each with memory for z = x·Aᵀ. */
-function placeUpdates(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
+function planUpdates(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
   let next = 0;
   return linears.flatMap(({ name, target, out }) => {
     const from = next;

@@ -13,8 +13,8 @@ export function norm(
     ? graph.residual(residual)
     : graph.activation(x.rows, width, { isCheap: true });
   const rstd = graph.saved(graph.limits[x.rows], { isSmall: true });
-  graph.add((worker) => {
-    const { kernels, batch } = worker;
+  graph.add((context) => {
+    const { kernels, batch } = context;
     const compute = () =>
       kernels.norm(
         ...([batch[x.rows], width, x.at, weight.at, y.at, rstd] as const),
@@ -22,7 +22,7 @@ export function norm(
       );
     return {
       forward() {
-        weight.prepare(worker);
+        weight.prepare(context);
         kernels.barrier();
         compute();
       },

@@ -1,5 +1,5 @@
 import type { Address } from "../kernels/kernels.ts";
-import type { Graph, Worker } from "./operation.ts";
+import type { Graph, OperationContext } from "./operation.ts";
 
 /** Options of RMSNorm. */
 export interface NormOptions {
@@ -13,7 +13,7 @@ export interface NormWeight {
   at: Address;
   grad: Address | undefined;
   /** Computes it from the stored weight, which may have changed. Without a barrier. */
-  prepare: (worker: Worker) => void;
+  prepare: (context: OperationContext) => void;
 }
 
 export function normWeight(

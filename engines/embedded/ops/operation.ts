@@ -19,10 +19,10 @@ export interface Passes {
 }
 
 /** A planned operation; gives its passes on one thread. */
-export type Operation = (worker: Worker) => Passes;
+export type Operation = (context: OperationContext) => Passes;
 
 /** The last operation: the selected positions' logits and loss. */
-export type OutputHead = (worker: Worker) => {
+export type OutputHead = (context: OperationContext) => {
   /** Computes the logits. */
   forward: () => void;
   /** Computes each position's loss. */
@@ -31,8 +31,8 @@ export type OutputHead = (worker: Worker) => {
   backward: (accumulate: boolean) => void;
 };
 
-/** A thread as its operations use it. */
-export interface Worker extends Thread {
+/** A thread, for its operations. */
+export interface OperationContext extends Thread {
   matmuls: Matmuls;
   /** Counts of the current batch, and whether the adapter is applied. */
   batch: Readonly<

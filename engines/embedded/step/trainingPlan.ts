@@ -50,7 +50,7 @@ export const MODERATE_BYTES = 1.15 * 2 ** 30;
 /** @throws KitError `OUT_OF_MEMORY` */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
   const recompute = sizes.recompute ?? minimalRecompute(sizes);
-  return planArena((arena) => placeTraining(arena, { ...sizes, recompute }), ADVICE);
+  return planArena((arena) => reserveTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
 /** Minimal recomputation that keeps memory moderate: first cheap operations, then segments, then layers. */
@@ -82,11 +82,11 @@ export function bytesOf(sizes: Omit<TrainingSizes, "threads">): number {
 
 function bytesWith(sizes: TrainingSizes, recompute: Recompute): number {
   const arena = createArena();
-  placeTraining(arena, { ...sizes, recompute });
+  reserveTraining(arena, { ...sizes, recompute });
   return arena.sizes().all;
 }
 
-function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompute }) {
+function reserveTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompute }) {
   const { shape, bfloat16, limits, lora, threads, recompute } = sizes;
   const team = planTeam(arena, threads);
   const quantize = lora?.baseType;
@@ -96,14 +96,14 @@ function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompu
     sizes,
     team,
     model,
-    staging: placeStaging(arena, model),
+    staging: reserveStaging(arena, model),
     partials: arena.bytes("work", partialCount(model.tensors.groups) * 8),
     stepScalars: arena.bytes("work", STEP_SCALARS_BYTES),
   };
 }
 
 /** A buffer for some rows of any quantized matrix, in float32. */
-function placeStaging(arena: Arena, { tensors }: ModelPlan): Staging {
+function reserveStaging(arena: Arena, { tensors }: ModelPlan): Staging {
   const widths = Object.values(tensors.frozen).map(({ slice }) => slice?.matrix.in ?? 0);
   const bytes = STAGED_ROWS * Math.max(0, ...widths) * 4;
   return { at: arena.bytes("work", bytes), bytes };

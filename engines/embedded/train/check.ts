@@ -4,8 +4,8 @@ import { locateModel } from "../../checkpoint/locateModel.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
 import { makeCheckFolder, removeCheckFolder } from "../../training/checkFolder.ts";
 import { threadCount } from "../kernels/threadCount.ts";
+import { assertConfigFits } from "./assertFits.ts";
 import { checkTraining } from "./checkTraining.ts";
-import { assertConfigFits } from "./smallestTraining.ts";
 import { runOnThreads } from "./trainThread.ts";
 
 /** Prepares data and plans memory as `train` does, but allocates it only to measure losses. */

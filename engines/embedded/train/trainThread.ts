@@ -15,7 +15,7 @@ import {
   threadEnded,
   toFailure,
 } from "../messages.ts";
-import { assertConfigFits } from "./smallestTraining.ts";
+import { assertConfigFits } from "./assertFits.ts";
 
 type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
 

@@ -13,8 +13,8 @@ export function bindArguments<const Names extends readonly string[]>(
   if (args.length > names.length || unknown !== undefined) {
     throw new Error(
       unknown === undefined
-        ? `it gives ${args.length} arguments where ${names.length} are taken`
-        : `it gives an argument "${unknown}" that is not taken`,
+        ? `it passes ${args.length} arguments where ${names.length} are expected`
+        : `it passes an unexpected argument "${unknown}"`,
     );
   }
   return names.map((name, i) => (i < args.length ? args[i] : named.get(name))) as {

@@ -47,7 +47,7 @@ export function order(one: unknown, other: unknown): number {
     if (first === -1) return one.length - other.length;
     return first >= other.length ? 1 : order(one[first], other[first]);
   }
-  throw new Error(`it cannot tell which of a ${typeName(one)} and a ${typeName(other)} is less`);
+  throw new Error(`it compares a ${typeName(one)} with a ${typeName(other)}`);
 }
 
 /** Orders by code points; JavaScript orders by UTF-16 units. */
@@ -63,7 +63,7 @@ export function contains(container: unknown, value: unknown): boolean {
   const text = textIn(container);
   if (text !== undefined) {
     const part = textIn(value);
-    if (part === undefined) throw new Error(`it looks for a ${typeName(value)} in a text`);
+    if (part === undefined) throw new Error(`it looks for a ${typeName(value)} in a string`);
     return text.includes(part);
   }
   if (container instanceof Map) return container.has(keyOf(value));

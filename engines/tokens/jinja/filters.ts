@@ -73,7 +73,8 @@ const items: Filter = (value) => {
 };
 
 const last: Filter = (value) => {
-  if (lengthOf(value) === undefined) throw new Error(`it takes the last of a ${typeName(value)}`);
+  if (lengthOf(value) === undefined)
+    throw new Error(`it takes the last item of a ${typeName(value)}`);
   return iterate(value).at(-1);
 };
 

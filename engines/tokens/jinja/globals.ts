@@ -7,9 +7,9 @@ const MAX_RANGE = 100_000;
 const range: Callable = (args) => {
   const [first = 0, second, step = 1] = args.map(asIndex);
   const [start, end] = second === undefined ? [0, first] : [first, second];
-  if (step === 0) throw new Error("it counts by 0");
+  if (step === 0) throw new Error("it calls range with a step of 0");
   const length = Math.max(0, Math.ceil((end - start) / step));
-  if (length > MAX_RANGE) throw new Error(`it counts further than ${MAX_RANGE}`);
+  if (length > MAX_RANGE) throw new Error(`it makes a range of more than ${MAX_RANGE} items`);
   const numbers = Array.from({ length }, (_, i) => start + i * step);
   return new Series("range", numbers, () =>
     step === 1 ? `range(${start}, ${end})` : `range(${start}, ${end}, ${step})`,

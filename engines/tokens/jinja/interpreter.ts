@@ -121,7 +121,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
     if (target.type === "TupleLiteral") {
       const values = iterate(value);
       if (values.length !== target.value.length) {
-        throw new Error(`it takes ${values.length} values for ${target.value.length}`);
+        throw new Error(`it unpacks ${values.length} values into ${target.value.length} variables`);
       }
       return target.value.forEach((one, i) => assign(one, values[i], scope));
     }
@@ -212,7 +212,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
       case "BinaryExpression":
         return binary(node, scope);
       case "SliceExpression":
-        throw new Error("it takes a part of nothing");
+        throw new Error("it has a slice outside brackets");
     }
   }
 

@@ -20,7 +20,8 @@ import {
  * @throws Error for an undefined value
  */
 export function attributeOf(value: unknown, name: unknown, first: "attribute" | "item"): unknown {
-  if (value === undefined) throw new Error(`it reads ${JSON.stringify(name)} of what is undefined`);
+  if (value === undefined)
+    throw new Error(`it reads ${JSON.stringify(name)} of an undefined value`);
   if (value instanceof Attributes) return typeof name === "string" ? value.get(name) : undefined;
   const method = () => (typeof name === "string" ? methodOf(value, name) : undefined);
   if (first === "attribute") return method() ?? itemOf(value, name);
@@ -40,11 +41,11 @@ function itemOf(value: unknown, index: unknown): unknown {
 /** `value[start:stop:step]`. @throws Error for anything but a sequence */
 export function sliced(value: unknown, bounds: readonly unknown[]): unknown {
   const items = sequenceOf(value);
-  if (!items) throw new Error(`it takes a part of a ${typeName(value)}`);
+  if (!items) throw new Error(`it slices a ${typeName(value)}`);
   const [start, stop, step = 1] = bounds.map((bound) =>
     bound === undefined || bound === null ? undefined : asIndex(bound),
   );
-  if (step === 0) throw new Error("it takes every 0th item");
+  if (step === 0) throw new Error("it slices with a step of 0");
   const [min, max] = step > 0 ? [0, items.length] : [-1, items.length - 1];
   const clamped = (bound: number | undefined, otherwise: number) =>
     bound === undefined

@@ -35,7 +35,7 @@ function bound<Own>(methods: Methods<Own>, name: string, own: Own): Callable | u
 
 const textOf = (value: unknown): string => {
   const text = textIn(value);
-  if (text === undefined) throw new Error(`it takes a ${typeName(value)} for a text`);
+  if (text === undefined) throw new Error(`it uses a ${typeName(value)} as a string`);
   return text;
 };
 const orNone = (value: unknown) => (value === null || value === undefined ? undefined : value);
@@ -57,7 +57,7 @@ const affix =
   (has: "startsWith" | "endsWith"): Method<string> =>
   (text, args) => {
     if (args.length > 1)
-      throw new UnsupportedInTemplate("it looks for the start or end of a part of a text");
+      throw new UnsupportedInTemplate("it calls startswith or endswith with a range");
     const all = isTuple(args[0]) ? (args[0] as unknown[]) : [args[0]];
     return all.some((one) => text[has](textOf(one)));
   };
@@ -93,7 +93,7 @@ type Dict = Map<unknown, unknown>;
 
 /** As in Jinja's sandbox, which `transformers` uses. */
 const unchangeable: Method<unknown> = () => {
-  throw new Error("it changes an object, which chat templates may not");
+  throw new Error("it modifies a dict, which chat templates may not");
 };
 
 const DICT_METHODS: Methods<Dict> = new Map<string, Method<Dict>>([

@@ -15,7 +15,7 @@ const whole = (value: bigint) => (Number.isSafeInteger(Number(value)) ? Number(v
 const truncated = (number: number) => whole(BigInt(Math.trunc(number)));
 
 const assertDefined = (value: unknown) => {
-  if (value === undefined) throw new Error("it takes what is undefined for a number");
+  if (value === undefined) throw new Error("it converts an undefined value to a number");
 };
 
 export const integer = withArguments(["default"], (value, otherwise = 0) => {

@@ -30,7 +30,7 @@ export function stripped(
 
 /** @param separator undefined for any white space @param limit of splits; -1 for all */
 export function split(text: string, separator: string | undefined, limit: number): string[] {
-  if (separator === "") throw new Error("it splits a text at an empty one");
+  if (separator === "") throw new Error("it splits a string at an empty separator");
   if (separator !== undefined && limit < 0) return text.split(separator);
   const parts: string[] = [];
   let rest = separator === undefined ? stripped(text, "left") : text;

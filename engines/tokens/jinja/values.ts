@@ -92,7 +92,7 @@ export const asFloat = (value: number) => (Number.isInteger(value) ? new WholeFl
 /** @throws Error for anything but an integer */
 export function asIndex(value: unknown): number {
   const number = isInteger(value) ? numeric(value) : undefined;
-  if (number === undefined) throw new Error(`it takes a ${typeName(value)} for an int`);
+  if (number === undefined) throw new Error(`it uses a ${typeName(value)} as an int`);
   return Number(number);
 }
 
@@ -121,7 +121,7 @@ export function iterate(value: unknown): readonly unknown[] {
   if (value instanceof Map) return [...value.keys()];
   if (value instanceof Series) return value.take();
   if (value === undefined) return [];
-  throw new Error(`it goes through a ${typeName(value)} as if it were a list`);
+  throw new Error(`it iterates over a ${typeName(value)}`);
 }
 
 export const isIterable = (value: unknown) =>
@@ -137,7 +137,7 @@ export const hasPairs = (text: string) => /[\ud800-\udbff]/.test(text);
 export function keyOf(value: unknown): unknown {
   if (value instanceof WholeFloat) return Number(value);
   if (value instanceof Map || (Array.isArray(value) && !isTuple(value))) {
-    throw new Error(`it takes a ${typeName(value)} for the key of a dict`);
+    throw new Error(`it uses a ${typeName(value)} as a dict key`);
   }
   return textIn(value) ?? value;
 }

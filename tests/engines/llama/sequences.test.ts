@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { allowedBits } from "../../../engines/answers/allowedBits.ts";
 import type { LlamaSequence } from "../../../engines/llama/nodeLlama.ts";
-import { createReading } from "../../../engines/llama/sequences.ts";
+import { createSequencePool } from "../../../engines/llama/sequences.ts";
 
 const VOCABULARY = 3000;
 
@@ -41,7 +41,11 @@ it("asks for all logits only where none of the likeliest tokens is allowed", asy
   const asked: boolean[] = [];
   const sequence = sequenceOf(asked);
   const answerBits = allowedBits(VOCABULARY, () => true);
-  const { read } = createReading({ sequences: [sequence], vocabulary: VOCABULARY, answerBits });
+  const { read } = createSequencePool({
+    sequences: [sequence],
+    vocabulary: VOCABULARY,
+    answerBits,
+  });
   const tokens = [1, 2, 3];
   /** Allowed for each token of the answer: some of the likeliest, none of them, any. */
   const may = [(id: number) => id > 4, (id: number) => id > 2500, () => true];

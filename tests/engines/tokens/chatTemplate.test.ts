@@ -12,7 +12,7 @@ const doubled = (start: string) => `{% set a = ${start} %}${"{% set a = a + a %}
 
 test.each([
   ["loops in loops", within(1000, within(1000, "{{ i }}")), /it takes more than \d+ s/],
-  ["a count", "{{ range(1000000000)|length }}", /it counts further than 100000/],
+  ["a count", "{{ range(1000000000)|length }}", /it makes a range of more than 100000 items/],
   ["doubled texts", doubled("'abcdefgh'"), /it takes more than \d+ steps/],
   ["doubled lists", doubled("[1]"), /it takes more than \d+ steps/],
   [

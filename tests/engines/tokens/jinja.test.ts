@@ -78,7 +78,7 @@ test.each([
   ["'%s' % 1", "it formats a text with %, which Kit doesn't support"],
   ["x|sum", 'it uses the filter "sum", which Kit doesn\'t support'],
   ["'a'.zfill(3)", 'it calls "zfill", which Kit doesn\'t support'],
-  ["'ab'.startswith('b', 1)", "it looks for the start or end of a part of a text"],
+  ["'ab'.startswith('b', 1)", "it calls startswith or endswith with a range"],
 ])("what no template of a model writes is refused: %s", (expression, problem) => {
   expect(() => rendered(`{{ ${expression} }}`, '{"x":[9007199254740993]}')).toThrow(problem);
 });

@@ -3,10 +3,10 @@
 from typing import Any
 
 from ..data.chat import Conversation, as_message, without_tools
+from ..data.dropped_parts import refuse_dropped_parts
 from ..data.markup import markup_of
 from ..data.masks import render
 from ..data.text_encoder import encode_text
-from ..data.unwritten import refuse_unwritten
 from ..process.limits import encode
 
 
@@ -29,7 +29,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") 
         request.get("chatTemplateKwargs"),
     )
     if not request.get("lenient"):
-        refuse_unwritten(conversation.messages, conversation.kwargs or {}, tokenizer)
+        refuse_dropped_parts(conversation.messages, conversation.kwargs or {}, tokenizer)
     if tokenizer.chat_template is None:
         if conversation.tools:
             raise without_tools()

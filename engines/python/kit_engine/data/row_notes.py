@@ -6,10 +6,10 @@ from typing import Any
 
 from ..model.stop_tokens import stop_tokens_of
 from ..process.limits import decode
+from .dropped_parts import DroppedParts, name_of, parts_of
 from .markup import markup_of
 from .masks import Tokens, ends_with_stop_token, rendered_prompt
 from .rows import Row
-from .unwritten import Unwritten, name_of, parts_of
 
 # Number of an answer's last tokens shown.
 SHOWN = 12
@@ -19,7 +19,7 @@ class RowNotes:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.markup = markup_of(tokenizer)
-        self.is_unwritten = Unwritten(tokenizer)
+        self.is_dropped = DroppedParts(tokenizer)
         self.rows = 0
         # For each kind: number of rows, the first token, and its location.
         self.found: dict[str, list[Any]] = {}
@@ -31,7 +31,7 @@ class RowNotes:
         self.rows += 1
         where, conversations = row.where, row.conversations
         self._add_unended(whole, where)
-        self._add_unwritten(row)
+        self._add_dropped(row)
         texts = texts_of(row)
         foreign = (self.markup.foreign_token_in(text) for text, _ in texts)
         self._count("foreign", next((one for one in foreign if one), None), where)
@@ -73,11 +73,11 @@ class RowNotes:
                 '  write the rows as "messages", which the model\'s own template renders'
             )
         for kind, (_, part, where) in self.found.items():
-            if kind.startswith("unwritten "):
+            if kind.startswith("dropped_parts "):
                 notes.append(
                     f"warning: the model's chat template leaves out {name_of(part)} of "
                     f"{self._of(kind)}\n"
-                    f"  the first is {where}\n  {self.is_unwritten.advice(part)}"
+                    f"  the first is {where}\n  {self.is_dropped.advice(part)}"
                 )
         if "unended" in self.found:
             _, last, where = self.found["unended"]
@@ -96,11 +96,11 @@ class RowNotes:
                     return self._count("unended", json.dumps(last, ensure_ascii=False), where)
         return None
 
-    def _add_unwritten(self, row: Row) -> None:
+    def _add_dropped(self, row: Row) -> None:
         parts = (part for one in row.conversations for part in parts_of(one.messages))
         for part in dict.fromkeys(parts):
-            if self.is_unwritten(part):
-                self._count(f"unwritten {part}", part, row.where)
+            if self.is_dropped(part):
+                self._count(f"dropped_parts {part}", part, row.where)
 
     def _advice(self) -> str:
         ends = stop_tokens_of(self.tokenizer)

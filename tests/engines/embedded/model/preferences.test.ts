@@ -4,7 +4,11 @@ import { type Example, createExamples } from "../../../../engines/examples/examp
 import { adapterShapes } from "../../../../engines/lora/adapter.ts";
 import { objectiveOf } from "../../../../engines/objectives/objectives.ts";
 import { createReference } from "../../../../engines/training/reference.ts";
-import { type Learning, backpropagateStep, evaluate } from "../../../../engines/training/step.ts";
+import {
+  type StepContext,
+  backpropagateStep,
+  evaluate,
+} from "../../../../engines/training/step.ts";
 import type { DpoObjective, KtoObjective } from "../../../../protocol/objective.ts";
 import { difference } from "../kernels/team.ts";
 import { learnerOf } from "../learner.ts";
@@ -75,7 +79,7 @@ describe.each(CASES)("$family, $objective, lora: $lora", ({ family, objective, l
       examplesOf(first, count, type, made.config.vocab_size);
     const [training, heldOut] = [setOf(0, ROWS), setOf(ROWS, HELD_OUT)];
     const reference = createReference(learner);
-    const learning: Learning = {
+    const learning: StepContext = {
       backend: learner,
       objective: objectiveOf({ objective }),
       reference,

@@ -1,13 +1,13 @@
 import { asMessage } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { adviceOn, nameOf, partsOf } from "../tokens/droppedParts.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { adviceOn, nameOf, partsOf } from "../tokens/unwritten.ts";
 
 /** @throws KitError `REQUEST_INVALID` for a part of a message or a variable that the chat template would silently drop */
-export function refuseUnwritten(
+export function refuseDroppedParts(
   { messages = [], chatTemplateKwargs = {}, lenient }: InferRequest,
-  { isUnwritten, readsVariable }: Pick<Tokenizer, "isUnwritten" | "readsVariable">,
+  { isDropped, readsVariable }: Pick<Tokenizer, "isDropped" | "readsVariable">,
 ): void {
   if (lenient) return;
   for (const [name, value] of Object.entries(chatTemplateKwargs)) {
@@ -19,12 +19,12 @@ export function refuseUnwritten(
     );
   }
   for (const [at, message] of messages.entries()) {
-    const part = partsOf(asMessage(message), at).find(isUnwritten);
+    const part = partsOf(asMessage(message), at).find(isDropped);
     if (part === undefined) continue;
     const option = `messages[${at}]`;
     throw new KitError(
       "REQUEST_INVALID",
-      `The model's chat template leaves out ${nameOf(part)} in ${option}: ${adviceOn(part, isUnwritten)}.`,
+      `The model's chat template leaves out ${nameOf(part)} in ${option}: ${adviceOn(part, isDropped)}.`,
       { fault: { option } },
     );
   }

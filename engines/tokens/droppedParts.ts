@@ -27,22 +27,22 @@ export function nameOf(part: Part): string {
 }
 
 /** Advice for a part that the template drops. */
-export function adviceOn(part: Part, isUnwritten: (part: Part) => boolean): string {
+export function adviceOn(part: Part, isDropped: (part: Part) => boolean): string {
   if (part === "tool") return "use a model whose template takes tools, or a user's message";
   if (part === "later system") return "write all of it in the first message";
   if (part === "system") return "write it in the first user's message";
-  const read = REASONING.find((key) => !isUnwritten(key));
+  const read = REASONING.find((key) => !isDropped(key));
   if (read !== undefined) return `call it ${JSON.stringify(read)}, which it writes`;
   return 'write it in "content", or leave it out';
 }
 
 /** Whether a chat template drops a part wherever it occurs. Without a template, only reasoning is dropped. */
-export function createUnwritten(render: Render | undefined): (part: Part) => boolean {
+export function createDroppedParts(render: Render | undefined): (part: Part) => boolean {
   const known = new Map<Part, boolean>();
   return (part) => {
-    const isUnwritten = known.get(part) ?? (render ? leavesOut(render, part) : isReasoning(part));
-    known.set(part, isUnwritten);
-    return isUnwritten;
+    const isDropped = known.get(part) ?? (render ? leavesOut(render, part) : isReasoning(part));
+    known.set(part, isDropped);
+    return isDropped;
   };
 }
 

@@ -9,10 +9,10 @@ const MAX_EXPRESSIONS = 300_000;
 /** Nesting limit of expressions, within the stack. */
 export const MAX_DEPTH = 2500;
 /** Limit of properties or prefix items: each nests three expressions. */
-export const MAX_IN_A_ROW = Math.floor(MAX_DEPTH / 3);
+export const MAX_SIBLINGS = Math.floor(MAX_DEPTH / 3);
 
 /** Counts the work that a grammar takes. @param size returns the number of its expressions */
-export function createWork(size: () => number) {
+export function createBudget(size: () => number) {
   let left = MAX_PART;
   let leftInAll = MAX_IN_ALL;
 

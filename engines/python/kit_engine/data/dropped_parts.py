@@ -1,4 +1,4 @@
-"""Parts of messages that a chat template drops, as in engines/tokens/unwritten.ts."""
+"""Parts of messages that a chat template drops, as in engines/tokens/droppedParts.ts."""
 
 import re
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def parts_at(turn: int, message: Message) -> Iterable[str]:
         yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
 
 
-def refuse_unwritten(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
+def refuse_dropped_parts(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
     """:raises KitError: for a part of a message or a variable that the template would drop"""
     read = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     for name, value in kwargs.items():
@@ -65,15 +65,15 @@ def refuse_unwritten(messages: list[Message], kwargs: dict[str, Any], tokenizer:
                 "whose template does.",
                 {"option": f"chatTemplateKwargs.{name}"},
             )
-    is_unwritten: Unwritten | None = getattr(tokenizer, "kit_unwritten", None)
-    if is_unwritten is None:
-        is_unwritten = tokenizer.kit_unwritten = Unwritten(tokenizer)
+    is_dropped: DroppedParts | None = getattr(tokenizer, "kit_dropped_parts", None)
+    if is_dropped is None:
+        is_dropped = tokenizer.kit_dropped_parts = DroppedParts(tokenizer)
     for i, message in enumerate(messages):
-        for part in filter(is_unwritten, parts_at(i, message)):
+        for part in filter(is_dropped, parts_at(i, message)):
             raise KitError(
                 "REQUEST_INVALID",
                 f"The model's chat template leaves out {name_of(part)} in messages[{i}]: "
-                f"{is_unwritten.advice(part)}.",
+                f"{is_dropped.advice(part)}.",
                 {"option": f"messages[{i}]"},
             )
 
@@ -82,7 +82,7 @@ def name_of(part: str) -> str:
     return NAMES.get(part, f'"{part}"')
 
 
-class Unwritten:
+class DroppedParts:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.known: dict[str, bool] = {}
