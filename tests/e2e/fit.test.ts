@@ -142,6 +142,13 @@ test("below a short list its ruling goes on, which is no part of a row", async (
   expect(page.url()).not.toContain("#/jobs/");
 });
 
+test("the output box keeps its height beside a manifest that can't be read", async () => {
+  const page = await openPage((await startKitUi(createTinyProject("throw new Error()"))).url);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.locator(".run-failed").waitFor();
+  expect((await page.locator(".log-box").boundingBox())!.height).toBe(320);
+});
+
 test("forced colours leave a running button enabled to the eye, its bar and the rows' rules", async () => {
   const project = createTinyProject(pacedSource());
   const page = await openPage((await startKitUi(project)).url);
