@@ -134,7 +134,7 @@ export function asTools(tools: unknown): readonly Tool[] | undefined {
 }
 
 /** Joins content parts as lines. */
-function textOf(content: ChatMessage["content"]): string | undefined {
+export function textOf(content: ChatMessage["content"]): string | undefined {
   if (typeof content === "string") return content;
   return content?.map(({ text }) => text).join("\n");
 }

@@ -3,165 +3,126 @@ import {
   type TextPart,
   type ToolCall,
   argumentsOf,
+  textOf,
 } from "../../../protocol/chat.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { invalid } from "../apiError.ts";
 import { type Body, fieldOf } from "../fields.ts";
 
-/** A conversation, and the request's field that each message comes from. */
-interface InputMessages {
-  messages: ChatMessage[];
-  names: Record<string, string>;
-}
-
-/** An assistant's message that later items can extend. */
-interface AssistantMessage extends ChatMessage {
-  reasoning_content?: string;
-  tool_calls?: ToolCall[];
-}
+/** A message, with the reasoning that chat templates read. */
+type Message = ChatMessage & { reasoning_content?: string };
 
 const ROLES: unknown[] = ["system", "developer", "user", "assistant"];
 const TEXT_PARTS: unknown[] = ["input_text", "output_text", "reasoning_text", "summary_text"];
 
+/** Readers of items by type. */
+const READERS: Record<string, (item: Body, field: string) => Message | undefined> = {
+  message(item, field) {
+    const role = fieldOf(item, "role") as Message["role"];
+    const content = textsOf(item, "content", field);
+    if (ROLES.includes(role)) return { role, content };
+    const path = `${field}.role`;
+    throw invalid(path, `${path} must be system, developer, user or assistant.`);
+  },
+  function_call(item, field) {
+    const [id, name] = [stringOf(item, "call_id", field), stringOf(item, "name", field)];
+    const given = stringOf(item, "arguments", field);
+    const call: ToolCall = { id, type: "function", function: { name, arguments: given } };
+    if (argumentsOf(given)) return { role: "assistant", content: null, tool_calls: [call] };
+    const path = `${field}.arguments`;
+    throw invalid(path, `${path} must be a JSON object, as a string.`);
+  },
+  function_call_output(item, field) {
+    const tool_call_id = stringOf(item, "call_id", field);
+    return { role: "tool", tool_call_id, content: textsOf(item, "output", field) };
+  },
+  reasoning(item, field) {
+    const names = ["content", "summary"].filter((name) => fieldOf(item, name) !== undefined);
+    const texts = names.map((name) => textOf(textsOf(item, name, field)));
+    const reasoning_content = texts.find((text) => text !== "");
+    if (reasoning_content) return { role: "assistant", content: "", reasoning_content };
+    if (fieldOf(item, "encrypted_content") === undefined) return undefined;
+    const path = `${field}.encrypted_content`;
+    throw invalid(path, `${path} is readable only by its own server. Leave the item out.`);
+  },
+  item_reference(_, field) {
+    const advice = "Send the item itself, as the AI SDK does with store: false.";
+    throw invalid(field, `${field} refers to an item, but kit serve stores none. ${advice}`);
+  },
+};
+
 /**
- * Reads `instructions` and `input` as a conversation.
+ * Reads `instructions` and `input` as a conversation, with the field of each message.
  * @throws ApiError 400 naming the invalid field
  */
-export function inputMessages(body: Body): InputMessages {
-  const messages: ChatMessage[] = [];
+export function inputMessages(body: Body): {
+  messages: ChatMessage[];
+  names: Record<string, string>;
+} {
+  const messages: Message[] = [];
   const names: Record<string, string> = { messages: "input" };
-  let open: AssistantMessage | undefined;
 
-  function add<Added extends ChatMessage>(message: Added, field: string): Added {
-    names[`messages[${messages.length}]`] = field;
-    messages.push(message);
-    open = undefined;
-    return message;
+  function add(message: Message, field: string): void {
+    const whole = joined(messages.at(-1), message);
+    if (whole) messages[messages.length - 1] = whole;
+    else names[`messages[${messages.push(message) - 1}]`] = field;
   }
 
-  /** Calls, and an answer after its reasoning, extend the open message. */
-  function assistantMessage(field: string, extend = true): AssistantMessage {
-    const extended = extend ? open : undefined;
-    open = extended ?? add<AssistantMessage>({ role: "assistant", content: null }, field);
-    return open;
-  }
-
-  function addItem(item: unknown, field: string): void {
-    if (!isRecord(item)) throw invalid(field, `${field} must be an object.`);
-    const type = typeOf(item);
-    switch (type) {
-      case "message": {
-        const role = fieldOf(item, "role");
-        if (!ROLES.includes(role)) {
-          throw invalid(
-            `${field}.role`,
-            `${field}.role must be system, developer, user or assistant.`,
-          );
-        }
-        const content = textsOf(item, "content", field);
-        if (role !== "assistant")
-          return void add({ role: role as ChatMessage["role"], content }, field);
-        assistantMessage(field, open?.content === "" && !open.tool_calls).content = content;
-        return;
-      }
-      case "function_call": {
-        const call = callOf(item, field);
-        const message = assistantMessage(field);
-        message.tool_calls = [...(message.tool_calls ?? []), call];
-        return;
-      }
-      case "function_call_output": {
-        const tool_call_id = stringOf(item, "call_id", field);
-        return void add(
-          { role: "tool", tool_call_id, content: textsOf(item, "output", field) },
-          field,
-        );
-      }
-      case "reasoning": {
-        const reasoning = reasoningOf(item, field);
-        if (reasoning !== "")
-          Object.assign(assistantMessage(field, false), {
-            content: "",
-            reasoning_content: reasoning,
-          });
-        return;
-      }
-      case "item_reference":
-        throw invalid(
-          field,
-          `${field} refers to an item, but kit serve stores none. Send the item itself, as the AI SDK does with store: false.`,
-        );
-      default:
-        throw invalid(
-          `${field}.type`,
-          `${field} has the type ${JSON.stringify(type)}. Send only items of type message, function_call, function_call_output and reasoning.`,
-        );
-    }
-  }
-
-  const instructions = fieldOf(body, "instructions");
-  if (instructions !== undefined) {
+  if (fieldOf(body, "instructions") !== undefined) {
     add({ role: "system", content: stringOf(body, "instructions") }, "instructions");
   }
+  const count = messages.length;
   const input = fieldOf(body, "input");
+  const items: unknown[] = Array.isArray(input) ? input : [];
   if (typeof input === "string") add({ role: "user", content: input }, "input");
-  else if (Array.isArray(input)) input.forEach((item, at) => addItem(item, `input[${at}]`));
-  if (messages.every((_, at) => names[`messages[${at}]`] === "instructions")) {
-    throw invalid("input", "input must be a text, or a list of at least one message.");
+  for (const [at, item] of items.entries()) {
+    const message = messageOf(item, `input[${at}]`);
+    if (message) add(message, `input[${at}]`);
   }
-  return { messages, names };
+  if (messages.length > count) return { messages, names };
+  throw invalid("input", "input must be a string, or a list of at least one message.");
 }
 
-/** Messages and references may omit their type. */
-function typeOf(item: Body): unknown {
+function messageOf(item: unknown, field: string): Message | undefined {
+  if (!isRecord(item)) throw invalid(field, `${field} must be an object.`);
+  // Messages and references may omit their type.
   const isReference = fieldOf(item, "role") === undefined && fieldOf(item, "id") !== undefined;
-  return fieldOf(item, "type") ?? (isReference ? "item_reference" : "message");
+  const type = fieldOf(item, "type") ?? (isReference ? "item_reference" : "message");
+  const [, read] = Object.entries(READERS).find(([one]) => one === type) ?? [];
+  if (read) return read(item, field);
+  const advice =
+    "Send only items of type message, function_call, function_call_output and reasoning.";
+  throw invalid(`${field}.type`, `${field} has the type ${JSON.stringify(type)}. ${advice}`);
 }
 
-function callOf(item: Body, field: string): ToolCall {
-  const given = fieldOf(item, "arguments");
-  if (typeof given !== "string" || argumentsOf(given) === undefined) {
-    throw invalid(`${field}.arguments`, `${field}.arguments must be the text of a JSON object.`);
-  }
-  const [id, name] = [stringOf(item, "call_id", field), stringOf(item, "name", field)];
-  return { id, type: "function", function: { name, arguments: given } };
+/** The assistant's last message, extended by calls, or by the answer after its reasoning. */
+function joined(last: Message | undefined, next: Message): Message | undefined {
+  if (last?.role !== "assistant" || next.role !== "assistant") return undefined;
+  const { tool_calls: calls = [] } = last;
+  if (next.tool_calls) return { ...last, tool_calls: [...calls, ...next.tool_calls] };
+  const isOpen = last.reasoning_content !== undefined && last.content === "" && calls.length === 0;
+  return isOpen && next.reasoning_content === undefined
+    ? { ...last, content: next.content }
+    : undefined;
 }
 
-function stringOf(body: Body, name: string, parent?: string): string {
+function stringOf(body: Body, name: string, parent = ""): string {
   const value = fieldOf(body, name);
-  const path = parent === undefined ? name : `${parent}.${name}`;
+  const path = parent ? `${parent}.${name}` : name;
   if (typeof value === "string") return value;
   throw invalid(path, `${path} must be a string.`);
 }
 
-/** A string, or a list of text parts. */
 function textsOf(item: Body, name: string, parent: string): string | TextPart[] {
   const value = fieldOf(item, name);
   const path = `${parent}.${name}`;
   if (typeof value === "string") return value;
-  if (!Array.isArray(value)) throw invalid(path, `${path} must be a text, or a list of parts.`);
+  if (!Array.isArray(value)) throw invalid(path, `${path} must be a string, or a list of parts.`);
   return value.map((part: unknown, at) => {
     const { type, text } = isRecord(part) ? part : {};
     if (TEXT_PARTS.includes(type) && typeof text === "string") return { type: "text", text };
-    throw invalid(
-      `${path}[${at}]`,
-      `${path}[${at}] has the type ${JSON.stringify(type ?? "?")}. Send only texts, as parts of type input_text or output_text.`,
-    );
+    const found = `${path}[${at}] has the type ${JSON.stringify(type ?? "?")}.`;
+    const advice = "Send only texts, as parts of type input_text or output_text.";
+    throw invalid(`${path}[${at}]`, `${found} ${advice}`);
   });
-}
-
-/** The reasoning's text, which chat templates read beside the answer; empty for none. */
-function reasoningOf(item: Body, field: string): string {
-  const parts = ["content", "summary"].map((name) =>
-    fieldOf(item, name) === undefined ? [] : textsOf(item, name, field),
-  );
-  const found = parts.find(({ length }) => length > 0) ?? "";
-  if (typeof found !== "string") return found.map(({ text }) => text).join("\n");
-  if (found === "" && fieldOf(item, "encrypted_content") !== undefined) {
-    throw invalid(
-      `${field}.encrypted_content`,
-      `${field} has encrypted reasoning, which only its server reads. Leave the item out.`,
-    );
-  }
-  return found;
 }

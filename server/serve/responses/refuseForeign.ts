@@ -1,33 +1,10 @@
 import { type Body, recordOf } from "../fields.ts";
 import { refuseUnsupported } from "../unsupported.ts";
 
-/** Fields that need stored responses, and fields of chat completions, with their neutral values. */
-const NEUTRAL: Record<string, readonly unknown[]> = {
-  previous_response_id: [],
-  conversation: [],
-  store: [false],
-  background: [false],
-  prompt: [],
-  truncation: ["disabled"],
-  context_management: [],
-  messages: [],
-  max_tokens: [],
-  max_completion_tokens: [],
-  max_new_tokens: [],
-  n_predict: [-1],
-  num_predict: [-1],
-  response_format: [],
-  grammar: [],
-  guided_grammar: [],
-  ebnf: [],
-  structural_tag: [],
-  reasoning_effort: [],
-  logprobs: [false],
-};
-
 const CONVERSATION = "Nothing is stored: send the whole conversation as input.";
 const LIMIT = "Send max_output_tokens.";
 const FORMAT = "Send text.format, with a JSON Schema or a regular expression.";
+/** Fields that need stored responses, and fields of chat completions, with what to send instead. */
 const ADVICE: Record<string, string> = {
   previous_response_id: CONVERSATION,
   conversation: CONVERSATION,
@@ -50,7 +27,9 @@ const ADVICE: Record<string, string> = {
   reasoning_effort: 'Send reasoning, such as {"effort":"low"}.',
   logprobs: 'Send include: ["message.output_text.logprobs"].',
 };
-
+/** Values without an effect. */
+const OFF = [false, "disabled", -1];
+const NEUTRAL = Object.fromEntries(Object.keys(ADVICE).map((name) => [name, OFF]));
 /** Without reasoning, its summary is empty. */
 const REASONING = { summary: ["auto"], generate_summary: ["auto"] };
 

@@ -143,7 +143,7 @@ describe("a response's request", () => {
 
   const image = { type: "input_image", image_url: "data:," };
   it.each([
-    [{ input: undefined }, "input", /^input must be a text, or a list of at least one message\.$/],
+    [{ input: undefined }, "input", /^input must be a string, or a list of at least one message\.$/],
     [{ input: [], instructions: "a" }, "input", /at least one message/],
     [{ input: [1] }, "input[0]", /must be an object/],
     [{ input: [{ role: "tool", content: "" }] }, "input[0].role", /system, developer, user or/],
@@ -154,7 +154,7 @@ describe("a response's request", () => {
     ],
     [{ input: [message([{ type: "input_file" }])] }, "input[0].content[0]", /Send only texts/],
     [{ input: [message([{ type: "input_text" }])] }, "input[0].content[0]", /Send only texts/],
-    [{ input: [message(undefined)] }, "input[0].content", /a text, or a list of parts/],
+    [{ input: [message(undefined)] }, "input[0].content", /a string, or a list of parts/],
     [
       { input: [{ type: "web_search_call" }] },
       "input[0].type",
@@ -169,7 +169,7 @@ describe("a response's request", () => {
     [
       { input: [{ type: "function_call", call_id: "a", name: "b", arguments: "[1]" }] },
       "input[0].arguments",
-      /must be the text of a JSON object/,
+      /must be a JSON object, as a string/,
     ],
     [
       { input: [{ type: "function_call_output", output: "" }] },
