@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { ROOT } from "./files.mjs";
 
 const PACKAGES = join(ROOT, "bench", "python", "requirements.txt");
+/** Clients of kit serve. */
+const CLIENTS = join(ROOT, "tests", "server", "serve", "requirements.txt");
 
 /** The environments of `npm run python`, each with its folder and packages. Git ignores them. */
 export const ENVIRONMENTS = {
-  python: environment(".python", [PACKAGES]),
+  python: environment(".python", [PACKAGES, CLIENTS]),
   ray: environment(".ray", [PACKAGES, join(ROOT, "tests", "engines", "ray", "requirements.txt")]),
 };
 

@@ -1,3 +1,6 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import { Agent, OpenAIProvider, Runner, tool as agentTool } from "@openai/agents";
+import { Output, generateText, stepCountIs, streamText, tool } from "ai";
 import OpenAI, { BadRequestError } from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -101,5 +104,77 @@ describe("the openai package's responses", () => {
         if (type === "response.output_text.delta") break;
       }
     });
+  });
+});
+
+describe("@openai/agents, which asks for responses", () => {
+  it("runs an agent with a tool, and one with a type, whole and streamed", async () => {
+    const { baseURL } = await startServe(folder, ["tools"]);
+    const modelProvider = new OpenAIProvider({ baseURL, apiKey: "none" });
+    const runner = new Runner({ modelProvider, tracingDisabled: true });
+    const places: string[] = [];
+    const execute = (asked: z.infer<typeof Look>) => {
+      places.push(asked.at);
+      return seen(asked);
+    };
+    const look = agentTool({ name: "look", description: "Looks.", parameters: Look, execute });
+    const agent = new Agent({
+      ...{ name: "Looker", model: "tools", instructions: "Look.", tools: [look] },
+      // The model's next answer may be of any length.
+      modelSettings: { toolChoice: "required", parallelToolCalls: false },
+      toolUseBehavior: "stop_on_first_tool",
+    });
+    const { finalOutput } = await runner.run(agent, "Look here!");
+    const streamed = await runner.run(agent, "Look here!", { stream: true });
+    await streamed.completed;
+    expect([finalOutput, streamed.finalOutput]).toEqual(places.map((at) => `Nothing is ${at}.`));
+    const typed = new Agent({ name: "Teller", model: "tools", outputType: Answer });
+    const told = await runner.run(typed, "7");
+    expect(Answer.parse(told.finalOutput)).toEqual(told.finalOutput);
+    const again = [...told.history, { role: "user" as const, content: "8" }];
+    expect(Answer.parse((await runner.run(typed, again)).finalOutput)).toBeDefined();
+  });
+});
+
+describe("the AI SDK with @ai-sdk/openai, which asks for responses", () => {
+  it("generates and streams text, an object, and calls in two steps", async () => {
+    const { baseURL } = await startServe(folder, ["tools"]);
+    const model = createOpenAI({ baseURL, apiKey: "none" })("tools");
+    const asked = { model, prompt: "1", maxOutputTokens: SHORT };
+    const { text, finishReason, usage } = await generateText(asked);
+    expect([finishReason, usage.outputTokens]).toEqual(["length", SHORT]);
+    const stream = streamText(asked);
+    expect([await stream.text, await stream.finishReason]).toEqual([text, "length"]);
+    const { output } = await generateText({
+      ...asked,
+      maxOutputTokens: 60,
+      output: Output.object({ schema: Answer }),
+    });
+    expect(Answer.parse(output)).toEqual(output);
+
+    const look = tool({ inputSchema: Look, execute: seen });
+    const twoSteps = {
+      ...{ model, prompt: "1", tools: { look }, stopWhen: stepCountIs(2), maxRetries: 0 },
+      prepareStep: ({ stepNumber }: { stepNumber: number }) => ({
+        toolChoice: stepNumber === 0 ? ("required" as const) : ("none" as const),
+      }),
+      providerOptions: { openai: { parallelToolCalls: false } },
+    };
+    const whole = await generateText(twoSteps);
+    expect(whole.steps.map(({ toolResults }) => toolResults.length)).toEqual([1, 0]);
+    const streamed = streamText(twoSteps);
+    expect(await streamed.text).toBe(whole.text);
+    expect((await streamed.steps).length).toBe(2);
+  });
+
+  it("goes on with a conversation if it stores nothing", async () => {
+    const { baseURL } = await startServe(folder, ["tools"]);
+    const model = createOpenAI({ baseURL, apiKey: "none" })("tools");
+    const asked = { model, maxOutputTokens: SHORT, maxRetries: 0 };
+    const { response } = await generateText({ ...asked, prompt: "1" });
+    const messages = [...response.messages, { role: "user" as const, content: "2" }];
+    await expect(generateText({ ...asked, messages })).rejects.toThrow("store: false");
+    const providerOptions = { openai: { store: false } };
+    expect((await generateText({ ...asked, messages, providerOptions })).text).not.toBe("");
   });
 });
