@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type ServerIdentity, sendJson } from "../http/respond.ts";
+import { type ServerIdentity, METHODS, sendJson } from "../http/respond.ts";
 
 /** Details of an error in OpenAI's format. */
 export interface ErrorDetails {
@@ -32,6 +32,7 @@ export function invalid(param: string, message: string): ApiError {
 export const IDENTITY: ServerIdentity = {
   advice: "Send your request to /v1/chat/completions.",
   command: "kit serve",
+  methods: [...METHODS, "DELETE"],
   takesEncodedSlashes: true,
   errorBody: (status, message) => apiErrorBody(status, message),
 };

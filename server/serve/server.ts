@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createBodyReader } from "../http/body.ts";
 import { type Limits } from "../http/limits.ts";
 import { listen } from "../http/listen.ts";
-import { METHODS } from "../http/respond.ts";
 import { createRouter } from "../http/router.ts";
 import { createHttpServer } from "../http/server.ts";
 import { targetOf } from "../http/target.ts";
@@ -75,10 +74,9 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
     isReady: () => isReady,
     isClosing: () => closingServer !== undefined,
   };
-  const identity = fineTuning ? { ...IDENTITY, methods: [...METHODS, "DELETE"] } : IDENTITY;
-  const route = createRouter(ROUTE_TABLE, identity);
+  const route = createRouter(ROUTE_TABLE, IDENTITY);
   const { server, allAnswered } = createHttpServer({
-    identity,
+    identity: IDENTITY,
     ...(fineTuning && { isLong: isUpload }),
     host,
     allowedHosts,

@@ -110,7 +110,7 @@ describe("pages of other origins", () => {
     expect(preflight.status).toBe(204);
     expect(Object.fromEntries(preflight.headers)).toMatchObject({
       "access-control-allow-origin": ORIGIN,
-      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-methods": "GET, POST, DELETE",
       "access-control-allow-headers": "authorization,content-type,x-stainless-os",
       vary: "Origin",
     });

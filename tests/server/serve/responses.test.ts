@@ -143,7 +143,11 @@ describe("a response's request", () => {
 
   const image = { type: "input_image", image_url: "data:," };
   it.each([
-    [{ input: undefined }, "input", /^input must be a string, or a list of at least one message\.$/],
+    [
+      { input: undefined },
+      "input",
+      /^input must be a string, or a list of at least one message\.$/,
+    ],
     [{ input: [], instructions: "a" }, "input", /at least one message/],
     [{ input: [1] }, "input[0]", /must be an object/],
     [{ input: [{ role: "tool", content: "" }] }, "input[0].role", /system, developer, user or/],
@@ -412,7 +416,7 @@ test("an error of the model names the request's own fields", async () => {
 test("nothing is stored, and nothing embedded", async () => {
   const model = sayBack();
   const { url, post } = await serve(model);
-  const paths = { GET: "resp_1", POST: "resp_1/cancel" };
+  const paths = { GET: "resp_1", DELETE: "resp_1", POST: "resp_1/cancel" };
   for (const [method, path] of Object.entries(paths)) {
     const response = await fetch(`${url}/v1/responses/${path}`, { method });
     expect([response.status, (await apiErrorOf(response)).message]).toEqual([

@@ -161,7 +161,7 @@ it("refuses uploads beyond the limit, and is off unless it was turned on", async
     expect(response.status).toBe(404);
     expect((await apiErrorOf(response)).message).toMatch(/--fine-tuning/);
   }
-  expect((await fetch(`${off.url}/v1/files/x`, { method: "DELETE" })).status).toBe(405);
+  expect((await fetch(`${off.url}/v1/files/x`, { method: "DELETE" })).status).toBe(404);
 });
 
 it("needs the key, an allowed host and an allowed origin on every route", async () => {
