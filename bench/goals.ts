@@ -1,4 +1,4 @@
-import { type Unit, show } from "./figure.ts";
+import { type Unit, show } from "./unit.ts";
 
 /** The goal of a line's values. */
 export interface Goal {

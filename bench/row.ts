@@ -1,6 +1,6 @@
-import type { Unit } from "./figure.ts";
 import type { Goal } from "./goals.ts";
 import type { Scope } from "./scope.ts";
+import type { Unit } from "./unit.ts";
 
 /** The goals apply to `full`. `quick` takes a few minutes; `tiny` only checks that the row works. */
 export type Size = "full" | "quick" | "tiny";

@@ -1,5 +1,5 @@
-import { show } from "./figure.ts";
 import type { Measured, Row } from "./row.ts";
+import { show } from "./unit.ts";
 
 /** A row's lines, or why there are none. */
 export interface Outcome {
@@ -28,11 +28,7 @@ function cellsOf({ row, lines, error }: Outcome): string[][] {
     const why = error.replaceAll(/\s+/g, " ");
     return [[String(row.number), row.work, `failed: ${why}`, "", "", "", "", "✗ failed"]];
   }
-  return lines.map((line) => [
-    String(row.number),
-    workOf(row, line),
-    ...aggregateValues(row, line),
-  ]);
+  return lines.map((line) => [String(row.number), workOf(row, line), ...valueCells(row, line)]);
 }
 
 function workOf({ work }: Row, { part, oneRunOf }: Measured): string {
@@ -40,7 +36,7 @@ function workOf({ work }: Row, { part, oneRunOf }: Measured): string {
   return oneRunOf === undefined ? whole : `${whole} (one run of ${oneRunOf})`;
 }
 
-function aggregateValues(row: Row, { ours, baseline, against, unit, goal }: Measured): string[] {
+function valueCells(row: Row, { ours, baseline, against, unit, goal }: Measured): string[] {
   const comparison =
     baseline === undefined
       ? ["–", "", ""]

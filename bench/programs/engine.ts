@@ -73,7 +73,7 @@ async function infer(): Promise<object> {
   try {
     const model = await loadModel(directory ?? makeRandom(join(folder, "model")));
     const matmuls = tokenMatmuls();
-    const figures = await alternate(
+    const values = await alternate(
       {
         async ours() {
           let answered = 0;
@@ -93,7 +93,7 @@ async function infer(): Promise<object> {
       runs,
     );
     await model.close();
-    return figures;
+    return values;
   } finally {
     rmSync(folder, { recursive: true });
   }

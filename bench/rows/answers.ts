@@ -148,7 +148,7 @@ const KV_BYTES = 2 * 30 * 3 * 64 * 4;
 
 export const answerMemory: Row = {
   number: 25,
-  work: `memory of a process that answers from ${MODEL}, q8_0`,
+  work: `memory of a process that answers with ${MODEL}, q8_0`,
   async measure(scope) {
     const sizes: Sizes = {
       quantize: "q8_0",
@@ -159,8 +159,8 @@ export const answerMemory: Row = {
     };
     const { ours, llama } = answerProcesses(scope);
     const own = await peakOf(ours(scope.size === "tiny" ? undefined : 24, sizes));
-    const grown = { part: "after an answer more than before loading", ours: own.grown, unit: "MB" };
-    const peak = { part: "at most", ours: own.peak, unit: "MB" } as const;
+    const grown = { part: "growth from loading to an answer", ours: own.grown, unit: "MB" };
+    const peak = { part: "peak", ours: own.peak, unit: "MB" } as const;
     if (!llama) return [grown, peak].map((line) => noLlama(line as Measured));
     const other = await peakOf(llama.start("avx2", sizes));
     const pages = ((sizes.prompt + sizes.answer) * KV_BYTES) / 1e6;

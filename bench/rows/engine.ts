@@ -21,10 +21,10 @@ type Sample = { resident: number; arrays: number };
 export const train: Row = {
   number: 16,
   work: "training `kit/small`, batch 8, context 96",
-  baseline: "its products of matrices alone",
+  baseline: "its matrix products alone",
   async measure(scope) {
-    const figures = await run<Pair>(scope, "train", scope.pick(TRAIN));
-    return [{ ...figures, unit: "tokens/s", goal: ratioAtLeast(0.4) }];
+    const values = await run<Pair>(scope, "train", scope.pick(TRAIN));
+    return [{ ...values, unit: "tokens/s", goal: ratioAtLeast(0.4) }];
   },
 };
 
@@ -59,7 +59,7 @@ export const memory: Row = {
 export const infer: Row = {
   number: 17,
   work: "`infer` with cache",
-  baseline: "a token's products of matrices alone",
+  baseline: "a token's matrix products alone",
   async measure(scope) {
     const steps = scope.pick({ full: 200, quick: 100, tiny: 4 });
     const small = { ...scope.pick(TRAIN), steps };

@@ -12,8 +12,8 @@ const STEPS: Record<Scope["size"], number> = { full: 60, quick: 20, tiny: 1 };
 
 export const engines: Row = {
   number: 19,
-  work: "training `kit/nano`, batch 32, by `engine: python()`",
-  baseline: "by the embedded engine",
+  work: "training `kit/nano`, batch 32, with `engine: python()`",
+  baseline: "with the embedded engine",
   async measure(scope) {
     const steps = scope.pick(STEPS);
     const { createEmbeddedEngine } = await built<typeof embedded>("embedded");

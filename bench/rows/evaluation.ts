@@ -7,8 +7,8 @@ const THREADS = 2;
 
 export const evaluation: Row = {
   number: 27,
-  work: "an evaluation asks 135 million weights 100 rows, 30 tokens each",
-  baseline: "asking them one by one",
+  work: "evaluating 135M parameters on 100 rows, 30 tokens each",
+  baseline: "one by one",
   async measure(scope) {
     const rows = scope.pick({ full: 100, quick: 32, tiny: 3 });
     const length = scope.pick({ full: 30, quick: 30, tiny: 4 });

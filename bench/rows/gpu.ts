@@ -49,7 +49,7 @@ interface Task extends Sizes {
 
 export const gpu: Row = {
   number: 23,
-  work: "steps by `engine: python()` on a GPU",
+  work: "steps with `engine: python()` on a GPU",
   baseline: "a bare `transformers.Trainer`",
   async measure(scope) {
     const sizes = scope.pick({ full: FULL, quick: { ...FULL, runs: 1 }, tiny: TINY });

@@ -31,7 +31,7 @@ export const openBatch = stepRow(4);
 function stepRow(rows: number): Row {
   return {
     number: 22,
-    work: `a step of 135 million weights with LoRA, ${rows} × 256`,
+    work: `a step of 135M parameters with LoRA, ${rows} × 256`,
     baseline: "PyTorch's with PEFT",
     measure: (scope) => measureSteps(scope, rows),
   };
@@ -71,7 +71,7 @@ const MIXED_TURNS = {
 
 export const openMixed: Row = {
   number: 22,
-  work: "135 million weights with LoRA, 4 rows of 8 to 1,024 tokens, 30 % of them learned",
+  work: "135M parameters with LoRA, 4 rows of 8 to 1,024 tokens, 30 % of them learned",
   baseline: "PyTorch's with PEFT, padded to the longest",
   async measure(scope) {
     const { ours, torch } = openProcesses(scope);
@@ -108,7 +108,7 @@ const LOSSES = { full: 20, quick: 5, tiny: 2 };
 
 export const openLosses: Row = {
   number: 22,
-  work: "losses of such a training, 1 × 64: their difference from PyTorch's",
+  work: "losses of such training, 1 × 64: difference from PyTorch's",
   async measure(scope) {
     const { ours, torch } = openProcesses(scope);
     const sizes = { rows: 1, length: scope.pick({ full: 64, quick: 64, tiny: 16 }), threads: 2 };

@@ -1,8 +1,8 @@
-import type { Unit } from "../figure.ts";
 import { type Goal, atMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { type OpenProcesses, openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
 import { runAlternately, median, time } from "../statistics.ts";
+import type { Unit } from "../unit.ts";
 
 /** Starts a process, and measures it. */
 type Measure = (start: OpenProcesses["ours"]) => Promise<number>;
@@ -31,7 +31,7 @@ const ANSWERS = { full: 5, quick: 2, tiny: 1 };
 
 export const openMemory: Row = {
   number: 22,
-  work: "training 135 million weights with LoRA, memory of the process at max",
+  work: "training 135M parameters with LoRA, peak memory of the process",
   baseline: "PyTorch's with PEFT",
   async measure(scope) {
     const processes = openProcesses(scope);
@@ -71,7 +71,7 @@ export const openLaunch: Row = {
 
 export const openInfer: Row = {
   number: 22,
-  work: "answering with these weights, bfloat16, 1 thread",
+  work: "answering with this model, bfloat16, 1 thread",
   baseline: "`transformers` in float32",
   async measure(scope) {
     const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
@@ -95,8 +95,8 @@ async function besideTorch(
   { measure, unit, goal, part }: { measure: Measure; unit: Unit; goal: Goal; part?: string },
 ): Promise<Measured> {
   const baseline = () => (torch ? measure(torch) : NaN);
-  const figures = await runAlternately({ ours: () => measure(ours), baseline }, runs);
-  const line = { ours: median(figures.ours), unit, ...(part !== undefined && { part }) };
-  if (torch) return { ...line, baseline: median(figures.baseline), goal };
+  const values = await runAlternately({ ours: () => measure(ours), baseline }, runs);
+  const line = { ours: median(values.ours), unit, ...(part !== undefined && { part }) };
+  if (torch) return { ...line, baseline: median(values.baseline), goal };
   return { ...line, part: `${part ?? "ours alone"} (no PyTorch: npm run python)` };
 }

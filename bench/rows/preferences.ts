@@ -18,8 +18,8 @@ const PAIRS = 2;
 
 export const preferenceStep: Row = {
   number: 30,
-  work: "a step of DPO, 135 million weights with LoRA, 2 pairs of 2 × 256, 1 thread",
-  baseline: "what the line names",
+  work: "a step of DPO, 135M parameters with LoRA, 2 pairs of 2 × 256, 1 thread",
+  baseline: "SFT",
   async measure(scope) {
     const { pairs, answers, trl } = start(scope, 1);
     const steps = Object.entries({ pairs, answers, ...(trl && { trl }) }).map(
@@ -30,21 +30,20 @@ export const preferenceStep: Row = {
     const lines: Measured[] = [
       {
         ...line,
-        part: "beside right answers",
         baseline: best["answers"] ?? NaN,
         goal: ratioAtMost(1.6),
       },
     ];
     const baseline = best["trl"];
     if (baseline === undefined) return lines;
-    return [...lines, { ...line, part: "beside TRL", baseline, goal: ratioAtMost(1.2) }];
+    return [...lines, { ...line, against: "TRL", baseline, goal: ratioAtMost(1.2) }];
   },
 };
 
 export const preferenceMemory: Row = {
   number: 30,
-  work: "the same, memory of the process at most",
-  baseline: "what the line names",
+  work: "the same, peak memory of the process",
+  baseline: "SFT",
   async measure(scope) {
     const peaks: number[] = [];
     const { pairs, answers, trl } = start(scope, 2);
@@ -55,11 +54,9 @@ export const preferenceMemory: Row = {
     }
     const [ours = NaN, baseline = NaN, ofTrl] = peaks;
     const line = { ours, unit: "MB" } as const;
-    const lines: Measured[] = [
-      { ...line, part: "beside right answers", baseline, goal: ratioAtMost(1.3) },
-    ];
+    const lines: Measured[] = [{ ...line, baseline, goal: ratioAtMost(1.3) }];
     if (ofTrl === undefined) return lines;
-    return [...lines, { ...line, part: "beside TRL", baseline: ofTrl, goal: ratioAtMost(0.5) }];
+    return [...lines, { ...line, against: "TRL", baseline: ofTrl, goal: ratioAtMost(0.5) }];
   },
 };
 

@@ -25,7 +25,7 @@ const LIMIT_MS = 60_000;
 export const SERVE_ROWS: Row[] = [
   {
     number: NUMBER,
-    work: "`kit serve`, one client of 135 million weights",
+    work: "`kit serve`, one client of 135M parameters",
     baseline: "`loadModel`'s `stream`",
     async measure(scope) {
       const { sizes, own, server } = await startBoth(scope, {});
@@ -46,7 +46,7 @@ export const SERVE_ROWS: Row[] = [
             ...first,
             unit: "ms",
           } as const,
-          { part: "the tokens after it", ...speed, unit: "tokens/s" } as const,
+          { part: "tokens after the first", ...speed, unit: "tokens/s" } as const,
         ].map((line, i) => ({ ...line, goal: [ratioAtMost(1.15), ratioAtLeast(0.95)][i] as Goal })),
         {
           part: "memory",
@@ -62,8 +62,8 @@ export const SERVE_ROWS: Row[] = [
   ...([undefined, "q8_0"] as const).map(manyClients),
   {
     number: NUMBER,
-    work: "a token of an answer that is held to a schema, 49,152 words",
-    baseline: "of one that is not",
+    work: "a token of an answer constrained by a schema, vocabulary of 49,152",
+    baseline: "of an unconstrained answer",
     async measure(scope) {
       const model = servedModel(scope);
       const sizes = { model, prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) };
@@ -71,8 +71,8 @@ export const SERVE_ROWS: Row[] = [
         const { ask } = startStreams(scope, { ...sizes, isConstrained });
         return async () => mean((await ask()).gaps);
       };
-      const figures = await alternate({ ours: gap(true), baseline: gap(false) }, scope.pick(TURNS));
-      return [{ ...figures, unit: "ms", goal: moreAtMost(1.5) }];
+      const values = await alternate({ ours: gap(true), baseline: gap(false) }, scope.pick(TURNS));
+      return [{ ...values, unit: "ms", goal: moreAtMost(1.5) }];
     },
   },
   {
@@ -82,7 +82,7 @@ export const SERVE_ROWS: Row[] = [
     async measure(row) {
       const { size, pick } = row;
       const model = servedModel(row);
-      const figures = await alternate(
+      const values = await alternate(
         {
           ours: () =>
             inScope(size, LIMIT_MS, (scope) =>
@@ -100,7 +100,7 @@ export const SERVE_ROWS: Row[] = [
         },
         pick(TURNS),
       );
-      return [{ ...figures, unit: "ms", goal: ratioAtMost(1.3) }];
+      return [{ ...values, unit: "ms", goal: ratioAtMost(1.3) }];
     },
   },
 ];
@@ -109,7 +109,7 @@ export const SERVE_ROWS: Row[] = [
 function manyClients(quantize: "q8_0" | undefined): Row {
   return {
     number: NUMBER,
-    work: `\`kit serve\`, 16 clients at once of 135 million weights, ${quantize ?? "bfloat16"}`,
+    work: `\`kit serve\`, 16 concurrent clients of 135M parameters, ${quantize ?? "bfloat16"}`,
     baseline: "one client",
     async measure(scope) {
       const { server } = await startBoth(scope, { ...(quantize && { quantize }) });

@@ -17,11 +17,11 @@ export const help: Row = {
   work: "`kit --help`, whole process",
   baseline: "`node -e 0`",
   async measure({ pick }) {
-    const figures = await alternate(
+    const values = await alternate(
       { ours: () => timeNode(CLI, "--help"), baseline: () => timeNode("-e", "0") },
       pick(RUNS),
     );
-    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+    return [{ ...values, unit: "ms", goal: ratioAtMost(1.5) }];
   },
 };
 
@@ -39,14 +39,14 @@ export const launch: Row = {
           if (response.status !== 200) throw new Error(`The answer was ${response.status}.`);
         }),
       );
-    const figures = await alternate(
+    const values = await alternate(
       {
         ours: () => firstAnswer((scope) => startKitUi(scope, project)),
         baseline: () => firstAnswer((scope) => startBareServer(scope)),
       },
       pick(RUNS),
     );
-    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.8) }];
+    return [{ ...values, unit: "ms", goal: ratioAtMost(1.8) }];
   },
 };
 
@@ -58,7 +58,7 @@ export const firstLoss: Row = {
     const project = join(folder(), "quickstart");
     spawnSync(process.execPath, [CLI, "init", project], { stdio: "ignore" });
     spawnSync(process.execPath, [CLI, "build", "--project", project], { stdio: "ignore" });
-    const figures = await alternate(
+    const values = await alternate(
       {
         ours: () =>
           time(async () => {
@@ -73,7 +73,7 @@ export const firstLoss: Row = {
       },
       pick(RUNS),
     );
-    return [{ ...figures, unit: "ms", goal: ratioAtMost(6) }];
+    return [{ ...values, unit: "ms", goal: ratioAtMost(6) }];
   },
 };
 

@@ -66,7 +66,7 @@ it.each([
     403,
     "<html>",
     "CLUSTER_REFUSED",
-    / with status 403, and not for Ray's token\. Check the proxy /,
+    / with status 403, but not because of Ray's token\. Check the proxy /,
   ],
   [403, "Forbidden: Invalid authentication token", "CLUSTER_REFUSED", / refuses the token\. /],
 ])("says what a dashboard's %i with %j is", async (status, body, code, message) => {
