@@ -231,7 +231,7 @@ test("the other pages' snippets do what the pages say", async () => {
     `${job}/reference.json`,
     ".kit/answers/0123456789abcdef.ndjson",
     // And of kit serve --fine-tuning: tests/server/serve/fineTuning/.
-    ".kit/files/file-0/content.jsonl",
+    ".kit/files/file-0/content",
     `${job}/trainer.json`,
     `${job}/output.log`,
   );

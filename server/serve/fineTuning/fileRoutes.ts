@@ -1,14 +1,12 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { sendJson, sendText } from "../../http/respond.ts";
+import { sendJson } from "../../http/respond.ts";
 import { targetOf } from "../../http/target.ts";
 import { ApiError, invalid } from "../apiError.ts";
-import type { FileObject } from "./fileStore.ts";
-import type { FineTuning } from "./fineTuning.ts";
+import type { FileObject, FileStore } from "./fileStore.ts";
 import { pageOf } from "./page.ts";
-import { asResultFile, jobOfResultFile, resultContent } from "./resultFile.ts";
 import { tuningRoute } from "./route.ts";
-import { type TuningJob, apiId, hasEnded, readTuningJob } from "./tuningJob.ts";
+import { apiId, hasEnded, readTuningJobs } from "./tuningJob.ts";
 
 const LIMITS = { limit: 10_000, maxLimit: 10_000 };
 
@@ -19,59 +17,42 @@ const postFile = tuningRoute(async ({ upload }, { request, response }) => {
 });
 
 /** `GET /v1/files` */
-const getFiles = tuningRoute((tuning, { request, response }) => {
+const getFiles = tuningRoute(({ files }, { request, response }) => {
   const { query } = targetOf(request);
-  const results = jobsOf(tuning).flatMap((job) => resultOf(job) ?? []);
   const purpose = query.get("purpose");
-  const all = [...tuning.files.list(), ...results].filter(
-    (file) => purpose === null || file.purpose === purpose,
-  );
-  const newestFirst = all.toSorted((a, b) => b.created_at - a.created_at);
-  const ordered = query.get("order") === "asc" ? newestFirst.toReversed() : newestFirst;
+  const found = files.list().filter((file) => purpose === null || file.purpose === purpose);
+  const ordered = query.get("order") === "asc" ? found.toReversed() : found;
   sendJson(response, 200, pageOf(ordered, query, LIMITS));
 });
 
 /** `GET /v1/files/{id}` */
-const getFile = tuningRoute((tuning, { response }, id) => {
-  const file = tuning.files.get(id) ?? resultOf(resultJob(tuning, id));
-  if (!file) throw noFile();
-  sendJson(response, 200, file);
+const getFile = tuningRoute(({ files }, { response }, id) => {
+  sendJson(response, 200, fileOf(files, id));
 });
 
 /** `GET /v1/files/{id}/content` */
-const getContent = tuningRoute(async ({ ...tuning }, { response }, id) => {
-  const { files } = tuning;
-  const file = files.get(id);
-  if (file) {
-    const headers = { "Content-Type": "application/octet-stream", "Cache-Control": "no-store" };
-    response.writeHead(200, { ...headers, "Content-Length": file.bytes });
-    return pipeline(createReadStream(files.contentPath(id)), response);
-  }
-  const job = resultJob(tuning, id);
-  if (!job || !resultOf(job)) throw noFile();
-  sendText(response, 200, "text/csv; charset=utf-8", resultContent(job));
+const getContent = tuningRoute(async ({ files }, { response }, id) => {
+  const { bytes } = fileOf(files, id);
+  response.writeHead(200, {
+    "Content-Type": "application/octet-stream",
+    "Content-Length": bytes,
+    "Cache-Control": "no-store",
+  });
+  await pipeline(createReadStream(files.contentPath(id)), response);
 });
 
 /** `DELETE /v1/files/{id}` */
-const deleteFile = tuningRoute((tuning, { response }, id) => {
-  if (resultJob(tuning, id)) {
-    throw invalid(
-      "file_id",
-      "A result file belongs to its job. Delete the job's folder in .kit/jobs.",
-    );
-  }
-  if (!tuning.files.get(id)) throw noFile();
-  const user = jobsOf(tuning).find(
-    (job) =>
-      !hasEnded(job) && [job.request.training_file, job.request.validation_file].includes(id),
+const deleteFile = tuningRoute(({ files, jobs }, { response }, id) => {
+  fileOf(files, id);
+  const user = readTuningJobs(jobs).find(
+    ({ request: { training_file, validation_file }, ...job }) =>
+      [training_file, validation_file].includes(id) && !hasEnded(job),
   );
   if (user) {
-    throw invalid(
-      "file_id",
-      `Job ${apiId(user.id)} needs this file. Cancel it, or wait for its end.`,
-    );
+    const job = apiId(user.id);
+    throw invalid("file_id", `Job ${job} needs this file. Cancel it, or wait for its end.`);
   }
-  tuning.files.remove(id);
+  files.remove(id);
   sendJson(response, 200, { id, object: "file", deleted: true });
 });
 
@@ -83,21 +64,10 @@ export const FILE_ROUTES = {
   "DELETE /v1/files/{id}": deleteFile,
 };
 
-function jobsOf({ jobs }: FineTuning): TuningJob[] {
-  return jobs.list().flatMap(({ id }) => readTuningJob(jobs, id) ?? []);
-}
-
-function resultJob({ jobs }: FineTuning, file: string): TuningJob | undefined {
-  const id = jobOfResultFile(file);
-  return id === undefined ? undefined : readTuningJob(jobs, id);
-}
-
-/** Undefined until the job has succeeded. */
-function resultOf(job: TuningJob | undefined): FileObject | undefined {
-  return job?.status === "succeeded" ? asResultFile(job) : undefined;
-}
-
-function noFile(): ApiError {
+/** @throws ApiError 404 */
+function fileOf(files: FileStore, id: string): FileObject {
+  const file = files.get(id);
+  if (file) return file;
   const message = "There is no file of this id. See GET /v1/files.";
-  return new ApiError(404, message, { param: "file_id" });
+  throw new ApiError(404, message, { param: "file_id" });
 }

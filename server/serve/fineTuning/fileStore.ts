@@ -29,8 +29,8 @@ export interface FileObject {
 export interface PartialFile {
   /** Where its content goes. */
   path: string;
-  /** Makes it a file of the store. */
-  keep: (file: Pick<FileObject, "bytes" | "filename" | "purpose">) => FileObject;
+  /** Makes it a file of the store. `id` is random by default. */
+  keep: (file: Pick<FileObject, "bytes" | "filename" | "purpose">, id?: string) => FileObject;
   /** Removes what was written. Idempotent, and without effect on a kept file. */
   discard: () => void;
 }
@@ -46,10 +46,10 @@ export interface FileStore {
   remove: (id: string) => void;
 }
 
-const ID = /^file-[0-9a-z]{24}$/;
+const ID = /^file-[0-9a-z-]{24,40}$/;
 const PARTIAL = /^\.upload-(\d+)-/;
 const OBJECT = "file.json";
-const CONTENT = "content.jsonl";
+const CONTENT = "content";
 
 /**
  * The files in `.kit/files`, each in a folder named by its id. Removes uploads of killed servers.
@@ -79,8 +79,7 @@ export function openFileStore(project: string): FileStore {
       const path = join(partial, CONTENT);
       return {
         path,
-        keep({ bytes, filename, purpose }) {
-          const id = `file-${randomId()}`;
+        keep({ bytes, filename, purpose }, id = `file-${randomId()}`) {
           const created_at = Math.floor(Date.now() / 1000);
           const rest = { filename, purpose, status: "processed" } as const;
           const file: FileObject = { id, object: "file", bytes, created_at, ...rest };

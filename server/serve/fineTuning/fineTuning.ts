@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type JobStore, createJobStore } from "../../../jobs/store.ts";
 import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import { type FileStore, openFileStore } from "./fileStore.ts";
+import { writeResultFile } from "./resultFile.ts";
 import { type Trainings, createTrainings } from "./trainings.ts";
 import { type TuningJob, checkpointName, modelName, stepsOf } from "./tuningJob.ts";
 import { type UploadLimits, UPLOAD_LIMITS, createUploads } from "./upload.ts";
@@ -62,8 +63,9 @@ export function createFineTuning(
         const checkpoint = join(job.directory, ARTIFACTS, checkpointFolder(step));
         await serveOnce(checkpointName(job, step), checkpoint, job);
       }
-      const hasResult = job.status === "succeeded" && steps.length > 0;
-      if (hasResult) await serveOnce(modelName(job), job.directory, job);
+      if (job.status !== "succeeded") return;
+      writeResultFile(job, files);
+      if (steps.length > 0) await serveOnce(modelName(job), job.directory, job);
     },
   });
   return { project, files, jobs, upload, trainings };

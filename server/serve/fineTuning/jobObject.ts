@@ -1,3 +1,4 @@
+import { basename, join } from "node:path";
 import { readJobConfig } from "../../../jobs/jobFile.ts";
 import { readLog } from "../../../jobs/log/read.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../../jobs/status.ts";
@@ -35,7 +36,7 @@ export function asJobObject(job: TuningJob, files: FileStore) {
     finished_at: finishedAt ?? null,
     fine_tuned_model: isSucceeded ? modelName(job) : null,
     organization_id: "kit",
-    result_files: isSucceeded ? [resultFileId(id)] : [],
+    result_files: isSucceeded ? [resultFileId(job)] : [],
     status,
     validation_file: validation_file ?? null,
     training_file,
@@ -54,21 +55,32 @@ function asMethod({ type, hyperparameters }: Method): object {
   return { type, [type]: { hyperparameters } };
 }
 
-/** Why a job failed. Names files as they were uploaded, without paths. */
+/** Why a job failed. Names files as they were uploaded, and no paths. */
 export function errorOf({ request, error = "", directory }: TuningJob, files: FileStore) {
   const named = (["validation_file", "training_file"] as const).find((param) => {
     const id = request[param];
     return id !== undefined && error.includes(`${id}/`);
   });
-  const id = named && request[named];
-  const path = id === undefined ? "\0" : files.contentPath(id);
-  const [project = ""] = directory.split("/.kit/");
-  const local = (text: string) => text.replaceAll(`${project}/`, "");
-  const filename = (id !== undefined && files.get(id)?.filename) || "the file";
-  const message = local(error).replaceAll(local(path), filename);
-  if (named) return { code: `invalid_${named}`, message, param: named };
+  const file = named && files.get(request[named] ?? "");
+  if (named && file) {
+    const path = files.contentPath(file.id);
+    const message = error.replaceAll(path, file.filename).replaceAll(local(path), file.filename);
+    return { code: `invalid_${named}`, message: withoutPaths(message), param: named };
+  }
   const isGone = error === OWNER_GONE || error === OWNER_SILENT;
-  if (!isGone) return { code: "training_failed", message, param: null };
-  const advice = "Look at its output.log in .kit/jobs, then create it again.";
-  return { code: "training_died", message: `The job's process died. ${advice}`, param: null };
+  if (!isGone) return { code: "training_failed", message: withoutPaths(error), param: null };
+  const message = `The job's process died. Look at ${local(directory)}/output.log, then create it again.`;
+  return { code: "training_died", message, param: null };
+}
+
+/** A path in `.kit`, relative to the project. */
+function local(path: string): string {
+  return path.slice(path.lastIndexOf(join(".kit", "/")));
+}
+
+/** Shortens absolute paths to their last names, because clients may not learn them. */
+function withoutPaths(text: string): string {
+  return text.replaceAll(/(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][^\\/\s:"']+)+/g, (path) =>
+    basename(path),
+  );
 }

@@ -12,7 +12,14 @@ import { asJobObject } from "./jobObject.ts";
 import { jobRequest, trainerOf } from "./jobRequest.ts";
 import { pageOf } from "./page.ts";
 import { tuningRoute } from "./route.ts";
-import { type TuningJob, apiId, hasEnded, kitId, readTuningJob } from "./tuningJob.ts";
+import {
+  type TuningJob,
+  apiId,
+  hasEnded,
+  kitId,
+  readTuningJob,
+  readTuningJobs,
+} from "./tuningJob.ts";
 
 /** How long a job's process may take to cancel it before the response: a step or more. */
 const CANCEL_MS = 15_000;
@@ -36,16 +43,9 @@ const postJob = tuningRoute(async (tuning, { request, response }, _, { models, b
 const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
   await trainings.update();
   const { query } = targetOf(request);
-  const all = jobs.list().flatMap(({ id }) => readTuningJob(jobs, id) ?? []);
-  const matching = all.filter((job) => hasMetadata(job, query));
-  const page = pageOf(
-    matching.map((job) => ({ id: apiId(job.id), job })),
-    query,
-    {
-      limit: 20,
-      maxLimit: MAX_LIMIT,
-    },
-  );
+  const found = readTuningJobs(jobs).filter((job) => hasMetadata(job, query));
+  const items = found.map((job) => ({ id: apiId(job.id), job }));
+  const page = pageOf(items, query, { limit: 20, maxLimit: MAX_LIMIT });
   sendJson(response, 200, { ...page, data: page.data.map(({ job }) => asJobObject(job, files)) });
 });
 
@@ -60,9 +60,7 @@ const getJob = tuningRoute(async (tuning, { response }, id) => {
 const postCancel = tuningRoute(async (tuning, { response }, id) => {
   const job = jobOf(tuning, id);
   if (hasEnded(job)) {
-    throw new ApiError(400, `Job ${id} has ended already: ${job.status}.`, {
-      code: "job_not_cancellable",
-    });
+    throw new ApiError(400, `Job ${id} has ended already: ${job.status}.`);
   }
   await cancelJob(job.directory);
   tuning.trainings.stopCheck(job.id);

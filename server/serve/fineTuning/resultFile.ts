@@ -1,18 +1,12 @@
+import { writeFileSync } from "node:fs";
+import { OWNER_ONLY } from "../../../disk/file.ts";
 import { readLog } from "../../../jobs/log/read.ts";
 import { numbersIn } from "../../../protocol/isRecord.ts";
-import type { FileObject } from "./fileStore.ts";
-import { type TuningJob, unixTime } from "./tuningJob.ts";
+import type { FileStore } from "./fileStore.ts";
+import type { TuningJob } from "./tuningJob.ts";
 
-const PREFIX = "file-results-";
-
-/** The id of a job's result file, which is made from its log whenever it is read. */
-export function resultFileId(id: string): string {
-  return PREFIX + id;
-}
-
-/** The job of a result file; undefined for any other file. */
-export function jobOfResultFile(file: string): string | undefined {
-  return file.startsWith(PREFIX) ? file.slice(PREFIX.length) : undefined;
+export function resultFileId({ id }: Pick<TuningJob, "id">): string {
+  return `file-results-${id}`;
 }
 
 /** A step's losses in a job's log. */
@@ -27,25 +21,26 @@ export function lossesIn(data: unknown): StepLosses {
   return { step, train_loss: loss, valid_loss: evalLoss };
 }
 
-/** The content of a job's result file: a CSV of its losses. */
-export function resultContent({ directory }: Pick<TuningJob, "directory">): string {
+/**
+ * Writes the losses of a job that has succeeded as a CSV file, unless it exists.
+ * @throws the errors of a write
+ */
+export function writeResultFile(job: TuningJob, files: FileStore): void {
+  const id = resultFileId(job);
+  if (files.get(id)) return;
   const lines = ["step,train_loss,valid_loss"];
-  for (const { event, data } of readLog(directory)) {
+  for (const { event, data } of readLog(job.directory)) {
     if (event !== "training.log") continue;
     const { step, train_loss = "", valid_loss = "" } = lossesIn(data);
     lines.push(`${step},${train_loss},${valid_loss}`);
   }
-  return `${lines.join("\n")}\n`;
-}
-
-export function asResultFile(job: TuningJob): FileObject {
-  return {
-    id: resultFileId(job.id),
-    object: "file",
-    bytes: Buffer.byteLength(resultContent(job)),
-    created_at: unixTime(job.createdAt),
-    filename: "step_metrics.csv",
-    purpose: "fine-tune-results",
-    status: "processed",
-  };
+  const content = `${lines.join("\n")}\n`;
+  const partial = files.create();
+  try {
+    writeFileSync(partial.path, content, { mode: OWNER_ONLY });
+    const named = { filename: "step_metrics.csv", purpose: "fine-tune-results" };
+    partial.keep({ bytes: Buffer.byteLength(content), ...named }, id);
+  } finally {
+    partial.discard();
+  }
 }

@@ -59,7 +59,7 @@ export function createTrainings(options: TrainingsOptions): Trainings {
   async function update(): Promise<void> {
     const found = find();
     for (const job of found) {
-      await onModel(job);
+      await onModel(job).catch(onError);
       if (hasEnded(job)) done.add(job.id);
     }
     if (isClosed) return;

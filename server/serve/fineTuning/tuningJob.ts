@@ -61,7 +61,12 @@ export function readTuningJob(jobs: JobStore, id: string): TuningJob | undefined
   };
 }
 
-export function hasEnded({ status }: TuningJob): boolean {
+/** All of a project, newest first. */
+export function readTuningJobs(jobs: JobStore): TuningJob[] {
+  return jobs.list().flatMap(({ id }) => readTuningJob(jobs, id) ?? []);
+}
+
+export function hasEnded({ status }: Pick<TuningJob, "status">): boolean {
   return status === "succeeded" || status === "failed" || status === "cancelled";
 }
 

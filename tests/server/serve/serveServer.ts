@@ -90,6 +90,7 @@ export async function serve(
     created: 1_700_000_000,
     maxConcurrent,
     open: () => Promise.resolve(model),
+    source: () => "org/name",
   };
   await models.add(served, ["job-1", "dates", "latest", "org/name"]);
   const records: RequestRecord[] = [];

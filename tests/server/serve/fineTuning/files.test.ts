@@ -4,18 +4,24 @@ import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { createProject } from "../../../project.ts";
+import { asBytes, openRaw } from "../../../rawHttp.ts";
 import { type TestServe, apiErrorOf, serve } from "../serveServer.ts";
 
+type FineTuningJob = OpenAI.FineTuning.FineTuningJob;
+const JSON_TYPE = "Content-Type: application/json";
 const LIMITS = { fileBytes: 1_000, stalledMs: 300 };
 
-/** A server that takes files into a project, and trains nothing. */
-async function serveFiles(options: object = {}) {
+/** A server that takes files into a project, whose `kit` is another program. */
+async function serveFiles(options: object = {}, kit = [process.execPath, "-e", ""]) {
   const project = createProject();
-  const kit = [process.execPath, "-e", ""];
   const fineTuning = { project, kit, serveModel: () => Promise.resolve(), uploadLimits: LIMITS };
   const server = await serve(undefined, { fineTuning, ...options });
   const folder = join(project, ".kit", "files");
-  return { server, left: () => (existsSync(folder) ? readdirSync(folder) : []) };
+  const file = async () => {
+    const response = await upload(server, FILE + PURPOSE + END);
+    return ((await response.json()) as { id: string }).id;
+  };
+  return { server, project, file, left: () => (existsSync(folder) ? readdirSync(folder) : []) };
 }
 
 function part(name: string, content: string, filename?: string): string {
@@ -162,6 +168,30 @@ it("refuses uploads beyond the limit, and is off unless it was turned on", async
     expect((await apiErrorOf(response)).message).toMatch(/--fine-tuning/);
   }
   expect((await fetch(`${off.url}/v1/files/x`, { method: "DELETE" })).status).toBe(404);
+});
+
+it.each([
+  ["exit", "process.exit(3)", /^kit check ended with code 3 before the training began/],
+  ["are killed", "process.kill(process.pid, 'SIGKILL')", /^kit check ended with SIGKILL /],
+])("a job whose processes %s at once fails, and names no path", async (_, code, message) => {
+  const { server, project, file } = await serveFiles({}, [process.execPath, "-e", code]);
+  const body = { model: "org/name", training_file: await file() };
+  const { id } = (await (await server.post("fine_tuning/jobs", body)).json()) as { id: string };
+  const read = async () =>
+    (await (await fetch(`${server.url}/v1/fine_tuning/jobs/${id}`)).json()) as FineTuningJob;
+  await expect.poll(async () => (await read()).status).toBe("failed");
+  const { error } = await read();
+  expect(error?.message).toMatch(message);
+  expect(error?.message).not.toContain(project);
+});
+
+it("a body that takes too long gets a 408, but an upload may take longer", async () => {
+  const { server } = await serveFiles({ limits: { requestMs: 100, checkMs: 10 } });
+  const { socket, closed } = await openRaw(server.port);
+  socket.write(asBytes("/v1/fine_tuning/jobs", [JSON_TYPE, "Content-Length: 9"], "POST"));
+  expect(await closed()).toMatch(/^HTTP\/1.1 408 [^]*took too long/);
+  const slow = begin(server, 10_000, FILE);
+  expect(await answerOf(slow)).toMatch(/sent nothing for 0.3 s/);
 });
 
 it("needs the key, an allowed host and an allowed origin on every route", async () => {
