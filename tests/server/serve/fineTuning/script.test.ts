@@ -1,11 +1,17 @@
+import { execFile } from "node:child_process";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import OpenAI, { toFile } from "openai";
 import { expect, it } from "vitest";
 import { jsonl } from "../../../engines/embedded/scratch.ts";
+import { PYTHON, hasPython } from "../../../engines/python/environment.ts";
 import { runKit } from "../../../kit.ts";
 import { startServe } from "../../../serveCommand.ts";
 import { BASE, ROWS, createTuningProject, untilEnded } from "./tuningProject.ts";
+
+const PROGRAM = fileURLToPath(new URL("script.py", import.meta.url));
 
 it("runs OpenAI's fine-tuning script with another baseURL and model name; the model is there after a restart", async () => {
   const project = createTuningProject({ "mydata.jsonl": jsonl(ROWS) });
@@ -76,4 +82,20 @@ it("runs OpenAI's fine-tuning script with another baseURL and model name; the mo
   const other = new OpenAI({ baseURL: again.baseURL, apiKey: "none" });
   expect(await ask(other, job.fine_tuned_model!)).toEqual([job.fine_tuned_model, "odd"]);
   expect(await other.fineTuning.jobs.retrieve(job.id)).toEqual(job);
+});
+
+it.runIf(hasPython)("runs it in Python, whose package checks every field", async () => {
+  const project = createTuningProject({ "mydata.jsonl": jsonl(ROWS) });
+  const serve = await startServe(project, ["--fine-tuning", BASE]);
+  const words = ["-B", PROGRAM, serve.baseURL, "base", join(project, "mydata.jsonl")];
+  const { stdout } = await promisify(execFile)(PYTHON, words);
+  expect(JSON.parse(stdout)).toEqual({
+    statuses: ["validating_files", "succeeded"],
+    jobs: [true],
+    message: "The job has successfully completed",
+    steps: [120, 100],
+    csv: "step,train_loss,valid_loss",
+    answer: "odd",
+    deleted: true,
+  });
 });
