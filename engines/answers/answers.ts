@@ -25,7 +25,6 @@ export interface Generator {
 export interface Caller {
   /** Checked before each step; once aborted, the answer rejects. */
   isCancelled: () => boolean;
-  /** Takes the answer's deltas. */
   onDelta?: ((delta: InferDelta) => void) | undefined;
 }
 

@@ -12,7 +12,6 @@ interface ChoiceRequest {
   tokensWith: (text: string) => number[];
   context: number;
   tokenizer: Tokenizer;
-  /** The stop tokens. */
   stopTokens: readonly number[];
   /** The request's option. */
   logprobs: number | undefined;

@@ -14,7 +14,6 @@ interface InferHostRequest {
   id: number;
   model: number;
   request: InferRequest;
-  /** Whether to stream the answer. */
   isStreamed: boolean;
 }
 
@@ -30,7 +29,6 @@ export interface ModelHost<Source> {
 /** Callbacks of a model host. */
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
-  /** Takes a delta of an answer. */
   onDelta: (id: number, delta: InferDelta) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;

@@ -8,7 +8,6 @@ export interface Sampling {
   topP: number;
 }
 
-/** Samples the next token. */
 export function sample(
   { argmax, weights }: Pick<NextToken, "argmax" | "weights">,
   { temperature, topP }: Sampling,

@@ -25,7 +25,6 @@ import {
 import { type CheckpointMetadata, sidecarFiles, configs, json } from "./sidecarFiles.ts";
 import { directoryTexts } from "./textFiles.ts";
 
-/** A saved model's weights. */
 export interface SavedWeights {
   shape: Dimensions;
   /** An adapter is merged into its base. */
@@ -51,7 +50,6 @@ export interface SavedBase {
   openTokenizer: () => SavedTokenizer;
 }
 
-/** A saved model. */
 export interface Checkpoint extends SavedWeights {
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;

@@ -24,7 +24,6 @@ type Files = Record<string, Content>;
 
 /** A directory under a temporary name until it is whole. */
 export interface PartialDirectory {
-  /** Its temporary path. */
   path: string;
   write: (name: string, content: Content) => void;
   /** Renames it to its final path. @param clear removes what is there */

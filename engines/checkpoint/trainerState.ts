@@ -194,7 +194,6 @@ export const OPTIMIZER_FILE = "optimizer.safetensors";
 /** PyTorch's names of the moments. */
 const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
 
-/** The optimizer's file in a checkpoint. */
 export function optimizerFiles({ first, second }: Moments): Record<string, Uint8Array[]> {
   const all = { ...prefixed(FIRST, first), ...prefixed(SECOND, second) };
   return { [OPTIMIZER_FILE]: writeSafetensors(all) };

@@ -76,7 +76,6 @@ function checkLabels(): DatasetCheck<LabelledAnswer> {
   };
 }
 
-/** Rows of labelled answers. */
 export const LABELLED_FORMAT = withKwargs<LabelledAnswer>({
   expected: EXPECTED_LABELLED,
   parse: parseLabelledAnswer,

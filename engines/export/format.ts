@@ -1,9 +1,7 @@
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import type { PartialDirectory } from "../checkpoint/directory.ts";
 
-/** A format's options. */
 export interface FormatOptions {
-  /** The model's name. */
   name: string;
   /** Type of the matrices. Default: the model's own. */
   type?: GgufType;

@@ -24,7 +24,6 @@ export interface ExportSource {
   files: SourceFile[];
 }
 
-/** A file of weights. */
 export interface SourceFile extends SafetensorsFile {
   /** Its tensors with the adapter merged, not rounded to the file's types. */
   weights: TensorSource;

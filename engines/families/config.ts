@@ -111,9 +111,9 @@ function unsupportedKind(config: Config, path: string): string | undefined {
         : "";
     const original = originalOf(path, config);
     if (original !== undefined) {
-      return `is quantised (${kind}). Use ${original}, which it was made of; an adapter names it as base_model_name_or_path.`;
+      return `is quantized (${kind}). Use ${original}, which it was made of; an adapter names it as base_model_name_or_path.`;
     }
-    return `is quantised (${kind}). Use the model's weights in bfloat16, float16 or float32${merged}.`;
+    return `is quantized (${kind}). Use the model's weights in bfloat16, float16 or float32${merged}.`;
   }
   if (!(config["is_causal"] ?? true))
     return "attends to tokens that follow. Use a model that writes text.";

@@ -3,7 +3,6 @@ import type { Dimensions } from "./dimensions.ts";
 import { familyOf } from "./families.ts";
 import type { Layers } from "./layers.ts";
 
-/** Shapes of tensors, by name. */
 export type TensorShapes = Record<string, number[]>;
 
 /** A model's linear layer, which LoRA may adapt. */

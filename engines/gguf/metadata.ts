@@ -5,7 +5,6 @@ import {
   TOKENIZER_FILE,
 } from "../modelFiles/names.ts";
 
-/** A metadata value. */
 export type Value =
   | { type: "uint32" | "int32" | "float32"; value: number }
   | { type: "bool"; value: boolean }

@@ -8,7 +8,6 @@ import { type Cursor, createCursor } from "./cursor.ts";
 import { type NamedTensor, ALIGNMENT, MAGIC, VERSION, padding, tensorBytes } from "./header.ts";
 import { FILE_KEYS, KEYS, VALUE_IDS } from "./metadata.ts";
 
-/** A tensor's entry. */
 interface Entry extends NamedTensor {
   shape: number[];
   /** From the first tensor's start. */

@@ -6,7 +6,6 @@ import { TOOLS_TEMPLATE_FILE } from "../modelFiles/names.ts";
 import { isCommit } from "./hubName.ts";
 import { type HubResponse, type HubRequest, fetchFromHub } from "./hubRequest.ts";
 
-/** A file of a repository. */
 export interface HubFile {
   name: string;
   /** In bytes. */

@@ -11,7 +11,6 @@ import {
 import { join } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** An open file. */
 export interface OpenFile {
   file: number;
   size: number;

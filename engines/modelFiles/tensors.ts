@@ -11,7 +11,6 @@ export interface TensorInfo {
   type: string;
 }
 
-/** A tensor in a file. */
 export interface FileTensor extends TensorInfo {
   path: string;
   /** Offset in the file. */
@@ -121,7 +120,6 @@ export function fileTensors(
   return { tensors, rows, blocks };
 }
 
-/** Tensors in memory. */
 export function inMemoryTensors(weights: StoredWeights): TensorSource {
   const tensors = new Map(
     Object.entries(weights).map(([name, tensor]) => [

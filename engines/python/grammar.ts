@@ -33,9 +33,9 @@ const FUNCTIONS = {
     const from = expressions[state]!;
     // Comes first: it refuses left recursion, for which `classStarts` would never end.
     let after = numberOf(grammar.derivative(from, 0));
-    const cuts = from.classStarts();
+    const starts = from.classStarts();
     return Array.from({ length: 256 }, (_, byte) => {
-      if (cuts.has(byte)) after = numberOf(grammar.derivative(from, byte));
+      if (starts.has(byte)) after = numberOf(grammar.derivative(from, byte));
       return after;
     });
   },

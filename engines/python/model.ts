@@ -9,7 +9,6 @@ import { CONFIG_FILE, MAX_TOKENIZER_MIB, TOKENIZER_FILE, hasWeights } from "../m
 import { assertRegularFiles } from "../modelFiles/regularFile.ts";
 import { assertBoundedGrowth } from "../tokens/tokenizerLimits.ts";
 
-/** The folders of a model. */
 export interface ModelFolders {
   base: string;
   /** Folder of an adapter to it. */

@@ -16,7 +16,6 @@ export interface TokenText {
 interface Options {
   render: Render;
   encode: (text: string) => TokenText[];
-  /** The tokens at which answers stop. */
   stopTokens: ReadonlySet<number>;
 }
 

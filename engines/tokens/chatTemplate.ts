@@ -7,7 +7,6 @@ import { budgetOf } from "./templateBudget.ts";
 
 const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
 
-/** Renders a conversation as text. */
 export interface Render {
   /** @param opens whether to add the generation prompt */
   (conversation: Conversation, opens?: boolean): string;

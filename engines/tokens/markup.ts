@@ -15,7 +15,6 @@ export interface Markup {
 }
 
 interface MarkupOptions {
-  /** The tokenizer's added tokens. */
   added: readonly { content: string; special: boolean }[];
   /** Texts of the bos token and of the stop tokens. */
   bos: string | undefined;

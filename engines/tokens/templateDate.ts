@@ -21,7 +21,6 @@ export function templateDateEntry(date: Date): Record<string, string> {
   return { [KEY]: writtenDate(date) };
 }
 
-/** A config without the date. */
 export function withoutTemplateDate(config: Record<string, unknown>): Record<string, unknown> {
   const { [KEY]: _, ...rest } = config;
   return rest;

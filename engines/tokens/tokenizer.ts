@@ -54,7 +54,6 @@ export interface Tokenizer {
   show: (tokens: readonly number[]) => string;
   /** Whether a token is special or added. */
   isSpecial: (token: number) => boolean;
-  /** The stop tokens. */
   stopTokens: readonly number[];
   isStopToken: (token: number) => boolean;
   /**

@@ -59,8 +59,8 @@ const MAY_MATCH_EMPTY = /[*?|(^$]|\\[bBAzZGK]|\{0?,/;
 
 /** How often a template repeats the text; at least once. */
 function sequencesIn(template: unknown): number {
-  const pieces: unknown[] = Array.isArray(template) ? template : [];
-  return Math.max(1, pieces.filter((piece) => isRecord(piece) && "Sequence" in piece).length);
+  const items: unknown[] = Array.isArray(template) ? template : [];
+  return Math.max(1, items.filter((item) => isRecord(item) && "Sequence" in item).length);
 }
 
 /**

@@ -50,7 +50,6 @@ export type LogProbs = readonly (readonly Float32Array[])[];
 /** Weights for a micro-batch. @param from index of its first example in the batch */
 export type Weigh = (logProbs: LogProbs, from: number) => TokenWeights;
 
-/** A backend's initial state. */
 export interface InitialState {
   /** The model, or with LoRA the adapter. */
   trained: Weights;

@@ -110,7 +110,6 @@ interface Text {
   isAnswer: boolean;
 }
 
-/** The texts of a row in any format. */
 function textsOf(row: object): Text[] {
   const plain = Object.entries(row).flatMap(([key, value]: [string, unknown]) =>
     typeof value === "string" ? [{ content: value, isAnswer: ANSWERS.includes(key) }] : [],

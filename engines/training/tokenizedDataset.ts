@@ -40,7 +40,6 @@ export interface ReadOptions {
   objective?: Objective;
   /** Default: Kit's own. */
   tokenizer?: Tokenizer;
-  /** Gets progress notes and warnings. */
   onNote?: (text: string) => void;
   /** Gets each row as it is read. */
   onRow?: ((row: InspectedRow) => void) | undefined;

@@ -63,7 +63,6 @@ export function bareCharacterOf(grammar: Expressions, ranges: readonly Range[]):
   return utf8(grammar, without(ranges, [SURROGATES]));
 }
 
-/** Any of these texts. */
 export function textsOf(grammar: Expressions, texts: readonly string[]): Expression {
   return encodedOf(grammar, texts.map(encodeUtf8));
 }

@@ -13,7 +13,6 @@ export interface Constraint {
   /** Bitmap of the tokens that may follow [vocabulary], least significant bit first. */
   allowed: () => Int32Array;
   accept: (token: number) => void;
-  /** Whether the answer may end here. */
   mayEnd: () => boolean;
   /** Whether the answer is complete, for a model without stop tokens. */
   isComplete: () => boolean;

@@ -6,7 +6,6 @@ export interface Expression {
   readonly id: number;
   /** Whether it contains the empty text. */
   readonly isNullable: boolean;
-  /** Computes the derivative. */
   readonly derive: (byte: number) => Expression;
   /** An expression with the same texts of up to `bytes` bytes. */
   readonly limitedTo: (bytes: number) => Expression;
@@ -28,7 +27,6 @@ export interface Expression {
   readonly shortest: number;
   /** Upper bound of its texts' lengths, in bytes. */
   readonly longest: number;
-  /** Nesting depth. */
   readonly depth: number;
 }
 

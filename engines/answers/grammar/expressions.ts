@@ -4,7 +4,6 @@ import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression, NewExpression } from "./expression.ts";
 import { createTextSearch } from "./textSearch.ts";
 
-/** Expressions of one grammar. */
 export interface Expressions {
   /** No text. */
   none: Expression;

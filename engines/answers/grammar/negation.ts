@@ -27,7 +27,6 @@ const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, st
   maxProperties: ["object", "minProperties", 1],
 };
 
-/** Negates schemas. */
 export function createNegation({
   alternativesOf,
   product,
@@ -164,7 +163,6 @@ export function unevaluated(keywords: Keywords): Alternative[] {
   return [[{ keywords, isEvaluated: false }]];
 }
 
-/** Objects without this property. */
 export function withoutProperty(name: string): Alternative[] {
   return unevaluated({ type: "object", properties: { [name]: false } });
 }

@@ -5,7 +5,6 @@ import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
 
-/** A bound of a range. */
 export interface Bound {
   /** Exact: a `bigint` may have more digits than a double. */
   value: number | bigint;

@@ -54,7 +54,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   const set = (ranges: readonly Range[]) => write(grammar, ranges);
   const any = grammar.any(set(ANY));
   /** What may precede and follow a match. */
-  const around = write === characterOf ? any : grammar.empty;
+  const padding = write === characterOf ? any : grammar.empty;
 
   const peek = (text: string) =>
     characters[at] === text[0] && characters.slice(at, at + text.length).join("") === text;
@@ -72,9 +72,9 @@ export function patternOf(grammar: Expressions, source: string, write = characte
       const parts = sequence(kind);
       const isToEnd = kind === "group" || take("$");
       found.push((rest) => {
-        const after = isToEnd ? rest : grammar.sequence(kind === "look" ? any : around, rest);
+        const after = isToEnd ? rest : grammar.sequence(kind === "look" ? any : padding, rest);
         const text = parts.reduceRight((next, part) => part(next), after);
-        return kind === "whole" && !isFromStart ? grammar.sequence(around, text) : text;
+        return kind === "whole" && !isFromStart ? grammar.sequence(padding, text) : text;
       });
     } while (take("|"));
     return (rest) => grammar.either(...found.map((follow) => follow(rest)));

@@ -7,7 +7,6 @@ import type { Expressions } from "./expressions.ts";
 /** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
 export type Spend = (steps: number) => void;
 
-/** A schema's keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
 export interface CompileContext {

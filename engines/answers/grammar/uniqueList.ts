@@ -17,7 +17,6 @@ interface UniqueList {
   isEndless: boolean;
 }
 
-/** The items so far. */
 interface ItemsSoFar {
   id: number;
   texts: readonly string[];
@@ -76,7 +75,7 @@ function follow(grammar: Expressions, list: UniqueList): Expression {
   function within(left: Expression, text: string, seen: ItemsSoFar): Expression {
     if (left === grammar.none) return grammar.none;
     const count = seen.texts.length + 1;
-    function behind(): Expression {
+    function nextItem(): Expression {
       if (count >= maxItems) return grammar.none;
       const known = seen.after.get(text) ?? itemsOf([...seen.texts, text]);
       seen.after.set(text, known);
@@ -90,7 +89,7 @@ function follow(grammar: Expressions, list: UniqueList): Expression {
           text + String.fromCharCode(byte),
           seen,
         );
-        return byte === 0x2c && left.isNullable ? grammar.either(inside, behind()) : inside;
+        return byte === 0x2c && left.isNullable ? grammar.either(inside, nextItem()) : inside;
       },
       ...(isEndless && {
         limitedTo: (length: number) =>

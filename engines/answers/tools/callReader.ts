@@ -179,7 +179,6 @@ function membersOf(text: string): Map<string, jsonc.Node> | undefined {
   return new Map(members);
 }
 
-/** Without white space. */
 function withoutWhiteSpace(text: string): string {
   return text.replace(/\s/g, "");
 }

@@ -21,7 +21,6 @@ export interface ToolCallFormat {
 const NAMES = ["kit_first", "kit_second"] as const;
 const ARGUMENTS = { kit_key: 1 };
 const KEYS = ["arguments", "parameters"];
-/** An empty thinking block. */
 const EMPTY_THINKING = /^<think>\s*<\/think>\s*/;
 
 /** Sample calls for the template to render: one, and two. */
@@ -92,15 +91,15 @@ function callIn(text: string, name: string) {
     const found = parsed(text.slice(from, to));
     const key = KEYS.find((one) => isRecord(found?.[one]));
     if (found?.["name"] !== name || key === undefined) continue;
-    const behind = named + name.length + 1;
-    const given = text.lastIndexOf("{", text.indexOf('"kit_key"', behind));
-    const givenEnd = text.indexOf("}", given) + 1;
+    const nameEnd = named + name.length + 1;
+    const argumentsStart = text.lastIndexOf("{", text.indexOf('"kit_key"', nameEnd));
+    const argumentsEnd = text.indexOf("}", argumentsStart) + 1;
     const delimiters = [
       text.slice(from, named + 1),
-      text.slice(behind, given),
-      text.slice(givenEnd, to),
+      text.slice(nameEnd, argumentsStart),
+      text.slice(argumentsEnd, to),
     ] as const;
-    return given > behind ? { from, to, key, delimiters } : undefined;
+    return argumentsStart > nameEnd ? { from, to, key, delimiters } : undefined;
   }
   return undefined;
 }

@@ -25,7 +25,7 @@ export interface RecordFormatOptions {
   isTable?: boolean;
 }
 
-/** Columns that an error lists at most. */
+/** Maximum columns that an error lists. */
 const MAX_NAMED = 20;
 
 /**

@@ -4,7 +4,7 @@ import type { KitError } from "../../../protocol/error.ts";
 import { openText } from "../textFile.ts";
 import { invalid } from "./tableRow.ts";
 
-/** Bytes of a UTF-8 character at most. */
+/** Maximum bytes of a UTF-8 character. */
 const MAX_CHARACTER_BYTES = 4;
 const CHUNK_BYTES = 2 ** 16;
 

@@ -203,7 +203,6 @@ export function createDecoder(
   return { begin, step, adapters };
 }
 
-/** A sequence's state. */
 interface State {
   pages: SequencePages;
   length: number;

@@ -119,10 +119,7 @@ export function createMatmuls(thread: Thread) {
     product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }
 
-  /**
-   * y [rows, out] = added + x·Wᵀ for a matrix in panels, with the same bits for a row alone and among others. Without a
-   * barrier.
-   */
+  /** y [rows, out] = added + x·Wᵀ for a matrix in panels. A row's bits don't depend on its batch. Without a barrier. */
   function panels(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0) {
     kernels.panelProduct(
       ...([rows, w.out, w.in, w.at, w.isBf16 ?? false, panelShare(w.out, count())] as const),

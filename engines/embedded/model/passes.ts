@@ -5,7 +5,6 @@ import type { OutputHead, OperationContext } from "../ops/operation.ts";
 import { batchCounts } from "./batch.ts";
 import type { GraphPlan } from "./graph.ts";
 
-/** A model's plan. */
 export interface ModelPlan extends GraphPlan, PlannedHead {}
 
 /** A model's passes, the same on all threads. Each ends without a barrier. */

@@ -16,8 +16,7 @@ export const MAX_ADAPTERS = 64;
 export const ENTRY_WORDS = 3;
 
 /**
- * Plans y += (x·Aᵀ)·Bᵀ for adjacent linear layers, with each token's adapter. A row has the same bits alone and among
- * others.
+ * Plans y += (x·Aᵀ)·Bᵀ for adjacent linear layers, with each token's adapter. A row's bits don't depend on its batch.
  * @returns each thread's operation, without a barrier before it reads x
  */
 export function planAdapters(

@@ -15,7 +15,6 @@ export function attention(
   return y;
 }
 
-/** The kernels' parameters. */
 type Sizes = AttentionHeads & ReturnType<typeof kernelScores>;
 
 /** A window longer than any sequence. */

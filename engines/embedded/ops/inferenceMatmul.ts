@@ -3,8 +3,7 @@ import { quantizedInputBytes } from "../kernels/quantized.ts";
 import type { Activation, Graph, MatrixWeight, OperationContext } from "./operation.ts";
 
 /**
- * Plans y = added + x·Wᵀ for inference, with a matrix in panels or quantized. A row has the same bits alone and among
- * others.
+ * Plans y = added + x·Wᵀ for inference, with a matrix in panels or quantized. A row's bits don't depend on its batch.
  * @returns each thread's operation
  */
 export function planInferenceMatmul(graph: Graph, x: Activation, w: MatrixWeight) {

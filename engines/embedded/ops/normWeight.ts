@@ -1,7 +1,6 @@
 import type { Address } from "../kernels/kernels.ts";
 import type { Graph, OperationContext } from "./operation.ts";
 
-/** Options of RMSNorm. */
 export interface NormOptions {
   epsilon: number;
   /** Whether it multiplies by 1 + weight. */

@@ -15,7 +15,6 @@ export interface AddedToken {
   special: boolean;
 }
 
-/** A tokenizer's added tokens. */
 export interface AddedTokens {
   byId: ReadonlyMap<number, AddedToken>;
   idOf: (content: string) => number | undefined;
@@ -51,8 +50,8 @@ export function createAddedTokens(
     split: (text) =>
       findPlain({ text, isFirst: true }).flatMap((part) => {
         if ("id" in part) return [part];
-        const piece = { ...part, text: normalize(part.text) };
-        return piece.text === "" ? [] : findNormalized(piece);
+        const preToken = { ...part, text: normalize(part.text) };
+        return preToken.text === "" ? [] : findNormalized(preToken);
       }),
   };
 }
@@ -104,7 +103,7 @@ function finder(tokens: readonly AddedToken[], normalizedText: (token: AddedToke
   return function split({ text, isFirst }: PreToken): (PreToken | Token)[] {
     const parts: (PreToken | Token)[] = [];
     let end = 0;
-    const addPiece = (to: number) => {
+    const addPreToken = (to: number) => {
       if (end < to) parts.push({ text: text.slice(end, to), isFirst: isFirst && end === 0 });
     };
     for (let position = 0; position < text.length;) {
@@ -119,12 +118,12 @@ function finder(tokens: readonly AddedToken[], normalizedText: (token: AddedToke
         from = Math.max(from, end);
       }
       if (token.rstrip) while (to < text.length && SPACE.test(text[to]!)) to++;
-      addPiece(from);
+      addPreToken(from);
       // The previous token may have consumed all of it as white space.
       if (from < to) parts.push(tokenOf(token.id, text.slice(Math.max(end, from), to)));
       end = to;
     }
-    addPiece(text.length);
+    addPreToken(text.length);
     return parts;
   };
 }

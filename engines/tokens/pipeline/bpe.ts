@@ -32,7 +32,7 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
   const unknown = unknownOf(model, idOf);
   const cache = new Map<string, Token[]>();
 
-  function symbolsOf(piece: string): Symbols {
+  function symbolsOf(text: string): Symbols {
     const symbols: Symbols = { ids: [], bytes: [] };
     const add = (id: number, bytes: number) => {
       symbols.ids.push(id);
@@ -43,7 +43,7 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
       if (pendingUnknown > 0 && unknown !== undefined) add(unknown, pendingUnknown);
       pendingUnknown = 0;
     };
-    for (const character of piece) {
+    for (const character of text) {
       const id = idOf(character);
       const bytes = id === undefined && byteFallback ? byteIds(character) : undefined;
       if (id !== undefined) {
@@ -100,16 +100,16 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
     );
   }
 
-  function tokens(piece: string): Token[] {
-    const whole = ignoresMerges ? idOf(piece) : undefined;
+  function tokens(text: string): Token[] {
+    const whole = ignoresMerges ? idOf(text) : undefined;
     if (whole !== undefined) {
-      const bytes = Array.from(piece, byteLength).reduce((sum, one) => sum + one, 0);
-      return [{ id: whole, token: piece, bytes }];
+      const bytes = Array.from(text, byteLength).reduce((sum, one) => sum + one, 0);
+      return [{ id: whole, token: text, bytes }];
     }
-    const known = cache.get(piece);
+    const known = cache.get(text);
     if (known) return known;
-    const found = merged(symbolsOf(piece));
-    if (cache.size < MAX_CACHED && piece.length < MAX_CACHED_LENGTH) cache.set(piece, found);
+    const found = merged(symbolsOf(text));
+    if (cache.size < MAX_CACHED && text.length < MAX_CACHED_LENGTH) cache.set(text, found);
     return found;
   }
 

@@ -9,10 +9,8 @@ export interface PreToken {
   isFirst: boolean;
 }
 
-/** Splits a pre-token further. */
-export type Split = (piece: PreToken) => PreToken[];
+export type Split = (preToken: PreToken) => PreToken[];
 
-/** A token of a text. */
 export interface Token {
   id: number;
   /** As in the vocabulary; an added token includes the white space that it consumes. */

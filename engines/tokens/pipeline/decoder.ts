@@ -12,7 +12,6 @@ import {
 import { replacer } from "./normalizer.ts";
 import { prependScheme } from "./preTokenizer.ts";
 
-/** Converts tokens back to text. */
 export interface Decoder {
   text: (tokens: readonly string[]) => string;
   /** What a token adds within a text. */

@@ -6,7 +6,7 @@ import { createWordPiece } from "./wordPiece.ts";
 
 /** Converts pre-tokens to tokens. */
 export interface Model {
-  tokens: (piece: string) => Token[];
+  tokens: (text: string) => Token[];
   idOf: (token: string) => number | undefined;
   tokenOf: (id: number) => string | undefined;
   /** Vocabulary size. */

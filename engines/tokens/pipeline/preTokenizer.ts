@@ -18,18 +18,18 @@ export function createPreTokenizer(file: Config): Split {
   const part = optionalComponent(file, "pre_tokenizer");
   if (part && marksFirst(part) && !preservesStart(file)) {
     throw new Unsupported(
-      'the prepend_scheme "first" beside a normalizer that may take the first character away',
+      'the prepend_scheme "first" with a normalizer that may remove the first character',
     );
   }
   if (part && marksLate(part, optionalComponent(file, "normalizer") !== undefined)) {
     throw new Unsupported(
-      'the prepend_scheme "first" behind steps that may split what the first character became',
+      'the prepend_scheme "first" after steps that may split the normalized first character',
     );
   }
-  return part ? splitOf(part) : (piece) => [piece];
+  return part ? splitOf(part) : (preToken) => [preToken];
 }
 
-/** Hugging Face's tokenizers treat every piece of the expanded first character as first. */
+/** Whether a step before may split the expanded first character; Hugging Face's tokenizers then prefix each part. */
 function marksLate(part: Config, grows: boolean): boolean {
   if (part["type"] !== "Sequence") return false;
   const parts = components("pre_tokenizer", part, "pretokenizers");
@@ -81,14 +81,14 @@ const FACTORIES: Record<string, (part: Config) => Split> = {
 };
 
 function chained(...splits: Split[]): Split {
-  return (piece) => splits.reduce((pieces, split) => pieces.flatMap(split), [piece]);
+  return (preToken) => splits.reduce((preTokens, split) => preTokens.flatMap(split), [preToken]);
 }
 
 function byteLevel(part: Config): Split {
   const addsSpace = flagOf(part, "add_prefix_space");
   const split = flagOf(part, "use_regex", true)
     ? splitBy(findPattern(GPT2), "Isolated")
-    : (piece: Parameters<Split>[0]) => [piece];
+    : (preToken: Parameters<Split>[0]) => [preToken];
   return ({ text, isFirst }) => {
     const spaced = addsSpace && !text.startsWith(" ") ? ` ${text}` : text;
     return split({ text: spaced, isFirst }).map((one) => ({ ...one, text: byteText(one.text) }));
@@ -118,7 +118,7 @@ export function prependScheme(part: Config): string {
     throw new Unsupported(`the prepend_scheme ${JSON.stringify(scheme)}`);
   }
   if (part["add_prefix_space"] === false && scheme !== "never") {
-    throw new Error(`"add_prefix_space" is false beside a "prepend_scheme" that is "${scheme}"`);
+    throw new Error(`"add_prefix_space" is false, but "prepend_scheme" is "${scheme}"`);
   }
   return scheme;
 }

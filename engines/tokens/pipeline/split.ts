@@ -20,12 +20,12 @@ interface Range {
 /** @param inverts whether matches are the pre-tokens and the rest delimiters */
 export function splitBy(find: Find, behavior: Behavior, inverts = false): Split {
   const join = JOINS[behavior];
-  return (piece) => {
-    const ranges = rangesOf(piece.text, find).map((range) => ({
+  return (preToken) => {
+    const ranges = rangesOf(preToken.text, find).map((range) => ({
       ...range,
       isMatch: range.isMatch !== inverts,
     }));
-    return slices(piece, join(ranges));
+    return slices(preToken, join(ranges));
   };
 }
 

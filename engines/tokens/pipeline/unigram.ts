@@ -26,18 +26,18 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
   const endsAt = createTrie(ids.keys());
 
   /** The best step to each position (Viterbi). */
-  function stepsOf(piece: string): (Step | undefined)[] {
+  function stepsOf(text: string): (Step | undefined)[] {
     const steps: (Step | undefined)[] = [];
     const offer = (from: number, to: number, id: number, own: number) => {
       const score = own + (steps[from]?.score ?? 0);
       const known = steps[to];
       if (!known || score > known.score) steps[to] = { from, id, score };
     };
-    for (let from = 0; from < piece.length; from += lengthAt(piece, from)) {
-      const single = from + lengthAt(piece, from);
-      const ends = endsAt(piece, from);
+    for (let from = 0; from < text.length; from += lengthAt(text, from)) {
+      const single = from + lengthAt(text, from);
+      const ends = endsAt(text, from);
       for (const to of ends) {
-        const id = ids.get(piece.slice(from, to))!;
+        const id = ids.get(text.slice(from, to))!;
         offer(from, to, id, entries[id]?.[1] ?? 0);
       }
       if (!ends.includes(single)) offer(from, single, unknownId(), lowest - UNKNOWN_PENALTY);
@@ -53,22 +53,22 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
   }
 
   /** The tokens' texts; adjacent unknown ones are merged. */
-  function tokenTextsOf(piece: string): string[] {
-    const steps = stepsOf(piece);
+  function tokenTextsOf(text: string): string[] {
+    const steps = stepsOf(text);
     const parts: string[] = [];
-    let end = piece.length;
+    let end = text.length;
     let unknownEnd: number | undefined;
     while (end > 0) {
       const { from, id } = steps[end]!;
       if (id === unknown) unknownEnd ??= end;
       else {
-        if (unknownEnd !== undefined) parts.push(piece.slice(end, unknownEnd));
+        if (unknownEnd !== undefined) parts.push(text.slice(end, unknownEnd));
         unknownEnd = undefined;
-        parts.push(piece.slice(from, end));
+        parts.push(text.slice(from, end));
       }
       end = from;
     }
-    if (unknownEnd !== undefined) parts.push(piece.slice(0, unknownEnd));
+    if (unknownEnd !== undefined) parts.push(text.slice(0, unknownEnd));
     return parts.reverse();
   }
 
@@ -83,7 +83,7 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
   }
 
   return {
-    tokens: (piece) => tokenTextsOf(piece).flatMap(tokensOf),
+    tokens: (text) => tokenTextsOf(text).flatMap(tokensOf),
     idOf: (token) => ids.get(token),
     tokenOf: (id) => entries[id]?.[0],
     size: entries.length,

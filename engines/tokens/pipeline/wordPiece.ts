@@ -23,8 +23,8 @@ export function createWordPiece(model: Config, byteLength: ByteLength): Model {
 
   return {
     ...vocabulary,
-    tokens(piece) {
-      const characters = [...piece];
+    tokens(text) {
+      const characters = [...text];
       const whole = [{ ...unknown, bytes: sumOf(characters, byteLength) }];
       if (characters.length > longest) return whole;
       const found: Token[] = [];

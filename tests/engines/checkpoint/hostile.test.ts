@@ -110,7 +110,7 @@ test.each([
   [{ architectures: ["\u001b[31mGPT\n2"] }, `is "\\u001b[31mGPT\\n2". ${KINDS}`],
   [
     { quantization_config: { quant_method: "gptq", bits: 4 } },
-    "is quantised (gptq). Use the model's weights in bfloat16, float16 or float32.",
+    "is quantized (gptq). Use the model's weights in bfloat16, float16 or float32.",
   ],
   [
     // Weights of 16 bits into which an adapter was merged, with what its base's config said.
@@ -122,7 +122,7 @@ test.each([
       quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true },
       _name_or_path: "unsloth/Llama-3-8B-unsloth-bnb-4bit",
     },
-    "is quantised (bitsandbytes). Use unsloth/Llama-3-8B, which it was made of; an adapter names it as base_model_name_or_path.",
+    "is quantized (bitsandbytes). Use unsloth/Llama-3-8B, which it was made of; an adapter names it as base_model_name_or_path.",
   ],
   [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
   [

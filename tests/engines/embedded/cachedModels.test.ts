@@ -54,7 +54,7 @@ test("an incomplete model that could not be trained anyway is refused for that",
   const { snapshot } = cachedModel(scratchDirectory(), "tiny");
   const config = JSON.parse(readFileSync(join(snapshot, "config.json"), "utf8")) as object;
   const cache = cacheFolder();
-  const changes = { cut: {}, quantised: { quantization_config: { quant_method: "gptq" } } };
+  const changes = { cut: {}, quantized: { quantization_config: { quant_method: "gptq" } } };
   for (const [name, change] of Object.entries(changes)) {
     const directory = join(cache, `models--org--${name}/snapshots`, COMMIT);
     mkdirSync(directory, { recursive: true });
@@ -62,6 +62,6 @@ test("an incomplete model that could not be trained anyway is refused for that",
   }
   expect(cachedModels().models.map(({ problem }) => problem)).toEqual([
     INCOMPLETE,
-    expect.stringMatching(/is quantised \(gptq\)\. Use the model's weights in bfloat16/),
+    expect.stringMatching(/is quantized \(gptq\)\. Use the model's weights in bfloat16/),
   ]);
 });

@@ -119,7 +119,7 @@ test.each([
 test("a space before the text alone is refused where what it begins with may go", () => {
   const strip = { type: "Strip", strip_left: true, strip_right: false };
   expect(() => open("Llama 2", { normalizer: strip, pre_tokenizer: FIRST })).toThrow(
-    'has the prepend_scheme "first" beside a normalizer that may take the first character away, which Kit doesn\'t support',
+    'has the prepend_scheme "first" with a normalizer that may remove the first character, which Kit doesn\'t support',
   );
 });
 
@@ -132,7 +132,7 @@ test.each([
 ])("and where it may be cut, behind %j and %j", (normalizer, step) => {
   const pre = { type: "Sequence", pretokenizers: [step, FIRST] };
   expect(() => open("Llama 2", { normalizer, pre_tokenizer: pre })).toThrow(
-    'has the prepend_scheme "first" behind steps that may split what the first character became, which Kit doesn\'t support',
+    'has the prepend_scheme "first" after steps that may split the normalized first character, which Kit doesn\'t support',
   );
 });
 
