@@ -21,7 +21,7 @@ const program = new Command("kit")
       "kit init dates": "create a project and print the next step",
       "kit ui": "open the project's page and start runs there",
       "kit start": "train in the terminal",
-      'kit infer latest "7th of March 1998"': "ask the newest job's model",
+      'kit infer latest "7th of March 1998"': "prompt the newest job's model",
       "kit serve": "serve it to applications",
     }),
   );
@@ -66,7 +66,7 @@ const COMMANDS: Record<string, Listed> = {
     load: () => import("./commands/jobs.ts"),
   },
   infer: {
-    description: "ask a trained model",
+    description: "prompt a trained model",
     load: () => import("./commands/infer.ts"),
   },
   serve: {

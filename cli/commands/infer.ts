@@ -32,7 +32,7 @@ import { print, printError, printInline } from "../terminal/print.ts";
  * @throws KitError `USAGE_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
 export const command = createCommand("infer", {
-  'kit infer latest "7th of March 1998"': "ask the newest job's model",
+  'kit infer latest "7th of March 1998"': "prompt the newest job's model",
   "kit infer latest < questions.txt": "answer each line",
   "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
 })
@@ -79,7 +79,7 @@ export const command = createCommand("infer", {
     const reference = findReference(project, named);
     const engine = await engineOf(project, reference);
     const signal = engine?.remote && abortOnSignal();
-    const ask = async (model: LoadedModel) => {
+    const answerWith = async (model: LoadedModel) => {
       const limit =
         given.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
       const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
@@ -102,7 +102,7 @@ export const command = createCommand("infer", {
         print("");
         noteTruncation(await stream.result);
       };
-      // Stream to a person; give a program the whole answer.
+      // A terminal gets a stream, a program the whole answer.
       const isTty = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
         const request = plainRequest(prompt);
@@ -123,7 +123,7 @@ export const command = createCommand("infer", {
       const given = { engine, signal: end, ...(quantize && { quantize }) };
       const model = await openModel(project, reference, given);
       try {
-        process.exitCode = await orAborted(ask(model), end);
+        process.exitCode = await orAborted(answerWith(model), end);
       } finally {
         await closeModel(model, `of ${named}`, onNote);
       }

@@ -2,10 +2,10 @@ import type { AnswerStream, InferDelta, InferResult } from "../../protocol/infer
 
 /**
  * Streams an answer's text. The model starts at once; a slow reader gets larger chunks.
- * @param ask answers until `signal` is aborted; an engine may report only the whole text
+ * @param infer answers until `signal` is aborted; an engine may report only the whole text
  */
 export function streamAnswer(
-  ask: (onDelta: (piece: InferDelta) => void, signal: AbortSignal) => Promise<InferResult>,
+  infer: (onDelta: (delta: InferDelta) => void, signal: AbortSignal) => Promise<InferResult>,
 ): AnswerStream {
   const reading = new AbortController();
   let buffered = "";
@@ -21,7 +21,7 @@ export function streamAnswer(
 
   async function answer(): Promise<InferResult> {
     try {
-      const answered = await ask(({ text }) => push(text), reading.signal);
+      const answered = await infer(({ text }) => push(text), reading.signal);
       if (!hasText) push(answered.text);
       return answered;
     } finally {

@@ -30,16 +30,16 @@ export function usePolled<T>(fetchIt: () => Promise<T>) {
   }
 
   /** Reads, unless a request is in flight. */
-  function look(): void {
+  function refreshIfIdle(): void {
     if (!waiting) void refresh();
   }
 
   /** Reads now and every 5 seconds, until the returned stop. */
   function poll(): () => void {
-    look();
-    const timer = setInterval(look, POLL_INTERVAL_MS);
+    refreshIfIdle();
+    const timer = setInterval(refreshIfIdle, POLL_INTERVAL_MS);
     return () => clearInterval(timer);
   }
 
-  return { value, error, refresh, look, poll };
+  return { value, error, refresh, refreshIfIdle, poll };
 }

@@ -309,7 +309,7 @@ describe("a run", () => {
     );
     second.end();
     await settle();
-    expect(page.get(".standing").text()).toBe("run ended: failed");
+    expect(page.get(".run-status").text()).toBe("run ended: failed");
     expect(page.get(".run-training [role=alert]").text()).toBe(
       "The training process died – killed?",
     );
@@ -337,7 +337,7 @@ describe("a run", () => {
 });
 
 describe("a run that has ended", () => {
-  const standing = (page: VueWrapper) => page.get(".standing");
+  const runStatus = (page: VueWrapper) => page.get(".run-status");
 
   /** A server's response with the last run's whole output. */
   function lastRun(status: RunEnd, path = "GET api/train", run = "r1") {
@@ -354,8 +354,8 @@ describe("a run that has ended", () => {
       last.end();
       const { page } = await visit(App);
       expect(output(page)).toBe("all of it");
-      expect(standing(page).text()).toBe(`run ended: ${status}`);
-      expect(standing(page).classes()).toContain(`status-${status}`);
+      expect(runStatus(page).text()).toBe(`run ended: ${status}`);
+      expect(runStatus(page).classes()).toContain(`status-${status}`);
       expect(isDisabled(page)).toBe(false);
     },
   );
@@ -366,7 +366,7 @@ describe("a run that has ended", () => {
     last.write("one ");
     await settle();
     expect(isDisabled(page)).toBe(true);
-    expect(standing(page).text()).toBe("");
+    expect(runStatus(page).text()).toBe("");
     last.end();
     await settle();
     expect(isDisabled(page)).toBe(false);
@@ -385,8 +385,8 @@ describe("a run that has ended", () => {
     expect(output(page)).toBe("next");
     const time = { hour: "2-digit", minute: "2-digit" } as const;
     const started = new Date("2026-03-07T12:34:56.000Z").toLocaleTimeString([], time);
-    expect(standing(page).text()).toBe(`running · started ${started}`);
-    expect(standing(page).classes()).not.toContain("status-failed");
+    expect(runStatus(page).text()).toBe(`running · started ${started}`);
+    expect(runStatus(page).classes()).not.toContain("status-failed");
   });
 
   it("while the page watched it says how as well", async () => {
@@ -398,7 +398,7 @@ describe("a run that has ended", () => {
     lastRun("failed", "GET api/train?run=r1&from=10").end();
     run.end();
     await settle();
-    expect(standing(page).text()).toBe("run ended: failed");
+    expect(runStatus(page).text()).toBe("run ended: failed");
     expect(output(page)).toBe("failed: no");
     expect(isDisabled(page)).toBe(false);
   });
@@ -410,7 +410,7 @@ describe("a run that has ended", () => {
     await click(page);
     run.end();
     await settle();
-    expect(standing(page).text()).toBe("run ended");
+    expect(runStatus(page).text()).toBe("run ended");
     expect(isDisabled(page)).toBe(false);
   });
 
@@ -426,7 +426,7 @@ describe("a run that has ended", () => {
     await settle();
     expect(again.isCancelled()).toBe(true);
     expect(output(page)).toBe("last");
-    expect(standing(page).text()).toBe("run ended: completed");
+    expect(runStatus(page).text()).toBe("run ended: completed");
   });
 
   it("says how it ended and where its output is after a lost connection", async () => {
@@ -437,7 +437,7 @@ describe("a run that has ended", () => {
     last.breakOff();
     await settle();
     expect(notice(page)).toContain(".kit/run/output.log");
-    expect(standing(page).text()).toBe("run ended: completed");
+    expect(runStatus(page).text()).toBe("run ended: completed");
     expect(isDisabled(page)).toBe(false);
   });
 
@@ -449,7 +449,7 @@ describe("a run that has ended", () => {
     backend.on("POST api/train", () => json({ error: "kit start cannot be found." }, 500));
     await click(page);
     expect(notice(page)).toBe("kit start cannot be found.");
-    expect(standing(page).text()).toBe("run ended: failed");
+    expect(runStatus(page).text()).toBe("run ended: failed");
   });
 });
 
