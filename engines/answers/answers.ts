@@ -91,8 +91,8 @@ export function createAnswers(generator: Generator) {
     }
     const limit = Math.min(remaining, maxTokens ?? remaining);
     const { constraint, calls, markers, fault } = await formOf(request);
-    const opening = { request, prompt, limit, tokenizer, constraint, calls };
-    const generation = createGeneration(opening, onDelta);
+    const input = { request, prompt, limit, tokenizer, constraint, calls };
+    const generation = createGeneration(input, onDelta);
     const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
     await read({ ...generation, ...(marked && { allowed: () => marked }) }).catch(
       (error: unknown) => {

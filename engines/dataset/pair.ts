@@ -159,7 +159,6 @@ function otherForm(row: Record<string, unknown>): string {
   return `no "chosen" and "rejected"${OTHER_NAMES_HINT}`;
 }
 
-/** Rows of preference pairs. */
 export const PAIR_FORMAT = withKwargs<Pair>({
   expected: EXPECTED_PAIR,
   parse: parsePair,

@@ -62,7 +62,6 @@ export function withSystemOf<Of extends Message>(
   return problem === undefined ? withSystem(row, messages) : fail(problem);
 }
 
-/** The messages of a row's field. */
 export function messagesIn(
   { fail }: Pick<RowObject, "fail">,
   name: string,

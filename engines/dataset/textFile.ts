@@ -14,7 +14,6 @@ export type Read = (into: Buffer, start: number, end: number) => number;
 
 /** A file's text as UTF-8. */
 export interface TextFile {
-  /** File size in bytes. */
   size: number;
   read: Read;
   close: () => void;
@@ -91,7 +90,6 @@ function encodingOf([first, second, third]: Buffer): [Encoding, mark: number] {
   return [first === 0 && second !== 0 && second !== undefined ? "utf-16be" : "utf-8", 0];
 }
 
-/** Converts to UTF-8. */
 function transcoded(path: string, read: Read, encoding: Encoding): Read {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   const chunk = Buffer.allocUnsafe(MEBIBYTE);

@@ -45,7 +45,6 @@ export function itemsOf(schema: unknown, root: Schema): unknown {
   return alternatives(schema, root).find(({ items }) => isRecord(items))?.["items"];
 }
 
-/** Whether a schema allows null. */
 export function allowsNull(schema: unknown, root: Schema, seen = new Set<unknown>()): boolean {
   if (!isRecord(schema) || seen.has(schema)) return true;
   seen.add(schema);

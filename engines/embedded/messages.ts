@@ -17,7 +17,6 @@ import type { LocatedModel } from "../families/modelSource.ts";
 export interface TrainJob {
   config: TrainConfig;
   directory: string;
-  /** The config's model. */
   source: LocatedModel;
   resumeFrom: string | undefined;
   /** Whether to only check the training run and measure losses. */

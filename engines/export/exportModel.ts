@@ -25,7 +25,6 @@ interface Options extends Pick<FetchOptions, "signal" | "onNote">, Partial<Forma
   format?: ExportFormatName;
 }
 
-/** The outcome of an export. */
 export interface Exported {
   /** Path for `loadModel`: the folder, or a file in it. */
   path: string;

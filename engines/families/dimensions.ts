@@ -38,7 +38,6 @@ export interface Dimensions extends ModelShape {
   vocabulary: number;
   /** Whether the head shares the embedding's weights; otherwise it is `lm_head.weight`. */
   tied: boolean;
-  /** RMSNorm's epsilon. */
   epsilon: number;
   rope: Rope;
   /** Projections with a bias, such as Qwen2's q, k and v. */

@@ -14,7 +14,6 @@ interface Entry extends NamedTensor {
   offset: number;
 }
 
-/** The header of a GGUF file. */
 export interface ParsedHeader {
   /** Values of the keys that Kit reads. */
   values: ReadonlyMap<string, string | number>;

@@ -45,7 +45,6 @@ function isRevision(revision: string): boolean {
   return REVISION.test(revision) && !revision.includes("..");
 }
 
-/** Whether it is a commit hash. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
 }

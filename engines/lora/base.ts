@@ -35,7 +35,6 @@ export async function fetchBase(path: string, options?: FetchOptions): Promise<v
 
 /** An adapter on this disk and its base. */
 export interface FoundAdapter extends SavedAdapter {
-  /** `adapter_config.json`. */
   config: Config;
   /** Directory of a whole model. */
   base: string;

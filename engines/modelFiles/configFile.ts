@@ -3,7 +3,6 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { MAX_CONFIG_MIB, MAX_TOKENIZER_MIB } from "./names.ts";
 import { type OpenFile, readFully, useFile, useFileIfThere } from "./regularFile.ts";
 
-/** A JSON config. */
 export type Config = Record<string, unknown>;
 
 /**

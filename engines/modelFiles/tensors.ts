@@ -74,7 +74,6 @@ export function assertReadable(source: TensorSource): void {
   for (const name of source.tensors.keys()) Array.from(chunks(source, name, { buffer }), () => 0);
 }
 
-/** Names of the bfloat16 tensors. */
 export function bfloat16Of({ tensors }: TensorSource): Set<string> {
   return new Set([...tensors].flatMap(([name, { type }]) => (type === "bf16" ? [name] : [])));
 }

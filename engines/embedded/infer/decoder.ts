@@ -36,7 +36,6 @@ export interface Decoder {
    * @returns the wanted predictions of each input
    */
   step: (inputs: readonly StepInput[]) => NextToken[][];
-  /** The model's adapters. */
   adapters: ReturnType<typeof createAdapters>;
 }
 

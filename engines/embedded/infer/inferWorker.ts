@@ -18,7 +18,6 @@ interface Model {
   close: () => Promise<void>;
 }
 
-/** The loaded models. */
 const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 const modelCache = createModelCache(startHelpers);

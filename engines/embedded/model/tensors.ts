@@ -41,13 +41,11 @@ export interface TensorPlan {
   groups: TrainedGroup[];
   /** Frozen matrices, each of one or several tensors. */
   matrices: Matrix[];
-  /** Frozen tensors. */
   frozen: TensorAddresses;
   /** Trained tensors: the model's, or an adapter's alone. */
   trained: Record<TrainedArray, TensorAddresses>;
 }
 
-/** Addresses of tensors, by name. */
 export type TensorAddresses = Record<string, TensorAddress>;
 
 interface TensorAddress {

@@ -9,7 +9,6 @@ import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
 export interface Batches {
   training: ExampleSet;
   evaluation: ExampleSet | undefined;
-  /** Rows of a batch. */
   rows: number;
   seed: number;
   /** Total batches. */
