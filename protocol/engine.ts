@@ -35,7 +35,7 @@ export interface EngineModel {
    * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` refuses.
    * @param onDelta called with deltas as they arrive, if the engine streams
    */
-  infer: (request: InferRequest, onDelta?: (piece: InferDelta) => void) => Promise<InferResult>;
+  infer: (request: InferRequest, onDelta?: (delta: InferDelta) => void) => Promise<InferResult>;
   /** Validates a request without answering; rejects like `infer`. Default: only `infer` validates. */
   check?: (request: InferRequest) => Promise<void>;
   /** Frees the memory of the model. Idempotent. */

@@ -34,7 +34,7 @@ const RESULT = v.object({
   logprobs: v.optional(logprobs),
 }) satisfies v.GenericSchema<InferResult>;
 
-const PIECE = v.object({
+const DELTA = v.object({
   text: v.string(),
   toolCalls: v.optional(toolCalls),
   logprobs: v.optional(logprobs),
@@ -114,7 +114,7 @@ export function asInferResult(engine: string, answered: unknown): InferResult {
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
 export function asInferDelta(engine: string, reported: unknown): InferDelta {
-  if (v.is(PIECE, reported)) return reported;
+  if (v.is(DELTA, reported)) return reported;
   throw invalidReport(`${engine} answered`, reported, "a part of an answer");
 }
 

@@ -137,13 +137,13 @@ export const LENGTH_ARGUMENTS = {
     onResume: "other losses",
     synonyms: ["steps", "iters", "iterations", "num-steps"],
   },
-  /** Passes over the dataset, in place of `maxSteps`; may be a fraction, at most 1,000,000. */
+  /** Passes over the dataset, instead of `maxSteps`; may be a fraction, at most 1,000,000. */
   numTrainEpochs: {
     schema: positive(MAX_EPOCHS),
     onResume: "other losses",
     synonyms: ["epochs", "epoch", "num-epochs", "n-epochs"],
   },
-  /** In place of `evalDataset`: the share of the dataset's rows to hold out, between 0 and 1. The seed chooses them. */
+  /** Instead of `evalDataset`: the share of the dataset's rows to hold out, between 0 and 1. The seed chooses them. */
   evalSplit: {
     schema: shareOfAll(),
     onResume: "other losses",

@@ -73,8 +73,8 @@ export interface TrainerCallbacks {
   onStarted?: (context: { job: Job }) => unknown;
   /**
    * Called at the first two steps, every `loggingSteps`, each evaluated step and the last. A step whose
-   * loss, evalLoss or gradient is not finite fails the job, with `onFailed` in place of `onLog`; one of
-   * `metrics` may be NaN. With an engine of your own, each number but `step` may be.
+   * loss, evalLoss or gradient is not finite fails the job and calls `onFailed` instead of `onLog`;
+   * `metrics` may be NaN, and with your own engine every number but `step`.
    * @example
    * onLog: ({ step, loss, evalLoss }) => {
    *   console.log(step, loss.toFixed(4), evalLoss?.toFixed(4) ?? "not evaluated");

@@ -34,6 +34,9 @@ const WORDS: [privateWord: string, fieldWord: string, folders?: RegExp][] = [
   ["told *", "reported", NOT_ENGINES],
   ["is told", "isNoted", NOT_ENGINES],
   ["in places", "restoreLocations", NOT_ENGINES],
+  ["standing", "runStatus", NOT_ENGINES],
+  ["piece", "delta", NOT_ENGINES],
+  ["hearing", "polled", NOT_ENGINES],
 ];
 
 const RULES = WORDS.map(([word, instead, folders = /^/]) => ({

@@ -96,11 +96,11 @@ export function createTerminal(emit: (segment: StyledText) => void) {
   function print(text: string): void {
     for (let start = 0; start < text.length;) {
       const isAtEnd = at === rows.length - 1 && row().isEmpty();
-      const lasting = isAtEnd ? startOfLastLines(text, start) : start;
-      if (lasting > start) {
+      const lastLines = isAtEnd ? startOfLastLines(text, start) : start;
+      if (lastLines > start) {
         release(at);
-        emit({ text: text.slice(start, lasting), style });
-        start = lasting;
+        emit({ text: text.slice(start, lastLines), style });
+        start = lastLines;
       }
       const newline = text.indexOf("\n", start);
       put(text.slice(start, newline < 0 ? undefined : newline));
