@@ -57,28 +57,20 @@ export function sentOfHistories<T extends { values: Record<string, number> }>(
   const names = new Set(logs.flatMap(({ values }) => Object.keys(values)));
   const sent = [...names].flatMap((name) => {
     const all = logs.filter(({ values }) => Object.hasOwn(values, name));
-    const best = bestOf(all, name);
-    const isShown = isAlwaysShown(all, (one) => one === best);
+    const better = betterHeldOut(name);
+    const best = all.reduce(
+      (best, { values }) => (isBetter(values[name]!, best[name]!, better) ? values : best),
+      all[0]!.values,
+    );
+    const isShown = isAlwaysShown(all, ({ values }) => values === best);
     return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
   });
   const isSent = new Set(sent);
   return logs.filter((log) => isSent.has(log));
 }
 
-/** The first of equals. */
-function bestOf<T extends { values: Record<string, number> }>(
-  all: readonly T[],
-  name: string,
-): T | undefined {
-  const better = betterHeldOut(name);
-  if (!better) return undefined;
-  return all.reduce((best, one) =>
-    isBetter(one.values[name]!, best.values[name]!, better) ? one : best,
-  );
-}
-
-function isBetter(value: number, best: number, better: Better): boolean {
-  return better === "lower" ? value < best : value > best;
+function isBetter(value: number, best: number, better: Better | undefined): boolean {
+  return better === "lower" ? value < best : better === "higher" && value > best;
 }
 
 function isAlwaysShown<T>(all: readonly T[], isBest: (one: T) => boolean): (n: number) => boolean {
