@@ -37,6 +37,9 @@ const WORDS: [privateWord: string, fieldWord: string, folders?: RegExp][] = [
   ["standing", "runStatus", NOT_ENGINES],
   ["piece", "delta", NOT_ENGINES],
   ["hearing", "polled", NOT_ENGINES],
+  ["unwritten", "dropped"],
+  ["answerer", "modelHost"],
+  ["warm models", "hostedModels"],
 ];
 
 const RULES = WORDS.map(([word, instead, folders = /^/]) => ({

@@ -23,7 +23,7 @@ export interface Generator {
 }
 
 export interface Caller {
-  /** Checked before each step; once aborted, the answer rejects. */
+  /** Checked before each step; if true, the answer rejects. */
   isCancelled: () => boolean;
   onDelta?: ((delta: InferDelta) => void) | undefined;
 }
@@ -33,7 +33,7 @@ export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer
   return allowedBits(vocabulary, (token) => isTextToken(token) || isStopToken(token));
 }
 
-/** Answers requests in batches; each gets the same text as alone. */
+/** Answers requests concurrently; each gets the same text as if it ran alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer } = generator;
   const { formOf = createAnswerForms(tokenizer) } = generator;
@@ -58,7 +58,7 @@ export function createAnswers(generator: Generator) {
     if (prompt.length === 0) {
       throw new KitError(
         "REQUEST_INVALID",
-        "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+        "The prompt is empty, and the model has no token that begins a text. Write a prompt.",
         { fault: { option: request.messages ? "messages" : "prompt" } },
       );
     }

@@ -21,7 +21,7 @@ export interface Reader {
    * @throws an error, which rejects the read
    */
   take: (next: NextToken) => boolean;
-  /** Checked before each step; once aborted, the read rejects. */
+  /** Checked before each step; if true, the read rejects. */
   isCancelled: () => boolean;
 }
 

@@ -21,7 +21,7 @@ export interface KeywordSet {
   isEvaluated: boolean;
 }
 
-/** Keyword sets that hold together. */
+/** Keyword sets that must all hold. */
 export type Alternative = readonly KeywordSet[];
 
 /** Limit of nested combining keywords. */

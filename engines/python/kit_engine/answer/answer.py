@@ -101,7 +101,7 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
     if not prompt:
         raise KitError(
             "REQUEST_INVALID",
-            "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+            "The prompt is empty, and the model has no token that begins a text. Write a prompt.",
             {"option": "messages" if request.get("messages") else "prompt"},
         )
     if len(prompt) >= context:
