@@ -24,12 +24,10 @@ export const OWNER_ONLY_FOLDER = 0o700;
 export const OTHERS_READ = 0o644;
 export const OTHERS_READ_FOLDER = 0o755;
 
-/** The byte that ends a line. */
 export const NEWLINE = 0x0a;
 
 /** Flags for reading. Follows no link, and doesn't block on a pipe. */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Flags for overwriting an existing file. */
 export const WRITE_FLAGS = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OTHERS_WRITE = 0o022;
 /** Flags for appending and reading; creates a missing file. */
@@ -194,7 +192,6 @@ export function denyOthersWrite(path: string): void {
   }
 }
 
-/** Flushes a file to the disk. */
 export function syncFile(path: string): void {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {

@@ -142,7 +142,6 @@ export interface LeaseObservation<T> extends StampedLease<T> {
   state: OwnerState;
   /** How long this reader has seen no sign of life, by its own clock. */
   silentMs: number;
-  /** Whether it has seen a change. */
   hasChanged: boolean;
 }
 

@@ -13,7 +13,6 @@ const MAX_BYTES = 2 ** 26;
 
 type Answer = Pick<InferResult, "text" | "tokens" | "finishReason">;
 
-/** A model's answers of earlier runs. */
 export interface AnswerCache {
   /** An answer's text. A complete answer also counts for a higher token limit. */
   get: (request: InferRequest) => string | undefined;

@@ -67,7 +67,6 @@ export function assertReadableJobs(project: string): void {
   }
 }
 
-/** Whether a directory is a job's. */
 export function isJobDirectory(directory: string): boolean {
   return isRegularFile(jobFilePath(directory)) || isPlanned(directory);
 }

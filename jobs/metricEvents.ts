@@ -6,7 +6,6 @@ import { isJobId } from "./id.ts";
 import { type JobStart, haveSameHeldOutRows, readJobStart, resumedFrom } from "./jobStart.ts";
 import { readLog } from "./log/read.ts";
 
-/** Events with metrics of the model. */
 export type MetricEvent = JobEvent<"training.log" | typeof EVALUATED>;
 
 /**

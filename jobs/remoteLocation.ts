@@ -11,7 +11,6 @@ export interface RemoteLocationRecord extends RemoteLocation {
   resumed?: { jobId: string; step: number };
 }
 
-/** @throws the errors of a write */
 export function writeRemoteLocation(directory: string, record: RemoteLocationRecord): void {
   const content = `${JSON.stringify(record, undefined, 2)}\n`;
   writeFileAtomically(recordPath(directory), content, { flush: true });
@@ -30,7 +29,6 @@ function isResumed(resumed: unknown): boolean {
   return isRecord(resumed) && isJobId(String(resumed.jobId)) && Number.isSafeInteger(resumed.step);
 }
 
-/** Whether a job runs remotely. */
 export function runsRemotely(directory: string): boolean {
   return isRegularFile(recordPath(directory));
 }

@@ -15,7 +15,6 @@ export interface ResumePoint {
   jobId: string;
   /** Absolute path of the job's directory. */
   directory: string;
-  /** Step of the checkpoint. */
   step: number;
   /** Absolute path of the checkpoint. */
   checkpoint: string;

@@ -32,7 +32,6 @@ export interface JobStore {
   freezeOwners: (isFrozen: boolean) => void;
   /** The job's folder, whether or not it exists. */
   directoryOf: (id: string) => string;
-  /** The job's log. */
   logPath: (id: string) => string;
 }
 

@@ -18,7 +18,6 @@ import { enterProject } from "../project/folder.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { openJsonOutput, print, printError, printFailure } from "../terminal/print.ts";
 
-/** Default number of rows. */
 const DEFAULT_ROWS = 100;
 
 interface Options {

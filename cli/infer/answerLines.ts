@@ -12,7 +12,6 @@ interface Options {
   /** Resolves to undefined if it has already shown the answer. */
   answer: (request: LineRequest) => Promise<string | undefined>;
   show: (text: string) => void;
-  /** Maximum requests in progress. */
   maxConcurrent: number;
 }
 

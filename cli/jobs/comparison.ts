@@ -15,7 +15,6 @@ export interface JobComparison {
   jobs: [JobSummary, JobSummary];
 }
 
-/** Pure. */
 export function compareJobs(one: JobSummary, other: JobSummary): JobComparison {
   const [a, b] = [one, other].map(({ options }) => leavesOf(options));
   const names = [...new Set([...a!.keys(), ...b!.keys()])];

@@ -5,7 +5,6 @@ import type { Progress } from "../../protocol/progress.ts";
 
 /** How to format a result. */
 export interface Formatters {
-  /** Formats an artifact's path. */
   path: (artifact: Artifact) => string;
   /** The command that runs the job's model. */
   inferCommand: string;

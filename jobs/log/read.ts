@@ -66,7 +66,6 @@ function* recordsOf(read: (chunk: Buffer) => number): Generator<LogRecord> {
 /** The result of a search from a log's end. */
 export interface Newest<T> {
   found?: T | undefined;
-  /** Whether the log has any record. */
   hasRecords: boolean;
   /** The log's stamp from before it was read. */
   stamp: string;

@@ -33,7 +33,6 @@ export interface FollowersOptions {
   graceMs?: number | undefined;
 }
 
-/** The state of following one job. */
 interface FollowState {
   follower?: Follower;
   /** Whether the last follower failed to attach. */

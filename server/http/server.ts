@@ -40,7 +40,6 @@ export interface HttpServerOptions {
   prepare?: ((response: ServerResponse) => void) | undefined;
   /** Whether a request's body may take longer than `requestMs`. Its route then limits it. */
   isLong?: ((request: IncomingMessage) => boolean) | undefined;
-  /** Handles requests that pass the guard. */
   answer: (exchange: RequestContext) => Promise<void>;
 }
 

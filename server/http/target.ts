@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 
-/** A request's target. */
 export interface Target {
   /** As sent, still percent-encoded. */
   path: string;

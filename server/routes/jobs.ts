@@ -52,7 +52,6 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
   response.end(body);
 };
 
-/** `GET /api/jobs/:id`: one job. */
 export const getJob: Route = ({ jobs }, { response }, id) => {
   const found = jobs.get(id);
   if (!found) return sendError(response, 404, noJob(id));

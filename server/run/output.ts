@@ -4,7 +4,6 @@ import { openSharedTail } from "../../disk/sharedTail.ts";
 import { readRun, runDirectory } from "../../jobs/runLease.ts";
 import { RUN_OUTPUT } from "../../protocol/http.ts";
 
-/** The last run's output. */
 export function outputPath(project: string): string {
   return join(project, RUN_OUTPUT);
 }

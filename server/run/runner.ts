@@ -23,7 +23,6 @@ export interface Run {
   status: () => "running" | RunEnd;
   /** ISO 8601, UTC; undefined for a run of an earlier Kit. */
   startedAt: () => string | undefined;
-  /** Its process. */
   owner: Owner;
 }
 

@@ -5,7 +5,6 @@ import { invalid } from "./apiError.ts";
 import { type Body, booleanOf, fieldOf, pathIn, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
-/** A constraint on an answer. */
 type Constraint = { schema: JsonSchema } | { choices: readonly string[] } | { pattern: string };
 
 /** A constraint, and the path of its field. */

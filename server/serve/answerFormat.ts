@@ -25,7 +25,6 @@ export interface Frames {
 
 /** How a route formats answers. */
 export interface AnswerFormat {
-  /** Prefix of an answer's id. */
   prefix: string;
   /** @param results one for each choice */
   whole: (head: AnswerHead, results: readonly InferResult[], request: ParsedRequest) => object;

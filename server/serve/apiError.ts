@@ -24,7 +24,6 @@ export class ApiError extends Error {
   }
 }
 
-/** Creates the error for an invalid field. */
 export function invalid(param: string, message: string): ApiError {
   return new ApiError(400, message, { param });
 }

@@ -16,7 +16,6 @@ const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls"
 /** Unique in a chunk, because quotes in names are escaped. */
 const NO_CONTENT = '"content":""';
 
-/** Chat completions. */
 export const CHAT_FORMAT: AnswerFormat = {
   prefix: "chatcmpl-",
 

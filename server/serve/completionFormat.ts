@@ -11,7 +11,6 @@ import {
 /** Unique in a chunk, because quotes in names are escaped. */
 const NO_TEXT = '"text":""';
 
-/** Plain completions. */
 export const COMPLETION_FORMAT: AnswerFormat = {
   prefix: "cmpl-",
 

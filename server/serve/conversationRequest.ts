@@ -19,7 +19,6 @@ export interface ConversationParts {
   answer: AnswerConstraint;
   /** Alternatives of each token; undefined for no logprobs. */
   logprobs: number | undefined;
-  /** The reasoning effort. */
   effort: unknown;
   effortField: string;
   /** Further field names by `infer` option. */

@@ -6,7 +6,6 @@ import type { ApiError } from "./apiError.ts";
 /** Limit of bytes buffered for a slow client. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** A streamed answer. */
 export interface EventStream {
   push: (delta: InferDelta) => void;
   /** Ends a choice; the next delta belongs to another. */

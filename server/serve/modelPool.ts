@@ -1,6 +1,5 @@
 import type { EngineModel } from "../../protocol/engine.ts";
 
-/** A model to serve. */
 export interface ServedModel {
   /** The model's name in answers. */
   id: string;
@@ -36,13 +35,11 @@ export interface ModelPool {
   add: (served: ServedModel, names: readonly string[]) => Promise<void>;
   /** Like `add`, but opens the model on its first request. */
   addUnopened: (served: ServedModel, names: readonly string[]) => void;
-  /** Removes a model from the pool. */
   evict: (id: string) => void;
   /** @returns undefined for a name that no model has */
   acquire: (name: string) => Promise<AcquiredModel> | undefined;
   /** All names with their models. */
   names: () => { name: string; served: ServedModel }[];
-  /** Closes all models. */
   close: () => Promise<void>;
 }
 

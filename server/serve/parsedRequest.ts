@@ -4,7 +4,6 @@ import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
 import { refuseUnsupported } from "./unsupported.ts";
 
 export interface ParsedRequest {
-  /** The model's name. */
   model: string;
   /** One per choice, in order. */
   requests: readonly InferRequest[];

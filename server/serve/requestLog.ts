@@ -7,7 +7,6 @@ export interface RequestRecord {
   path: string;
   /** 499: the client disconnected early. */
   status: number;
-  /** The error's code. */
   code?: string;
   /** The answering model's id. */
   model?: string;

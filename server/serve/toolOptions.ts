@@ -39,7 +39,6 @@ export function toolOptions(
   );
 }
 
-/** The tools of a chat completion. */
 export function toolsOf(body: Body): readonly Tool[] | undefined {
   const tools = fieldOf(body, "tools");
   const fault = faultOfTools({ tools });

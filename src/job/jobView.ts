@@ -21,9 +21,7 @@ export interface JobView {
   points: readonly LossPoint[];
   /** Whether a `training.log` event has arrived, with or without a loss. */
   logged: boolean;
-  /** How far the job is. */
   progress: Progress;
-  /** Why the job failed. */
   error: string;
   /** Offset of the last record seen. A record at or before it is a replay. */
   offset: number;

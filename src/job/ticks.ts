@@ -4,7 +4,6 @@ import { exponentOf, formatLoss, sizeOf } from "./formatLoss.ts";
 
 type Range = CurveExtent["steps"];
 
-/** A value on an axis. */
 export interface Tick {
   label: string;
   /** Its position in the range, from 0 to 1. */

@@ -42,7 +42,6 @@ function setup(id: string) {
     const now = connection.value === "paused" ? job.value?.status : undefined;
     return outcome.value ?? now ?? view.value.status ?? job.value?.status;
   });
-  /** Whether the project lacks this job. */
   const missing = ref(false);
 
   /** When the newest event arrived, and what time it is, both in ms by this page's clock. */

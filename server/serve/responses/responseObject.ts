@@ -37,7 +37,6 @@ export function responseOf(
   };
 }
 
-/** The state of a finished response. */
 export function finalState(result: InferResult, output: OutputItem[]): State {
   const { promptTokens, tokens } = tokensOf([result]);
   const status = statusOf(result);
