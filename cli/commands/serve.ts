@@ -1,3 +1,4 @@
+import { createJobStore } from "../../jobs/store.ts";
 import { SERVE_PORT } from "../../protocol/address.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { printable, printableNote } from "../../protocol/printable.ts";
@@ -18,6 +19,7 @@ import { hostnameOf, nameToAllow, urlsOf, originToAllow } from "../host.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
+import { kitCommand } from "../project/kitCommand.ts";
 import { modelProject } from "../project/modelProject.ts";
 import { addTuned, loadModels } from "../serve/loadModels.ts";
 import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
@@ -114,6 +116,13 @@ export const command = createCommand("serve", {
       following?.stop();
       loading.abort();
       say("closing", {}, "kit serve  finishing open requests; press Ctrl-C again to stop now");
+      if (options.fineTuning) {
+        const jobs = createJobStore(project).list();
+        const { id } = jobs.find(({ status }) => status === "running") ?? {};
+        const cancel = kitCommand(project, `cancel ${id}`);
+        if (id)
+          say("training", { job: id }, `kit serve  job ${id} keeps training; to end it: ${cancel}`);
+      }
       // Exit at once: connections of the closed server may linger.
       void server.close(DRAIN_MS).finally(() => process.exit());
     });

@@ -44,6 +44,7 @@ export function createTrainings(options: TrainingsOptions): Trainings {
   const done = new Set<string>();
   let isClosed = false;
   let updating = Promise.resolve();
+  let next: Promise<void> | undefined;
 
   function find(): TuningJob[] {
     const open = jobs.list().filter(({ id }) => !done.has(id));
@@ -107,9 +108,13 @@ export function createTrainings(options: TrainingsOptions): Trainings {
     }
   }
 
+  /** Updates one after another, so that no model is added twice; one that waits is enough. */
   function look(): Promise<void> {
-    // One after another, so that no model is added twice.
-    return (updating = updating.then(update).catch(onError));
+    next ??= updating.then(() => {
+      next = undefined;
+      return update().catch(onError);
+    });
+    return (updating = next);
   }
 
   let timer: NodeJS.Timeout | undefined;

@@ -3,6 +3,7 @@ import { type Socket, connect } from "node:net";
 import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
+import { openFileStore } from "../../../../server/serve/fineTuning/fileStore.ts";
 import { createProject } from "../../../project.ts";
 import { asBytes, openRaw } from "../../../rawHttp.ts";
 import { type TestServe, apiErrorOf, serve } from "../serveServer.ts";
@@ -137,6 +138,12 @@ describe("an upload that is refused leaves nothing behind", () => {
     await answerOf(socket);
     await expect.poll(left).toEqual([]);
   });
+});
+
+it("an upload whose server was killed is gone when the next one starts", async () => {
+  const project = createProject({ ".kit/files/.upload-999999999-a/content": "{}" });
+  expect(openFileStore(project).list()).toEqual([]);
+  expect(readdirSync(join(project, ".kit", "files"))).toEqual([]);
 });
 
 it.each([

@@ -159,6 +159,18 @@ describe("a job survives", () => {
     expect(client.baseURL).not.toBe(again.baseURL);
   });
 
+  it("Ctrl-C of the server, which says how to end the training", async () => {
+    const { create, status, project, serve } = await begin();
+    const { id } = await create(ENDLESS);
+    await expect.poll(() => status(id)).toBe("running");
+    serve.child.kill("SIGINT");
+    const { stdout } = await serve.ended;
+    expect(stdout).toMatch(
+      new RegExp(`job ${id.slice(3)} keeps training; .* cancel ${id.slice(3)}$`, "m"),
+    );
+    expect((await runKit(project, ["cancel", id.slice(3)])).code).toBe(0);
+  });
+
   it("kill -9 of the server while its file is checked and while it is queued", async () => {
     const { create, project, serve } = await begin();
     const made = [await create(), await create(), await create()].map(({ id }) => id);
