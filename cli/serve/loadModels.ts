@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { Engine, LoadOptions } from "../../protocol/engine.ts";
 import { printable } from "../../protocol/printable.ts";
 import { isPretrained } from "../../protocol/trainConfig.ts";
+import { createDefaultEngine } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/models/artifact.ts";
 import { engineOf, openModel } from "../../sdk/models/open.ts";
 import {
@@ -81,6 +82,9 @@ export async function loadModels(
   });
 }
 
+/** Loads all of its models on one thread, so that adapters of one base share its weights. */
+let sharedEngine: Engine | undefined;
+
 type Served = ServedModel & { reference: ModelReference };
 
 async function serve(
@@ -89,7 +93,7 @@ async function serve(
 ): Promise<Served> {
   const { name, job } = reference;
   const projectEngine = loadOptions.engine ? undefined : await engineOf(project, reference);
-  const engine = projectEngine ?? loadOptions.engine;
+  const engine = projectEngine ?? loadOptions.engine ?? (sharedEngine ??= createDefaultEngine());
   const saved = job?.listed?.id ?? basename(reference.kind === "saved" ? reference.directory : "");
   return {
     reference,

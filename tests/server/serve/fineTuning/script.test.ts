@@ -11,10 +11,20 @@ import { runKit } from "../../../kit.ts";
 import { startServe } from "../../../serveCommand.ts";
 import { BASE, ROWS, createTuningProject, untilEnded } from "./tuningProject.ts";
 
+/** Prints which threads a process starts. */
+const COUNT = `const threads = require("node:worker_threads");
+threads.Worker = class extends threads.Worker {
+  constructor(url, ...more) {
+    super(url, ...more);
+    console.error(String(url));
+  }
+};
+require("node:module").syncBuiltinESMExports();`;
 const PROGRAM = fileURLToPath(new URL("script.py", import.meta.url));
 
 it("runs OpenAI's fine-tuning script with another baseURL and model name; the model is there after a restart", async () => {
-  const project = createTuningProject({ "mydata.jsonl": jsonl(ROWS) });
+  const project = createTuningProject({ "mydata.jsonl": jsonl(ROWS), "count.cjs": COUNT });
+  const count = join(project, "count.cjs");
   const args = ["--fine-tuning", "--alias", `gpt-4.1-nano-2025-04-14=${BASE}`];
   const serve = await startServe(project, args);
   const client = new OpenAI({ baseURL: serve.baseURL, apiKey: "none" });
@@ -78,10 +88,14 @@ it("runs OpenAI's fine-tuning script with another baseURL and model name; the mo
 
   serve.child.kill("SIGKILL");
   await serve.ended;
-  const again = await startServe(project, args);
+  const again = await startServe(project, args, { NODE_OPTIONS: `--require ${count}` });
   const other = new OpenAI({ baseURL: again.baseURL, apiKey: "none" });
   expect(await ask(other, job.fine_tuned_model!)).toEqual([job.fine_tuned_model, "odd"]);
   expect(await other.fineTuning.jobs.retrieve(job.id)).toEqual(job);
+  // Base and adapter are on one thread, where they share the base's weights.
+  await ask(other, checkpoint);
+  again.child.kill("SIGINT");
+  expect((await again.ended).stderr.match(/inferWorker/g)).toHaveLength(1);
 });
 
 it.runIf(hasPython)("runs it in Python, whose package checks every field", async () => {
