@@ -2,13 +2,12 @@ import { basename, join } from "node:path";
 import { readJobConfig } from "../../../jobs/jobFile.ts";
 import { readLog } from "../../../jobs/log/read.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../../jobs/status.ts";
-import { isFinalEvent } from "../../../protocol/event.ts";
 import { numbersIn } from "../../../protocol/isRecord.ts";
 import { NO_PROGRESS, reduceProgress, secondsLeft } from "../../../protocol/progress.ts";
 import type { FileStore } from "./fileStore.ts";
 import { type Method, settledMethod } from "./hyperparameters.ts";
 import { resultFileId } from "./resultFile.ts";
-import { type TuningJob, apiId, modelName, unixTime } from "./tuningJob.ts";
+import { type TuningJob, apiId, hasEnded, modelName, unixTime } from "./tuningJob.ts";
 
 /** A job as OpenAI's `fine_tuning.job`. */
 export function asJobObject(job: TuningJob, files: FileStore) {
@@ -16,11 +15,12 @@ export function asJobObject(job: TuningJob, files: FileStore) {
   const { model, training_file, validation_file, seed, metadata } = request;
   let progress = NO_PROGRESS;
   let started: Record<string, number> = {};
-  let finishedAt: number | undefined;
-  for (const { event, data, time = "" } of readLog(directory)) {
+  /** Time of the last event; that of a process that died is its job's end. */
+  let lastAt = job.createdAt;
+  for (const { event, data, time = lastAt } of readLog(directory)) {
     progress = reduceProgress(progress, { event, data, at: Date.parse(time) });
     if (event === "training.started") started = numbersIn(data);
-    if (isFinalEvent({ event })) finishedAt = unixTime(time);
+    lastAt = time;
   }
   const { tokens = NaN, epochs } = started;
   const trained = Math.round(tokens * (epochs ?? NaN));
@@ -33,7 +33,8 @@ export function asJobObject(job: TuningJob, files: FileStore) {
     id: apiId(id),
     model,
     created_at: unixTime(job.createdAt),
-    finished_at: finishedAt ?? null,
+    // By the status: the log may have grown since.
+    finished_at: hasEnded(job) ? unixTime(lastAt) : null,
     fine_tuned_model: isSucceeded ? modelName(job) : null,
     organization_id: "kit",
     result_files: isSucceeded ? [resultFileId(job)] : [],

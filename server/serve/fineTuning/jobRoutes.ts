@@ -41,9 +41,9 @@ const postJob = tuningRoute(async (tuning, { request, response }, _, { models, b
 
 /** `GET /v1/fine_tuning/jobs` */
 const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, response }) => {
-  await trainings.update();
   const { query } = targetOf(request);
   const found = readTuningJobs(jobs).filter((job) => hasMetadata(job, query));
+  await trainings.update();
   const items = found.map((job) => ({ id: apiId(job.id), job }));
   const page = pageOf(items, query, { limit: 20, maxLimit: MAX_LIMIT });
   sendJson(response, 200, { ...page, data: page.data.map(({ job }) => asJobObject(job, files)) });
@@ -51,9 +51,10 @@ const getJobs = tuningRoute(async ({ files, jobs, trainings }, { request, respon
 
 /** `GET /v1/fine_tuning/jobs/{id}` */
 const getJob = tuningRoute(async (tuning, { response }, id) => {
-  // A job that has succeeded is served.
+  const job = jobOf(tuning, id);
+  // Read before, so that a job that has succeeded is served.
   await tuning.trainings.update();
-  sendJson(response, 200, asJobObject(jobOf(tuning, id), tuning.files));
+  sendJson(response, 200, asJobObject(job, tuning.files));
 });
 
 /** `POST /v1/fine_tuning/jobs/{id}/cancel` */

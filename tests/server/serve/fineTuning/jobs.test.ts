@@ -153,7 +153,8 @@ describe("a job survives", () => {
     expect(await again.fineTuning.jobs.retrieve(one.id)).toMatchObject({ status: "running" });
     process.kill(trainerOf(project, one.id), "SIGKILL");
     const failed = await untilEnded(again, one.id);
-    expect(failed).toMatchObject({ status: "failed", error: { code: "training_died" } });
+    const error = { code: "training_died" };
+    expect(failed).toMatchObject({ status: "failed", error, finished_at: expect.any(Number) });
     // The queue goes on.
     expect(await untilEnded(again, two.id)).toMatchObject({ status: "succeeded" });
     expect(client.baseURL).not.toBe(again.baseURL);
