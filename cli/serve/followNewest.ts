@@ -1,4 +1,5 @@
 import { readJobIds } from "../../jobs/id.ts";
+import { readPlan } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
@@ -16,7 +17,7 @@ export interface FollowOptions {
   onError: (error: unknown) => void;
 }
 
-/** Offers the served job and each newer one once it completes. */
+/** Offers the served job and each newer one once it completes, but no job that a caller planned. */
 export function followNewest({ project, from, onNewer, onError }: FollowOptions) {
   const root = jobsPath(project);
   const jobs = createJobStore(project);
@@ -30,7 +31,8 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
     for (const id of readJobIds(root)) {
       if (id < last || (id === last && isCompleted)) return undefined;
       const job = jobs.get(id)?.job;
-      if (job?.status === "completed") return job;
+      if (job?.status === "completed" && (id === from.id || !readPlan(jobs.directoryOf(id))))
+        return job;
     }
     return undefined;
   }

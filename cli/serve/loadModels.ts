@@ -1,4 +1,6 @@
 import { basename } from "node:path";
+import { readPlan } from "../../jobs/jobFile.ts";
+import { createJobStore } from "../../jobs/store.ts";
 import type { Engine, LoadOptions } from "../../protocol/engine.ts";
 import { printable } from "../../protocol/printable.ts";
 import { isPretrained } from "../../protocol/trainConfig.ts";
@@ -50,7 +52,7 @@ export async function loadModels(
   const all = new Map<string, { model: Served; isFollowed: boolean }>();
   const aliasesOf = new Map<string, string[]>();
   for (const name of names) {
-    const model = await serve(options, findReference(project, name));
+    const model = await serve(options, referenceOf(project, name));
     const own = [...aliases].flatMap(([alias, of]) => (of === name ? [alias] : []));
     aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...own]);
     if (name === LATEST) noteUnfinished(options, model);
@@ -86,6 +88,21 @@ export async function loadModels(
 let sharedEngine: Engine | undefined;
 
 type Served = ServedModel & { reference: ModelReference };
+
+/** What a name means; `latest` is a job that a caller planned only where there is no other. */
+function referenceOf(project: ModelProject, name: string): ModelReference {
+  const found = findReference(project, name);
+  const { directory } = found.job ?? {};
+  if (![LATEST, BASE].includes(name) || directory === undefined || !readPlan(directory))
+    return found;
+  const jobs = createJobStore(project.directory);
+  const own = jobs
+    .list()
+    .find((job) => !readPlan(jobs.directoryOf(job.id)) && hasCheckpoint(project, job));
+  if (!own) return found;
+  const latest = findReference(project, own.id);
+  return name === BASE ? baseOf(latest) : latest;
+}
 
 async function serve(
   { project, loadOptions }: Pick<LoadModelsOptions, "project" | "loadOptions">,
@@ -138,8 +155,9 @@ async function addModel(
   const { kind, job } = reference;
   if (kind === "base" || !job?.listed) return pool.add(served, [id, ...aliases]);
   const { name } = job.listed;
-  // A job's name must not hide these names.
-  const own = [LATEST, BASE].includes(name) ? [id] : [id, name];
+  // A job's name must not hide these names; a caller's suffix, none.
+  const isHidden = [LATEST, BASE].includes(name) || readPlan(job.directory) !== undefined;
+  const own = isHidden ? [id] : [id, name];
   await pool.add(served, [...new Set(own), LATEST, ...aliases]);
   if (job.config.lora) pool.addUnopened(await serve(options, baseOf(reference)), [BASE]);
 }

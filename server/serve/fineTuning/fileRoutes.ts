@@ -21,8 +21,11 @@ const getFiles = tuningRoute(({ files }, { request, response }) => {
   const { query } = targetOf(request);
   const purpose = query.get("purpose");
   const found = files.list().filter((file) => purpose === null || file.purpose === purpose);
-  const ordered = query.get("order") === "asc" ? found.toReversed() : found;
-  sendJson(response, 200, pageOf(ordered, query, LIMITS));
+  const order = query.get("order") ?? "desc";
+  if (order !== "asc" && order !== "desc") throw invalid("order", "order must be asc or desc.");
+  const ordered = order === "asc" ? found.toReversed() : found;
+  const isShown = (id: string) => files.get(id) !== undefined;
+  sendJson(response, 200, pageOf(ordered, query, { ...LIMITS, isShown }));
 });
 
 /** `GET /v1/files/{id}` */

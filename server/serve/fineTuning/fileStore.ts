@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   OWNER_ONLY_FOLDER,
   isFolder,
+  isRegularFile,
   makeDirectory,
   refuseLink,
   syncFile,
@@ -29,7 +30,7 @@ export interface FileObject {
 export interface PartialFile {
   /** Where its content goes. */
   path: string;
-  /** Makes it a file of the store. `id` is random by default. */
+  /** Makes it a file of the store. `id` is unique by default, and sorts by time. */
   keep: (file: Pick<FileObject, "bytes" | "filename" | "purpose">, id?: string) => FileObject;
   /** Removes what was written. Idempotent, and without effect on a kept file. */
   discard: () => void;
@@ -38,11 +39,15 @@ export interface PartialFile {
 export interface FileStore {
   /** @throws the errors of a write */
   create: () => PartialFile;
-  /** Newest first. */
+  /** Newest first, with the deleted ones. */
   list: () => FileObject[];
+  /** Undefined for a deleted one. */
   get: (id: string) => FileObject | undefined;
+  /** Deleted or not: errors and pages still name it. */
+  recall: (id: string) => FileObject | undefined;
   /** The path of a file's content. */
   contentPath: (id: string) => string;
+  /** Deletes its content. */
   remove: (id: string) => void;
 }
 
@@ -65,7 +70,9 @@ export function openFileStore(project: string): FileStore {
     }
   }
 
-  function get(id: string): FileObject | undefined {
+  const contentPath = (id: string) => join(root, id, CONTENT);
+
+  function recall(id: string): FileObject | undefined {
     const folder = join(root, id);
     if (!ID.test(id) || !isFolder(folder)) return undefined;
     return readRecord(join(folder, OBJECT)) as FileObject | undefined;
@@ -79,7 +86,7 @@ export function openFileStore(project: string): FileStore {
       const path = join(partial, CONTENT);
       return {
         path,
-        keep({ bytes, filename, purpose }, id = `file-${randomId()}`) {
+        keep({ bytes, filename, purpose }, id = `file-${Date.now().toString(36)}${randomId()}`) {
           const created_at = Math.floor(Date.now() / 1000);
           const rest = { filename, purpose, status: "processed" } as const;
           const file: FileObject = { id, object: "file", bytes, created_at, ...rest };
@@ -93,12 +100,13 @@ export function openFileStore(project: string): FileStore {
       };
     },
     list() {
-      const files = namesIn(root).flatMap((id) => get(id) ?? []);
+      const files = namesIn(root).flatMap((id) => recall(id) ?? []);
       return files.toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1));
     },
-    get,
-    contentPath: (id) => join(root, id, CONTENT),
-    remove: (id) => rmSync(join(root, id), { recursive: true, force: true }),
+    get: (id) => (isRegularFile(contentPath(id)) ? recall(id) : undefined),
+    recall,
+    contentPath,
+    remove: (id) => rmSync(contentPath(id), { force: true }),
   };
 }
 
@@ -110,5 +118,5 @@ function randomId(): string {
   return BigInt(`0x${randomBytes(20).toString("hex")}`)
     .toString(36)
     .padStart(31, "0")
-    .slice(-24);
+    .slice(-16);
 }

@@ -29,10 +29,17 @@ export function eventsOf(job: TuningJob, files: FileStore) {
     found.push({ at: checkedAt, message: "Files validated, moving job to queued state" });
   }
   let steps = NaN;
+  let last: { event: string; time: string } | undefined;
   for (const { event, data, time = createdAt } of readLog(job.directory)) {
+    last = { event, time };
     if (event === "training.started") steps = numbersIn(data).maxSteps ?? NaN;
     for (const text of textsOf(job, { event, data }, steps, files))
       found.push({ at: time, ...text });
+  }
+  const { event, time = createdAt } = last ?? {};
+  if (job.status === "failed" && event !== "training.failed") {
+    // Its process died.
+    found.push({ at: time, message: errorOf(job, files).message, level: "error" });
   }
   return found
     .map(({ at, message, level = "info", data }, n) => ({

@@ -62,7 +62,7 @@ export function errorOf({ request, error = "", directory }: TuningJob, files: Fi
     const id = request[param];
     return id !== undefined && error.includes(`${id}/`);
   });
-  const file = named && files.get(request[named] ?? "");
+  const file = named && files.recall(request[named] ?? "");
   if (named && file) {
     const path = files.contentPath(file.id);
     const message = error.replaceAll(path, file.filename).replaceAll(local(path), file.filename);

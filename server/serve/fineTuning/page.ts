@@ -4,6 +4,8 @@ interface PageOptions {
   /** Default of the query's `limit`. */
   limit: number;
   maxLimit: number;
+  /** Whether a page has an item. Items that none has can still be its `after`. */
+  isShown?: (id: string) => boolean;
 }
 
 /**
@@ -14,7 +16,7 @@ interface PageOptions {
 export function pageOf<T extends { id: string }>(
   items: readonly T[],
   query: URLSearchParams,
-  { limit: defaultLimit, maxLimit }: PageOptions,
+  { limit: defaultLimit, maxLimit, isShown = () => true }: PageOptions,
 ) {
   const limit = Number(query.get("limit") ?? defaultLimit);
   if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
@@ -25,12 +27,13 @@ export function pageOf<T extends { id: string }>(
   if (after !== null && at === -1) {
     throw invalid("after", "after must be the id of an item of this list.");
   }
-  const data = items.slice(at + 1, at + 1 + limit);
+  const rest = items.slice(at + 1).filter(({ id }) => isShown(id));
+  const data = rest.slice(0, limit);
   return {
     object: "list",
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: at + 1 + limit < items.length,
+    has_more: limit < rest.length,
   };
 }

@@ -22,12 +22,12 @@ export function lossesIn(data: unknown): StepLosses {
 }
 
 /**
- * Writes the losses of a job that has succeeded as a CSV file, unless it exists.
+ * Writes the losses of a job that has succeeded as a CSV file, unless it exists or was deleted.
  * @throws the errors of a write
  */
 export function writeResultFile(job: TuningJob, files: FileStore): void {
   const id = resultFileId(job);
-  if (files.get(id)) return;
+  if (files.recall(id)) return;
   const lines = ["step,train_loss,valid_loss"];
   for (const { event, data } of readLog(job.directory)) {
     if (event !== "training.log") continue;

@@ -7,6 +7,8 @@ import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { JobRequest } from "./jobRequest.ts";
 
 const PREFIX = "ft-";
+/** The end of a checkpoint's name. */
+const CHECKPOINT = /:ckpt-step-\d+$/;
 const STATUSES = {
   queued: "queued",
   running: "running",
@@ -72,7 +74,7 @@ export function hasEnded({ status }: Pick<TuningJob, "status">): boolean {
 
 /** The name that serves a job's result. */
 export function modelName({ id, request: { model, suffix } }: TuningJob): string {
-  const [, base = model] = /^ft:(.+):[^:]*:[^:]*$/.exec(model) ?? [];
+  const [, base = model] = /^ft:(.+):[^:]*:[^:]*$/.exec(model.replace(CHECKPOINT, "")) ?? [];
   return `ft:${base}:${suffix ?? ""}:${id}`;
 }
 

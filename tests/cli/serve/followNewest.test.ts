@@ -4,10 +4,11 @@ import { afterEach, expect, it, vi } from "vitest";
 import { modelProject } from "../../../cli/project/modelProject.ts";
 import { followNewest } from "../../../cli/serve/followNewest.ts";
 import { loadModels } from "../../../cli/serve/loadModels.ts";
+import { beginPlanned, planJob } from "../../../jobs/plannedJob.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import type { Job } from "../../../protocol/job.ts";
 import type { ModelPool } from "../../../server/serve/modelPool.ts";
-import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
+import { COMPLETED, CONFIG, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 
 afterEach(() => {
@@ -69,6 +70,38 @@ it("offers the job that it serves once that completes, and then only newer ones"
   const next = complete();
   await vi.advanceTimersByTimeAsync(2_000);
   expect(offered).toEqual([first.job.id, next]);
+});
+
+it("leaves a job that a caller of kit serve --fine-tuning planned, at the start and later", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const project = createProject();
+  const own = createJob(project, "own", [STARTED, COMPLETED]);
+  mkdirSync(join(own.directory, "artifacts/step-1"), { recursive: true });
+  const plan = async () => {
+    const { id } = planJob(project, { name: "gpt-4", trainer: {} });
+    const planned = await beginPlanned(project, id, CONFIG);
+    mkdirSync(join(planned.directory, "artifacts/step-1"), { recursive: true });
+    [STARTED, COMPLETED].forEach(planned.append);
+    planned.close();
+    return id;
+  };
+  const served = new Map<string, string[]>();
+  const add = ({ id }: { id: string }, names: string[]) =>
+    Promise.resolve(void served.set(id, names));
+  const load = (named: string[]) =>
+    loadModels({ add } as unknown as ModelPool, {
+      ...{ project: modelProject(project, () => {}), named, follows: true },
+      ...{ loadOptions: { engine: undefined }, onFollow: () => {}, onError: () => {} },
+    });
+  const first = await plan();
+  const { stop } = await load([]);
+  await plan();
+  await vi.advanceTimersByTimeAsync(2_000);
+  stop();
+  const { id } = own.job;
+  expect([...served]).toEqual([[id, [id, "own", "latest"]]]);
+  (await load([first])).stop();
+  expect(served.get(first)).not.toContain("gpt-4");
 });
 
 it("leaves a job whose checkpoints were deleted, which the first choice has passed over", async () => {
