@@ -16,7 +16,7 @@ from ray.train import Checkpoint
 
 from .checkpoints import gone
 from .driver import beat
-from .job import failure_in, under
+from .job import failure_in, join_storage
 from .log import open_channel, print_trace
 from .mailbox import Mailbox
 
@@ -61,7 +61,7 @@ def copy(path: str, file: str, folder: str) -> None:
     try:
         pyarrow.fs.copy_files(source, to, source_filesystem=storage.filesystem)
     except FileNotFoundError:
-        raise gone(under(path, file)) from None
+        raise gone(join_storage(path, file)) from None
 
 
 if __name__ == "__main__":

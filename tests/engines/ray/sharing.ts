@@ -124,7 +124,7 @@ export function describeSharing(at: () => Place): void {
       signal: abort.signal,
       onNote(text) {
         notes.push(text);
-        if (text.startsWith("cluster: waiting for 13 CPUs and 13 GPUs, of which "))
+        if (text.startsWith("cluster: waiting for 13 CPUs and 13 GPUs; the cluster has "))
           abort.abort(reason);
       },
     });
