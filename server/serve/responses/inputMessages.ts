@@ -75,12 +75,51 @@ export function inputMessages(body: Body): {
   const input = fieldOf(body, "input");
   const items: unknown[] = Array.isArray(input) ? input : [];
   if (typeof input === "string") add({ role: "user", content: input }, "input");
-  for (const [at, item] of items.entries()) {
-    const message = messageOf(item, `input[${at}]`);
-    if (message) add(message, `input[${at}]`);
+  const entries = items.map((item, at): Entry => [item, `input[${at}]`]);
+  for (const [item, field] of inCallOrder(entries)) {
+    const message = messageOf(item, field);
+    if (message) add(message, field);
   }
   if (messages.length > count) return { messages, names };
   throw invalid("input", "input must be a string, or a list of at least one message.");
+}
+
+type Entry = [item: unknown, field: string];
+
+/**
+ * Sorts outputs by their calls, because chat templates without ids match them by order.
+ * @throws ApiError 400 unless each call has one output
+ */
+function inCallOrder(entries: readonly Entry[]): Entry[] {
+  const calls = new Map<string, { order: number; field: string; isAnswered: boolean }>();
+  /** `order`: of an output, its call's; of others -1, so that no output moves before them. */
+  const sorted: { entry: Entry; order: number }[] = [];
+  for (const entry of entries) {
+    const [item, field] = entry;
+    const body = isRecord(item) ? item : {};
+    const type = fieldOf(body, "type");
+    const isOutput = type === "function_call_output";
+    if (!isOutput) sorted.push({ entry, order: -1 });
+    if (!isOutput && type !== "function_call") continue;
+    const id = stringOf(body, "call_id", field);
+    if (!isOutput) {
+      calls.set(id, { order: calls.size, field, isAnswered: false });
+      continue;
+    }
+    const call = calls.get(id);
+    const path = `${field}.call_id`;
+    if (!call) throw invalid(path, `No tool call found for function call output ${id}.`);
+    if (call.isAnswered) throw invalid(path, `${field} is a second output of one call.`);
+    call.isAnswered = true;
+    const before = sorted.findLastIndex(({ order }) => order < call.order);
+    sorted.splice(before + 1, 0, { entry, order: call.order });
+  }
+  for (const [id, { field, isAnswered }] of calls) {
+    if (isAnswered) continue;
+    const advice = "Send a function_call_output with its call_id.";
+    throw invalid(field, `No tool output found for function call ${id}. ${advice}`);
+  }
+  return sorted.map(({ entry }) => entry);
 }
 
 function messageOf(item: unknown, field: string): Message | undefined {

@@ -4,12 +4,12 @@ import { TOP } from "../chatRequest.ts";
 import { conversationRequest } from "../conversationRequest.ts";
 import { type Body, fieldOf, numberOf, pathIn, recordOf } from "../fields.ts";
 import { type ParsedRequest, deliveryOptions } from "../parsedRequest.ts";
-import { toolOptions } from "../toolOptions.ts";
-import { refuseUnsupported } from "../unsupported.ts";
+import { type ToolOptions, toolOptions } from "../toolOptions.ts";
 import { functionTools } from "./functionTools.ts";
 import { inputMessages } from "./inputMessages.ts";
 import { refuseForeign } from "./refuseForeign.ts";
 
+const IDS = ["user", "safety_identifier", "prompt_cache_key"];
 const LOGPROBS = "message.output_text.logprobs";
 
 /**
@@ -20,7 +20,8 @@ export function responseRequest(body: Body): ParsedRequest {
   refuseForeign(body);
   const delivery = deliveryOptions(body);
   const reasoning = recordOf(body, "reasoning") ?? {};
-  const calls = toolOptions(body, functionTools(body), "");
+  const tools = functionTools(body);
+  const calls = toolOptions(body, tools, "");
   const { messages, names } = inputMessages(body);
   const conversation = conversationRequest(body, {
     messages,
@@ -31,12 +32,16 @@ export function responseRequest(body: Body): ParsedRequest {
     effortField: "reasoning.effort",
     names: { ...names, ...functionNames(calls) },
   });
-  return { ...delivery, ...conversation, settings: settingsOf(body, reasoning) };
+  return {
+    ...delivery,
+    ...conversation,
+    settings: settingsOf(body, reasoning, { ...calls, tools }),
+  };
 }
 
+/** Ignores `verbosity`, a hint that `@openai/agents` sends by default. */
 function textFormat(body: Body, field: string) {
   const text = recordOf(body, field) ?? {};
-  refuseUnsupported(text, `${field}.`);
   return fieldOf(text, "format") === undefined ? undefined : formatIn(text, "format", `${field}.`);
 }
 
@@ -56,9 +61,16 @@ function logprobsOf(body: Body): number | undefined {
   return included.includes(LOGPROBS) ? (top ?? 0) : top || undefined;
 }
 
+function idOf(body: Body, name: string): string | undefined {
+  const id = fieldOf(body, name);
+  if (id === undefined || typeof id === "string") return id;
+  throw invalid(name, `${name} must be a string.`);
+}
+
 /** The request's settings, with defaults, which its response repeats. */
-function settingsOf(body: Body, reasoning: Body): object {
-  const ids = ["user", "safety_identifier", "prompt_cache_key"];
+function settingsOf(body: Body, reasoning: Body, { tools, toolChoice }: ToolOptions): object {
+  // Arguments follow their schema only in a call that the request requires.
+  const strict = toolChoice === "required" || typeof toolChoice === "object";
   return {
     background: false,
     instructions: fieldOf(body, "instructions") ?? null,
@@ -72,10 +84,15 @@ function settingsOf(body: Body, reasoning: Body): object {
     temperature: fieldOf(body, "temperature") ?? 0,
     text: { format: { type: "text" }, ...recordOf(body, "text") },
     tool_choice: fieldOf(body, "tool_choice") ?? "auto",
-    tools: fieldOf(body, "tools") ?? [],
+    tools: (tools ?? []).map(({ function: { parameters, ...described } }) => ({
+      type: "function",
+      ...described,
+      parameters: parameters ?? null,
+      strict,
+    })),
     top_logprobs: fieldOf(body, "top_logprobs") ?? 0,
     top_p: fieldOf(body, "top_p") ?? 1,
     truncation: "disabled",
-    ...Object.fromEntries(ids.map((name) => [name, fieldOf(body, name)])),
+    ...Object.fromEntries(IDS.map((name) => [name, idOf(body, name)])),
   };
 }

@@ -56,15 +56,16 @@ describe("a response's request", () => {
       },
       { type: "function_call", id: "f", call_id: "a", name: "look", arguments: '{"at":1}' },
       { type: "function_call", call_id: "b", name: "look", arguments: "{}" },
-      { type: "function_call_output", call_id: "a", output: "here" },
       {
         type: "function_call_output",
         call_id: "b",
         output: [{ type: "input_text", text: "there" }],
       },
+      { type: "function_call_output", call_id: "a", output: "here" },
       message("Done.", "assistant"),
       message([{ type: "input_text", text: "And?" }], "developer"),
       { type: "function_call", call_id: "c", name: "look", arguments: "" },
+      { type: "function_call_output", call_id: "c", output: "gone" },
     ];
     const call = (id: string, given: string) => ({
       ...{ id, type: "function", function: { name: "look", arguments: given } },
@@ -84,11 +85,12 @@ describe("a response's request", () => {
         { role: "assistant", content: "Done." },
         { role: "developer", content: [{ type: "text", text: "And?" }] },
         { role: "assistant", content: null, tool_calls: [call("c", "")] },
+        { role: "tool", tool_call_id: "c", content: "gone" },
       ],
     });
     expect(names).toMatchObject({
       ...{ messages: "input", "messages[0]": "instructions", "messages[2]": "input[1]" },
-      ...{ "messages[3]": "input[6]", "messages[7]": "input[10]" },
+      ...{ "messages[3]": "input[7]", "messages[7]": "input[10]" },
     });
   });
 
@@ -97,7 +99,7 @@ describe("a response's request", () => {
       { max_output_tokens: 5, temperature: 0, top_p: 0.5 },
       { maxTokens: 5, temperature: 0, topP: 0.5 },
     ],
-    [{ text: { format: { type: "text" }, verbosity: "medium" } }, {}],
+    [{ text: { format: { type: "text" }, verbosity: "low" } }, {}],
     [{ text: { format: { type: "json_object" } } }, { schema: { type: "object" } }],
     [
       { text: { format: { type: "json_schema", name: "a", strict: true, schema: { a: 1 } } } },
@@ -141,6 +143,10 @@ describe("a response's request", () => {
     expect(allowed.names).toMatchObject({ "tools[0].function": "tools[1]" });
   });
 
+  const called = (call_id: string) => ({
+    ...{ type: "function_call", call_id, name: "look", arguments: "{}" },
+  });
+  const output = (call_id: string) => ({ type: "function_call_output", call_id, output: "" });
   const image = { type: "input_image", image_url: "data:," };
   it.each([
     [
@@ -171,7 +177,7 @@ describe("a response's request", () => {
     ],
     [{ input: [{ id: "a" }] }, "input[0]", /kit serve stores none/],
     [
-      { input: [{ type: "function_call", call_id: "a", name: "b", arguments: "[1]" }] },
+      { input: [{ ...called("a"), arguments: "[1]" }, output("a")] },
       "input[0].arguments",
       /must be a JSON object, as a string/,
     ],
@@ -180,6 +186,14 @@ describe("a response's request", () => {
       "input[0].call_id",
       /must be a string/,
     ],
+    [
+      { input: [called("a"), output("a"), output("a")] },
+      "input[2].call_id",
+      /a second output of one call/,
+    ],
+    [{ input: [output("a")] }, "input[0].call_id", /^No tool call found for .* output a\.$/],
+    [{ input: [called("a"), "x"] }, "input[0]", /^No tool output found for .*call a\. Send a/],
+    [{ user: 5 }, "user", /must be a string/],
     [
       { input: [{ type: "reasoning", summary: [], encrypted_content: "a" }] },
       "input[0].encrypted_content",
@@ -204,7 +218,6 @@ describe("a response's request", () => {
       "tool_choice.name",
       /one of them/,
     ],
-    [{ text: { verbosity: "low" } }, "text.verbosity", /Ask for it in a message/],
     [{ text: { format: { type: "xml" } } }, "text.format.type", /must be text, json_object/],
     [
       { text: { format: { type: "json_schema" } } },
@@ -309,9 +322,24 @@ test("a response repeats its request's settings, to the last digit", async () =>
     ...{ incomplete_details: null, background: false, store: false, previous_response_id: null },
     ...{ reasoning: { effort: null, summary: null }, service_tier: "default", temperature: 0 },
     ...{ text: { format: { type: "text" } }, top_logprobs: 0, truncation: "disabled" },
-    ...{ ...settings, tools: JSON.parse(tools) as unknown },
+    ...settings,
+    tools: [{ ...(JSON.parse(tools) as object[])[0], strict: true }],
   });
 });
+
+test.each([
+  [undefined, false],
+  ["required", true],
+])(
+  "says whether arguments must follow their schema: tool_choice %j",
+  async (tool_choice, strict) => {
+    const { post } = await serve(answering(RESULT));
+    const tools = [{ type: "function", name: "look", strict: true }];
+    const response = await post("responses", { model: "dates", input: "1", tools, tool_choice });
+    const [tool] = ((await response.json()) as Responses.Response).tools;
+    expect(tool).toEqual({ ...tools[0], parameters: null, strict });
+  },
+);
 
 test("a stream has OpenAI's events in OpenAI's order, which end as the whole response", async () => {
   const result: InferResult = { ...RESULT, finishReason: "toolCalls", toolCalls: [CALL, CALL] };
