@@ -2,8 +2,10 @@
 
 import asyncio
 import copy
+import importlib
 import json
 import os
+import pkgutil
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,8 @@ from typing import Any
 sys.path.insert(0, f"{sys.argv[1]}/python")
 sys.path.insert(0, f"{sys.argv[1]}/ray")
 
+import kit_engine
+import kit_ray
 import pyarrow.fs
 import ray.train
 import torch
@@ -25,6 +29,11 @@ from kit_ray.reports import Collector
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
 from torch import distributed
+
+# A name that a module imports and that is not there would be seen only where the module runs.
+for package in [kit_engine, kit_ray]:
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(found.name)
 
 # Of Ray 2.58, with fewer lines.
 UNWRITABLE = """The actor died because of an error raised, \x1b[36mray::Tra()\x1b[39m
