@@ -95,8 +95,10 @@ async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise
   }
 }
 
-/** Records that a planned job passed its check. */
-export function recordChecked(directory: string): void {
+/** Records that a planned job passed its check. @param settled options that its trainer gets then */
+export function recordChecked(directory: string, settled: Record<string, unknown>): void {
+  const plan = readPlan(directory);
+  if (plan) writePlan(directory, { ...plan, trainer: { ...plan.trainer, ...settled } });
   writeFileAtomically(checkedPath(directory), "");
 }
 

@@ -4,10 +4,14 @@ import { readPlan } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { endPlanned, recordChecked } from "../../jobs/plannedJob.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainerOptions } from "../../sdk/options.ts";
 import { type DrivenTrainer, createTrainer } from "../../sdk/trainer.ts";
 import { Option } from "../command.ts";
+
+/** As OpenAI's `auto`. */
+const MAX_PASSES = 25;
 
 /** For `kit serve --fine-tuning`, which plans jobs. */
 export function plannedOption() {
@@ -27,11 +31,25 @@ export function plannedTrainer(project: string, id: string): DrivenTrainer {
 /** Checks a planned job, and records that it can train, or ends it with the reason. */
 export async function checkPlanned(project: string, id: string): Promise<void> {
   const directory = join(jobsPath(project), id);
+  let settled: Record<string, unknown>;
   try {
-    await checkTraining(plannedTrainer(project, id), project, { isUntimed: true });
+    const trainer = plannedTrainer(project, id);
+    const { config, started } = await checkTraining(trainer, project, { isUntimed: true });
+    settled = lengthOf(config, started.rows);
   } catch (thrown) {
     const error = messageOf(thrown);
     return endPlanned(directory, { event: "training.failed", data: { error } });
   }
-  recordChecked(directory);
+  recordChecked(directory, settled);
+}
+
+/** Whole passes of about as many steps as a trainer's default, in batches without a row twice. */
+function lengthOf({ numTrainEpochs, maxSteps = 1, batchSize }: TrainConfig, rows: number) {
+  const batch = Math.min(batchSize, rows);
+  const passes = Math.round((maxSteps * batch) / rows);
+  return {
+    batchSize: batch,
+    numTrainEpochs: numTrainEpochs ?? Math.min(MAX_PASSES, Math.max(1, passes)),
+    maxSteps: undefined,
+  };
 }

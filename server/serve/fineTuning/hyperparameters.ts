@@ -102,22 +102,23 @@ export function trainingOptions({ type, hyperparameters }: Method): Record<strin
   };
 }
 
-/** The method with the values of a job that has begun in place of `auto`. */
+/** The method with the values of a job that has begun. */
 export function settledMethod(
   { type, hyperparameters }: Method,
   config: Record<string, unknown>,
-  epochs: number | undefined,
 ): Method {
   const objective = config.objective as { beta?: number } | undefined;
   const used: Record<string, unknown> = {
     batch_size: config.batchSize,
     beta: objective?.beta,
     learning_rate_multiplier: Number(config.learningRate) / defaultRate(type),
-    n_epochs: epochs,
+    n_epochs: config.numTrainEpochs,
   };
   const values = Object.entries(hyperparameters).map(([name, value]) => {
     const known = used[name];
-    return [name, value === AUTO && Number.isFinite(known) ? (known as number) : value] as const;
+    // A larger batch was reduced to the file's rows.
+    const isUsed = (value === AUTO || name === "batch_size") && Number.isFinite(known);
+    return [name, isUsed ? (known as number) : value] as const;
   });
   return { type, hyperparameters: Object.fromEntries(values) };
 }

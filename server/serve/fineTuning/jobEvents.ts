@@ -7,7 +7,7 @@ import { type TuningJob, apiId, modelName, unixTime } from "./tuningJob.ts";
 
 interface EventText {
   message: string;
-  level?: "info" | "error";
+  level?: "info" | "warn" | "error";
   /** Of an event with metrics. */
   data?: Record<string, unknown>;
 }
@@ -62,7 +62,7 @@ function textsOf(
 ): EventText[] {
   switch (event) {
     case "training.started":
-      return [{ message: "Fine-tuning job started" }];
+      return [{ message: "Fine-tuning job started" }, ...warningsOf(job, numbersIn(data))];
     case "training.log":
       return [stepText(data, steps)];
     case "checkpoint.saved":
@@ -79,6 +79,38 @@ function textsOf(
     default:
       return [];
   }
+}
+
+/** What a job does otherwise than its file and its request say. */
+function warningsOf(
+  { request: { method } }: TuningJob,
+  {
+    rows = 0,
+    cut = 0,
+    leftOut = 0,
+    evalRows = 0,
+    evalCut = 0,
+    evalLeftOut = 0,
+    maxLength,
+  }: Record<string, number>,
+): EventText[] {
+  const { batch_size } = method.hyperparameters;
+  const skipped = (of: string, n: number, all: number) =>
+    n > 0 && `Skipped ${n} of ${all} rows of the ${of} file: no answer fits in ${maxLength} tokens`;
+  const shortened = (of: string, n: number, all: number) =>
+    n > 0 && `Cut ${n} of ${all} rows of the ${of} file: they exceed ${maxLength} tokens`;
+  const messages = [
+    skipped("training", leftOut, rows + leftOut),
+    shortened("training", cut, rows + leftOut),
+    skipped("validation", evalLeftOut, evalRows + evalLeftOut),
+    shortened("validation", evalCut, evalRows + evalLeftOut),
+    typeof batch_size === "number" &&
+      batch_size > rows &&
+      `Reduced batch_size to the rows: ${rows}`,
+  ];
+  return messages.flatMap((message) =>
+    message === false ? [] : { message, level: "warn" as const },
+  );
 }
 
 function stepText(logged: unknown, steps: number): EventText {

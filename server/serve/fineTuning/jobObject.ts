@@ -27,7 +27,7 @@ export function asJobObject(job: TuningJob, files: FileStore) {
   const isSucceeded = status === "succeeded";
   const left = secondsLeft(progress.first, progress.last, progress.steps);
   const isEstimated = status === "running" && left !== undefined && progress.last;
-  const method = settledMethod(request.method, readJobConfig(directory) ?? {}, epochs);
+  const method = settledMethod(request.method, readJobConfig(directory) ?? {});
   return {
     object: "fine_tuning.job",
     id: apiId(id),

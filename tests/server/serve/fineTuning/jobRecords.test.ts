@@ -1,15 +1,20 @@
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { checkPlanned } from "../../../../cli/jobs/plannedTrainer.ts";
+import { readPlan } from "../../../../jobs/jobFile.ts";
 import { type OwnedJob } from "../../../../jobs/ownedJob.ts";
 import { beginPlanned, endPlanned, planJob } from "../../../../jobs/plannedJob.ts";
 import { createJobStore } from "../../../../jobs/store.ts";
+import type { EventData } from "../../../../protocol/event.ts";
 import { openFileStore } from "../../../../server/serve/fineTuning/fileStore.ts";
 import { eventsOf } from "../../../../server/serve/fineTuning/jobEvents.ts";
 import { asJobObject } from "../../../../server/serve/fineTuning/jobObject.ts";
 import { resultFileId, writeResultFile } from "../../../../server/serve/fineTuning/resultFile.ts";
 import { modelName, readTuningJob } from "../../../../server/serve/fineTuning/tuningJob.ts";
+import { jsonl } from "../../../engines/embedded/scratch.ts";
 import { CONFIG, STARTED } from "../../../jobs.ts";
 import { createProject } from "../../../project.ts";
+import { BASE, ROWS, createTuningProject } from "./tuningProject.ts";
 
 /** A planned job, and the store that has its file. */
 function plan(more: object = {}) {
@@ -35,6 +40,42 @@ it("a job whose process dies has an error as its last event", async () => {
     level: "error",
     message: asJobObject(read(), files).error?.message,
   });
+});
+
+it("warns about rows that it skips or cuts, and about a reduced batch", async () => {
+  const hyperparameters = { batch_size: 64 };
+  const { files, read, begin } = plan({ method: { type: "supervised", hyperparameters } });
+  const owned = await begin();
+  const counts = { rows: 2, leftOut: 10, cut: 1, evalRows: 3, evalLeftOut: 1, evalCut: 2 };
+  const data = { ...STARTED.data, ...counts, maxLength: 1024 } as EventData["training.started"];
+  owned.append({ event: "training.started", data });
+  owned.close();
+  const warned = eventsOf(read(), files).filter(({ level }) => level === "warn");
+  expect(warned.map(({ message }) => message).toReversed()).toEqual([
+    "Skipped 10 of 12 rows of the training file: no answer fits in 1024 tokens",
+    "Cut 1 of 12 rows of the training file: they exceed 1024 tokens",
+    "Skipped 1 of 4 rows of the validation file: no answer fits in 1024 tokens",
+    "Cut 2 of 4 rows of the validation file: they exceed 1024 tokens",
+    "Reduced batch_size to the rows: 2",
+  ]);
+  expect(asJobObject(read(), files).hyperparameters).toEqual({ batch_size: CONFIG.batchSize });
+});
+
+it.each([
+  [11, {}, { batchSize: 4, numTrainEpochs: 25 }],
+  [1, {}, { batchSize: 1, numTrainEpochs: 25 }],
+  [500, {}, { batchSize: 4, numTrainEpochs: 3 }],
+  [3_500, {}, { batchSize: 4, numTrainEpochs: 1 }],
+  [11, { batchSize: 64, numTrainEpochs: 2 }, { batchSize: 11, numTrainEpochs: 2 }],
+])("the check of %s rows with %j settles %j", async (count, options, settled) => {
+  const rows = Array.from({ length: count }, (_, n) => ROWS[n % ROWS.length]!);
+  const project = createTuningProject({ "data.jsonl": jsonl(rows) });
+  const dataset = { type: "jsonl", path: "data.jsonl" };
+  const trainer = { name: "a", model: BASE, lora: {}, dataset, ...options };
+  const { id } = planJob(project, { name: "a", trainer });
+  await checkPlanned(project, id);
+  const directory = createJobStore(project).directoryOf(id);
+  expect(readPlan(directory)?.trainer).toEqual({ ...trainer, ...settled });
 });
 
 it("deleting a file leaves its job's error, and a deleted result stays deleted", async () => {
