@@ -144,7 +144,7 @@ describe("an upload that is refused leaves nothing behind", () => {
   });
 });
 
-it("an upload whose server was killed is gone when the next one starts", async () => {
+it("an upload whose server was killed is gone when the next one starts", () => {
   const project = createProject({ ".kit/files/.upload-999999999-a/content": "{}" });
   expect(openFileStore(project).list()).toEqual([]);
   expect(readdirSync(join(project, ".kit", "files"))).toEqual([]);
