@@ -19,7 +19,7 @@ const COUNT: NumberRange = {
   expected: `"${AUTO}" or a whole number from 1 to 1024`,
   accepts: (value) => Number.isInteger(value) && value >= 1 && value <= 1024,
 };
-const EPOCHS: NumberRange = {
+const UP_TO_1000: NumberRange = {
   expected: `"${AUTO}" or a number above 0, up to 1000`,
   accepts: (value) => value > 0 && value <= 1000,
 };
@@ -28,8 +28,13 @@ const POSITIVE: NumberRange = {
   accepts: (value) => value > 0 && Number.isFinite(value),
 };
 const RANGES: Record<MethodType, Record<string, NumberRange>> = {
-  supervised: { batch_size: COUNT, learning_rate_multiplier: POSITIVE, n_epochs: EPOCHS },
-  dpo: { batch_size: COUNT, beta: POSITIVE, learning_rate_multiplier: POSITIVE, n_epochs: EPOCHS },
+  supervised: { batch_size: COUNT, learning_rate_multiplier: UP_TO_1000, n_epochs: UP_TO_1000 },
+  dpo: {
+    batch_size: COUNT,
+    beta: POSITIVE,
+    learning_rate_multiplier: UP_TO_1000,
+    n_epochs: UP_TO_1000,
+  },
 };
 
 /**
@@ -82,7 +87,7 @@ function valuesOf(values: Body, path: string, type: MethodType): Hyperparameters
 }
 
 /** The learning rate that a multiplier multiplies. */
-function defaultRate(type: MethodType): number {
+export function defaultRate(type: MethodType): number {
   const { learningRate } = defaultsOf("lora");
   return type === "dpo" ? (rulesOf({ type }).learningRate?.lora ?? learningRate) : learningRate;
 }

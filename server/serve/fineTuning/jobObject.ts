@@ -4,6 +4,7 @@ import { readLog } from "../../../jobs/log/read.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../../jobs/status.ts";
 import { numbersIn } from "../../../protocol/isRecord.ts";
 import { NO_PROGRESS, reduceProgress, secondsLeft } from "../../../protocol/progress.ts";
+import { inApiWords } from "./apiWords.ts";
 import type { FileStore } from "./fileStore.ts";
 import { type Method, settledMethod } from "./hyperparameters.ts";
 import { resultFileId } from "./resultFile.ts";
@@ -57,7 +58,8 @@ function asMethod({ type, hyperparameters }: Method): object {
 }
 
 /** Why a job failed. Names files as they were uploaded, and no paths. */
-export function errorOf({ request, error = "", directory }: TuningJob, files: FileStore) {
+export function errorOf({ request, error: raw = "", directory }: TuningJob, files: FileStore) {
+  const error = inApiWords(raw, request.method.type);
   const named = (["validation_file", "training_file"] as const).find((param) => {
     const id = request[param];
     return id !== undefined && error.includes(`${id}/`);

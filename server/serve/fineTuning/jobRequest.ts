@@ -4,6 +4,7 @@ import { type Body, type NumberRange, fieldOf, numberOf, recordOf } from "../fie
 import type { FileStore } from "./fileStore.ts";
 import { type Method, methodOf, trainingOptions } from "./hyperparameters.ts";
 import { refuseFields } from "./refuseFields.ts";
+import { PURPOSE } from "./upload.ts";
 
 /** A request for a fine-tuning job, by OpenAI's names; also as a job's `trainer.json` has it. */
 export interface JobRequest {
@@ -53,8 +54,8 @@ export function jobRequest(body: Body, files: FileStore): JobRequest {
 
 function fileOf(body: Body, name: string, files: FileStore): string | undefined {
   const id = fieldOf(body, name);
-  if (id === undefined || (typeof id === "string" && files.get(id))) return id;
-  const message = `${name} must be the id of a file that GET /v1/files lists.`;
+  if (id === undefined || (typeof id === "string" && files.get(id)?.purpose === PURPOSE)) return id;
+  const message = `${name} must be the id of a file that GET /v1/files?purpose=${PURPOSE} lists.`;
   throw new ApiError(400, message, { param: name, code: "file_not_found" });
 }
 

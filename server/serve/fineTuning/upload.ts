@@ -25,7 +25,8 @@ export const UPLOAD_LIMITS: UploadLimits = {
 };
 
 const STALLED = 408;
-const PURPOSE = "fine-tune";
+/** Of a file to train on. */
+export const PURPOSE = "fine-tune";
 /** The form around the file. */
 const FORM_BYTES = 64 * 1024;
 const MAX_NAME = 255;
@@ -62,7 +63,8 @@ export function createUploads(store: FileStore, limits: UploadLimits) {
       if (request.headers.expect !== undefined) response.writeContinue();
       const { bytes, filename, fields } = await receive(request, partial.path, limits);
       const purpose = fields.get("purpose");
-      if (filename === undefined) throw invalid("file", "Send the file as the form's field file.");
+      if (filename === undefined)
+        throw invalid("file", "Send the file as the form's field file, with its filename.");
       if (purpose !== PURPOSE) throw invalid("purpose", `purpose must be "${PURPOSE}".`);
       const other = [...fields.keys()].find((name) => name !== "purpose");
       if (other !== undefined) {
@@ -118,7 +120,12 @@ async function receive(
   const onGone = () => {
     if (!request.complete) fail(new Error("the client disconnected"));
   };
-  form.on("field", (name, value) => received.fields.set(name, value));
+  const twice = (name: string) => fail(invalid(name, `Send ${printable(name)} once.`));
+  form.once("filesLimit", () => twice("file"));
+  form.on("field", (name, value) => {
+    if (received.fields.has(name)) twice(name);
+    received.fields.set(name, value);
+  });
   form.on("file", (name, content, filename) => {
     if (name !== "file") {
       content.resume();

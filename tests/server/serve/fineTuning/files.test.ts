@@ -85,6 +85,8 @@ describe("an upload that is refused leaves nothing behind", () => {
     ["is too long", part("file", "x".repeat(1_001), "a") + PURPOSE + END, 413, "file"],
     ["has another purpose", FILE + part("purpose", "batch") + END, 400, "purpose"],
     ["has no purpose", FILE + END, 400, "purpose"],
+    ["has two files", FILE + FILE + PURPOSE + END, 400, "file"],
+    ["has two purposes", FILE + PURPOSE + PURPOSE + END, 400, "purpose"],
     ["has no file", PURPOSE + END, 400, "file"],
     ["has an empty file", part("file", "", "a") + PURPOSE + END, 400, "file"],
     ["has a file of another name", part("data", "{}", "a") + PURPOSE + END, 400, "data"],

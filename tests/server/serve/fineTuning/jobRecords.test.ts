@@ -6,9 +6,11 @@ import { type OwnedJob } from "../../../../jobs/ownedJob.ts";
 import { beginPlanned, endPlanned, planJob } from "../../../../jobs/plannedJob.ts";
 import { createJobStore } from "../../../../jobs/store.ts";
 import type { EventData } from "../../../../protocol/event.ts";
+import { inApiWords } from "../../../../server/serve/fineTuning/apiWords.ts";
 import { openFileStore } from "../../../../server/serve/fineTuning/fileStore.ts";
 import { eventsOf } from "../../../../server/serve/fineTuning/jobEvents.ts";
 import { asJobObject } from "../../../../server/serve/fineTuning/jobObject.ts";
+import { jobRequest } from "../../../../server/serve/fineTuning/jobRequest.ts";
 import { resultFileId, writeResultFile } from "../../../../server/serve/fineTuning/resultFile.ts";
 import { modelName, readTuningJob } from "../../../../server/serve/fineTuning/tuningJob.ts";
 import { jsonl } from "../../../engines/embedded/scratch.ts";
@@ -76,6 +78,28 @@ it.each([
   await checkPlanned(project, id);
   const directory = createJobStore(project).directoryOf(id);
   expect(readPlan(directory)?.trainer).toEqual({ ...trainer, ...settled });
+});
+
+it.each([
+  [
+    "with a learningRate of 0.02. Try a learningRate of 0.002 or less, or more warmupSteps.",
+    "with a learning_rate_multiplier of 100. Try a learning_rate_multiplier of 10 or less.",
+  ],
+  [
+    'set objective to { type: "dpo" } to learn from pairs',
+    'set method to { type: "dpo" } to learn from pairs',
+  ],
+  ["no rows; for other names, set columns or map", "no rows"],
+  ["Shorten the prompts or raise maxLength.", "Shorten the prompts."],
+])("the error %j becomes %j", (error, message) => {
+  expect(inApiWords(error, "supervised")).toBe(message);
+});
+
+it("trains on no result file", () => {
+  const { files, read } = plan();
+  writeResultFile(read(), files);
+  const body = { model: "base", training_file: resultFileId(read()) };
+  expect(() => jobRequest(body, files)).toThrow(/purpose=fine-tune/);
 });
 
 it("deleting a file leaves its job's error, and a deleted result stays deleted", async () => {

@@ -58,6 +58,11 @@ it("refuses what it can't do with a 400 that names the field and what to do", as
     [{ method: { type: "reinforcement" } }, "method.type", /dpo, or right answers/],
     [{ method: { type: "dpo", supervised: {} } }, "method.supervised", /Leave it out/],
     [{ hyperparameters: { n_epochs: 0 } }, "hyperparameters.n_epochs", /above 0/],
+    [
+      { hyperparameters: { learning_rate_multiplier: 1e300 } },
+      "hyperparameters.learning_rate_multiplier",
+      /up to 1000/,
+    ],
     [{ hyperparameters: { beta: 1 } }, "hyperparameters.beta", /Leave it out/],
     [
       { method: { type: "dpo", dpo: { hyperparameters: { beta: "x" } } } },
