@@ -86,11 +86,17 @@ export function parseAlias(text: string, before = new Map<string, string>()): Ma
   return new Map(before).set(name, model);
 }
 
+/** A finite number such as `-0.5`, `.5` or `1e-3`; NaN for any other text. */
+export function parseDecimal(text: string): number {
+  const value = /^-?\d*\.?\d+(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  return Number.isFinite(value) ? value : NaN;
+}
+
 /** Parses a number that is never negative. */
 function parser({ expected, accepts }: { expected: string; accepts: (value: number) => boolean }) {
   return (text: string): number => {
-    const value = Number(text);
-    if (/^\d*\.?\d+$/.test(text) && accepts(value)) return value;
+    const value = parseDecimal(text);
+    if (!text.startsWith("-") && accepts(value)) return value;
     throw new commander.InvalidArgumentError(`It must be ${expected}.`);
   };
 }

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { cannotRead, refuseLink } from "../disk/file.ts";
 import { isKitError } from "../protocol/error.ts";
 
-const SUFFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
+const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 const ID = /^\d{8}-\d{6}-\d{3}-[a-z0-9]{4}$/;
 const PARTS = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-(\d{3})-/;
 /** A five-digit year would not sort. */
@@ -17,7 +17,7 @@ export function createJobId(now: Date = new Date(), newest = ""): string {
   const next = (timeOfJobId(newest)?.getTime() ?? 0) + 1;
   const at = new Date(next <= LAST_MS ? Math.max(now.getTime(), next) : now);
   const [date = "", time = ""] = at.toISOString().replace(/[-:Z]/g, "").split("T");
-  const suffix = Array.from({ length: 4 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
+  const suffix = Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]);
   return `${date}-${time.replace(".", "-")}-${suffix.join("")}`;
 }
 

@@ -6,7 +6,7 @@ import { type Newest, findNewest } from "./log/read.ts";
 import { type OwnerObservation, watchOwner } from "./ownerWatch.ts";
 import { leasePath, logPath } from "./paths.ts";
 import { runsRemotely } from "./remoteLocation.ts";
-import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
+import { type DerivedStatus, finalStatus, statusFromLease } from "./status.ts";
 
 /** A job's list entry and, for a failed job, the reason. */
 export interface JobState {
@@ -67,7 +67,7 @@ export function watchJob(
         const reportedAt = isDetached ? statsOf(path)?.mtime : undefined;
         const isProven = !isDetached && end.stamp !== undefined && proof !== undefined;
         return {
-          ...liveStatus(end.hasRecords || hasTurn, lease, reportedAt),
+          ...statusFromLease(end.hasRecords || hasTurn, lease, reportedAt),
           proof: isProven ? { log: end.stamp!, lease: proof } : undefined,
         };
       }

@@ -24,7 +24,7 @@ export function finalStatus(record: LogRecord): DerivedStatus | undefined {
  * The status of a job without a final event.
  * @param reportedAt when a remote job last reported
  */
-export function liveStatus(
+export function statusFromLease(
   hasStarted: boolean,
   lease: LeaseState,
   reportedAt?: Date,

@@ -39,7 +39,7 @@ export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined 
 }
 
 /** The position of `value` in a range, from 0 to 1; 0.5 in an empty range. */
-export function share(value: number, { min, max }: Range): number {
+export function fractionIn(value: number, { min, max }: Range): number {
   // Halved, because the difference of two finite numbers can be infinite.
   return min === max ? 0.5 : (value / 2 - min / 2) / (max / 2 - min / 2);
 }
@@ -67,7 +67,7 @@ export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
 }
 
 function pixel(step: number, { steps }: CurveExtent): number {
-  return Math.floor(share(step, steps) * CHART.width);
+  return Math.floor(fractionIn(step, steps) * CHART.width);
 }
 
 /**

@@ -50,7 +50,8 @@ export interface TrainOptions {
   directory: string;
   /**
    * Absolute path of another job's checkpoint by this engine; training continues after its step. With its
-   * `resumeFiles`, losses and weights equal those of an uninterrupted run; without, a note says so.
+   * `resumeFiles`, losses and weights equal those of an uninterrupted run; without them they may differ, and a note
+   * says so.
    */
   resumeFrom?: string;
   /**
@@ -65,8 +66,8 @@ export interface TrainOptions {
   /** Called with each event, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /**
-   * Called with progress during slow steps, such as reading the data. Of these, the job's page shows
-   * `downloading …` before the training, and a slow `saving …`. Default: ignored.
+   * Called with progress during slow steps, such as reading the data. The job's page shows only two
+   * of these: `downloading …` (before training) and a slow `saving …`. Default: ignored.
    */
   onNote?: (text: string) => void;
 }
@@ -77,7 +78,8 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
   signal?: AbortSignal;
   /**
    * GGUF type to which the embedded engine quantizes the model's matrices as it reads them: faster, less
-   * memory, slightly less exact. Default: the saved type, or that of an adapter's base in training.
+   * memory, slightly less exact. Default: the saved type; for an adapter, the type its base had
+   * during training.
    */
   quantize?: QuantizedType;
 }
@@ -108,7 +110,7 @@ export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
   directory: string;
   /** Aborting ends the transfer; the next one keeps complete files. Default: none. */
   signal?: AbortSignal;
-  /** Default: notes. */
+  /** Default: progress goes to `onNote`. */
   onProgress?: (progress: FetchProgress) => void;
 }
 
@@ -158,7 +160,7 @@ export interface Engine {
   check: (options: CheckOptions) => Promise<TrainingCheck>;
   /**
    * Trains a model; resolves when its last checkpoint is saved.
-   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of training;
+   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another training error;
    * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` if the run may continue;
    * `RESUME_INVALID` if `resumeFrom` is damaged, so that Kit tries an older one
    */
@@ -187,7 +189,7 @@ export interface CachedModel {
   problem: string | undefined;
 }
 
-/** Where a remote training runs. Contains no token. */
+/** Where a remote training runs. Contains no access token. */
 export interface RemoteLocation {
   /** Its name in sentences: `the Ray cluster at http://head:8265`. */
   where: string;
@@ -197,6 +199,7 @@ export interface RemoteLocation {
   checkpoints: string;
   /** Identifies the cluster that took the job, in case another one answers at its address later. */
   session?: string;
-  /** Marks the job's own lines in its log there. Missing in records of an older Kit. */
+  /** Random prefix by which Kit recognizes its own lines in the job's log there; grants no access. Missing in
+   * records of an older Kit. */
   secret?: string;
 }

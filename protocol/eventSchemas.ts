@@ -48,7 +48,7 @@ export const EVENT_SCHEMAS = {
     evalRows: v.optional(count),
     /** Truncated rows: longer than `maxLength`. */
     cut: v.optional(count),
-    /** Skipped rows: no answer fits. */
+    /** Skipped rows: the prompt leaves no room for an answer. */
     leftOut: v.optional(count),
     /** Truncated rows of `evalDataset`. */
     evalCut: v.optional(count),

@@ -182,7 +182,7 @@ const MISSING: Record<number, string> = {
 
 function afterEnd(next: string): string {
   if (next === "{" || next === "[") {
-    return "another value begins here. Write each on a line of its own, as jq -c . does.";
+    return 'another value begins here. Write each on a line of its own, as "jq -c ." does.';
   }
   if (next === ",") return "a comma after the end. Remove it.";
   if (next === "}" || next === "]") return `one ${next} too many. Remove it.`;

@@ -1,3 +1,4 @@
+import { sep } from "node:path";
 import { DEFAULT_ENTRY, endedTooEarly } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted, formatDuration } from "../../protocol/format.ts";
@@ -61,7 +62,7 @@ export const command = createCommand("check", {
         .text({ event: "training.started", data: started })
         .replace(/^training/, "would train"),
     );
-    print(`learned ${formatCount(learnedTokens)} tokens per pass`);
+    print(`trains on ${formatCount(learnedTokens)} tokens per epoch`);
     print(`longest row: ${formatCount(longestRow)} tokens`);
     if (dataset) for (const line of datasetLines(dataset, started, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
@@ -90,7 +91,8 @@ function explainEnd(code: number): void {
 }
 
 /**
- * Closes the project's rows and stops a remote check on the first signal; a second one exits at once.
+ * On the first signal, ends the iteration over the project's rows and stops a remote check; a second
+ * one exits at once.
  */
 async function checkUntilSignal(
   trainer: DrivenTrainer,
@@ -106,7 +108,7 @@ async function checkUntilSignal(
   const listen = () => onTerminationSignal(() => (signal.aborted ? exit() : abort.abort()));
   let listener = listen();
   const { engine } = trainer[DRIVER].prepared;
-  // An engine that reads on this thread would not see the signal.
+  // Reading on this thread would block a listener; without one, a signal ends the process at once.
   const onRows = () => {
     if (!engine.remote) listener.stop();
   };
@@ -133,26 +135,38 @@ async function checkUntilSignal(
 
 /** A dataset report as lines; paths are relative to the project. */
 function datasetLines(
-  { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
+  { forms: formats, tokens, duplicates, leaked, answers, json }: DatasetReport,
   { cut = 0 }: TrainingCheck["started"],
   project: string,
 ): string[] {
-  const shown = (where: string) => shownLocation(where, project);
+  const locationOf = (where: string) => shownLocation(where, project);
   const lines: string[] = [];
-  if (Object.keys(forms).length > 1) {
-    const counts = Object.entries(forms).map(
+  if (Object.keys(formats).length > 1) {
+    const counts = Object.entries(formats).map(
       ([format, rows]) => `${formatCount(rows)} of ${format}`,
     );
     lines.push(`formats ${counts.join(", ")}`);
   }
-  const { least, median, p95, most } = tokens;
+  const { least: min, median, p95, most: max } = tokens;
   lines.push(
-    `lengths ${formatCount(least)} to ${formatCount(most)} tokens, median ${formatCount(median)}, p95 ${formatCount(p95)}`,
+    `lengths ${formatCount(min)} to ${formatCount(max)} tokens, median ${formatCount(median)}, p95 ${formatCount(p95)}`,
   );
-  lines.push(...repeatedLine("duplicates", duplicates, "twice", shown));
+  lines.push(
+    ...repeatedLine(
+      "duplicates:",
+      duplicates,
+      (n) => (n === 1 ? "repeats" : "repeat") + " an earlier one",
+      locationOf,
+    ),
+  );
   if (leaked?.first) {
     lines.push(
-      ...repeatedLine("warning:", leaked, "in both datasets", shown),
+      ...repeatedLine(
+        "warning:",
+        leaked,
+        (n) => (n === 1 ? "is" : "are") + " in both datasets",
+        locationOf,
+      ),
       "  remove them from one, or evaluations measure memorization",
     );
   }
@@ -165,31 +179,29 @@ function datasetLines(
     const which =
       broken === 0
         ? "all parse"
-        : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${shown(first)}`;
+        : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${locationOf(first)}`;
     // Counted before truncation: a truncated answer is learned without its end.
-    const until =
-      cut === 0
-        ? ""
-        : `, before ${formatCounted(cut, "row")} ${cut === 1 ? "is" : "are"} truncated`;
-    lines.push(`json ${formatCounted(all, "answer")}: ${which}${until}`);
+    const note =
+      cut === 0 ? "" : ` (checked in full; training truncates ${formatCounted(cut, "row")})`;
+    lines.push(`json ${formatCounted(all, "answer")}: ${which}${note}`);
   }
   return lines;
 }
 
 function shownLocation(where: string, project: string): string {
-  return printable(where.replace(`${project}/`, ""));
+  return printable(where.replace(project + sep, ""));
 }
 
 function repeatedLine(
   keyword: string,
   { rows, first }: RepeatedRows,
-  how: string,
-  shown: (where: string) => string,
+  predicate: (rows: number) => string,
+  locationOf: (where: string) => string,
 ): string[] {
   if (!first) return [];
-  const [before, again] = first.map(shown);
+  const [before, again] = first.map(locationOf);
   return [
-    `${keyword} ${formatCounted(rows, "row")} ${how}: the first is ${again}, a copy of ${before}`,
+    `${keyword} ${formatCounted(rows, "row")} ${predicate(rows)}; ${rows === 1 ? "it" : "the first"} is ${again}, a copy of ${before}`,
   ];
 }
 

@@ -3,7 +3,7 @@ import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createCommand, projectOption } from "../command.ts";
-import { type RecordEnd, exitOnSignals, printJob } from "../jobs/jobRun.ts";
+import { type RecordEnd, exitOnSignals, createJobRun } from "../jobs/jobRun.ts";
 import { plannedOption, plannedTrainer } from "../jobs/plannedTrainer.ts";
 import { EXIT_CODE, lastExitCode } from "../process/exitCode.ts";
 import { ensureBundle } from "../project/bundle.ts";
@@ -26,7 +26,7 @@ export const command = createCommand("start", {
   .action(async (entry, { project: folder, resume = false, detach = false, planned }) => {
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
-    const early = exitOnSignals(explain);
+    const earlySignals = exitOnSignals(explain);
     const project = enterProject(folder);
     const recordEnd = endRecorder(project);
     const lastNote = createLastNote();
@@ -35,10 +35,10 @@ export const command = createCommand("start", {
     const trainer = planned === undefined ? await load() : plannedTrainer(project, planned);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
-    const run = printJob({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
+    const run = createJobRun({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
     if (planned !== undefined) await trainer[DRIVER].begin(planned);
     run.handleSignals();
-    early.stop();
+    earlySignals.stop();
     // Exit even if the project's code has left something open.
     process.exit(lastExitCode(await run.exitCode()));
   });

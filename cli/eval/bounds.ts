@@ -4,6 +4,7 @@ import { formatMetricValue } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { Comparison } from "../../sdk/metrics/compare.ts";
 import { mayHaveValue } from "../../sdk/metrics/score.ts";
+import { parseDecimal } from "../command.ts";
 
 /** Values by metric name. */
 export type MetricValues = Record<string, number>;
@@ -18,14 +19,15 @@ export interface Bounds {
 
 /** Adds one `name=value` to the earlier ones. */
 export function parseBound(text: string, before: MetricValues = {}): MetricValues {
-  const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
+  const [, name = "", number = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const value = parseDecimal(number);
+  if (Number.isNaN(value)) {
     throw new InvalidArgumentError("It must be a metric and a number, such as accuracy=0.9.");
   }
-  return { ...before, [name]: Number(value) };
+  return { ...before, [name]: value };
 }
 
-/** @throws KitError `USAGE_INVALID` for an unknown metric */
+/** @throws KitError `USAGE_INVALID` for a metric that the evaluation doesn't have */
 export function assertKnown(bounds: Bounds, metrics: Metrics): void {
   for (const option of ["min", "max"] as const) {
     const unknown = Object.keys(bounds[option]).find((name) => !mayHaveValue(metrics, name));
@@ -37,7 +39,7 @@ export function assertKnown(bounds: Bounds, metrics: Metrics): void {
   }
 }
 
-/** Describes each metric that is out of bounds or was not measured. */
+/** A phrase for each metric that is out of bounds or was not measured. */
 export function missedBounds({ figures }: Comparison, { min, max }: Bounds): string[] {
   const names = new Set([...Object.keys(min), ...Object.keys(max)]);
   return [...names].flatMap((name) => {

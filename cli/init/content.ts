@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE, kitDependency } from "../packages/kitPackage.ts";
-import { type Installation, type PackageManager, runKitCommand } from "../packages/manager.ts";
+import { type DetectedManager, type PackageManager, runKitCommand } from "../packages/manager.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 
 /** The projects that `kit init` creates. */
@@ -27,7 +27,7 @@ const OWN_FILES: Partial<Record<PackageManager, Record<string, string>>> = {
 /** npm warns about undecided install scripts. esbuild works without its own, which checks a binary. */
 const ALLOW_SCRIPTS = { esbuild: false };
 
-export interface Values extends Installation {
+export interface Values extends DetectedManager {
   /** The package's name. */
   name: string;
   template: Template;

@@ -20,7 +20,7 @@ import { NO_PROGRESS, reduceProgress, secondsLeft } from "../../protocol/progres
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import type { JobArguments } from "../../protocol/trainerOptions.ts";
 import { type BestValue, lossSummary, resultSummary } from "./result.ts";
-import { lostRows, trainingWarnings } from "./warnings.ts";
+import { lostRowWarnings, trainingWarnings } from "./warnings.ts";
 
 /** Column widths for a loss below 100 and for a speed. */
 const LOSS_WIDTH = "1.2346".length;
@@ -93,10 +93,10 @@ export function createEventLines(options: EventLinesOptions) {
         : { "held out": `${formatCounted(evalRows, "row")} to evaluate on` }),
       ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
       steps: `${formatCount(maxSteps)} with ${formatCounted(rowsPerStep(config), "row")} each`,
-      ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
+      ...(epochs === undefined ? {} : { epochs: formatCount(epochs) }),
       ...modelDefaults(data),
     });
-    return [started, ...lostRows(data), ...trainingWarnings(config, data)].join("\n");
+    return [started, ...lostRowWarnings(data), ...trainingWarnings(config, data)].join("\n");
   }
 
   /** The defaults that a pretrained model changes. */

@@ -4,7 +4,7 @@ import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../project/bundle.ts";
 import { explainExit, loadEntry } from "../project/loadEntry.ts";
 import { printError } from "../terminal/print.ts";
-import { exitOnSignals, printJob } from "./jobRun.ts";
+import { exitOnSignals, createJobRun } from "./jobRun.ts";
 
 /**
  * Follows a remote job with the project's trainer.
@@ -18,16 +18,16 @@ export async function followJob(
   onAttached: (trainer: DrivenTrainer) => void = () => {},
 ): Promise<number> {
   const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
-  const early = exitOnSignals(explain);
-  const bundle = await ensureBundle(project, undefined, (stale) => {
-    printError(`kit: ${stale}`);
-    reportToServer({ kind: "warning", text: stale });
+  const earlySignals = exitOnSignals(explain);
+  const bundle = await ensureBundle(project, undefined, (message) => {
+    printError(`kit: ${message}`);
+    reportToServer({ kind: "warning", text: message });
   });
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
-  const run = printJob({ trainer, project });
+  const run = createJobRun({ trainer, project });
   await trainer[DRIVER].attach(id);
   run.handleSignals();
-  early.stop();
+  earlySignals.stop();
   onAttached(trainer);
   return run.exitCode();
 }

@@ -42,7 +42,7 @@ export interface JobRunOptions {
 }
 
 /** Prints the events of a trainer's job. Call it before the job starts. */
-export function printJob({
+export function createJobRun({
   trainer,
   project,
   recordEnd,

@@ -4,10 +4,10 @@ import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 
 /** Fewer rows are too few to learn a task. */
 const FEW_ROWS = 100;
-const MANY_PASSES = 100;
-/** So few rows are a mistake. */
+const MANY_EPOCHS = 100;
+/** Fewer are surely a mistake. */
 const TINY_ROWS = 5;
-const MANY_PASSES_OF_TINY = 20;
+const MANY_EPOCHS_OF_TINY = 20;
 
 /** Warnings about sizes that don't fit each other. */
 export function trainingWarnings(
@@ -22,7 +22,7 @@ export function trainingWarnings(
       `  lower it to reach the learning rate of ${learningRate}`,
     );
   }
-  if (rows < FEW_ROWS && epochs > (rows < TINY_ROWS ? MANY_PASSES_OF_TINY : MANY_PASSES)) {
+  if (rows < FEW_ROWS && epochs > (rows < TINY_ROWS ? MANY_EPOCHS_OF_TINY : MANY_EPOCHS)) {
     const [there, them] =
       rows === 1 ? ["is a single row", "it"] : [`are only ${rows} rows`, "them"];
     const times = formatCount(Math.round(epochs));
@@ -44,13 +44,22 @@ export function trainingWarnings(
 }
 
 /** Warnings about truncated or skipped rows, for training and evaluation. */
-export function lostRows(data: EventData["training.started"]): string[] {
-  const { rows, cut, leftOut, evalRows = 0, evalCut, evalLeftOut, maxLength, keepLeftOut } = data;
+export function lostRowWarnings(data: EventData["training.started"]): string[] {
+  const {
+    rows,
+    cut,
+    leftOut,
+    evalRows = 0,
+    evalCut,
+    evalLeftOut,
+    maxLength,
+    keepLeftOut: advice,
+  } = data;
   const limit =
     maxLength === undefined
       ? "maxLength or the model's context"
       : formatCounted(maxLength, "token");
-  const keep = keepLeftOut ? `\n  to keep them: ${keepLeftOut}` : "";
+  const keep = advice ? `\n  to keep them: ${advice}` : "";
   return [
     ...warningOf({ rows, cut, leftOut }, "row", limit).map((warning) => warning + keep),
     ...warningOf({ rows: evalRows, cut: evalCut, leftOut: evalLeftOut }, "held-out row", limit),
@@ -70,5 +79,7 @@ function warningOf({ rows, cut = 0, leftOut = 0 }: Rows, noun: string, limit: st
     return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} truncated to ${limit}`];
   }
   const truncated = cut === 0 ? "" : `; ${formatCount(cut)} truncated`;
-  return [`warning: ${formatCount(leftOut)} ${of} skipped: no answer fits in ${limit}${truncated}`];
+  return [
+    `warning: ${formatCount(leftOut)} ${of} skipped: the prompt leaves no room for an answer in ${limit}${truncated}`,
+  ];
 }

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { installCommand, findInstallation, runKitCommand } from "./manager.ts";
+import { installCommand, detectPackageManager, runKitCommand } from "./manager.ts";
 import { readPackageJson } from "./packageJson.ts";
 
 // Resolved by name, because the path from here differs between the sources and dist/.
@@ -107,7 +107,7 @@ export function wrongKit(project: string): KitError {
  * @param version undefined for one too old to record it
  */
 export function otherVersion(project: string, version = "an older version"): KitError {
-  const run = runKitCommand(findInstallation(project).manager);
+  const run = runKitCommand(detectPackageManager(project).manager);
   return new KitError(
     "KIT_VERSION",
     `This is Kit ${VERSION}, but the project's trainer uses ${version}. To run the project's own Kit, in its folder: ${run}; or install this one with: ${installThisKitCommand(project)}`,

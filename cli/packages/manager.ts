@@ -23,8 +23,8 @@ export type PackageManager = keyof typeof KNOWN;
 
 const NAMES = Object.keys(KNOWN) as PackageManager[];
 
-/** A project's package manager, and the folder that shows it. */
-export interface Installation {
+/** A project's package manager, and the folder whose files show it. */
+export interface DetectedManager {
   manager: PackageManager;
   /** Undefined if no folder shows it. */
   foundIn?: string;
@@ -35,10 +35,10 @@ export interface Installation {
  * that runs this program, then to npm.
  * @param userAgent as package managers pass it to programs: `pnpm/10.2.0 npm/? node/…`
  */
-export function findInstallation(
+export function detectPackageManager(
   project: string,
   userAgent = process.env.npm_config_user_agent ?? "",
-): Installation {
+): DetectedManager {
   for (let folder = project; ; folder = dirname(folder)) {
     const manager = packageManagerOf(folder);
     if (manager) return { manager, foundIn: folder };
@@ -53,7 +53,7 @@ export function runKitCommand(manager: PackageManager): string {
 
 /** The command that installs a package into a project. */
 export function installCommand(project: string, name: string): string {
-  return `${KNOWN[findInstallation(project).manager].add} ${shellWord(name)}`;
+  return `${KNOWN[detectPackageManager(project).manager].add} ${shellWord(name)}`;
 }
 
 function packageManagerOf(folder: string): PackageManager | undefined {
@@ -64,8 +64,8 @@ function packageManagerOf(folder: string): PackageManager | undefined {
   );
 }
 
-function nameIn(text: unknown, end: string): PackageManager | undefined {
-  return NAMES.find((name) => typeof text === "string" && text.startsWith(name + end));
+function nameIn(text: unknown, separator: string): PackageManager | undefined {
+  return NAMES.find((name) => typeof text === "string" && text.startsWith(name + separator));
 }
 
 function filesIn(folder: string): string[] {

@@ -37,15 +37,15 @@ export async function ensureBundle(
   refuseLink(dirname(path));
   if (entry !== undefined || !isRegularFile(path)) return buildBundle(project, entry);
   for (const made of [dirname(dirname(path)), dirname(path), path]) denyOthersWrite(made);
-  const [changed, ...others] = changedInputs(path, project);
-  if (changed !== undefined) onStale(describeStale(project, changed, others.length));
+  const changed = changedInputs(path, project);
+  if (changed.length > 0) onStale(describeStale(project, changed));
   return path;
 }
 
-function describeStale(project: string, changed: string, others: number): string {
-  const more = others === 0 ? "" : ` and ${others} more`;
-  const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
-  return `${changed}${more} ${verb} after the last build, which this run uses. To train your latest edits, run: ${kitCommand(project, "build")}`;
+function describeStale(project: string, [first = "", ...others]: string[]): string {
+  const isRemoved = others.length === 0 && !existsSync(join(project, first));
+  const what = others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `${what} ${isRemoved ? "was removed" : "changed"} after the last build, which this run uses. To train your latest edits, run: ${kitCommand(project, "build")}`;
 }
 
 /**
@@ -85,7 +85,7 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   try {
     const result = await buildOnce({
       absWorkingDir: project,
-      // By its relative path: esbuild takes a * in the name of a folder above for a pattern.
+      // A relative path, because esbuild would treat a * in an absolute one as a glob.
       entryPoints: [`./${relative(project, entryPath)}`],
       outfile,
       bundle: true,
@@ -157,8 +157,8 @@ export function showPath(project: string, path: string): string {
 }
 
 /**
- * Starts the comment at the end of a bundle: its source files with a digest of each one's content.
- * Not their times, which a checkout, a copy or a wrong clock changes.
+ * Starts the comment at the end of a bundle: a digest of each source file's content. Modification times
+ * would change with a checkout, a copy or a wrong clock.
  */
 const MARK = "\n//# kitInputs=";
 
@@ -171,7 +171,7 @@ function withInputs(code: string, project: string, inputs: string[]): string {
 /** The files that changed since a bundle was built, relative to the project. */
 function changedInputs(bundle: string, project: string): string[] {
   const code = readFileSync(bundle, "utf8");
-  // A bundle that an older Kit built has none.
+  // Empty for a bundle that an older Kit built, without the comment.
   const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length));
   return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
 }

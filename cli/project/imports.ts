@@ -7,15 +7,14 @@ import { KitError } from "../../protocol/error.ts";
 /** Extensions that Node can import without a loader. */
 const NODE_EXTENSIONS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
 
-/** Marks this plugin's own calls of `resolve`, to prevent recursion. */
+/** Marks this plugin's own calls to `resolve`, to prevent recursion. */
 const RESOLVING = { isResolving: true };
 
 /** Path aliases, which no package name looks like: `@/lib`, `~/lib`, `#lib`. */
 const ALIAS = /^(?:@\/|[#~$])/;
 
 /**
- * Keeps packages as imports, for Node to find. Bundles TypeScript packages of the workspace, which Node
- * can't read.
+ * Leaves packages external, but bundles the workspace's TypeScript packages, which Node can't import.
  */
 export function packageImports(project: string): Plugin {
   return {
@@ -23,8 +22,9 @@ export function packageImports(project: string): Plugin {
     setup(build) {
       build.onResolve({ filter: /^[^./]/ }, async (args) => {
         const { path, kind, importer, namespace, resolveDir, with: attributes } = args;
-        const isOther = kind === "entry-point" || isAbsolute(path) || args.pluginData === RESOLVING;
-        if (isOther) return undefined;
+        const isLeftToEsbuild =
+          kind === "entry-point" || isAbsolute(path) || args.pluginData === RESOLVING;
+        if (isLeftToEsbuild) return undefined;
         const from = { importer, namespace, resolveDir, with: attributes };
         const options = { kind, ...from, pluginData: RESOLVING };
         const found = await build.resolve(path, options);
@@ -32,7 +32,7 @@ export function packageImports(project: string): Plugin {
         if (found.external) return { path: found.path, external: true };
         const isJson = extname(found.path) === ".json";
         if (isInstalled(found.path) && !isJson) return external(project, args, found.path);
-        // A path of tsconfig.json leads to the project's own files instead.
+        // An alias under tsconfig's `paths` resolves to the project's own files.
         const isPackage = installedFolder(path, resolveDir) !== undefined;
         if (isPackage && NODE_EXTENSIONS.has(extname(found.path)))
           return external(project, args, found.path);
@@ -47,7 +47,7 @@ function isInstalled(path: string): boolean {
   return path.split(sep).includes("node_modules");
 }
 
-/** Imports by name, or by path if the bundle's folder would find another package or none. */
+/** Imports by name, or by path if the name would resolve differently, or not at all, from the bundle. */
 function external(
   project: string,
   { path, importer, resolveDir }: OnResolveArgs,
@@ -70,7 +70,7 @@ function installedFolder(path: string, from: string): string | undefined {
 
 /**
  * Reports unresolved aliases, which would otherwise count as packages.
- * @throws KitError `BUILD_FAILED` for an import by an alias that leads to no file
+ * @throws KitError `BUILD_FAILED` for an alias that doesn't resolve to a file
  */
 export function refuseAliases({ inputs, outputs }: Metafile): void {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
@@ -81,7 +81,7 @@ export function refuseAliases({ inputs, outputs }: Metafile): void {
     [];
   throw new KitError(
     "BUILD_FAILED",
-    `${file} imports "${path}", which leads to no file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,
+    `${file} imports "${path}", which doesn't resolve to a file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,
   );
 }
 

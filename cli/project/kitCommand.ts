@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { installedKit } from "../packages/kitPackage.ts";
-import { findInstallation, runKitCommand } from "../packages/manager.ts";
+import { detectPackageManager, runKitCommand } from "../packages/manager.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
 import { userFolder } from "./folder.ts";
 
@@ -26,7 +26,7 @@ export function adaptCommands(project: string, sentence: string): string {
 }
 
 function kitIn(folder: string): string {
-  const { manager } = findInstallation(folder);
+  const { manager } = detectPackageManager(folder);
   // The package is installed, so npx downloads no other.
   return manager === "npm" ? "npx kit" : runKitCommand(manager);
 }

@@ -86,10 +86,10 @@ function originOf(textOf: (key: string) => string | undefined): string {
 /** Adds the chat templates, which are under llama.cpp's keys. */
 function withTemplates(config = "{}", textOf: (key: string) => string | undefined): string {
   const settings: unknown = parsed(config);
-  const [usual, withTools] = [textOf(KEYS.chatTemplate), textOf(KEYS.toolTemplate)];
-  if (!isRecord(settings) || usual === undefined) return config;
+  const [defaultTemplate, withTools] = [textOf(KEYS.chatTemplate), textOf(KEYS.toolTemplate)];
+  if (!isRecord(settings) || defaultTemplate === undefined) return config;
   const named = [
-    { name: "default", template: usual },
+    { name: "default", template: defaultTemplate },
     ...(withTools === undefined ? [] : [{ name: "tool_use", template: withTools }]),
   ];
   return JSON.stringify({ ...settings, chat_template: named });

@@ -153,35 +153,38 @@ function specialTexts(config: Config): Record<string, string> {
  * A model's chat templates: from a file, or from the config, as one text or by name. As in `transformers`, a file
  * takes precedence.
  */
-export function chatTemplates(files: TextFiles): { usual?: string; withTools?: string } {
+export function chatTemplates(files: TextFiles): { defaultTemplate?: string; withTools?: string } {
   const [file, toolsFile] = [files.text(TEMPLATE_FILE), files.text(TOOLS_TEMPLATE_FILE)];
   const template = files.json(TOKENIZER_CONFIG)?.["chat_template"];
   const named = (Array.isArray(template) ? template : []).filter(isRecord);
   const ofName = (name: string) => named.find((one) => one["name"] === name)?.["template"];
-  const usual = file ?? ofName("default") ?? template;
+  const defaultTemplate = file ?? ofName("default") ?? template;
   const withTools = toolsFile ?? (file === undefined ? ofName("tool_use") : undefined);
   return {
-    ...(typeof usual === "string" && { usual }),
+    ...(typeof defaultTemplate === "string" && { defaultTemplate }),
     ...(typeof withTools === "string" && { withTools }),
   };
 }
 
 /** Picks the template by whether a conversation has tools. */
-function combinedRender(usual: Render, withTools: Render): Render {
+function combinedRender(defaultTemplate: Render, withTools: Render): Render {
   const write = (...parameters: Parameters<Render>) =>
-    (parameters[0].tools ? withTools : usual)(...parameters);
-  const reads = (variable: string) => usual.reads(variable) || withTools.reads(variable);
+    (parameters[0].tools ? withTools : defaultTemplate)(...parameters);
+  const reads = (variable: string) => defaultTemplate.reads(variable) || withTools.reads(variable);
   const render: Render = Object.assign(write, { reads });
-  if (!usual.at && !withTools.at) return render;
+  if (!defaultTemplate.at && !withTools.at) return render;
   const at = (date: Date) =>
-    combinedRender(usual.at?.(date) ?? usual, withTools.at?.(date) ?? withTools);
+    combinedRender(
+      defaultTemplate.at?.(date) ?? defaultTemplate,
+      withTools.at?.(date) ?? withTools,
+    );
   return Object.assign(render, { at });
 }
 
 function renderOf(files: TextFiles, specials: Record<string, string>): Render | undefined {
-  const { usual, withTools } = chatTemplates(files);
-  if (usual === undefined) return undefined;
-  const render = createRender(usual, specials, files.label());
+  const { defaultTemplate, withTools } = chatTemplates(files);
+  if (defaultTemplate === undefined) return undefined;
+  const render = createRender(defaultTemplate, specials, files.label());
   if (withTools === undefined) return render;
   const renderTools = createRender(withTools, specials, files.label());
   return combinedRender(render, renderTools);

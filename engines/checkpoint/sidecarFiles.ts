@@ -71,9 +71,9 @@ export function tokenizerCopies(
 /** Both chat templates in the config's form, if one is in a subfolder, which a checkpoint lacks. */
 function namedTemplates(directory: string) {
   if (!existsSync(join(directory, TOOLS_TEMPLATE_FILE))) return undefined;
-  const { usual, withTools } = chatTemplates(directoryTexts(directory));
+  const { defaultTemplate, withTools } = chatTemplates(directoryTexts(directory));
   return [
-    ...(usual === undefined ? [] : [{ name: "default", template: usual }]),
+    ...(defaultTemplate === undefined ? [] : [{ name: "default", template: defaultTemplate }]),
     { name: "tool_use", template: withTools },
   ];
 }

@@ -4,13 +4,13 @@ import { type JsonProblem, positionIn, problemOfJson } from "../../protocol/json
 import { invalid } from "./tables/tableRow.ts";
 
 const PRETTY_PRINTED =
-  "the object continues on the next line. Write each object on one line, as jq -c . does.";
+  'the object continues on the next line. Write each object on one line, as "jq -c ." does.';
 
 /**
  * The error for a line that isn't JSON, with the location of the first wrong character.
  * @param cause thrown by the parser
  * @param where file and line
- * @param expected what to write, if none of it is JSON
+ * @param expected what to write, in case the line doesn't even start as JSON
  */
 export function jsonLineError(
   cause: unknown,
@@ -20,7 +20,7 @@ export function jsonLineError(
 ): KitError {
   const { offset, problem } = problemOf(cause, text, expected);
   const location = `${where}:${positionIn(text, offset).column}`;
-  // The object isn't truncated but pretty-printed.
+  // Nothing is missing: the object continues on the next line.
   const isPrettyPrinted = offset === text.length && /[{[,:]$/.test(text);
   return invalid(location, `not valid JSON: ${isPrettyPrinted ? PRETTY_PRINTED : problem}`, cause);
 }
@@ -37,7 +37,10 @@ export function jsonFileError(
   return invalid(`${path}:${line}:${column}`, `not valid JSON: ${problem}`, cause);
 }
 
-/** Like `jsonLineError`, for JSON text within a row: the end of a sentence, and what to do. */
+/**
+ * Like `jsonLineError`, for JSON text within a row.
+ * @returns the end of a sentence about the text, and what to do
+ */
 function jsonTextProblem(cause: unknown, text: string, expected: string): string {
   const { offset, problem } = problemOf(cause, text, expected);
   const { line, column } = positionIn(text, offset);
@@ -47,12 +50,12 @@ function jsonTextProblem(cause: unknown, text: string, expected: string): string
 
 function problemOf(cause: unknown, text: string, expected: string): JsonProblem {
   if (!(cause instanceof SyntaxError)) {
-    // Stack overflow.
+    // The parser overflowed the stack.
     return { offset: text.length, problem: "it is nested too deeply. Make it flatter." };
   }
   const { offset, problem } = problemOfJson(text);
-  const begins = text.slice(0, offset).trim() === "";
-  return { offset, problem: begins ? `${problem} Write ${expected}.` : problem };
+  const failsAtStart = text.slice(0, offset).trim() === "";
+  return { offset, problem: failsAtStart ? `${problem} Write ${expected}.` : problem };
 }
 
 /**

@@ -30,7 +30,7 @@ const MIN_SKIPPED_SHARE = 0.1;
 const MAX_CONTEXT = 16_384;
 
 export interface SkippedRows {
-  /** Rows trained on, and rows skipped because no answer fits. */
+  /** Rows trained on, and rows skipped because the prompt leaves no room for an answer. */
   rows: number;
   leftOut: number;
   /** Tokens of the longest skipped row. */
@@ -44,7 +44,7 @@ export interface SkippedRows {
 }
 
 /** Options that would keep every row; undefined if only few are skipped. */
-export function keepLeftOut(found: SkippedRows): string | undefined {
+export function skippedRowsAdvice(found: SkippedRows): string | undefined {
   const { rows, leftOut, needed, maxLength, context, shape } = found;
   if (leftOut <= MIN_SKIPPED_SHARE * (rows + leftOut)) return undefined;
   const option = maxLength === undefined ? "" : `maxLength: ${needed}`;

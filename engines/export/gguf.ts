@@ -38,18 +38,19 @@ export const gguf: ExportFormat = {
     const path = join(to.path, file);
     if (options.adapterOnly) return writeAdapter(checkpoint, path, options, pause);
     const { model, sidecarFiles, files } = openSource(checkpoint);
-    const d = openModel(model).shape;
-    const architecture = architectureOf(d, model);
-    const tensors = ggufTensors(files, architecture, d, options.type);
-    const own = tensors.find(({ name }) => name === EMBEDDING)?.type;
-    const type = options.type ?? GGUF_TYPES.find((type) => type === own);
+    const dimensions = openModel(model).shape;
+    const architecture = architectureOf(dimensions, model);
+    const tensors = ggufTensors(files, architecture, dimensions, options.type);
+    const embeddingType = tensors.find(({ name }) => name === EMBEDDING)?.type;
+    // `find` narrows it to a file's types.
+    const type = options.type ?? GGUF_TYPES.find((type) => type === embeddingType);
     const texts = inMemoryTexts(model, sidecarFiles);
-    const vocabulary = vocabularyOf(texts, d.vocabulary);
+    const vocabulary = vocabularyOf(texts, dimensions.vocabulary);
     const metadata: Metadata = {
       [KEYS.architecture]: string(architecture.name),
       [KEYS.kind]: string("model"),
       "general.name": string(options.name),
-      ...shapeMetadata(architecture, d),
+      ...shapeMetadata(architecture, dimensions),
       [KEYS.fileType]: uint32(FILE_TYPES[type ?? "f32"]),
       "general.quantization_version": uint32(QUANTIZATION_VERSION),
       ...vocabulary.metadata,
@@ -60,7 +61,7 @@ export const gguf: ExportFormat = {
       ...vocabulary,
       render: savedRender(texts, settings),
       system: options.system,
-      isOfToday: templateDateIn(settings.config) === undefined,
+      usesCurrentDate: templateDateIn(settings.config) === undefined,
     });
     to.write("Modelfile", text);
     if (problem !== undefined) onNote(problem);
@@ -87,22 +88,22 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
 /** The model's own files, for Kit to read again, and the chat templates under llama.cpp's keys. */
 function fileMetadata(texts: TextFiles): Metadata {
   const { config, specials } = tokenizerSettings(texts);
-  const { usual, withTools } = chatTemplates(texts);
+  const { defaultTemplate, withTools } = chatTemplates(texts);
   const { chat_template: _, ...settings } = { ...config, ...specials };
   const tokenizer = completeTokenizer(texts);
   const isChanged = tokenizer !== texts.json(TOKENIZER_FILE);
   const written: Record<string, string> = {
     [TOKENIZER_CONFIG]: JSON.stringify(settings),
-    // Includes the added tokens of its sidecar files, which GGUF lacks.
+    // With the tokens of added_tokens.json etc. merged in: a GGUF file has no sidecar files.
     ...(isChanged && { [TOKENIZER_FILE]: JSON.stringify(tokenizer) }),
   };
-  const held = Object.entries(FILE_KEYS).flatMap(([name, key]) => {
+  const entries = Object.entries(FILE_KEYS).flatMap(([name, key]) => {
     const text = written[name] ?? texts.text(name);
     return text === undefined ? [] : [[key, string(text)] as const];
   });
   return {
-    ...(usual !== undefined && { [KEYS.chatTemplate]: string(usual) }),
+    ...(defaultTemplate !== undefined && { [KEYS.chatTemplate]: string(defaultTemplate) }),
     ...(withTools !== undefined && { [KEYS.toolTemplate]: string(withTools) }),
-    ...Object.fromEntries(held),
+    ...Object.fromEntries(entries),
   };
 }

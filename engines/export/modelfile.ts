@@ -134,7 +134,7 @@ interface ModelfileOptions {
   /** Default system message. */
   system?: string | undefined;
   /** Whether the template writes today's date rather than the training date. */
-  isOfToday: boolean;
+  usesCurrentDate: boolean;
   /** Prefix that Ollama adds itself, from the file. */
   bos: string;
   /** Texts of the stop tokens. */
@@ -147,9 +147,9 @@ interface ModelfileOptions {
  */
 export function modelfile(
   file: string,
-  { render, system = "", isOfToday, bos, stopTexts }: ModelfileOptions,
+  { render, system = "", usesCurrentDate, bos, stopTexts }: ModelfileOptions,
 ): { text: string; problem?: string } {
-  const template = render ? templateOf(render, isOfToday, bos) : "{{ .Prompt }}";
+  const template = render ? templateOf(render, usesCurrentDate, bos) : "{{ .Prompt }}";
   const problem =
     "Ollama's template language cannot express this model's chat template. Write a TEMPLATE into the Modelfile.";
   const lines = [
@@ -166,8 +166,8 @@ export function modelfile(
 }
 
 /** Undefined also if the template would freeze today's date. */
-function templateOf(render: Render, isOfToday: boolean, bos: string): string | undefined {
+function templateOf(render: Render, usesCurrentDate: boolean, bos: string): string | undefined {
   const template = goTemplate(render, bos);
-  const atAnother = isOfToday ? render.at?.(new Date(0)) : undefined;
+  const atAnother = usesCurrentDate ? render.at?.(new Date(0)) : undefined;
   return atAnother && goTemplate(atAnother, bos) !== template ? undefined : template;
 }

@@ -3,7 +3,7 @@ import { type NumberTypeName, NUMBER_TYPES } from "../modelFiles/numberTypes.ts"
 import type { Dimensions } from "./dimensions.ts";
 import { EMBEDDING, HEAD } from "./projections.ts";
 
-/** llama.cpp's `general.file_type` of a file that is mostly of a type. */
+/** llama.cpp's `general.file_type` for each type that `kit export` writes. */
 export const FILE_TYPES: Record<GgufType, number> = {
   f32: 0,
   f16: 1,
@@ -13,23 +13,23 @@ export const FILE_TYPES: Record<GgufType, number> = {
   bf16: 32,
 };
 
-/** llama.cpp's types for rows that aren't whole blocks. */
+/** llama.cpp's types for rows that a type's blocks don't divide. */
 const FALLBACKS: Partial<Record<NumberTypeName, NumberTypeName>> = { q4_k: "q5_0", q6_k: "q8_0" };
 
-/** A matrix's type in a file of a type, as llama.cpp chooses it. */
+/** The type llama.cpp gives a matrix in a file of type `wanted`. */
 export function matrixType(
   wanted: GgufType,
   name: string,
   columns: number,
   { layers, tied }: Pick<Dimensions, "layers" | "tied">,
 ): NumberTypeName {
-  const isWhole = (type: NumberTypeName) => columns % NUMBER_TYPES[type].block === 0;
+  const fitsBlocks = (type: NumberTypeName) => columns % NUMBER_TYPES[type].block === 0;
   const type = chosenType(wanted, name, layers, tied);
-  const found = isWhole(type) ? type : (FALLBACKS[type] ?? "f16");
-  return isWhole(found) ? found : "f16";
+  const found = fitsBlocks(type) ? type : (FALLBACKS[type] ?? "f16");
+  return fitsBlocks(found) ? found : "f16";
 }
 
-/** Finer types where errors hurt most: the head and, in a mix, `v_proj` and `down_proj` of some layers. */
+/** Higher-precision types where errors hurt most: the head and, in a mix, `v_proj` and `down_proj` of some layers. */
 function chosenType(
   wanted: GgufType,
   name: string,

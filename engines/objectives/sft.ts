@@ -9,8 +9,12 @@ export const sft: Objective<Row> = {
   unitsOf: learnedCount,
   weight: 1,
   computeLoss: (batch) => ({
-    loss: -batch.flatMap(({ logProbs }) => logProbs).reduce((sum, of) => of.reduce(add, sum), 0),
-    weights: batch.map(({ logProbs }) => logProbs.map((of) => new Float32Array(of.length).fill(1))),
+    loss: -batch
+      .flatMap(({ logProbs }) => logProbs)
+      .reduce((sum, tokens) => tokens.reduce(add, sum), 0),
+    weights: batch.map(({ logProbs }) =>
+      logProbs.map((tokens) => new Float32Array(tokens.length).fill(1)),
+    ),
     metrics: {},
   }),
 };

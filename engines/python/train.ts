@@ -3,7 +3,7 @@ import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { keepLeftOut } from "../dataset/rowLimit.ts";
+import { skippedRowsAdvice } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
@@ -69,7 +69,7 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
   const shape = source.kind === "untrained" ? source.dimensions : undefined;
   const limit = started.maxLength ?? skipped.context;
   const option = limit < skipped.context ? limit : maxLength;
-  const advice = keepLeftOut({ ...skipped, maxLength: option, shape });
+  const advice = skippedRowsAdvice({ ...skipped, maxLength: option, shape });
   return advice === undefined ? started : { ...started, keepLeftOut: advice };
 }
 

@@ -17,18 +17,18 @@ import {
   defaultsOf,
 } from "../../protocol/trainerOptions.ts";
 
-const MODEL = "kit/nano";
+const DEFAULT_MODEL = "kit/nano";
 
 /**
  * Fills in all defaults, the same on every engine. Pure.
- * @param linear the linear layers that `"all-linear"` adapts; none on an engine without adapters
+ * @param linear the linear layers that `"all-linear"` stands for; none on an engine without adapters
  */
 export function withDefaults(
   options: TrainingOptions,
   engine: EngineSettings,
   linear: readonly string[] = [],
 ): TrainConfig {
-  const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = options;
+  const { model = DEFAULT_MODEL, dataset, lora, maxLength, numTrainEpochs } = options;
   const steps = numTrainEpochs === undefined ? LENGTH_ARGUMENTS.maxSteps.default : undefined;
   const { maxSteps = steps } = options;
   const rules = rulesOf(options.objective);
@@ -51,7 +51,7 @@ export function withDefaults(
     lora: lora && loraWithDefaults(lora, linear),
     objective: options.objective && objectiveWithDefaults(options.objective),
     maxLength,
-    // A missing option would be accepted but ignored.
+    // Fails to compile if an option isn't listed here; it would be silently ignored.
   } satisfies Record<keyof TrainingOptions | keyof TrainConfig, unknown>;
 }
 
@@ -70,7 +70,7 @@ function loraWithDefaults(
   return { ...rest, r, alpha, targetModules: [...(isAll ? linear : targetModules)] };
 }
 
-/** Random weights have nothing to forget, even with `lora`. */
+/** From random weights, the preset's defaults (a higher learning rate) apply even with `lora`. */
 function kindOf(
   model: NonNullable<TrainingOptions["model"]>,
   lora: TrainingOptions["lora"],

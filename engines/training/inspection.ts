@@ -31,7 +31,7 @@ export interface Inspection {
 }
 
 export function createInspection(form: RowFormat<object>): Inspection {
-  const forms = new Map<string, number>();
+  const formats = new Map<string, number>();
   const lengths: number[] = [];
   const kept: string[] = [];
   /** First location of each row, by its tokens' digest. */
@@ -64,7 +64,7 @@ export function createInspection(form: RowFormat<object>): Inspection {
       }
       if (!isSkipped) kept.push(where);
       const name = `{${Object.keys(row).join(", ")}}`;
-      forms.set(name, (forms.get(name) ?? 0) + 1);
+      formats.set(name, (formats.get(name) ?? 0) + 1);
       lengths.push(Math.max(...sequences.map(lengthOf)));
       if (before === undefined) locations.set(digest, where);
       else duplicates.add(before, where);
@@ -77,7 +77,7 @@ export function createInspection(form: RowFormat<object>): Inspection {
         answers > 0 && kinds.size <= MAX_KINDS && answers >= MIN_PER_KIND * kinds.size;
       const byCount = [...kinds].toSorted(([, a], [, b]) => b - a);
       return {
-        forms: Object.fromEntries(forms),
+        forms: Object.fromEntries(formats),
         tokens: { least: sorted[0] ?? 0, median: at(0.5), p95: at(0.95), most: sorted.at(-1) ?? 0 },
         duplicates: duplicates.report(),
         ...(hasHeldOut && { leaked: leaked.report() }),

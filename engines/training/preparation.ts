@@ -3,7 +3,7 @@ import type { EventData } from "../../protocol/event.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
 import constants from "../constants.json" with { type: "json" };
 import { heldOutRows } from "../dataset/heldOut.ts";
-import { keepLeftOut, rowLimit } from "../dataset/rowLimit.ts";
+import { skippedRowsAdvice, rowLimit } from "../dataset/rowLimit.ts";
 import { type ExampleSet, digestOf } from "../examples/examples.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
@@ -93,7 +93,7 @@ function startedData(
     }),
     tokens: training.examples.predicted,
     fingerprint,
-    keepLeftOut: keepLeftOut({
+    keepLeftOut: skippedRowsAdvice({
       rows: dataset.rows,
       leftOut,
       needed: dataset.longestSkipped,

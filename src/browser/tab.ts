@@ -1,6 +1,6 @@
 import type { JobStatus } from "../../protocol/job.ts";
 
-/** The project's folder, as the server names it in the page. */
+/** Name of the project's folder, which the server writes into the page. */
 export function projectName(): string {
   return document.documentElement.dataset.project ?? "";
 }

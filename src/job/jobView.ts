@@ -14,7 +14,7 @@ export interface JobView {
    * Set while the server presumes that the job failed, with no event of the job to prove it: its
    * owner is gone, or silent and may come back.
    */
-  presumed: { before: JobStatus | undefined } | undefined;
+  presumedFailure: { before: JobStatus | undefined } | undefined;
   /** The event log's last lines, oldest first. */
   lines: readonly string[];
   /** The loss curve, thinned if it is long. */
@@ -29,7 +29,7 @@ export interface JobView {
 
 export const EMPTY_JOB_VIEW: JobView = {
   status: undefined,
-  presumed: undefined,
+  presumedFailure: undefined,
   lines: [],
   points: [],
   logged: false,
@@ -51,7 +51,7 @@ export function advance(before: JobView, streamEvents: readonly StreamEvent[]): 
   const points: LossPoint[] = [];
   for (const streamEvent of streamEvents) {
     if (streamEvent === "stream error") lines.push("[stream error]");
-    else if (streamEvent === "owner back") revive(after);
+    else if (streamEvent === "owner back") withdrawPresumption(after);
     else apply(streamEvent, after, lines, points);
   }
   if (lines.length) {
@@ -66,16 +66,17 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   const offset = offsetOf(frame);
   // Without an object as its data, an event still counts, and the event log shows its raw text.
   const data = parseRecord(frame.data);
+  // Without an offset (NaN), a frame is neither new nor a replay.
   const isNew = offset > view.offset;
   if (frame.event === "training.failed" && !isNew) return presume(data, frame, view);
   // A final event may be applied twice: the second time changes nothing.
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
-  if (isFinalEvent(frame)) revive(view);
+  if (isFinalEvent(frame)) withdrawPresumption(view);
   view.progress = reduceProgress(view.progress, { ...frame, data });
   switch (frame.event) {
     case "training.started":
-      revive(view);
+      withdrawPresumption(view);
       view.status = "running";
       lines.push(`[started] ${frame.data}`);
       break;
@@ -104,18 +105,18 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
 
 /** Applies the server's own verdict, which has no record and so no offset. */
 function presume(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
-  const { status, presumed } = view;
+  const { status, presumedFailure } = view;
   // The job's own events outrank it.
-  if (!presumed && status && isFinal(status)) return;
-  view.presumed = presumed ?? { before: status };
+  if (!presumedFailure && status && isFinal(status)) return;
+  view.presumedFailure = presumedFailure ?? { before: status };
   fail(data, frame, view);
 }
 
-function revive(view: JobView): void {
-  if (!view.presumed) return;
-  view.status = view.presumed.before;
+function withdrawPresumption(view: JobView): void {
+  if (!view.presumedFailure) return;
+  view.status = view.presumedFailure.before;
   view.error = "";
-  view.presumed = undefined;
+  view.presumedFailure = undefined;
 }
 
 function fail(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
@@ -123,7 +124,7 @@ function fail(data: Record<string, unknown>, frame: StreamFrame, view: JobView):
   view.error = messageIn(data) ?? frame.data;
 }
 
-/** NaN if the frame has none, so that every comparison is false. */
+/** NaN if the frame has none. */
 function offsetOf({ id }: StreamFrame): number {
   return /^\d+$/.test(id) ? Number(id) : NaN;
 }

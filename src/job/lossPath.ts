@@ -1,4 +1,10 @@
-import { type LossPoint, CHART, extentOf, pixelExtremes, share } from "../../protocol/curve.ts";
+import {
+  type LossPoint,
+  CHART,
+  extentOf,
+  pixelExtremes,
+  fractionIn,
+} from "../../protocol/curve.ts";
 
 /**
  * The SVG path through `points`, in order. Of consecutive points in one pixel column it draws the
@@ -9,11 +15,11 @@ export function lossPath(points: readonly LossPoint[]): string {
   const extent = extentOf(points);
   if (!extent) return "";
   const coordinates = pixelExtremes(points).map(({ step, loss }) => {
-    const x = share(step, extent.steps) * CHART.width;
-    const y = (1 - share(loss, extent.losses)) * CHART.height;
+    const x = fractionIn(step, extent.steps) * CHART.width;
+    const y = (1 - fractionIn(loss, extent.losses)) * CHART.height;
     return `${round(x)} ${round(y)}`;
   });
-  // A single point becomes a line of no length, which the stroke's round caps draw as a dot.
+  // A single point becomes a zero-length line, which the stroke's round caps draw as a dot.
   if (coordinates.length === 1) coordinates.push(...coordinates);
   return `M${coordinates.join("L")}`;
 }

@@ -1,4 +1,4 @@
-import { type CurveExtent, share } from "../../protocol/curve.ts";
+import { type CurveExtent, fractionIn } from "../../protocol/curve.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { exponentOf, formatLoss, sizeOf } from "./formatLoss.ts";
 
@@ -17,7 +17,7 @@ const INTERVALS = 4;
 /** Characters that fit the chart's margin, and its width on a phone. */
 const MARGIN = 7;
 const WIDTH = 32;
-/** Minimum gap between labels: in characters for steps, as a share of the height for losses. */
+/** Minimum gap between labels: in characters for steps, as a fractionIn of the height for losses. */
 const MIN_GAP = { step: 0.5, loss: 0.1 };
 
 /** The round losses in a range, and the lowest at the foot if none is near; else both ends. Pure. */
@@ -29,7 +29,7 @@ export function lossTicks(range: Range): Tick[] {
   }
   const losses = multiples(range, gap);
   const labelOf = lossLabels(losses, gap);
-  const ticks = losses.map((loss) => ({ label: labelOf(loss, 0), at: share(loss, range) }));
+  const ticks = losses.map((loss) => ({ label: labelOf(loss, 0), at: fractionIn(loss, range) }));
   const [first] = ticks;
   if (first && first.at < MIN_GAP.loss) return ticks;
   const maxLength = Math.max(MARGIN, widest(ticks));
@@ -44,7 +44,10 @@ export function stepTicks(range: Range): Tick[] {
   for (let intervals = INTERVALS; intervals > 1; intervals--) {
     const gap = roundGap(Math.max((range.max - range.min) / intervals, 1));
     const steps = multiples(range, gap);
-    const ticks = steps.map((step) => ({ label: stepLabel(step, gap), at: share(step, range) }));
+    const ticks = steps.map((step) => ({
+      label: stepLabel(step, gap),
+      at: fractionIn(step, range),
+    }));
     const isMajor = (_: Tick, n: number) => areApart(ticks) || (steps[n]! / gap) % 2 === 0;
     const majors = ticks.filter(isMajor);
     if (majors.length > 1 && areApart(majors)) {
@@ -61,7 +64,7 @@ export function widest(ticks: readonly Tick[]): number {
 
 function endsOf(range: Range, labelOf: (value: number) => string): Tick[] {
   const ends = [...new Set([range.min, range.max])];
-  return ends.map((value) => ({ label: labelOf(value), at: share(value, range) }));
+  return ends.map((value) => ({ label: labelOf(value), at: fractionIn(value, range) }));
 }
 
 /** 1, 2 or 5 times a power of ten, whichever is nearest by ratio. */

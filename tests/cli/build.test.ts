@@ -60,7 +60,7 @@ test.each([
     const build = () => runKit(project, ["build"]);
     expect(await build()).toMatchObject({
       code: 1,
-      stderr: `kit: src/kit/index.ts imports "${specifier}", which leads to no file. Set "paths": { "${alias}": ["${target}"] } in the compilerOptions of tsconfig.json, or import it by its relative path.\n`,
+      stderr: `kit: src/kit/index.ts imports "${specifier}", which doesn't resolve to a file. Set "paths": { "${alias}": ["${target}"] } in the compilerOptions of tsconfig.json, or import it by its relative path.\n`,
     });
     const compilerOptions = { paths: { [alias]: [target] } };
     writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions }));

@@ -34,10 +34,10 @@ would train llama-8x1
   rows        2 of {messages} | {prompt, completion}
   tokens      41
   steps       4 with 2 rows each
-  passes      4 over the data
-warning: 1 of 3 rows skipped: no answer fits in 48 tokens
+  epochs      4
+warning: 1 of 3 rows skipped: the prompt leaves no room for an answer in 48 tokens
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 66 }
-learned 8 tokens per pass
+trains on 8 tokens per epoch
 longest row: 66 tokens
 formats 1 of {messages}, 2 of {prompt, completion}
 lengths 7 to 66 tokens, median 36, p95 66
@@ -101,7 +101,7 @@ test("kit check warns where all answers are judged alike, and calls no two judge
   expect(both.stderr).not.toContain("warning");
   writeFileSync(join(project, "data.jsonl"), jsonl([judged(true), judged(true)]));
   const good = await runKit(project, ["check"]);
-  expect(good.stdout).toContain("duplicates 1 row twice");
+  expect(good.stdout).toContain("duplicates: 1 row repeats an earlier one");
   expect(good.stderr).toContain("data.jsonl is labelled good: add some that are bad\n");
 });
 
@@ -158,8 +158,8 @@ test("rows that a check has made are named by their own places, and answers of n
   });
   const { stdout } = await runKit(project, ["check", "--loss"]);
   expect(stdout).toContain(`
-duplicates 1 row twice: the first is data.csv:5, a copy of data.csv:2
-warning: 1 row in both datasets: the first is evalDataset, row 1, a copy of data.csv:3
+duplicates: 1 row repeats an earlier one; it is data.csv:5, a copy of data.csv:2
+warning: 1 row is in both datasets; it is evalDataset, row 1, a copy of data.csv:3
   remove them from one, or evaluations measure memorization
 memory `);
   expect([...stdout.matchAll(/^loss \S+ of (.*)$/gm)].map(([, place]) => place).toSorted()).toEqual(
@@ -260,8 +260,8 @@ test("a check tells repeated and leaked rows, kinds of answers and JSON that doe
   expect(code).toBe(0);
   expect(stdout).toContain(`
 lengths 8 to 9 tokens, median 9, p95 9
-duplicates 1 row twice: the first is data.jsonl:7, a copy of data.jsonl:1
-warning: 1 row in both datasets: the first is held.jsonl:2, a copy of data.jsonl:3
+duplicates: 1 row repeats an earlier one; it is data.jsonl:7, a copy of data.jsonl:1
+warning: 1 row is in both datasets; it is held.jsonl:2, a copy of data.jsonl:3
   remove them from one, or evaluations measure memorization
 answers 5 × yes, 2 × no
 `);
@@ -353,5 +353,7 @@ test("kit check does not say that an answer parses which is learned without its 
   rows.push({ prompt: "2", completion: '{"a":1}' });
   const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
   const { stdout } = await runKit(project, ["check"]);
-  expect(stdout).toContain("\njson 2 answers: all parse, before 1 row is truncated\n");
+  expect(stdout).toContain(
+    "\njson 2 answers: all parse (checked in full; training truncates 1 row)\n",
+  );
 });

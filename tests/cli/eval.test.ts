@@ -255,7 +255,7 @@ describe("kit eval", () => {
   it("exits with 1 below a minimum, after the table", async () => {
     const { project } = await trainedProject();
     const { code, stdout, stderr } = await runKit(project, [
-      ...["eval", "base", "--metric", "exactMatch", "labels", "--min", "exactMatch=0.5"],
+      ...["eval", "base", "--metric", "exactMatch", "labels", "--min", "exactMatch=5e-1"],
     ]);
     expect(stdout).toMatch(/^evaluated base on 4 held-out rows\nmetric +rows +value\nexactMatch/);
     expect({ code, stderr }).toEqual({

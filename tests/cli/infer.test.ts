@@ -215,8 +215,8 @@ describe("kit infer", () => {
   });
 
   it.each([
-    [parseMaxTokens, ["1", "4096"], ["0", "1.5", "x", "", "-1", "1e3"]],
-    [parseTemperature, ["0", ".5", "2"], ["-1", "hot", "1.", "Infinity"]],
+    [parseMaxTokens, ["1", "4096", "1e3"], ["0", "1.5", "x", "", "-1", "1e-3"]],
+    [parseTemperature, ["0", ".5", "2", "1e-3"], ["-1", "hot", "1.", "1e999", "Infinity"]],
     [parseTopP, ["0.1", "1"], ["0", "1.1"]],
     [parseSeed, ["0", "42"], ["0.5", "9007199254740993"]],
   ])("takes sampling options that the model can use, and no others: %o", (parse, right, wrong) => {

@@ -30,7 +30,7 @@ describe("kit start", () => {
       "  rows        8 of \\{prompt, completion\\}",
       "  tokens      48",
       "  steps       4 with 2 rows each",
-      "  passes      1 over the data",
+      "  epochs      1",
       step(1),
       `${step(2)}(${pace})?`,
       `checkpoint ${directory}/artifacts/step-2`,
@@ -147,7 +147,7 @@ console.log(Level.High, rows.length); process.exit();`;
     rmSync(join(project, rows));
     expect(`${await firstLine()}\n`).toBe(stale("shared/rows.json was removed"));
     writeFileSync(join(project, entry), "");
-    expect(`${await firstLine()}\n`).toMatch(/^kit: \S+ and 1 more \S+/);
+    expect(`${await firstLine()}\n`).toMatch(/^kit: \S+ and 1 more changed after /);
   });
 
   it("says nothing of a bundle that does not name its files", async () => {
@@ -215,7 +215,7 @@ console.log(Level.High, rows.length); process.exit();`;
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout).toMatch(/^job .*\nreading the dataset, 17 MB\ntraining llama-8x1\n/);
     expect(stdout).toContain(`
-warning: 11 of 20 rows skipped: no answer fits in 256 tokens; 1 truncated
+warning: 11 of 20 rows skipped: the prompt leaves no room for an answer in 256 tokens; 1 truncated
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 591 }
 step 1/1 `);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LogRecord } from "../../jobs/log/lines.ts";
-import { OWNER_GONE, OWNER_SILENT, finalStatus, liveStatus } from "../../jobs/status.ts";
+import { OWNER_GONE, OWNER_SILENT, finalStatus, statusFromLease } from "../../jobs/status.ts";
 
 function record(event: string, data: unknown = {}): LogRecord {
   return { event, time: "2026-01-01T00:00:00.000Z", data };
@@ -19,15 +19,15 @@ test.each([null, undefined, {}, 7, { error: "No rows." }])(
 );
 
 test("an unfinished job is queued, then running, while its lease is held", () => {
-  expect(liveStatus(false, "held")).toEqual({ status: "queued" });
-  expect(liveStatus(true, "held")).toEqual({ status: "running" });
+  expect(statusFromLease(false, "held")).toEqual({ status: "queued" });
+  expect(statusFromLease(true, "held")).toEqual({ status: "running" });
 });
 
 test("a job that runs elsewhere stays running, last heard of, however its owner ended", () => {
   const heard = new Date("2026-03-07T12:00:00.000Z");
-  expect(liveStatus(true, "held", heard)).toEqual({ status: "running" });
+  expect(statusFromLease(true, "held", heard)).toEqual({ status: "running" });
   for (const lease of ["gone", "silent"] as const) {
-    expect(liveStatus(false, lease, heard)).toEqual({
+    expect(statusFromLease(false, lease, heard)).toEqual({
       status: "running",
       lastHeardAt: "2026-03-07T12:00:00.000Z",
     });
@@ -36,7 +36,10 @@ test("a job that runs elsewhere stays running, last heard of, however its owner 
 
 test("an unfinished job is failed, with a sentence, when its owner is gone or silent", () => {
   for (const hasStarted of [false, true]) {
-    expect(liveStatus(hasStarted, "gone")).toEqual({ status: "failed", error: OWNER_GONE });
-    expect(liveStatus(hasStarted, "silent")).toEqual({ status: "failed", error: OWNER_SILENT });
+    expect(statusFromLease(hasStarted, "gone")).toEqual({ status: "failed", error: OWNER_GONE });
+    expect(statusFromLease(hasStarted, "silent")).toEqual({
+      status: "failed",
+      error: OWNER_SILENT,
+    });
   }
 });

@@ -15,12 +15,12 @@ test.each([
   [
     '{"a": 1}{"b": 2}',
     "1:9",
-    "another value begins here. Write each on a line of its own, as jq -c . does.",
+    'another value begins here. Write each on a line of its own, as "jq -c ." does.',
   ],
   [
     '{"a": 1}\n{"b": 2}',
     "2:1",
-    "another value begins here. Write each on a line of its own, as jq -c . does.",
+    'another value begins here. Write each on a line of its own, as "jq -c ." does.',
   ],
   ['{"a":1},', "1:8", "a comma after the end. Remove it."],
   ['{"a":1}]', "1:8", "one ] too many. Remove it."],

@@ -1,7 +1,7 @@
 import { fromHalf, toHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 
-/** 4-bit numbers; columns k and k + 16 share a byte. */
+/** 4-bit numbers; elements k and k + 16 share a byte. */
 export const q4_0: BlockType = {
   id: 2,
   block: 32,
@@ -10,7 +10,7 @@ export const q4_0: BlockType = {
   scales: [0],
 
   encodeBlock(from, to) {
-    const numbers = offsetNumbers(from, to, 8);
+    const numbers = quantizeBlock(from, to, 8);
     for (let k = 0; k < 16; k++) to.setUint8(2 + k, numbers[k]! | (numbers[k + 16]! << 4));
   },
 
@@ -25,10 +25,11 @@ export const q4_0: BlockType = {
 };
 
 /**
- * Writes a block's scale, which maps the first number of the highest absolute value to −`offset`.
+ * Picks and writes a block's scale, which maps the number of the largest magnitude (the first, if several) to
+ * −`offset`, and quantizes the block.
  * @returns the quantized numbers, plus `offset`
  */
-export function offsetNumbers(from: Float32Array, to: DataView, offset: number): Float32Array {
+export function quantizeBlock(from: Float32Array, to: DataView, offset: number): Float32Array {
   let extreme = from[0]!;
   for (let k = 1; k < from.length; k++)
     if (Math.abs(from[k]!) > Math.abs(extreme)) extreme = from[k]!;

@@ -1,6 +1,6 @@
 import { fromHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
-import { offsetNumbers } from "./q4_0.ts";
+import { quantizeBlock } from "./q4_0.ts";
 
 /** q4_0 with a fifth bit for each number, in one word. */
 export const q5_0: BlockType = {
@@ -12,7 +12,7 @@ export const q5_0: BlockType = {
 
   encodeBlock(from, to) {
     let fifths = 0;
-    for (const [k, number] of offsetNumbers(from, to, 16).entries()) {
+    for (const [k, number] of quantizeBlock(from, to, 16).entries()) {
       const at = 6 + (k % 16);
       to.setUint8(at, to.getUint8(at) | ((number & 15) << (k < 16 ? 0 : 4)));
       fifths |= (number >> 4) << k;

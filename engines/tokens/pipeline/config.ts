@@ -44,20 +44,20 @@ export function optionalComponent(file: Config, name: string): Config | undefine
   return part;
 }
 
-export function flagOf(part: Config, key: string, usual?: boolean): boolean {
-  const flag = part[key] ?? usual;
+export function flagOf(part: Config, key: string, fallback?: boolean): boolean {
+  const flag = part[key] ?? fallback;
   if (typeof flag === "boolean") return flag;
   throw new Error(`"${key}" is neither true nor false`);
 }
 
-export function textOf(part: Config, key: string, usual?: string): string {
-  const text = part[key] ?? usual;
+export function textOf(part: Config, key: string, fallback?: string): string {
+  const text = part[key] ?? fallback;
   if (typeof text === "string") return text;
   throw new Error(`"${key}" is not a text`);
 }
 
-export function countOf(part: Config, key: string, usual?: number): number {
-  const count = part[key] ?? usual;
+export function countOf(part: Config, key: string, fallback?: number): number {
+  const count = part[key] ?? fallback;
   if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count);
   throw new Error(`"${key}" is not a count`);
 }

@@ -123,8 +123,8 @@ export function prependScheme(part: Config): string {
   return scheme;
 }
 
-function behaviorOf(part: Config, usual?: Behavior): Behavior {
-  const behavior = BEHAVIORS.find((one) => one === (part["behavior"] ?? usual));
+function behaviorOf(part: Config, fallback?: Behavior): Behavior {
+  const behavior = BEHAVIORS.find((one) => one === (part["behavior"] ?? fallback));
   if (behavior) return behavior;
   throw new Unsupported(`the behavior ${JSON.stringify(part["behavior"])}`);
 }

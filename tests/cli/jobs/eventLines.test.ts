@@ -93,7 +93,7 @@ it("prints the model, its data and their sizes, aligned", () => {
   rows        4,000 of {text}
   tokens      81,204
   steps       1,000 with 32 rows each
-  passes      8 over the data`);
+  epochs      8`);
 });
 
 it("names the first of several paths", () => {
@@ -121,16 +121,16 @@ it("warns of rows that are left out or cut, which would otherwise be missed in s
     return warning;
   };
   expect(warned({ rows: 9, cut: 1, leftOut: 11, maxLength: 256, keepLeftOut: "maxLength: 600" }))
-    .toBe(`warning: 11 of 20 rows skipped: no answer fits in 256 tokens; 1 truncated
+    .toBe(`warning: 11 of 20 rows skipped: the prompt leaves no room for an answer in 256 tokens; 1 truncated
   to keep them: maxLength: 600`);
   expect(warned({ rows: 3999, cut: 0, leftOut: 1, maxLength: 64 })).toBe(
-    "warning: 1 of 4,000 rows skipped: no answer fits in 64 tokens",
+    "warning: 1 of 4,000 rows skipped: the prompt leaves no room for an answer in 64 tokens",
   );
   expect(warned({ rows: 4000, cut: 1200, leftOut: 0, maxLength: 64 })).toBe(
     "warning: 1,200 of 4,000 rows truncated to 64 tokens",
   );
   expect(warned({ evalRows: 9, evalCut: 2, evalLeftOut: 1, maxLength: 64 })).toBe(
-    "warning: 1 of 10 held-out rows skipped: no answer fits in 64 tokens; 2 truncated",
+    "warning: 1 of 10 held-out rows skipped: the prompt leaves no room for an answer in 64 tokens; 2 truncated",
   );
   expect(warned({ rows: 1, cut: 1, evalRows: 1, evalCut: 1, maxLength: 1 })).toBe(
     "warning: 1 of 1 row truncated to 1 token\nwarning: 1 of 1 held-out row truncated to 1 token",

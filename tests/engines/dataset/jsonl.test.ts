@@ -42,12 +42,12 @@ test.each([
   [
     "objects over several lines",
     '{\n  "prompt": "p0",\n  "completion": "c0"\n}\n',
-    "FILE:1:2: not valid JSON: the object continues on the next line. Write each object on one line, as jq -c . does.",
+    'FILE:1:2: not valid JSON: the object continues on the next line. Write each object on one line, as "jq -c ." does.',
   ],
   [
     "glued objects",
     `${ROWS[0]}\n${ROWS.join("")}\n`,
-    "FILE:2:34: not valid JSON: another value begins here. Write each on a line of its own, as jq -c . does.",
+    'FILE:2:34: not valid JSON: another value begins here. Write each on a line of its own, as "jq -c ." does.',
   ],
   [
     "a call's arguments that are not JSON",

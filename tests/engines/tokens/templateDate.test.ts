@@ -131,11 +131,11 @@ test("a Modelfile has a date that was learned, and says that Ollama cannot write
     "model",
   );
   const options = { bos: "", stopTexts: ["!"] };
-  const ofToday = modelfile("model.gguf", { ...options, render, isOfToday: true });
+  const ofToday = modelfile("model.gguf", { ...options, render, usesCurrentDate: true });
   expect(ofToday.problem).toContain("Ollama's template language cannot express");
   expect(ofToday.text).not.toContain(String(new Date().getFullYear()));
   const learned = modelfile("model.gguf", {
-    ...{ ...options, render: render.at?.(new Date(THEN)), isOfToday: false },
+    ...{ ...options, render: render.at?.(new Date(THEN)), usesCurrentDate: false },
   });
   expect(learned.problem).toBeUndefined();
   expect(learned.text).toContain("07 Mar 1998");

@@ -25,7 +25,7 @@ class Dataset:
     # Rows read, and plain texts among them.
     read: int = 0
     texts: int = 0
-    # Truncated rows, and rows skipped because no answer fits.
+    # Truncated rows, and rows skipped because the prompt leaves no room for an answer.
     truncated: int = 0
     skipped: int = 0
     # Tokens of the longest skipped row, and of the longest of all.
