@@ -199,7 +199,9 @@ export interface RemoteLocation {
   checkpoints: string;
   /** Identifies the cluster that took the job, in case another one answers at its address later. */
   session?: string;
-  /** Random prefix by which Kit recognizes its own lines in the job's log there; grants no access. Missing in
-   * records of an older Kit. */
+  /**
+   * Random text that marks the job's own lines in its log there; grants no access. Missing in records of
+   * an older Kit.
+   */
   secret?: string;
 }

@@ -136,7 +136,7 @@ function nameOf(directory: string): string {
   return allowed || basename(directory).replace(/^\.+/, "") || "model";
 }
 
-/** A path that `kit infer` takes for a folder, not for a job id. */
+/** A path that `kit infer` treats as a folder, not as a job id. */
 function inferArgument(target: string): string {
   const path = pathFrom(process.cwd(), target);
   return shellWord(isAbsolute(path) ? path : `./${path}`);

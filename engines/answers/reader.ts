@@ -31,7 +31,7 @@ export const BUCKETS = 241;
 /** Unnormalized probabilities; the most likely token has 1. */
 export interface SamplingWeights {
   /** [vocabulary] */
-  of: Float32Array;
+  byToken: Float32Array;
   /** [BUCKETS] */
   sums: Float64Array;
   /** The tokens of a bucket; valid until the next call. */

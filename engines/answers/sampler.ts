@@ -23,7 +23,7 @@ export function sample(
  * @param share uniform in [0, 1)
  */
 function draw(
-  { of, sums, tokensOf }: SamplingWeights,
+  { byToken, sums, tokensOf }: SamplingWeights,
   topP: number,
   share: number,
 ): number | undefined {
@@ -35,7 +35,7 @@ function draw(
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
       // Sums in another order may differ by rounding.
       const isHere = isReached((sum + sums[bucket]!) * (1 + 1e-12));
-      const found = isHere ? reach(tokensOf(bucket), of, sum, isReached) : undefined;
+      const found = isHere ? reach(tokensOf(bucket), byToken, sum, isReached) : undefined;
       if (found) return found;
       sum += sums[bucket]!;
     }

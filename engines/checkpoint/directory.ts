@@ -123,7 +123,7 @@ export function cannotSave(path: string, cause: unknown): KitError {
   return new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
 }
 
-/** Removes what interrupted calls of `writeDirectory` left in `parent`. Best effort. */
+/** Removes what interrupted calls to `writeDirectory` left in `parent`. Best effort. */
 export function removePartial(parent: string): void {
   let names: string[];
   try {

@@ -49,16 +49,16 @@ function probabilitiesOf(
   max: number,
   temperature: number,
 ): SamplingWeights {
-  const of = new Float32Array(logits.length);
+  const byToken = new Float32Array(logits.length);
   const sums = new Float64Array(BUCKETS);
   const buckets: number[][] = Array.from({ length: BUCKETS }, () => []);
   for (const token of allowedTokens) {
     const weight = Math.fround(Math.exp((logits[token]! - max) / temperature));
     const bucket = weight >= 1 ? 0 : Math.floor(-Math.log2(weight) * 8) + 1;
     if (bucket >= BUCKETS) continue;
-    of[token] = weight;
+    byToken[token] = weight;
     sums[bucket]! += weight;
     buckets[bucket]!.push(token);
   }
-  return { of, sums, tokensOf: (bucket) => Int32Array.from(buckets[bucket]!) };
+  return { byToken, sums, tokensOf: (bucket) => Int32Array.from(buckets[bucket]!) };
 }

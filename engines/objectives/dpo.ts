@@ -40,8 +40,10 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
         loss: sum(margins.map(lossAt)) + (sftWeight > 0 ? likelihood * unlikelihood : 0),
         weights: pairs.map(({ logProbs }, i) => {
           const weight = beta * slopeAt(margins[i] ?? NaN);
-          return logProbs.map((of, sequence) =>
-            new Float32Array(of.length).fill(sequence === CHOSEN ? weight + likelihood : -weight),
+          return logProbs.map((tokens, sequence) =>
+            new Float32Array(tokens.length).fill(
+              sequence === CHOSEN ? weight + likelihood : -weight,
+            ),
           );
         }),
         metrics: {

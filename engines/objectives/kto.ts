@@ -41,7 +41,7 @@ export function kto({
       return {
         loss: sum(scored.map(({ loss }) => loss)),
         weights: answers.map(({ logProbs }, i) =>
-          logProbs.map((of) => new Float32Array(of.length).fill(scored[i]?.slope ?? NaN)),
+          logProbs.map((tokens) => new Float32Array(tokens.length).fill(scored[i]?.slope ?? NaN)),
         ),
         metrics: metricsOf(
           scored.map(({ rated }) => rated),

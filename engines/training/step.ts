@@ -51,7 +51,7 @@ export async function backpropagateStep(
       );
       loss += result.loss / units;
       addMeans(metrics, result.metrics);
-      return result.weights.map((of) => of.map((weights) => weights.map((one) => one / units)));
+      return result.weights.map((row) => row.map((weights) => weights.map((one) => one / units)));
     };
     await backend.backpropagate(examples, weigh, i > 0);
   }

@@ -75,8 +75,8 @@ function isPath(project: ModelProject, word: string): boolean {
   if (stepOfEntry(basename(word)) !== undefined) return true;
   const [first = ""] = word.split("/");
   // A folder `kit` does not hide Kit's own models.
-  const begins = isPretrained(word) ? first : word;
-  return foldersOf(project).some((folder) => existsSync(resolve(folder, begins)));
+  const start = isPretrained(word) ? first : word;
+  return foldersOf(project).some((folder) => existsSync(resolve(folder, start)));
 }
 
 /** Base folders of relative paths; the first where the path exists counts. */

@@ -114,7 +114,7 @@ test("an answer with OpenAI's weight 0 is not learned; another weight, and a row
   const learned = async () => {
     const { code, stdout } = await runKit(project, ["check"]);
     expect(code).toBe(0);
-    return /^learned (\S+) tokens/m.exec(stdout)?.[1];
+    return /^trains on (\S+) tokens/m.exec(stdout)?.[1];
   };
   // Two of three answers, each with the token that ends it.
   expect(await learned()).toBe(String(2 * (ANSWER.content.length + 1)));

@@ -109,7 +109,7 @@ describe("kit start", () => {
     const lines = stdout.split("\n");
     const at = lines.findIndex((line) => line.startsWith("kit: "));
     expect(lines[at]).toBe(stale("src/kit/index.ts changed").trimEnd() + ` --project '${name}'`);
-    expect(lines.slice(0, at).join("\n")).toMatch(/^loaded\njob .*\ntraining [^]*\n {2}passes /);
+    expect(lines.slice(0, at).join("\n")).toMatch(/^loaded\njob .*\ntraining [^]*\n {2}epochs /);
     expect(lines[at + 1]).toMatch(/^step 1\/1 /);
   });
 

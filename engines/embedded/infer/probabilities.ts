@@ -38,7 +38,7 @@ export function probabilitiesOf(
   const sums = laneSums.slice(0, LANE);
   for (let i = LANE; i < SUMS; i++) sums[i % LANE]! += laneSums[i]!;
   return {
-    of: row,
+    byToken: row,
     sums: sums.subarray(0, BUCKETS),
     tokensOf(bucket) {
       const count = tokensOf(bucket, length, byteOffset, plan.tokens);

@@ -107,9 +107,9 @@ export function createLearner(
       let count = 0;
       if (isForwardDone) {
         const weights = weigh(logProbsIn(microBatch, true), from).flat();
-        for (const of of weights) {
-          arrays.lossWeights.set(of, count);
-          count += of.length;
+        for (const tokenWeights of weights) {
+          arrays.lossWeights.set(tokenWeights, count);
+          count += tokenWeights.length;
         }
       } else {
         count = write(microBatch);

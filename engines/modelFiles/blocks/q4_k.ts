@@ -12,7 +12,7 @@ const NUMBERS_AT = 16;
 const SEARCH = [-1.2, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6];
 
 /**
- * 4-bit numbers; columns k and k + 32 of each 64 share a byte. A value is scale × number − minimum; both have 6 bits
+ * 4-bit numbers; elements k and k + 32 of each 64 share a byte. A value is scale × number − minimum; both have 6 bits
  * for each sub-block, times a float16 super-block scale of their own.
  */
 export const q4_k: BlockType = {

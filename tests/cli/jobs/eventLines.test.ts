@@ -148,7 +148,7 @@ it("warns of sizes that do not fit each other", () => {
     const [, warning] = createPrinter({ warmupSteps: 20, ...config })(0)
       .started(more)
       .split("rows each\n");
-    return warning?.replace(/^ {2}passes.*\n?/, "");
+    return warning?.replace(/^ {2}epochs.*\n?/, "");
   };
   const warmUp = `warning: training takes 100 steps, but warmupSteps is 101
   lower it to reach the learning rate of 0.5`;

@@ -163,7 +163,7 @@ export function toHalf(x: f32): u32 {
   return sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
 }
 
-/** The highest of the lanes' absolute values. NaN exceeds all, to stay visible. */
+/** The largest magnitude of the lanes. NaN exceeds all, to stay visible. */
 // @ts-ignore: decorator
 @inline
 export function maxMagnitude(sizes: v128): f32 {

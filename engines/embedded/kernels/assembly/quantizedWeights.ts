@@ -37,7 +37,7 @@ export function quantizeWeights(
   return fits;
 }
 
-/** The highest absolute value of a block. */
+/** The largest magnitude in a block. */
 // @ts-ignore: decorator
 @inline
 function blockMax(from: usize, isBf16: bool): f32 {
@@ -73,7 +73,7 @@ function rounded(x: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(v128.or(nearest, v128.xor(x, size)));
 }
 
-/** The same for q4_0: the first number of the highest absolute value becomes -8. */
+/** The same for q4_0: the first number of the largest magnitude becomes -8. */
 function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
   const scale = first(from, isBf16, blockMax(from, isBf16)) / -8, half = toHalf(scale);
   const inverse = f32x4.splat(half & 0x7fff ? 1 / scale : 0), step: usize = isBf16 ? 8 : 16;
@@ -92,7 +92,7 @@ function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
   return half;
 }
 
-/** The first number of a block with this absolute value. */
+/** The first number of a block with this magnitude. */
 // @ts-ignore: decorator
 @inline
 function first(from: usize, isBf16: bool, size: f32): f32 {

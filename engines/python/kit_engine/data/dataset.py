@@ -111,7 +111,7 @@ def read_dataset(
 ) -> Dataset:
     dataset, row_notes = Dataset(), RowNotes(tokenizer)
     noted = time.monotonic()
-    for row in read_rows(files, objective.forms):
+    for row in read_rows(files, objective.formats):
         sequences = sequences_of(row, objective, tokenizer)
         # Truncation is reported elsewhere.
         whole = [one for one in sequences if len(one.ids) <= max_length]
@@ -128,7 +128,7 @@ def read_dataset(
     if dataset.read == 0:
         raise KitError(
             "DATASET_INVALID",
-            f"{name} has no rows. Write {describe_formats(objective.forms)} on each line.",
+            f"{name} has no rows. Write {describe_formats(objective.formats)} on each line.",
         )
     if len(dataset.examples) == 0:
         raise KitError(

@@ -36,7 +36,7 @@ class RepeatedRows:
 
 class Inspection:
     def __init__(self) -> None:
-        self.forms: Counter[str] = Counter()
+        self.formats: Counter[str] = Counter()
         self.lengths = array("q")
         # Location of each distinct row, by digest; and locations of the rows trained on.
         self.first_seen: dict[bytes, str] = {}
@@ -54,7 +54,7 @@ class Inspection:
             self.duplicates.add(before, row.where)
         if not is_skipped:
             self.kept.append(row.where)
-        self.forms[f"{{{row.keys}}}"] += 1
+        self.formats[f"{{{row.keys}}}"] += 1
         self.lengths.append(max(len(one.ids) for one in sequences))
         for text in row.answers():
             self._add_answer(text, row.where)
@@ -73,7 +73,7 @@ class Inspection:
 
         tokens = {"least": lengths[0], "median": at(0.5), "p95": at(0.95), "most": lengths[-1]}
         found: dict[str, Any] = {
-            "forms": dict(self.forms),
+            "forms": dict(self.formats),
             "tokens": tokens,
             "duplicates": self.duplicates.report(),
         }

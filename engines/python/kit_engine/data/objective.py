@@ -9,7 +9,7 @@ from .rows import Row
 
 class Objective(Protocol):
     # Formats of rows at a URL: `prompt, completion`.
-    forms: tuple[str, ...]
+    formats: tuple[str, ...]
     # Whether a row needs all its sequences, and a difference between them, as a pair does.
     # Others drop sequences that don't fit.
     needs_all: bool

@@ -15,43 +15,44 @@ MESSAGE_KEYS = {
 }
 
 
-def plain_row(line: str, where: str, forms: Sequence[str]) -> dict[str, Any]:
+def plain_row(line: str, where: str, formats: Sequence[str]) -> dict[str, Any]:
     """
     A row in one of Kit's own formats.
 
-    :param forms: the allowed formats: `prompt, completion`
+    :param formats: the allowed formats: `prompt, completion`
     :raises KitError: for any other row
     """
     try:
         row = read_json(line)
         # JSON can spell infinity and lone surrogates, which no model learns.
         json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
-        return checked(row, forms)
+        return checked(row, formats)
     except (ValueError, RecursionError) as error:
         problem = f"{where}: {error}"
         if isinstance(error, json.JSONDecodeError):
             problem = f"{where}:{error.colno}: not valid JSON ({error.msg})"
         raise KitError(
             "DATASET_INVALID",
-            f"{problem}. At a URL, Kit reads only rows of {describe_formats(forms)}, with messages "
-            "as OpenAI writes them. Write them so, or download the file and name it locally.",
+            f"{problem}. At a URL, Kit reads only rows of {describe_formats(formats)}, with "
+            "messages as OpenAI writes them. Write them so, or "
+            "download the file and name it locally.",
         ) from error
 
 
-def describe_formats(forms: Sequence[str]) -> str:
-    return " or ".join(f"{{{form}}}" for form in forms)
+def describe_formats(formats: Sequence[str]) -> str:
+    return " or ".join(f"{{{keys}}}" for keys in formats)
 
 
-def checked(row: Any, forms: Sequence[str]) -> dict[str, Any]:
+def checked(row: Any, formats: Sequence[str]) -> dict[str, Any]:
     if not isinstance(row, dict):
         fail("not a JSON object")
     row = without_empty(row)
-    form = next((one.split(", ") for one in forms if {*one.split(", ")} == {*row} - EXTRAS), [])
-    if not form or ("text" in row and {*row} & EXTRAS):
+    keys = next((one.split(", ") for one in formats if {*one.split(", ")} == {*row} - EXTRAS), [])
+    if not keys or ("text" in row and {*row} & EXTRAS):
         fail(f"has {describe_formats([', '.join(row)])}")
-    read = {name: value_of(name, row[name]) for name in form}
+    read = {name: value_of(name, row[name]) for name in keys}
     answers = [read[name] for name in ("chosen", "rejected", "completion") if name in read]
-    if form != ["prompt", "completion"] and any(map(is_empty, answers)):
+    if keys != ["prompt", "completion"] and any(map(is_empty, answers)):
         fail("an answer is empty")
     if "chosen" in read and read["chosen"] == read["rejected"]:
         fail('"chosen" and "rejected" are the same answer')

@@ -35,15 +35,15 @@ class Row:
         ]
 
 
-def read_rows(files: list[str], forms: Sequence[str]) -> Iterator[Row]:
+def read_rows(files: list[str], formats: Sequence[str]) -> Iterator[Row]:
     """
-    :param forms: formats of plain rows: `prompt, completion`
+    :param formats: formats of plain rows: `prompt, completion`
     :raises KitError: for a file that can't be read, or a row at a URL that isn't plain
     """
     for file in files:
         is_url = "://" in file
         for line, where in read_lines(file):
-            row = row_of(plain_row(line, where, forms) if is_url else read_json(line))
+            row = row_of(plain_row(line, where, formats) if is_url else read_json(line))
             row.where = where
             yield row
 

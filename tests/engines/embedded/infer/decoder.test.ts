@@ -186,7 +186,7 @@ test("only tokens that an answer may have are the likeliest or have a weight", a
     const total = Math.log(own[i]!.reduce((sum, logit) => sum + Math.exp(logit), 0));
     expect(next?.logSumExp()).toBeCloseTo(total, 5);
     const weights = masked.map((logit) => Math.exp((logit - highest) / 2));
-    expect(difference(next?.weights(2).of ?? [], weights)).toBeLessThan(1e-5);
+    expect(difference(next?.weights(2).byToken ?? [], weights)).toBeLessThan(1e-5);
   });
 });
 

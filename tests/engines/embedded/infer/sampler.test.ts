@@ -92,7 +92,7 @@ function sampleBySorting(
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  const sorted = Array.from(weights(temperature).of, (weight, token) => ({ token, weight }))
+  const sorted = Array.from(weights(temperature).byToken, (weight, token) => ({ token, weight }))
     .filter(({ weight }) => weight >= 2 ** -30)
     .sort((a, b) => b.weight - a.weight || a.token - b.token);
   const total = sorted.reduce((sum, { weight }) => sum + weight, 0);

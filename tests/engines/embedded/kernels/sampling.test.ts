@@ -123,16 +123,18 @@ test.each([1, 3, 4, 9, 501])(
       sums: t.floats(new Float32Array(2 * SUMS)).at,
       tokens: t.floats(new Float32Array(count)).at,
     };
-    const { of, sums, tokensOf } = probabilitiesOf(t.kernels, plan, x.view, {
+    const { byToken, sums, tokensOf } = probabilitiesOf(t.kernels, plan, x.view, {
       temperature: 1,
       bits: t.floats(bitsOf(count, () => true)).at,
     });
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
       const from = leastOf(bucket);
       const to = bucket === 0 ? Infinity : leastOf(bucket - 1);
-      const tokens = [...of.keys()].filter((token) => of[token]! >= from && of[token]! < to);
+      const tokens = [...byToken.keys()].filter(
+        (token) => byToken[token]! >= from && byToken[token]! < to,
+      );
       expect([...tokensOf(bucket)]).toEqual(tokens);
-      const sum = tokens.reduce((sum, token) => sum + of[token]!, 0);
+      const sum = tokens.reduce((sum, token) => sum + byToken[token]!, 0);
       expect(Math.abs(sums[bucket]! - sum)).toBeLessThanOrEqual(sum * 1e-12);
     }
     expect(t.broken()).toBe(0);

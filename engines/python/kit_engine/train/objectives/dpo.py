@@ -9,7 +9,7 @@ from .answer_sequence import answer_sequence
 
 
 class Dpo:
-    forms = ("prompt, chosen, rejected",)
+    formats = ("prompt, chosen, rejected",)
     needs_all = True
 
     def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:

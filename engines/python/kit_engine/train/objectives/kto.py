@@ -9,7 +9,7 @@ from .answer_sequence import answer_sequence
 
 
 class Kto:
-    forms = ("prompt, completion, label",)
+    formats = ("prompt, completion, label",)
     needs_all = False
 
     def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:

@@ -8,7 +8,7 @@ from ...data.rows import Row
 
 
 class Sft:
-    forms = ("messages", "prompt, completion", "text")
+    formats = ("messages", "prompt, completion", "text")
     needs_all = False
 
     def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
