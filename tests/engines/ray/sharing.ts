@@ -128,7 +128,7 @@ export function describeSharing(at: () => Place): void {
           abort.abort(reason);
       },
     });
-    expect(notes[0]).toContain(" room for 0 of 13 workers (1 CPU and 1 GPU each): ");
+    expect(notes[0]).toContain(" room for 0 of 13 workers (1 CPU and 1 GPU each)");
     expect(error).toBe(reason);
     const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
     const job = await fetch(`${cluster.address}/api/jobs/${id}`, { headers });
