@@ -4,18 +4,24 @@ import { join } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { openFileStore } from "../../../../server/serve/fineTuning/fileStore.ts";
+import type { FineTuningOptions } from "../../../../server/serve/fineTuning/fineTuning.ts";
 import { createProject } from "../../../project.ts";
 import { asBytes, openRaw } from "../../../rawHttp.ts";
 import { type TestServe, apiErrorOf, serve } from "../serveServer.ts";
 
 type FineTuningJob = OpenAI.FineTuning.FineTuningJob;
 const JSON_TYPE = "Content-Type: application/json";
-const LIMITS = { fileBytes: 1_000, stalledMs: 300 };
+const LIMITS = { fileBytes: 1_000 };
+/** For uploads that stall only: on a busy machine, any other could exceed it. */
+const STALLING = { uploadLimits: { ...LIMITS, stalledMs: 300 } };
 
 /** A server that takes files into a project, whose `kit` is another program. */
-async function serveFiles(options: object = {}, kit = [process.execPath, "-e", ""]) {
+async function serveFiles(
+  options: object = {},
+  { kit = [process.execPath, "-e", ""], uploadLimits = LIMITS }: Partial<FineTuningOptions> = {},
+) {
   const project = createProject();
-  const fineTuning = { project, kit, serveModel: () => Promise.resolve(), uploadLimits: LIMITS };
+  const fineTuning = { project, kit, serveModel: () => Promise.resolve(), uploadLimits };
   const server = await serve(undefined, { fineTuning, ...options });
   const folder = join(project, ".kit", "files");
   const file = async () => {
@@ -122,7 +128,7 @@ describe("an upload that is refused leaves nothing behind", () => {
   });
 
   it("it stalls, or says that it is longer than it is", async () => {
-    const { server, left } = await serveFiles();
+    const { server, left } = await serveFiles({}, STALLING);
     const socket = begin(server, 10_000, `${part("file", "{}", "a").trimEnd()}`);
     expect(await answerOf(socket)).toMatch(/^HTTP\/1.1 408 [^]*sent nothing for 0.3 s/);
     expect(left()).toEqual([]);
@@ -187,7 +193,7 @@ it.each([
   ["exit", "process.exit(3)", /^kit check ended with code 3 before the training began/],
   ["are killed", "process.kill(process.pid, 'SIGKILL')", /^kit check ended with SIGKILL /],
 ])("a job whose processes %s at once fails, and names no path", async (_, code, message) => {
-  const { server, project, file } = await serveFiles({}, [process.execPath, "-e", code]);
+  const { server, project, file } = await serveFiles({}, { kit: [process.execPath, "-e", code] });
   const body = { model: "org/name", training_file: await file() };
   const { id } = (await (await server.post("fine_tuning/jobs", body)).json()) as { id: string };
   const read = async () =>
@@ -199,7 +205,7 @@ it.each([
 });
 
 it("a body that takes too long gets a 408, but an upload may take longer", async () => {
-  const { server } = await serveFiles({ limits: { requestMs: 100, checkMs: 10 } });
+  const { server } = await serveFiles({ limits: { requestMs: 100, checkMs: 10 } }, STALLING);
   const { socket, closed } = await openRaw(server.port);
   socket.write(asBytes("/v1/fine_tuning/jobs", [JSON_TYPE, "Content-Length: 9"], "POST"));
   expect(await closed()).toMatch(/^HTTP\/1.1 408 [^]*took too long/);
