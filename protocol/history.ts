@@ -51,7 +51,7 @@ export function withValue(
  * The logs that a page must get to show the histories of all their values: also a gap's first two, which
  * tell it of the gap. Pure.
  */
-export function sentOfHistories<T extends { values: Record<string, number> }>(
+export function logsForHistories<T extends { values: Record<string, number> }>(
   logs: readonly T[],
 ): T[] {
   const names = new Set(logs.flatMap(({ values }) => Object.keys(values)));

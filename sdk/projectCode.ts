@@ -17,7 +17,8 @@ export function asError(thrown: unknown): Error {
 /**
  * Gives Kit's error the stack of the project's call; its own stack, on another thread or after a wait,
  * would not help.
- * @param called the function that the project called, which calls this synchronously
+ * @param called the API function that the project called; it must call this synchronously. The stack
+ * starts at its caller
  */
 export async function withCallerStack<T>(called: object, work: () => Promise<T>): Promise<T> {
   const call: { stack?: string } = {};
@@ -74,7 +75,7 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
  * @param reason creates the error
  * @param limitMs default: an hour
  */
-export async function untilIdle<T>(
+export async function orStuck<T>(
   work: Promise<T>,
   reason: () => Error,
   limitMs = LIMIT_MS,

@@ -116,7 +116,8 @@ async function checkUntilSignal(
     listener.stop();
     listener = listen();
     if (engine.remote) return;
-    // An engine in a subprocess takes half a minute to start, so a log gets the note, too.
+    // An engine in a subprocess takes half a minute to start, so print the note even if stderr isn't a
+    // terminal.
     const isSlow = engine.name !== "embedded";
     if (isSlow || process.stderr.isTTY) printError("timing two training steps …");
   };
@@ -135,21 +136,19 @@ async function checkUntilSignal(
 
 /** A dataset report as lines; paths are relative to the project. */
 function datasetLines(
-  { forms: formats, tokens, duplicates, leaked, answers, json }: DatasetReport,
+  { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
   { cut = 0 }: TrainingCheck["started"],
   project: string,
 ): string[] {
   const locationOf = (where: string) => shownLocation(where, project);
   const lines: string[] = [];
-  if (Object.keys(formats).length > 1) {
-    const counts = Object.entries(formats).map(
-      ([format, rows]) => `${formatCount(rows)} of ${format}`,
-    );
+  if (Object.keys(forms).length > 1) {
+    const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
     lines.push(`formats ${counts.join(", ")}`);
   }
-  const { least: min, median, p95, most: max } = tokens;
+  const { least, median, p95, most } = tokens;
   lines.push(
-    `lengths ${formatCount(min)} to ${formatCount(max)} tokens, median ${formatCount(median)}, p95 ${formatCount(p95)}`,
+    `lengths ${formatCount(least)} to ${formatCount(most)} tokens, median ${formatCount(median)}, p95 ${formatCount(p95)}`,
   );
   lines.push(
     ...repeatedLine(
@@ -205,7 +204,7 @@ function repeatedLine(
   ];
 }
 
-/** One line for each run of learned, avoided or context text. */
+/** One line for each run of learned, rejected or context text. */
 function rowLines(segments: Segment[]): string {
   const specials = segments.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
   const lines: { verb: string; text: string }[] = [];

@@ -12,7 +12,7 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
 /** A valid npm package name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
-/** npm refuses to install a package into a project of the same name, and forbids the second name. */
+/** npm can't install `kit` into a project of that name, and forbids `node_modules` as a name. */
 const RESERVED_NAMES = new Set(["kit", "node_modules"]);
 
 /**
@@ -89,7 +89,7 @@ function checkName(name: string): void {
   if (PACKAGE_NAME.test(name) && !RESERVED_NAMES.has(name)) return;
   throw new KitError(
     "NAME_INVALID",
-    `npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name "kit".`,
+    `npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name ${[...RESERVED_NAMES].join(" or ")}.`,
   );
 }
 

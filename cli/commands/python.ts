@@ -12,7 +12,7 @@ import { onTerminationSignal } from "../process/signals.ts";
 import { enterProject } from "../project/folder.ts";
 import { print } from "../terminal/print.ts";
 
-type Step = [program: string, ...words: string[]];
+type Step = [program: string, ...args: string[]];
 
 /** Not locked by hash: each platform has its own build, for CUDA, Apple's GPU or the CPU. */
 const TORCH = "torch==2.13.0";
@@ -39,7 +39,7 @@ const install = createCommand("install", {
     try {
       lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
       const steps = canRun("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
-      // A step outlives a Kit that is killed, so it keeps the lock.
+      // A step outlives a killed Kit, so it shares the lock.
       const onStarted = (pid: number) => lock?.shareWith(pid);
       for (const step of steps) await runStep(step, project, { signal, onStarted });
     } catch (error) {
@@ -59,15 +59,15 @@ interface StepOptions {
   onStarted: (pid: number) => void;
 }
 
-/** Runs a step in its own process group, which ends with the signal. */
-async function runStep([program, ...words]: Step, cwd: string, { signal, onStarted }: StepOptions) {
+/** Runs a step in its own process group, and ends the group when the signal is aborted. */
+async function runStep([program, ...args]: Step, cwd: string, { signal, onStarted }: StepOptions) {
   signal.throwIfAborted();
-  const child = spawn(program, words, { cwd, stdio: "inherit", detached: true });
+  const child = spawn(program, args, { cwd, stdio: "inherit", detached: true });
   if (child.pid !== undefined) onStarted(child.pid);
   const end = () => child.pid !== undefined && signalGroup(child.pid, "SIGTERM");
   signal.addEventListener("abort", end);
   const why = await once(child, "close").then(
-    ([code, by]) => (code === 0 ? undefined : `code ${code ?? by}`),
+    ([code, killedBy]) => (code === 0 ? undefined : `code ${code ?? killedBy}`),
     messageOf,
   );
   signal.removeEventListener("abort", end);
@@ -75,25 +75,25 @@ async function runStep([program, ...words]: Step, cwd: string, { signal, onStart
   if (why === undefined) return;
   throw new KitError(
     "PYTHON_UNFIT",
-    `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${why}). Fix the problem shown above, then run kit python install again.`,
+    `${program} ${args[0] === "-m" ? args[1] : args[0]} failed (${why}). Fix the problem shown above, then run kit python install again.`,
   );
 }
 
 function uvSteps(folder: string): Step[] {
-  const into: Step = ["uv", "pip", "install", "--python", join(folder, "bin", "python")];
+  const pipInstall: Step = ["uv", "pip", "install", "--python", join(folder, "bin", "python")];
   return [
     ["uv", "venv", "--allow-existing", "--python", ">=3.10", folder],
-    [...into, ...LOCKED],
-    [...into, "--torch-backend=auto", TORCH],
+    [...pipInstall, ...LOCKED],
+    [...pipInstall, "--torch-backend=auto", TORCH],
   ];
 }
 
 function pipSteps(python: string, folder: string): Step[] {
-  const into: Step = [join(folder, "bin", "python"), "-m", "pip", "install"];
+  const pipInstall: Step = [join(folder, "bin", "python"), "-m", "pip", "install"];
   return [
     [python, "-m", "venv", folder],
-    [...into, ...LOCKED],
-    [...into, TORCH],
+    [...pipInstall, ...LOCKED],
+    [...pipInstall, TORCH],
   ];
 }
 
@@ -109,6 +109,6 @@ function findPython(): string {
   );
 }
 
-function canRun(program: string, ...words: string[]): boolean {
-  return spawnSync(program, words, { stdio: "ignore" }).status === 0;
+function canRun(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
 }

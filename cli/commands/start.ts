@@ -23,7 +23,8 @@ export const command = createCommand("start", {
   .option("--detach", "return once the job runs on other machines")
   .addOption(plannedOption())
   .addOption(projectOption())
-  .action(async (entry, { project: folder, resume = false, detach = false, planned }) => {
+  .action(async (entry, options) => {
+    const { project: folder, resume = false, detach = false, planned: plannedJob } = options;
     const name = entry ?? DEFAULT_ENTRY;
     const explain = (code: number) => explainExit(name, code);
     const earlySignals = exitOnSignals(explain);
@@ -32,15 +33,16 @@ export const command = createCommand("start", {
     const lastNote = createLastNote();
     const load = async () =>
       loadEntry(await ensureBundle(project, entry, lastNote.set), name, explain);
-    const trainer = planned === undefined ? await load() : plannedTrainer(project, planned);
+    // `kit serve --fine-tuning` has already created a planned job, which only has to begin.
+    const trainer = plannedJob === undefined ? await load() : plannedTrainer(project, plannedJob);
     if (detach) assertDetachable(trainer);
     if (resume) trainer[DRIVER].resume();
-    const run = createJobRun({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
-    if (planned !== undefined) await trainer[DRIVER].begin(planned);
-    run.handleSignals();
+    const jobRun = createJobRun({ trainer, project, recordEnd, detach, onTraining: lastNote.say });
+    if (plannedJob !== undefined) await trainer[DRIVER].begin(plannedJob);
+    jobRun.handleSignals();
     earlySignals.stop();
     // Exit even if the project's code has left something open.
-    process.exit(lastExitCode(await run.exitCode()));
+    process.exit(lastExitCode(await jobRun.exitCode()));
   });
 
 /** A sentence printed just before training, or before the process exits without training. */
@@ -60,23 +62,23 @@ function assertDetachable(trainer: DrivenTrainer): void {
   if (engine.remote) return;
   throw new KitError(
     "CANNOT_DETACH",
-    `--detach needs an engine that trains on other machines, such as ray, but ${engine.name} trains in this process. Start it without --detach.`,
+    `--detach needs an engine that trains on other machines, such as ray, but ${engine.name} trains on this machine. Start it without --detach.`,
   );
 }
 
-/** Records how this run ends, if the page started it: by its job, or else by its exit code. */
+/** If the page started this run, records its end: the job's status, or one from the exit code. */
 function endRecorder(project: string): RecordEnd {
-  const run = holdRun(project);
-  if (run === undefined) return () => undefined;
+  const heldRun = holdRun(project);
+  if (heldRun === undefined) return () => undefined;
   limitOutput();
   let isRecorded = false;
   const record: RecordEnd = (status, job) => {
     isRecorded = true;
-    run.record(status, job);
+    heldRun.record(status, job);
   };
   process.on("exit", (code) => {
     if (!isRecorded) record(code === EXIT_CODE.cancelled ? "cancelled" : "failed");
-    run.release();
+    heldRun.release();
   });
   return record;
 }

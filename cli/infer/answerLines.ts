@@ -46,14 +46,14 @@ export async function answerLines(
   }
 
   const broken = new AbortController();
-  const shown: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   let last = Promise.resolve();
   /** Shows in order; resolves once there is room for another request. */
   async function add(showNext: () => unknown): Promise<void> {
     last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
-    shown.push(last);
-    if (shown.length >= (isInteractive() ? 1 : maxConcurrent))
-      await orAborted(shown.shift()!, broken.signal);
+    pending.push(last);
+    if (pending.length >= (isInteractive() ? 1 : maxConcurrent))
+      await orAborted(pending.shift()!, broken.signal);
   }
 
   const lines = stdinLines();

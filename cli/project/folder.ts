@@ -6,7 +6,7 @@ import { KitError } from "../../protocol/error.ts";
  * The folder where the user typed the command. Package managers set it, because they run scripts in the
  * package's folder. Subprocesses inherit it.
  */
-const USER_FOLDER = "INIT_CWD";
+const USER_FOLDER_VARIABLE = "INIT_CWD";
 
 /** Base of relative paths on the command line; the process changes its folder later. */
 export const COMMAND_FOLDER = process.cwd();
@@ -21,12 +21,12 @@ export function enterProject(directory: string): string {
   if (!statSync(project, { throwIfNoEntry: false })?.isDirectory()) {
     throw new KitError("PROJECT_NOT_FOUND", `There is no folder ${project}. Check --project.`);
   }
-  process.env[USER_FOLDER] = userFolder();
+  process.env[USER_FOLDER_VARIABLE] = userFolder();
   process.chdir(project);
   return project;
 }
 
 /** Where the user typed the command, also for one that `kit ui` runs. */
 export function userFolder(): string {
-  return process.env[USER_FOLDER] ?? process.cwd();
+  return process.env[USER_FOLDER_VARIABLE] ?? process.cwd();
 }

@@ -53,8 +53,8 @@ export async function loadProject(
     );
   }
   process.setSourceMapsEnabled(true);
-  const stuck = stillLoading(entry, limitMs);
-  const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
+  const stuckMessage = stillLoading(entry, limitMs);
+  const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuckMessage}`);
   let module: Record<string, unknown> | undefined;
   try {
     resolveFromProject(bundle);
@@ -66,7 +66,7 @@ export async function loadProject(
   } finally {
     watchdog.stop();
   }
-  if (!module) throw new KitError("IMPORT_STUCK", stuck);
+  if (!module) throw new KitError("IMPORT_STUCK", stuckMessage);
   return module;
 }
 
@@ -81,15 +81,20 @@ const HOOKS = `
 `;
 
 /**
- * Lets a bundle find the project's packages even if `.kit` is a link: Node resolves imports from a
+ * Lets a bundle find the project's packages even if `.kit` is a symlink: Node resolves imports from a
  * file's real path.
  */
 function resolveFromProject(bundle: string): void {
   const real = realpathSync(bundle);
   const build = dirname(bundle);
   const kit = dirname(build);
-  const own = join(realpathSync(dirname(kit)), basename(kit), basename(build), basename(bundle));
-  if (real === own) return;
+  const expected = join(
+    realpathSync(dirname(kit)),
+    basename(kit),
+    basename(build),
+    basename(bundle),
+  );
+  if (real === expected) return;
   register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, {
     data: { real: pathToFileURL(real).href, shown: pathToFileURL(bundle).href },
   });

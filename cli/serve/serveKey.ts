@@ -4,7 +4,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 
 export const KEY_VARIABLE = "KIT_SERVE_KEY";
 /** Shorter ones could be guessed. */
-const KEY_LENGTH = 16;
+const MIN_KEY_LENGTH = 16;
 /** Characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]*$/;
 
@@ -14,11 +14,11 @@ const VISIBLE = /^[\x21-\x7e]*$/;
  * @throws KitError `KEY_INVALID`, which never quotes the key
  */
 export function chooseKey(host: string, file: string | undefined): string | undefined {
-  const fixed = process.env[KEY_VARIABLE];
+  const fromEnvironment = process.env[KEY_VARIABLE];
   // Subprocesses must not inherit the key.
   delete process.env[KEY_VARIABLE];
-  const key = file === undefined ? fixed : readKey(file);
-  const source = file === undefined ? KEY_VARIABLE : "the file of --key-file";
+  const key = file === undefined ? fromEnvironment : readKey(file);
+  const source = file === undefined ? KEY_VARIABLE : "the --key-file";
   if (key === undefined) {
     if (isLoopback(host)) return undefined;
     throw new KitError(
@@ -26,10 +26,10 @@ export function chooseKey(host: string, file: string | undefined): string | unde
       `Without a key, anyone who reaches ${host} could use this machine. Set ${KEY_VARIABLE}, or pass --key-file.`,
     );
   }
-  if (key.length >= KEY_LENGTH && VISIBLE.test(key)) return key;
+  if (key.length >= MIN_KEY_LENGTH && VISIBLE.test(key)) return key;
   throw new KitError(
     "KEY_INVALID",
-    `The key in ${source} needs at least ${KEY_LENGTH} characters of ASCII, without spaces. Create one with: export ${KEY_VARIABLE}=$(node -p "crypto.randomUUID()")`,
+    `The key in ${source} needs at least ${MIN_KEY_LENGTH} characters of ASCII, without spaces. Create one with: export ${KEY_VARIABLE}=$(node -p "crypto.randomUUID()")`,
   );
 }
 

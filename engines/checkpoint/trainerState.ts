@@ -26,7 +26,7 @@ import { writeSafetensors } from "../modelFiles/safetensors.ts";
 import { openTensors } from "../modelFiles/tensorFiles.ts";
 import { readAll } from "../modelFiles/tensors.ts";
 import { type Weights, widen } from "../modelFiles/weights.ts";
-import type { Mean } from "../objectives/objective.ts";
+import type { SumAndCount } from "../objectives/objective.ts";
 import { openModel } from "./savedModel.ts";
 
 type Log = EventData["training.log"];
@@ -50,7 +50,7 @@ export interface TrainerProgress {
 /** Steps that are not logged yet. */
 export interface PendingSteps {
   losses: number[];
-  metrics: Record<string, Mean>;
+  metrics: Record<string, SumAndCount>;
 }
 
 /** Written by every engine, with the names of `transformers`' TrainerState. */

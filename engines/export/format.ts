@@ -19,9 +19,9 @@ export interface ExportFormat {
    * Writes all files of a model and flushes them.
    * @param checkpoint directory of a model, or of an adapter whose base is on this disk
    * @param to a folder that replaces the target once it is whole
-   * @param options `pause` is awaited between blocks; it throws once the export is aborted. `onNote` takes a line on
-   * what the files lack
-   * @returns the bytes of the weights
+   * @param options `pause` is awaited between blocks; it throws once the export is aborted. `onNote`
+   * receives a warning about what the files omit
+   * @returns the weights' size in bytes
    */
   write: (
     checkpoint: string,

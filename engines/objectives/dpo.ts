@@ -3,7 +3,7 @@ import { type Pair, PAIR_FORMAT } from "../dataset/pair.ts";
 import type { Example } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
 import type { Objective } from "./objective.ts";
-import { logRatio, meanOf, sigmoid, softplusOfNegative, sum } from "./reward.ts";
+import { logRatio, sumAndCount, sigmoid, negLogSigmoid, sum } from "./reward.ts";
 
 const [CHOSEN, REJECTED] = [0, 1];
 
@@ -17,8 +17,7 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     ((1 - labelSmoothing) * sigmoid(-margin) + labelSmoothing * sigmoid(margin)) /
     (1 - 2 * labelSmoothing);
   const lossAt = (margin: number) =>
-    ((1 - labelSmoothing) * softplusOfNegative(margin) -
-      labelSmoothing * softplusOfNegative(-margin)) /
+    ((1 - labelSmoothing) * negLogSigmoid(margin) - labelSmoothing * negLogSigmoid(-margin)) /
     (1 - 2 * labelSmoothing);
 
   return {
@@ -47,10 +46,10 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
           );
         }),
         metrics: {
-          rewardsChosen: meanOf(chosen),
-          rewardsRejected: meanOf(rejected),
-          rewardsMargins: meanOf(margins),
-          rewardsAccuracies: meanOf(margins.map((margin) => (margin > 0 ? 1 : 0))),
+          rewardsChosen: sumAndCount(chosen),
+          rewardsRejected: sumAndCount(rejected),
+          rewardsMargins: sumAndCount(margins),
+          rewardsAccuracies: sumAndCount(margins.map((margin) => (margin > 0 ? 1 : 0))),
         },
       };
     },

@@ -2,7 +2,7 @@ import type { KtoObjective } from "../../protocol/objective.ts";
 import { type LabelledAnswer, LABELLED_FORMAT } from "../dataset/labelledAnswer.ts";
 import type { Example, Sequence } from "../examples/examples.ts";
 import { answerSequence } from "./answerSequence.ts";
-import type { Batch, Mean, KlExamples, Objective } from "./objective.ts";
+import type { Batch, SumAndCount, KlExamples, Objective } from "./objective.ts";
 import { logRatio, sigmoid, sum } from "./reward.ts";
 
 /**
@@ -71,19 +71,19 @@ function metricsOf(
   answers: readonly Rated[],
   { examples }: Batch,
   kl: number,
-): Record<string, Mean> {
+): Record<string, SumAndCount> {
   const share = answers.length / examples.length;
   const undesirable = examples.filter(({ isUndesirable }) => isUndesirable).length;
-  const meanOf = (count: number, some: readonly Rated[]): Mean =>
+  const batchMean = (count: number, some: readonly Rated[]): SumAndCount =>
     count === 0
       ? NOTHING
       : { sum: sum(some.map(({ reward }) => reward)) / count, count: some.length / count };
   const desirable = examples.length - undesirable;
-  const chosen = meanOf(
+  const chosen = batchMean(
     desirable,
     answers.filter(({ isUndesirable }) => !isUndesirable),
   );
-  const rejected = meanOf(
+  const rejected = batchMean(
     undesirable,
     answers.filter(({ isUndesirable }) => isUndesirable),
   );
@@ -96,7 +96,7 @@ function metricsOf(
   };
 }
 
-const NOTHING: Mean = { sum: 0, count: 0 };
+const NOTHING: SumAndCount = { sum: 0, count: 0 };
 
 /** Each prompt of a batch with the answer to the previous one. */
 export const klExamples: KlExamples = {

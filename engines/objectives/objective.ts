@@ -66,21 +66,24 @@ export interface LossResult {
   loss: number;
   /** Weight of each learned token: −∂loss/∂(log probability). */
   weights: TokenWeights;
-  metrics: Record<string, Mean>;
+  metrics: Record<string, SumAndCount>;
 }
 
 /** [example][sequence][learned token] */
 export type TokenWeights = readonly (readonly Float32Array[])[];
 
-/** A mean that can be added to others. */
-export interface Mean {
+/** A mean as its sum and count, which can be added to those of others. */
+export interface SumAndCount {
   sum: number;
   /** May be a fraction. */
   count: number;
 }
 
 /** Adds the second to the first. */
-export function addMeans(to: Record<string, Mean>, added: Record<string, Mean>): void {
+export function addMeans(
+  to: Record<string, SumAndCount>,
+  added: Record<string, SumAndCount>,
+): void {
   for (const [name, { sum, count }] of Object.entries(added)) {
     const mean = (to[name] ??= { sum: 0, count: 0 });
     mean.sum += sum;

@@ -1,4 +1,4 @@
-import type { Mean, ExampleLogProbs } from "./objective.ts";
+import type { SumAndCount, ExampleLogProbs } from "./objective.ts";
 
 /** Log of the ratio of a sequence's probability to the reference's, in nats. */
 export function logRatio({ logProbs, reference }: ExampleLogProbs, sequence: number): number {
@@ -11,7 +11,7 @@ export function sum(values: Iterable<number>): number {
   return all;
 }
 
-export function meanOf(values: readonly number[]): Mean {
+export function sumAndCount(values: readonly number[]): SumAndCount {
   return { sum: sum(values), count: values.length };
 }
 
@@ -20,6 +20,6 @@ export function sigmoid(value: number): number {
 }
 
 /** −log(sigmoid(value)), without overflow. */
-export function softplusOfNegative(value: number): number {
+export function negLogSigmoid(value: number): number {
   return Math.max(-value, 0) + Math.log1p(Math.exp(-Math.abs(value)));
 }

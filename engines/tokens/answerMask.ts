@@ -30,18 +30,18 @@ export interface Masked {
  * the next turn's first. Renders turn by turn to find what each answer adds. Tokens that straddle an
  * answer's start aren't learned.
  * @returns one sequence; or one for each answer if the template rewrites earlier turns
- * @throws KitError `DATASET_INVALID` for a template that rewrites an opened turn, and as `assertHasQuestion`
+ * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and as `assertHasPrompt`
  */
 export function answerMasks(conversation: Conversation, options: Options): Masked[] {
   const { messages } = conversation;
-  assertHasQuestion(messages);
+  assertHasPrompt(messages);
   const answers = messages.flatMap((message, turn) => (isLearned(message) ? [turn] : []));
   const whole = maskOf(conversation, answers, options);
   if (whole) return [whole];
   return answers.map((turn) => {
     const part = { ...conversation, messages: messages.slice(0, turn + 1) };
     const masked = maskOf(part, [turn], options);
-    if (!masked) throw rewrites();
+    if (!masked) throw templateRewrites();
     return masked;
   });
 }
@@ -54,14 +54,14 @@ function maskOf(
 ): Masked | undefined {
   const { messages } = conversation;
   const text = render(conversation);
-  const upTo = (turn: number, opens?: boolean) =>
-    render({ ...conversation, messages: messages.slice(0, turn) }, opens);
-  const spans: [opened: string, closed: string][] = [];
+  const upTo = (turn: number, addGenerationPrompt?: boolean) =>
+    render({ ...conversation, messages: messages.slice(0, turn) }, addGenerationPrompt);
+  const spans: [prompt: string, withAnswer: string][] = [];
   for (const turn of answers) {
-    const opened = upTo(turn, true);
-    const closed = turn + 1 === messages.length ? text : upTo(turn + 1);
-    if (!text.startsWith(closed) || !closed.startsWith(opened)) return undefined;
-    spans.push([opened, closed]);
+    const prompt = upTo(turn, true);
+    const withAnswer = turn + 1 === messages.length ? text : upTo(turn + 1);
+    if (!text.startsWith(withAnswer) || !withAnswer.startsWith(prompt)) return undefined;
+    spans.push([prompt, withAnswer]);
   }
   return maskAnswers(text, spans, { encode, stopTokens });
 }
@@ -72,7 +72,7 @@ function maskOf(
  */
 export function maskAnswers(
   text: string,
-  spans: readonly (readonly [opened: string, closed: string])[],
+  spans: readonly (readonly [prompt: string, withAnswer: string])[],
   { encode, stopTokens }: Omit<Options, "render">,
 ): Masked {
   const tokens = encode(text);
@@ -85,24 +85,24 @@ export function maskAnswers(
   }
   const bytesOf = (part: string) =>
     part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
-  for (const [opened, closed] of spans) {
-    const [begin, end] = [bytesOf(opened), bytesOf(closed)];
+  for (const [prompt, withAnswer] of spans) {
+    const [begin, end] = [bytesOf(prompt), bytesOf(withAnswer)];
     for (const [i, { id, bytes, before, after }] of tokens.entries()) {
       const start = starts[i] ?? 0;
-      const [first, last] = [start + before, start + bytes - after];
-      if (first < begin || last <= begin) continue;
-      learned[i] = last <= end || (first >= end && stopTokens.has(id));
-      if (last > end || stopTokens.has(id)) break;
+      const [textStart, textEnd] = [start + before, start + bytes - after];
+      if (textStart < begin || textEnd <= begin) continue;
+      learned[i] = textEnd <= end || (textStart >= end && stopTokens.has(id));
+      if (textEnd > end || stopTokens.has(id)) break;
     }
   }
   return { ids: tokens.map(({ id }) => id), learned };
 }
 
 /**
- * `transformers` can't render a prompt without messages.
+ * An answer that comes first has an empty prompt, which `transformers` can't render.
  * @throws KitError `DATASET_INVALID` if the first message is an answer
  */
-export function assertHasQuestion([first]: readonly Message[]): void {
+export function assertHasPrompt([first]: readonly Message[]): void {
   if (first?.role !== "assistant") return;
   throw new KitError(
     "DATASET_INVALID",
@@ -110,9 +110,9 @@ export function assertHasQuestion([first]: readonly Message[]): void {
   );
 }
 
-function rewrites(): KitError {
+function templateRewrites(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template rewrites the turn that it opens, so Kit can't separate the answer from the prompt. Use a model with another template.",
+    "The model's chat template renders a finished answer differently from its generation prompt, so Kit can't separate the answer from the prompt. Use a model with another template.",
   );
 }

@@ -1,6 +1,6 @@
 import { type Message, isLearned } from "../../protocol/chat.ts";
 import type { Row } from "../dataset/row.ts";
-import { assertHasQuestion } from "./answerMask.ts";
+import { assertHasPrompt } from "./answerMask.ts";
 import { encode, SPECIALS, specialText } from "./byteTokens.ts";
 import { withoutTools } from "./chatTemplate.ts";
 import type { Span } from "./tokenizer.ts";
@@ -39,13 +39,13 @@ function document(text: string): Span[] {
 
 /**
  * A row as the model sees it, untruncated.
- * @throws KitError `DATASET_INVALID` as `assertHasQuestion`, and for tools
+ * @throws KitError `DATASET_INVALID` as `assertHasPrompt`, and for tools
  */
 export function spansOf(row: Row): Span[] {
   if ("text" in row) return document(row.text);
   if (row.tools) throw withoutTools();
   if ("messages" in row) {
-    assertHasQuestion(row.messages);
+    assertHasPrompt(row.messages);
     return conversation(row.messages);
   }
   return conversation([

@@ -3,8 +3,8 @@ import type { Example, ExampleSet } from "../examples/examples.ts";
 
 /**
  * Loads batches from endless epochs, each shuffled anew by the seed. A batch may span two epochs.
- * @param rows of a batch
- * @param skipped rows already trained on
+ * @param rows per batch
+ * @param skipped number of rows already trained on
  */
 export function createBatchLoader(
   examples: ExampleSet,
@@ -23,7 +23,7 @@ export function batchIndices(
   seed: number,
   skipped = 0,
 ): () => number[] {
-  const order = passes(count, seed, skipped);
+  const order = epochs(count, seed, skipped);
   return () => Array.from({ length: rows }, () => order.next().value);
 }
 
@@ -35,8 +35,8 @@ export function* batchesOnce(examples: ExampleSet, rows: number): Generator<Exam
   }
 }
 
-/** Indices below `count`, shuffled anew for each epoch, without the first `skipped`. */
-function* passes(count: number, seed: number, skipped: number): Generator<number, never> {
+/** Indices below `count`, which is at least 1, shuffled anew for each epoch, without the first `skipped`. */
+function* epochs(count: number, seed: number, skipped: number): Generator<number, never> {
   const random = createRandom(seed, "order");
   const order = new Uint32Array(count).map((_, i) => i);
   for (;;) {

@@ -1,7 +1,7 @@
 import type { Example, ExampleSet } from "../examples/examples.ts";
 import {
   type Batch,
-  type Mean,
+  type SumAndCount,
   type Objective,
   type ExampleLogProbs,
   addMeans,
@@ -23,7 +23,7 @@ export interface StepResult {
   /** Mean over the units of all batches, in nats; NaN without any. */
   loss: number;
   gradNorm: number;
-  metrics: Record<string, Mean>;
+  metrics: Record<string, SumAndCount>;
 }
 
 /** Accumulates a step's gradients; doesn't update the weights. */
@@ -33,7 +33,7 @@ export async function backpropagateStep(
 ): Promise<StepResult> {
   const { backend, objective } = learning;
   const units = unitsIn(objective, batches.flat());
-  const metrics: Record<string, Mean> = {};
+  const metrics: Record<string, SumAndCount> = {};
   // Nothing to learn.
   if (units === 0) return { loss: NaN, gradNorm: await backend.gradNorm(), metrics };
   let loss = 0;
@@ -62,7 +62,7 @@ export async function backpropagateStep(
 export async function measureBatch(
   learning: StepContext,
   examples: readonly Example[],
-): Promise<{ loss: Mean; metrics: Record<string, Mean> }> {
+): Promise<{ loss: SumAndCount; metrics: Record<string, SumAndCount> }> {
   const { backend, objective } = learning;
   const { batch, reference } = await prepareBatch(learning, examples);
   const logProbs = await backend.logProbs(examples, { usesAdapter: true });
@@ -102,7 +102,7 @@ function scored(
 export interface EvaluationResult {
   /** Mean over all units, in nats. */
   evalLoss: number;
-  metrics: Record<string, Mean>;
+  metrics: Record<string, SumAndCount>;
 }
 
 /**
@@ -115,7 +115,7 @@ export async function evaluate(
   rows: number,
 ): Promise<EvaluationResult> {
   const all = { sum: 0, count: 0 };
-  const metrics: Record<string, Mean> = {};
+  const metrics: Record<string, SumAndCount> = {};
   for (const batch of batchesOnce(examples, rows)) {
     const measured = await measureBatch(learning, batch);
     all.sum += measured.loss.sum;

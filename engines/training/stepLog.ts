@@ -3,7 +3,7 @@ import type { EventData, Measured } from "../../protocol/event.ts";
 import { withDigits } from "../../protocol/format.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
-import { type Mean, addMeans } from "../objectives/objective.ts";
+import { type SumAndCount, addMeans } from "../objectives/objective.ts";
 import type { EvaluationResult } from "./step.ts";
 
 type Log = EventData["training.log"];
@@ -23,7 +23,7 @@ interface LoggedStep {
   loss: number;
   gradNorm: number;
   tokens: number;
-  metrics: Record<string, Mean>;
+  metrics: Record<string, SumAndCount>;
 }
 
 interface LogContext {
@@ -91,8 +91,8 @@ function rounded(value: number): Measured {
 
 /** Means, with an evaluation's under `evalName`; empty without any. */
 function metricsOf(
-  trained: Record<string, Mean>,
-  evaluated: Record<string, Mean>,
+  trained: Record<string, SumAndCount>,
+  evaluated: Record<string, SumAndCount>,
 ): Pick<Log, "metrics"> {
   const means = [
     ...Object.entries(trained),

@@ -18,9 +18,9 @@ export interface LogRecord {
 export interface LocatedRecord {
   record: LogRecord;
   /** Offset of its first byte. */
-  from: number;
+  start: number;
   /** Offset after its newline, where reading can resume. */
-  offset: number;
+  end: number;
 }
 
 /** Whole lines of a log. */
@@ -77,7 +77,7 @@ export function createLineSplitter(from = 0): (chunk: Buffer) => LogLines | unde
 export function* recordsIn({ bytes, offset }: LogLines): Generator<LocatedRecord> {
   for (let start = 0, end; (end = bytes.indexOf(NEWLINE, start) + 1) > 0; start = end) {
     const record = parseLine(bytes.toString("utf8", start, end - 1));
-    if (record) yield { record, from: offset + start, offset: offset + end };
+    if (record) yield { record, start: offset + start, end: offset + end };
   }
 }
 

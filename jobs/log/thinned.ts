@@ -5,7 +5,7 @@ import { openRegularIfExists } from "../../disk/sharedTail.ts";
 import { type LossPoint, pixelExtremes, thin } from "../../protocol/curve.ts";
 import { heldOutValues } from "../../protocol/evaluation.ts";
 import { EVALUATING, PREPARING } from "../../protocol/event.ts";
-import { sentOfHistories } from "../../protocol/history.ts";
+import { logsForHistories } from "../../protocol/history.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { FIRST_LOSSES } from "../../protocol/lossEnds.ts";
@@ -24,7 +24,7 @@ interface LocatedLog extends Location, LossPoint {
 
 /**
  * Reads the records that a page shows, from a byte offset on, as the protocol's `HISTORY` defines them.
- * Yields once all are known.
+ * Scans the whole log before the first yield.
  */
 export async function* readThinnedLog(
   path: string,
@@ -60,18 +60,18 @@ async function findShown(
   for await (const records of recordsOf(file, from, signal)) {
     const logs: LocatedLog[] = [];
     for (const located of records) {
-      const location = { from: located.from, offset: located.offset };
+      const location = { start: located.start, end: located.end };
       if (located.record.event === "training.log") logs.push(asLog(located));
-      // The first tells when it began.
+      // Keep the first, for the start time, and the latest.
       else if (located.record.event === EVALUATING)
         evaluating = [...evaluating.slice(0, 1), location];
       else if (located.record.event === PREPARING) preparing = [...preparing.slice(0, 1), location];
       else others.push(location);
     }
-    // Also logs without a loss, which are not on the curve.
+    // These include logs without a loss; the curve doesn't.
     firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
     lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
-    evaluated = sentOfHistories([...evaluated, ...logs]);
+    evaluated = logsForHistories([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
@@ -83,19 +83,19 @@ async function findShown(
       ...pixelExtremes(curve),
       ...evaluated,
       ...lastLogs,
-    ].map((at) => [at.from, at]),
+    ].map((at) => [at.start, at]),
   );
-  return [...shown.values()].sort((a, b) => a.from - b.from);
+  return [...shown.values()].sort((a, b) => a.start - b.start);
 }
 
-function asLog({ record: { data }, from, offset }: LocatedRecord): LocatedLog {
+function asLog({ record: { data }, start, end }: LocatedRecord): LocatedLog {
   const found = isRecord(data) ? data : {};
   const number = (name: string) => {
     const value = found[name];
     return typeof value === "number" ? value : NaN;
   };
   const values = heldOutValues(data);
-  return { from, offset, step: number("step"), loss: number("loss"), values };
+  return { start, end, step: number("step"), loss: number("loss"), values };
 }
 
 async function* recordsOf(
@@ -116,8 +116,8 @@ async function* recordsOf(
   }
 }
 
-function readRecord(file: FileHandle, { from, offset }: Location): LocatedRecord[] {
-  const line = Buffer.allocUnsafe(offset - from);
-  const length = readSync(file.fd, line, 0, line.length, from);
-  return [...recordsIn({ bytes: line.subarray(0, length), offset: from })];
+function readRecord(file: FileHandle, { start, end }: Location): LocatedRecord[] {
+  const line = Buffer.allocUnsafe(end - start);
+  const length = readSync(file.fd, line, 0, line.length, start);
+  return [...recordsIn({ bytes: line.subarray(0, length), offset: start })];
 }

@@ -2,7 +2,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import { asError, untilIdle, withLocation } from "../projectCode.ts";
+import { asError, orStuck, withLocation } from "../projectCode.ts";
 
 /** Limit of queued `onLog` calls. */
 const MAX_LOGS = 1_000;
@@ -151,5 +151,5 @@ export async function callWithin(
       `${name} never returned. Look for a promise in it that does not settle.`,
     );
   // A synchronous error is thrown here.
-  await untilIdle(Promise.resolve(call()), stuck, limitMs);
+  await orStuck(Promise.resolve(call()), stuck, limitMs);
 }

@@ -8,7 +8,7 @@ import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { cannotWrite, messageOf } from "../../protocol/error.ts";
 import { type Evaluation, bestOf, heldOutValues, isLogged } from "../../protocol/evaluation.ts";
 import { type Artifact, type EventData, EVALUATED } from "../../protocol/event.ts";
-import { sentOfHistories } from "../../protocol/history.ts";
+import { logsForHistories } from "../../protocol/history.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { bestScore, createScorer, lowerIsBetter } from "./checkpointScore.ts";
 import { asWritten } from "./config.ts";
@@ -106,7 +106,7 @@ function resumedEvaluations(
   logs: readonly EventData["training.log"][],
 ): Started["resumedEvaluations"] {
   const all = logs.map((log) => ({ step: log.step, values: heldOutValues(log) }));
-  return sentOfHistories(all).map(({ step, values: { evalLoss, ...metrics } }) => ({
+  return logsForHistories(all).map(({ step, values: { evalLoss, ...metrics } }) => ({
     step,
     ...(evalLoss !== undefined && { evalLoss }),
     ...(Object.keys(metrics).length > 0 && { metrics }),

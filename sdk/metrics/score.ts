@@ -8,7 +8,7 @@ import type {
   ScoreAnswer,
   AggregateMetric,
 } from "../../protocol/metric.ts";
-import { asError, orAborted, untilIdle, withLocation } from "../projectCode.ts";
+import { asError, orAborted, orStuck, withLocation } from "../projectCode.ts";
 
 /** Keeps sums and differences of values finite. */
 const MAX_VALUE = 1e300;
@@ -122,7 +122,7 @@ async function scoreOf(
     failed(
       `The metric ${name} never returned for ${subject}. Look for a promise in it that does not settle.`,
     );
-  const settled = untilIdle(scored, stuck, limitMs);
+  const settled = orStuck(scored, stuck, limitMs);
   const result = await (signal ? orAborted(settled, signal) : settled).finally(() =>
     clearInterval(waiting),
   );

@@ -3,7 +3,7 @@ import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { asInferDelta, asInferResult } from "../../protocol/engineReport.ts";
 import { messageOf } from "../../protocol/error.ts";
 import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
-import { withCallerStack, untilIdle } from "../projectCode.ts";
+import { withCallerStack, orStuck } from "../projectCode.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
 import { streamAnswer } from "./answerStream.ts";
 
@@ -83,7 +83,7 @@ export async function closeModel(
   onNote?: (text: string) => void,
 ): Promise<void> {
   try {
-    await untilIdle(model.close(), () => new Error("it never returned"));
+    await orStuck(model.close(), () => new Error("it never returned"));
   } catch (error) {
     onNote?.(`warning: the engine ${engine} failed to close a model: ${messageOf(error)}`);
   }

@@ -38,17 +38,17 @@ export function framesOf(
   if (!last) return undefined;
   return {
     frames: Buffer.from(records.map((record) => frameOf(record, withTimes)).join("")),
-    offset: last.offset,
+    offset: last.end,
     isLast: records.some(({ record }) => isFinalEvent(record)),
   };
 }
 
 function frameOf(
-  { record: { event, data = {}, time }, offset }: LocatedRecord,
+  { record: { event, data = {}, time }, end }: LocatedRecord,
   withTimes: boolean,
 ): string {
   if (!(withTimes ? pageEvents : streamedEvents).has(event)) return "";
-  const sent = `id: ${offset}\n${frame(event, data)}`;
+  const sent = `id: ${end}\n${frame(event, data)}`;
   return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
 }
 

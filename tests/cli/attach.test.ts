@@ -364,7 +364,7 @@ describe("kit start --detach", () => {
       code: 2,
       stdout: "",
       stderr:
-        "kit: --detach needs an engine that trains on other machines, such as ray, but embedded trains in this process. Start it without --detach.\n",
+        "kit: --detach needs an engine that trains on other machines, such as ray, but embedded trains on this machine. Start it without --detach.\n",
     });
     expect(createJobStore(project).list()).toEqual([]);
   });

@@ -414,6 +414,11 @@ Interrupted. Run the same command again to continue.
       { name: "labels", value: 1, by: "bootstrap" },
       { name: "labelsMacroF1", value: 1 },
     ]);
+    const misspelt = ["eval", folder, "--data", "rows.jsonl", "--metric", "labels"];
+    expect(await runKit(elsewhere, [...misspelt, "--min", "labelsF1=1"])).toMatchObject({
+      code: 1,
+      stderr: "missed: labelsF1 has no value; only labels, labelsMacroF1 have one\n",
+    });
     expect(await runKit(elsewhere, ["eval", folder])).toMatchObject({
       ...{ code: 2, stdout: "" },
       stderr: "kit: A model without a job has no held-out rows. Pass a file of rows with --data.\n",

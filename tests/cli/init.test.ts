@@ -86,11 +86,11 @@ describe("kit init", () => {
     const project = createProject();
     await runKit(project, ["init", "a", "--name", "@me/dates"]);
     expect(nameOf(join(project, "a"))).toBe("@me/dates");
-    for (const name of ["My Model", "kit", "", "../x"]) {
+    for (const name of ["My Model", "kit", "node_modules", "", "../x"]) {
       const { code, stderr } = await runKit(project, ["init", "b", "--name", name]);
       expect(code).toBe(2);
       expect(stderr).toBe(
-        `kit: npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name "kit".\n`,
+        `kit: npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name kit or node_modules.\n`,
       );
     }
     expect(readdirSync(project)).toEqual(["a"]);

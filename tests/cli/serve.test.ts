@@ -230,7 +230,7 @@ describe("a kit serve that other machines reach", () => {
     expect((await models(KEY)).status).toBe(200);
     expect((await models(`${KEY}\n`.trim() + "x")).status).toBe(401);
     for (const [file, said] of [
-      ["short", "The key in the file of --key-file needs at least 16"],
+      ["short", "The key in the --key-file needs at least 16"],
       ["nothing", "Check --key-file."],
     ] as const) {
       const { code, stderr } = await runKit(template, ["serve", "--key-file", join(files, file)]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
   type Batch,
-  type Mean,
+  type SumAndCount,
   type ExampleLogProbs,
   addMeans,
 } from "../../../engines/objectives/objective.ts";
@@ -36,7 +36,7 @@ test.each([KTO, DPO])(
     );
     expect(parts.reduce((sum, { loss }) => sum + loss, 0)).toBeCloseTo(whole.loss, 10);
     expect(parts.flatMap(({ weights }) => weights)).toEqual(whole.weights);
-    const metrics: Record<string, Mean> = {};
+    const metrics: Record<string, SumAndCount> = {};
     for (const part of parts) addMeans(metrics, part.metrics);
     expect(Object.keys(metrics)).toEqual(Object.keys(whole.metrics));
     for (const [name, { sum, count }] of Object.entries(whole.metrics)) {

@@ -386,7 +386,9 @@ describe.runIf(hasPython)("with Python", () => {
       // ":::" is one token, which the question's part begins.
       joined: ["hello<|im_end|>"],
       rewrites: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
-      reopens: expect.stringMatching(/^The model's chat template rewrites the turn that it opens/),
+      reopens: expect.stringMatching(
+        /^The model's chat template renders a finished answer differently/,
+      ),
       weighted: ["hello<|im_end|>"],
       tools: expect.stringMatching(/^The model's chat template takes no tools\. /),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
@@ -456,13 +458,13 @@ describe.runIf(hasPython)("with Python", () => {
       taken: [
         "OUT_OF_MEMORY",
         expect.stringMatching(
-          /memory, of which other programs use 76 of 80 GiB \(nvidia-smi .+ Use a/,
+          /memory; other programs are using 76 of its 80 GiB \(nvidia-smi .+ Use a/,
         ),
       ],
       alone: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
       full: [
         "OUT_OF_MEMORY",
-        expect.stringMatching(/memory, which other programs use \(nvidia-smi/),
+        expect.stringMatching(/memory; other programs are using it \(nvidia-smi/),
       ],
       bug: ["WORKER_FAILED", expect.stringContaining("ValueError: no message. Run again with")],
       answer: ["OUT_OF_MEMORY", expect.stringMatching(/Use a smaller model, shorter prompts or/)],

@@ -119,7 +119,7 @@ const REWRITES =
 test.each<[string, string | RegExp]>([
   [
     REWRITES,
-    "The model's chat template rewrites the turn that it opens, so Kit can't separate the answer from the prompt.",
+    "The model's chat template renders a finished answer differently from its generation prompt, so Kit can't separate the answer from the prompt.",
   ],
   [
     "{{ raise_exception('no system') }}",

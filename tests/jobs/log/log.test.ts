@@ -147,10 +147,10 @@ test("a record's offset is after its newline, and reading resumes there", async 
   const log = openLog(path);
   for (let step = 1; step <= 5; step++) log.append(logged(step));
   log.close();
-  const offsets = (await readAll(path)).map(({ offset }) => offset);
+  const offsets = (await readAll(path)).map(({ end }) => end);
   expect(offsets).toEqual(recordEnds(path));
   expect(await readSteps(path, offsets[2])).toEqual([4, 5]);
-  expect((await readAll(path, offsets[2])).map(({ offset }) => offset)).toEqual(offsets.slice(3));
+  expect((await readAll(path, offsets[2])).map(({ end }) => end)).toEqual(offsets.slice(3));
 });
 
 test("offsets count bytes, even after junk and letters of several bytes", async () => {
@@ -159,7 +159,7 @@ test("offsets count bytes, even after junk and letters of several bytes", async 
   const log = openLog(path);
   log.append({ event: "training.failed", data: { error: "größer 🤖" } });
   log.close();
-  expect((await readAll(path)).map(({ offset }) => offset)).toEqual(recordEnds(path).slice(1));
+  expect((await readAll(path)).map(({ end }) => end)).toEqual(recordEnds(path).slice(1));
 });
 
 test("a log of many chunks is read whole, letters across chunks included", async () => {

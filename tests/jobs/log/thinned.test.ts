@@ -150,8 +150,8 @@ test("offsets are after the records' newlines, even after lines of several chunk
   const lines = [STARTED, logged(1), logged(2)].map(({ event, data }) => line(event, data));
   const path = logFile([lines[0]!, long, lines[1]!, long, lines[2]!]);
   const ends = recordEnds(path);
-  expect((await readThinned(path)).map(({ offset }) => offset)).toEqual(ends);
-  expect((await readThinned(path, ends[1])).map(({ offset }) => offset)).toEqual(ends.slice(2));
+  expect((await readThinned(path)).map(({ end }) => end)).toEqual(ends);
+  expect((await readThinned(path, ends[1])).map(({ end }) => end)).toEqual(ends.slice(2));
 });
 
 test("a line of 600 MB is skipped", async () => {
@@ -160,7 +160,7 @@ test("a line of 600 MB is skipped", async () => {
   appendFileSync(path, `\n${line("training.log", { step: 2, loss: 1 })}\n`);
   const records = await readThinned(path);
   expect(dataOf(records)).toEqual([1, 2].map((step) => ({ step, loss: 1 })));
-  expect(records.at(-1)?.offset).toBe(statSync(path).size);
+  expect(records.at(-1)?.end).toBe(statSync(path).size);
 });
 
 test("a missing log has no records, and an aborted reader gets none", async () => {

@@ -110,7 +110,7 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     """The answers are learned, each up to its stop token, which may be the next turn's first."""
     messages = conversation.messages
     if messages[0]["role"] == "assistant":
-        # `transformers` can't render a prompt without messages.
+        # An answer that comes first has an empty prompt, which `transformers` can't render.
         raise KitError(
             "DATASET_INVALID",
             "A conversation starts with an assistant message. "
@@ -125,8 +125,9 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
     if any(one is None for one in tokens):
         raise KitError(
             "DATASET_INVALID",
-            "The model's chat template rewrites the turn that it opens, so Kit can't separate the "
-            "answer from the prompt. Use a model with another template.",
+            "The model's chat template renders a finished answer differently from its generation "
+            "prompt, so Kit can't separate the answer from the prompt. Use a model with another "
+            "template.",
         )
     return [one for one in tokens if one is not None]
 

@@ -8,16 +8,16 @@ MEMORY_ADVICE = (
     "Use a smaller batchSize with more gradientAccumulationSteps, a smaller maxLength or model, "
     "or gradientCheckpointing, or train an adapter with lora."
 )
-# For answers, whose KV cache grows with each token.
+# For inference, whose KV cache grows with each token.
 ANSWER_MEMORY_ADVICE = "Use a smaller model, shorter prompts or a smaller maxTokens."
-# For a local process, whose stderr is Kit's.
+# For a process on this machine; its stderr goes to Kit's.
 DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
 # Escape sequences that color text in a terminal.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class KitError(Exception):
-    """Its message says what happened and what to do; its code is one of protocol/error.ts.
+    """An error whose message says what happened and what to do. protocol/error.ts lists the codes.
 
     :param fault: the part of a request at fault, as in protocol/error.ts
     """
@@ -50,8 +50,8 @@ def failure_of(
         return error.code, str(error)
     text, kind = ESCAPES.sub("", str(error)), type(error).__name__
     lower = text.lower()
-    is_short = "out of memory" in lower or "status_alloc_failed" in lower
-    if is_short and ("cuda" in lower or "cudnn" in lower):
+    mentions_oom = "out of memory" in lower or "status_alloc_failed" in lower
+    if mentions_oom and ("cuda" in lower or "cudnn" in lower):
         return "OUT_OF_MEMORY", f"The GPU ran out of memory{gpu_use_of_others()}. {memory_advice}"
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
@@ -71,7 +71,7 @@ MIN_REPORTED_BYTES = 2**31
 
 
 def gpu_use_of_others() -> str:
-    """Other programs' GPU memory, if it is much."""
+    """A clause about other programs' GPU memory, or nothing if they use little."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return ""
@@ -79,11 +79,11 @@ def gpu_use_of_others() -> str:
         free, total = torch.cuda.mem_get_info()
     except RuntimeError:
         # Not even enough memory for the query.
-        return ", which other programs use (nvidia-smi shows which)"
+        return "; other programs are using it (nvidia-smi lists them)"
     others = total - free - torch.cuda.memory_reserved()
     if others < MIN_REPORTED_BYTES:
         return ""
     return (
-        f", of which other programs use {others / 2**30:.0f} of {total / 2**30:.0f} GiB "
-        "(nvidia-smi shows which)"
+        f"; other programs are using {others / 2**30:.0f} of its {total / 2**30:.0f} GiB "
+        "(nvidia-smi lists them)"
     )

@@ -7,26 +7,26 @@ from .errors import KitError
 from .means import Mean
 
 
-def worker_count() -> int:
+def world_size() -> int:
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
-def is_first() -> bool:
+def is_main_process() -> bool:
     return not distributed.is_initialized() or distributed.get_rank() == 0
 
 
 def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
     """The mean of the workers' losses, and the sum of their tokens."""
-    if worker_count() == 1:
+    if world_size() == 1:
         return loss, tokens
     both = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
     distributed.all_reduce(both)
-    return float(both[0]) / worker_count(), int(both[1])
+    return float(both[0]) / world_size(), int(both[1])
 
 
 def all_reduce_means(means: dict[str, Mean], device: str) -> dict[str, Mean]:
     """The means over all workers, which have the same names."""
-    if worker_count() == 1 or not means:
+    if world_size() == 1 or not means:
         return means
     both = [[mean.sum, mean.count] for mean in means.values()]
     sums = torch.tensor(both, dtype=torch.float64, device=device)
@@ -38,7 +38,7 @@ def assert_same(*fingerprints: str) -> None:
     """
     :raises KitError: on every worker, if one read different rows, as from a disk that isn't shared
     """
-    if worker_count() == 1:
+    if world_size() == 1:
         return
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
     # 60 bits fit torch's signed 64-bit integers.

@@ -17,11 +17,11 @@ from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 
 # A larger rate overflows float32 when AdamW's first step divides it by 1 - 0.9.
 MAX_RATE = 3.4e37
+# Key of the callback's state in trainer_state.json, the same for every engine.
+STATE_KEY = "Kit"
 
 
-class Kit(TrainerCallback, ExportableState):
-    """trainer_state.json has its state under the class's name."""
-
+class KitCallback(TrainerCallback, ExportableState):
     def __init__(
         self,
         prepared: Preparation,
@@ -64,10 +64,10 @@ class Kit(TrainerCallback, ExportableState):
         self.loss, self.tokens = all_reduce_loss(self.loss, self.tokens, self.prepared.device.name)
         config = self.prepared.config
         step, peak = state.global_step + 1, config["learningRate"]
-        assert_finite(step, "loss is", math.isfinite(self.loss), peak)
-        assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
+        assert_finite(step, "loss is not finite", math.isfinite(self.loss), peak)
+        assert_finite(step, "gradient norm is not finite", math.isfinite(self.grad_norm), peak)
         rate = learning_rate(step, self.prepared.steps, config)
-        assert_finite(step, "weights are", rate <= MAX_RATE, peak)
+        assert_finite(step, "weights are not finite", rate <= MAX_RATE, peak)
         metrics = all_reduce_means(self.metrics, self.prepared.device.name)
         self.log.add(self.loss, self.grad_norm, self.tokens, metrics)
         self.metrics = {name: Mean() for name in metrics}
@@ -101,7 +101,8 @@ class Kit(TrainerCallback, ExportableState):
                 self._report(entry)
         elif "eval_loss" in entry and self.pending_entry is not None:
             peak = self.prepared.config["learningRate"]
-            assert_finite(state.global_step, "loss is", math.isfinite(entry["eval_loss"]), peak)
+            is_finite = math.isfinite(entry["eval_loss"])
+            assert_finite(state.global_step, "loss is not finite", is_finite, peak)
             evaluated = {key: entry[key] for key in ("eval_loss", "eval_metrics") if key in entry}
             self._report({**self.pending_entry, **evaluated})
 

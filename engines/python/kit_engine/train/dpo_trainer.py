@@ -6,7 +6,7 @@ import torch
 from trl import DPOConfig, DPOTrainer
 
 from .batches import Example
-from .callback import Kit
+from .callback import KitCallback
 from .preference_trainer import PreferenceTrainer
 from .preparation import Preparation
 
@@ -15,7 +15,7 @@ class PairTrainer(PreferenceTrainer, DPOTrainer):
     references = ("ref_chosen_logps", "ref_rejected_logps")
 
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
+        self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int
     ) -> None:
         objective = prepared.config["objective"]
         losses = {"robust" if objective["labelSmoothing"] else "sigmoid": 1.0}

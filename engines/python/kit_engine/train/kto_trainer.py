@@ -8,7 +8,7 @@ from trl import KTOConfig, KTOTrainer
 
 from ..data.examples import Arrays
 from .batches import Example
-from .callback import Kit
+from .callback import KitCallback
 from .preference_trainer import PreferenceTrainer
 from .preparation import Preparation
 
@@ -17,7 +17,7 @@ class LabelledTrainer(PreferenceTrainer, KTOTrainer):
     references = ("ref_logps", "ref_KL_logps")
 
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
+        self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int
     ) -> None:
         objective = prepared.config["objective"]
         super().__init__(

@@ -16,7 +16,7 @@ from ..data.examples import ExampleSet
 from ..data.order import RowOrder
 from ..process.means import Mean, add_means, values_of
 from .batches import Example, padded
-from .callback import Kit
+from .callback import KitCallback
 from .preparation import Preparation
 from .schedule import rows_per_step
 from .trainer import KitTrainer, arguments_of
@@ -41,7 +41,7 @@ class PreferenceTrainer(KitTrainer):
         self,
         model: Any,
         prepared: Preparation,
-        kit: Kit,
+        kit: KitCallback,
         directory: str,
         initial_step: int,
         args_type: Any,

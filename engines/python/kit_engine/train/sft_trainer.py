@@ -7,7 +7,7 @@ from transformers import EvalPrediction
 
 from ..process.means import Mean
 from .batches import IGNORED, AllRows, Collator, OrderedRows
-from .callback import Kit
+from .callback import KitCallback
 from .preparation import Preparation
 from .schedule import rows_per_step
 from .trainer import KitTrainer, arguments_of
@@ -15,7 +15,7 @@ from .trainer import KitTrainer, arguments_of
 
 class SftTrainer(KitTrainer):
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, initial_step: int
+        self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int
     ) -> None:
         # Loss of the current evaluation.
         self.evaluated = Mean()

@@ -98,13 +98,12 @@ def rounded(value: float) -> float | None:
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
-def assert_finite(step: int, what: str, is_finite: bool, peak: float) -> None:
-    """`what` includes the verb: `loss is`."""
+def assert_finite(step: int, problem: str, is_finite: bool, peak: float) -> None:
     if is_finite:
         return
     lower = min(MAX_ADVISED_RATE, float(f"{peak * LOWER:.2g}"))
     raise KitError(
         "DIVERGED",
-        f"The training diverged at step {step}: the {what} not finite, with a learningRate of "
+        f"The training diverged at step {step}: the {problem}, with a learningRate of "
         f"{peak:g}. Try a learningRate of {lower:g} or less, or more warmupSteps.",
     )

@@ -16,7 +16,7 @@ from ..process.channel import Channel
 from ..process.errors import KitError
 from ..process.means import Mean
 from .adapter import with_adapter
-from .callback import Kit
+from .callback import STATE_KEY, KitCallback
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .objectives import objective_of
 from .preparation import Preparation, prepare
@@ -46,7 +46,7 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
             "losses will differ from an uninterrupted run"
         )
         initial_step = state["step"]
-    kit = Kit(prepared, channel, cancelled, state.get("log", StepLog()))
+    kit = KitCallback(prepared, channel, cancelled, state.get("log", StepLog()))
     create_trainer = objective.trainer()
     trainer = create_trainer(model, prepared, kit, directory, initial_step)
     trainer.train(resume_from_checkpoint=resume_from)
@@ -101,7 +101,7 @@ def read_state(checkpoint: str) -> dict[str, Any]:
     try:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
-        own = state["stateful_callbacks"][Kit.__name__]["attributes"]
+        own = state["stateful_callbacks"][STATE_KEY]["attributes"]
         metrics = {name: Mean(**one) for name, one in own.get("metrics", {}).items()}
         log = StepLog(losses=own["losses"], metrics=metrics)
         return {"step": state["global_step"], "log": log}

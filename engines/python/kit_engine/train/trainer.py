@@ -10,9 +10,9 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from ..model.models import resuming
 from ..process.constants import CONSTANTS
-from ..process.workers import is_first, worker_count
+from ..process.workers import is_main_process, world_size
 from .batches import IGNORED, predicted_count
-from .callback import Kit
+from .callback import STATE_KEY, KitCallback
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .preparation import Preparation
 from .schedule import learning_rate
@@ -29,23 +29,24 @@ class KitTrainer(Trainer):
         self,
         model: Any,
         prepared: Preparation,
-        kit: Kit,
+        kit: KitCallback,
         directory: str,
         initial_step: int,
-        **of_objective: Any,
+        **trainer_kwargs: Any,
     ) -> None:
         self.prepared = prepared
         self.kit = kit
         self.directory = directory
-        # The step of a checkpoint without the schedule's state.
+        # Where the schedule starts: the step of a checkpoint that lacks its state, or else 0.
         self.initial_step = initial_step
-        # The current step's last batch, which tests saved weights, and the losses of all batches.
+        # The current step's last batch, on which a save tries the weights.
         self.batch: dict[str, torch.Tensor] = {}
-        self.shares: list[torch.Tensor] = []
+        # Losses of the current step's batches.
+        self.micro_batch_losses: list[torch.Tensor] = []
         super().__init__(
-            model=model, processing_class=prepared.tokenizer, callbacks=[kit], **of_objective
+            model=model, processing_class=prepared.tokenizer, callbacks=[kit], **trainer_kwargs
         )
-        # Prints every log.
+        # It would print every log.
         self.remove_callback(PrinterCallback)
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
@@ -61,19 +62,19 @@ class KitTrainer(Trainer):
         return self.lr_scheduler
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        # Counted before the batch moves to the device, which would force a sync.
+        # Count while the batch is on the CPU; on the device, counting would force a sync.
         self.kit.tokens += predicted_count(inputs)
         self.batch = inputs
         loss = super().training_step(model, inputs, num_items_in_batch)
-        self.shares.append(loss)
+        self.micro_batch_losses.append(loss)
         return loss
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
         # The only device sync of a step.
-        *shares, self.kit.grad_norm = torch.stack([*self.shares, norm]).tolist()
-        self.kit.loss = math.fsum(shares)
-        self.shares = []
+        *losses, self.kit.grad_norm = torch.stack([*self.micro_batch_losses, norm]).tolist()
+        self.kit.loss = math.fsum(losses)
+        self.micro_batch_losses = []
         return self.kit.grad_norm
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
@@ -92,16 +93,16 @@ class KitTrainer(Trainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         step, peak = self.state.global_step, self.prepared.config["learningRate"]
-        if is_first():
+        if is_main_process():
             self.kit.channel.note(f"saving step {step:,}")
         trained = [one for one in self.model.parameters() if one.requires_grad]
         is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
-        assert_finite(step, "weights are", is_finite, peak)
+        assert_finite(step, "weights are not finite", is_finite, peak)
         self._try_next_step(step, model)
         path = checkpoint_path(step)
-        # A sum over all workers.
+        # A collective: every worker must call it.
         self.store_flos()
-        if is_first():
+        if is_main_process():
             write_directory(os.path.join(self.directory, path), self._fill)
         kind = "adapter" if self.prepared.config.get("lora") else "model"
         data = {"step": step, "kind": kind, "path": path}
@@ -111,16 +112,19 @@ class KitTrainer(Trainer):
         """Tries a step without applying it: finite weights may still be too large."""
         peak = self.prepared.config["learningRate"]
         labels = self.batch.get("labels")
-        learned = None if labels is None else (labels != IGNORED).sum()
+        num_items = None if labels is None else (labels != IGNORED).sum()
         metrics = copy.deepcopy(self.kit.metrics)
         with torch.random.fork_rng():
-            loss = super().training_step(model, self.batch, learned)
+            loss = super().training_step(model, self.batch, num_items)
         self.kit.metrics = metrics
         norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
         model.zero_grad()
         following = min(step + 1, self.prepared.steps)
-        for what, value in (("loss is", loss), ("gradient norm is", norm)):
-            assert_finite(following, what, math.isfinite(value), peak)
+        for problem, value in (
+            ("loss is not finite", loss),
+            ("gradient norm is not finite", norm),
+        ):
+            assert_finite(following, problem, math.isfinite(value), peak)
 
     def _fill(self, folder: str) -> None:
         """Saves everything that the Trainer would, by its own methods."""
@@ -131,7 +135,7 @@ class KitTrainer(Trainer):
         self._save_optimizer_and_scheduler(folder)
         self._save_scaler(folder)
         self._save_rng_state(folder)
-        self.state.stateful_callbacks = {type(self.kit).__name__: self.kit.state()}
+        self.state.stateful_callbacks = {STATE_KEY: self.kit.state()}
         self.state.save_to_json(os.path.join(folder, "trainer_state.json"))
         for name in UNWANTED:
             remove(os.path.join(folder, name))
@@ -151,7 +155,7 @@ def arguments_of(
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
     # batchSize is across all workers.
-    rows = config["batchSize"] // worker_count()
+    rows = config["batchSize"] // world_size()
     arguments = kind(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
