@@ -42,9 +42,12 @@ export function assertKnown(bounds: Bounds, metrics: Metrics): void {
 /** A phrase for each metric that is out of bounds or has no value. */
 export function missedBounds({ figures }: Comparison, { min, max }: Bounds): string[] {
   const names = new Set([...Object.keys(min), ...Object.keys(max)]);
+  // An aggregate metric's values are known only once it ran.
+  const known = figures.map((one) => one.name).join(", ");
+  const reason = known ? `; these have one: ${known}` : ", because no answer was scored";
   return [...names].flatMap((name) => {
     const found = figures.find((one) => one.name === name);
-    if (!found) return [withoutValue(name, figures)];
+    if (!found) return [`${name} has no value${reason}`];
     const { [name]: lower = -Infinity } = min;
     const { [name]: upper = Infinity } = max;
     if (!(found.value >= lower))
@@ -53,10 +56,4 @@ export function missedBounds({ figures }: Comparison, { min, max }: Bounds): str
       return [`${name} is ${formatMetricValue(found.value)}, above ${formatMetricValue(upper)}`];
     return [];
   });
-}
-
-/** Names the values that there are: an aggregate metric's are known only once it ran. */
-function withoutValue(name: string, figures: Comparison["figures"]): string {
-  if (figures.length === 0) return `${name} has no value, because no answer was scored`;
-  return `${name} has no value; only ${figures.map((one) => one.name).join(", ")} ${figures.length === 1 ? "has" : "have"} one`;
 }

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { register } from "node:module";
-import { basename, dirname, join, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../../protocol/entry.ts";
@@ -86,14 +86,8 @@ const HOOKS = `
  */
 function resolveFromProject(bundle: string): void {
   const real = realpathSync(bundle);
-  const build = dirname(bundle);
-  const kit = dirname(build);
-  const expected = join(
-    realpathSync(dirname(kit)),
-    basename(kit),
-    basename(build),
-    basename(bundle),
-  );
+  const project = dirname(dirname(dirname(bundle)));
+  const expected = join(realpathSync(project), relative(project, bundle));
   if (real === expected) return;
   register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, {
     data: { real: pathToFileURL(real).href, shown: pathToFileURL(bundle).href },

@@ -417,7 +417,7 @@ Interrupted. Run the same command again to continue.
     const misspelt = ["eval", folder, "--data", "rows.jsonl", "--metric", "labels"];
     expect(await runKit(elsewhere, [...misspelt, "--min", "labelsF1=1"])).toMatchObject({
       code: 1,
-      stderr: "missed: labelsF1 has no value; only labels, labelsMacroF1 have one\n",
+      stderr: "missed: labelsF1 has no value; these have one: labels, labelsMacroF1\n",
     });
     expect(await runKit(elsewhere, ["eval", folder])).toMatchObject({
       ...{ code: 2, stdout: "" },

@@ -120,11 +120,8 @@ class KitTrainer(Trainer):
         norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
         model.zero_grad()
         following = min(step + 1, self.prepared.steps)
-        for problem, value in (
-            ("loss is not finite", loss),
-            ("gradient norm is not finite", norm),
-        ):
-            assert_finite(following, problem, math.isfinite(value), peak)
+        for name, value in (("loss", loss), ("gradient norm", norm)):
+            assert_finite(following, f"{name} is not finite", math.isfinite(value), peak)
 
     def _fill(self, folder: str) -> None:
         """Saves everything that the Trainer would, by its own methods."""
