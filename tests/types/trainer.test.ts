@@ -208,7 +208,7 @@ test.each([
   [
     "an option that takes another's place",
     trainer("|numTrainEpochs: 2"),
-    /^Passes over the dataset, in place of `maxSteps`/,
+    /^Passes over the dataset, instead of `maxSteps`/,
   ],
   [
     "a callback",

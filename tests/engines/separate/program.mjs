@@ -213,9 +213,9 @@ function nextOf(logits, bits) {
   );
   const argmax = ids.reduce((best, id) => (logits[id] > logits[best] ? id : best), ids[0] ?? -1);
   const weights = (temperature) => {
-    const of = logits.map((logit) => Math.exp((logit - logits[argmax]) / temperature));
-    const sums = [ids.reduce((sum, id) => sum + of[id], 0), ...Array(240).fill(0)];
-    return { of, sums, tokensOf: () => ids.slice() };
+    const byToken = logits.map((logit) => Math.exp((logit - logits[argmax]) / temperature));
+    const sums = [ids.reduce((sum, id) => sum + byToken[id], 0), ...Array(240).fill(0)];
+    return { byToken, sums, tokensOf: () => ids.slice() };
   };
   const logSumExp = () => Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
   return { logits, argmax, isDegenerate: false, logSumExp, weights };

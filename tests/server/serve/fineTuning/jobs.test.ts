@@ -179,7 +179,7 @@ describe("a job survives", () => {
 
   it("kill -9 of the server while its file is checked and while it is queued", async () => {
     const { create, project, serve } = await begin();
-    const made = [await create(), await create(), await create()].map(({ id }) => id);
+    const made = [await create(ENDLESS), await create(), await create()].map(({ id }) => id);
     await kill(serve);
     const again = clientOf(await startServe(project, ARGS));
     for (const id of made.slice(1)) await again.fineTuning.jobs.cancel(id);
