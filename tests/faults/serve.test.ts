@@ -26,12 +26,13 @@ test("a kit serve that is killed leaves broken streams, which no client takes fo
   const streams = Array.from({ length: CLIENTS }, () =>
     streamFrom(serve.port, TALK, /"content":"./),
   );
-  await Promise.all(streams.map(({ began }) => began));
+  const all = Promise.all(streams.map(({ began }) => began));
+  // On a busy machine, answers may end before the last request arrives.
+  await Promise.race([all, ...streams.map(({ ended }) => ended)]);
   serve.child.kill("SIGKILL");
-  for (const { ended } of streams) {
-    const { text, isWhole } = await ended;
-    harm.status([isWhole, text.includes("[DONE]")], [false, false]);
-  }
+  const answers = await Promise.all(streams.map(({ ended }) => ended));
+  for (const { text, isWhole } of answers) harm.status(isWhole, text.includes("[DONE]"));
+  expect(answers.some(({ isWhole }) => !isWhole)).toBe(true);
   harm.expectNone();
 });
 
