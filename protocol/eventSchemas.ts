@@ -26,6 +26,7 @@ const metricValues = v.pipe(
 const evaluation = v.object({ step: count, evalLoss: v.number() });
 
 export const ARTIFACT = v.object({
+  /** Steps trained when it was saved. */
   step: count,
   /** A whole model, or a LoRA adapter, which needs its base. */
   kind: v.picklist(["model", "adapter"]),

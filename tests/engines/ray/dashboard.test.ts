@@ -379,7 +379,7 @@ it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => 
 });
 
 it("stops the job that answers kit infer at Ctrl-C, while it loads", async () => {
-  const { requests, address, project, isFound } = await startWaiting("ask");
+  const { requests, address, project, isFound } = await startWaiting("infer");
   const job = createOwnedJob(project, "far", { ...CONFIG, engine: { name: "ray" } });
   writeStoredRecord(join(job.directory, "artifacts/step-1"), {
     address,
