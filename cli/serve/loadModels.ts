@@ -89,7 +89,7 @@ let sharedEngine: Engine | undefined;
 
 type Served = ServedModel & { reference: ModelReference };
 
-/** What a name means; `latest` is a job that a caller planned only where there is no other. */
+/** Resolves a name. `latest` prefers the project's own jobs to those that API callers created. */
 function referenceOf(project: ModelProject, name: string): ModelReference {
   const found = findReference(project, name);
   const { directory } = found.job ?? {};

@@ -106,7 +106,7 @@ export function createFollowers(options: FollowersOptions): Followers {
 /**
  * Watches the remote jobs that a local process follows.
  * @param project the project's folder
- * @returns a function that returns a note for each that is no longer followed
+ * @returns a function that lists a note for each job that has lost its follower
  */
 export function watchDetachedJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");
