@@ -109,9 +109,9 @@ function mixed() {
   );
   const training = {
     length: lengths.length,
-    longest: Math.max(...lengths) + 1,
-    largest: Math.max(...lengths),
-    predicted: lengths.reduce((sum, length) => sum + length, 0),
+    longestSequence: Math.max(...lengths) + 1,
+    largestExample: Math.max(...lengths),
+    predictedTokens: lengths.reduce((sum, length) => sum + length, 0),
     at: (index: number) => examples[index]!,
     lengthsAt: (index: number) => Uint32Array.of(lengths[index]! + 1),
     rowAt: (index: number) => index,

@@ -2,25 +2,25 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferDelta, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { createRandom } from "../dataset/random.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { createAnswerParts } from "./answerParts.ts";
+import { createAnswerAssembler } from "./answerAssembler.ts";
 import type { Constraint } from "./grammar/constraint.ts";
-import { measure } from "./logprobs.ts";
+import { copyLogprobs } from "./logprobs.ts";
 import type { NextToken, Reader } from "./reader.ts";
 import { sample } from "./sampler.ts";
 import type { CallReader } from "./tools/callReader.ts";
 
-/** What an answer is generated from. */
+/** A request that is ready to be answered. */
 export interface AnswerInput {
   request: InferRequest;
   /** The tokens of the prompt. */
   prompt: readonly number[];
-  /** Limit of the answer, in tokens. */
+  /** Maximum tokens of the answer. */
   limit: number;
   tokenizer: Tokenizer;
   /** Default: unconstrained. */
   constraint?: Constraint | undefined;
   /** Extracts tool calls. Default: no tools. */
-  calls?: CallReader | undefined;
+  callReader?: CallReader | undefined;
 }
 
 /** A reader that chooses each token of an answer. */
@@ -32,32 +32,32 @@ export interface Generation extends Pick<
   result: () => InferResult;
 }
 
-/** @param onDelta takes each delta of the answer */
+/** @param onDelta called with each delta of the answer */
 export function createGeneration(
-  { request, prompt, limit, tokenizer, constraint, calls }: AnswerInput,
+  { request, prompt, limit, tokenizer, constraint, callReader }: AnswerInput,
   onDelta: (delta: InferDelta) => void = () => {},
 ): Generation {
-  const { temperature = 0, topP = 1, seed = 0, logprobs: top } = request;
+  const { temperature = 0, topP = 1, seed = 0, logprobs: topCount } = request;
   const random = createRandom(seed, "sample");
   const textOf = createAnswerText(tokenizer);
-  const parts = createAnswerParts(request, calls, onDelta);
+  const assembler = createAnswerAssembler(request, callReader, onDelta);
   const tokens = [...prompt];
 
   function take(next: NextToken): boolean {
     assertNotDegenerate(next);
-    const measured = top === undefined ? undefined : measure(next, top, tokenizer);
+    const logprobOf = topCount === undefined ? undefined : copyLogprobs(next, topCount, tokenizer);
     const token = sample(next, { temperature, topP }, random);
-    if (token < 0) throw withoutToken();
-    if (tokenizer.isStopToken(token)) return ended("stop");
+    if (token < 0) throw noTokenError();
+    if (tokenizer.isStopToken(token)) return end("stop");
     tokens.push(token);
     constraint?.accept(token);
-    if (parts.take(textOf(token), measured?.(token))) return true;
-    if (constraint?.isComplete()) return ended("stop");
-    return tokens.length - prompt.length === limit && ended("length");
+    if (assembler.add(textOf(token), logprobOf?.(token))) return true;
+    if (constraint?.isComplete()) return end("stop");
+    return tokens.length - prompt.length === limit && end("length");
   }
 
-  function ended(reason: "stop" | "length"): true {
-    parts.end(reason);
+  function end(reason: "stop" | "length"): true {
+    assembler.end(reason);
     return true;
   }
 
@@ -66,12 +66,12 @@ export function createGeneration(
     logitsFrom: prompt.length - 1,
     take,
     ...(constraint && { prepare: constraint.prepare, allowed: constraint.allowed }),
-    result: () => parts.result(prompt.length),
+    result: () => assembler.result(prompt.length),
   };
 }
 
-/** The error for a vocabulary that lacks a needed byte. */
-function withoutToken(): KitError {
+/** The error if no token may follow: the vocabulary lacks a byte that the constraint requires. */
+function noTokenError(): KitError {
   return new KitError(
     "REQUEST_INVALID",
     "The model has no token that continues the answer as the schema requires. Change the schema, or use another model.",
@@ -79,7 +79,7 @@ function withoutToken(): KitError {
 }
 
 /**
- * Overflow makes logits infinite or NaN, or all equal after a norm of infinite numbers.
+ * Overflow makes logits infinite or NaN. If a norm has infinite input, they are all equal.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function assertNotDegenerate({ isDegenerate }: NextToken): void {
@@ -97,11 +97,11 @@ export function assertNotDegenerate({ isDegenerate }: NextToken): void {
  */
 export function createAnswerText({ bytesOf, dropsSpace }: Tokenizer): (token: number) => string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let isBegun = !dropsSpace;
+  let hasStarted = !dropsSpace;
   return (token) => {
     const text = decoder.decode(bytesOf(token), { stream: true });
-    if (isBegun || text === "") return text;
-    isBegun = true;
+    if (hasStarted || text === "") return text;
+    hasStarted = true;
     return text.startsWith(" ") ? text.slice(1) : text;
   };
 }

@@ -4,7 +4,7 @@ import { stringifyJson } from "../../protocol/json.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { allowedBits } from "./allowedBits.ts";
 import { createGeneration } from "./answer.ts";
-import { createAnswerForms, withoutHiddenTools } from "./answerForm.ts";
+import { createAnswerFormats, withoutHiddenTools } from "./answerFormat.ts";
 import { chooseAnswer } from "./choices.ts";
 import { withFault } from "./fault.ts";
 import type { Reader } from "./reader.ts";
@@ -16,13 +16,13 @@ export interface Generator {
   context: number;
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  /** Resolves once the reader is done. */
+  /** Runs the model for a reader. Resolves once the reader is done. */
   read: (reader: Reader) => Promise<void>;
-  /** Compiled forms of requests, which models with the same tokenizer may share. */
-  formOf?: ReturnType<typeof createAnswerForms>;
+  /** Compiles constraints. Models with the same tokenizer may share it. */
+  formatOf?: ReturnType<typeof createAnswerFormats>;
 }
 
-export interface Caller {
+export interface AnswerOptions {
   /** Checked before each step; if true, the answer rejects. */
   isCancelled: () => boolean;
   onDelta?: ((delta: InferDelta) => void) | undefined;
@@ -36,7 +36,7 @@ export function answerTokens({ vocabulary, isTextToken, isStopToken }: Tokenizer
 /** Answers requests concurrently; each gets the same text as if it ran alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer } = generator;
-  const { formOf = createAnswerForms(tokenizer) } = generator;
+  const { formatOf = createAnswerFormats(tokenizer) } = generator;
   const isText = (token: number) => tokenizer.isTextToken(token) || tokenizer.isStopToken(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const stopTokens = ids.filter((id) => tokenizer.isStopToken(id));
@@ -49,7 +49,7 @@ export function createAnswers(generator: Generator) {
    */
   async function answer(
     received: InferRequest,
-    { isCancelled, onDelta }: Caller,
+    { isCancelled, onDelta }: AnswerOptions,
   ): Promise<InferResult> {
     const request = withoutHiddenTools(received);
     refuseLongPrompt(request, context);
@@ -67,7 +67,7 @@ export function createAnswers(generator: Generator) {
       throw new KitError(
         "REQUEST_INVALID",
         `The prompt is too long: its ${prompt.length} tokens leave no room for an answer, and this model's maximum context length is ${context} tokens. Shorten it.`,
-        { fault: tooLong(request) },
+        { fault: promptTooLong(request) },
       );
     }
     const { choices, logprobs, maxTokens } = request;
@@ -84,21 +84,23 @@ export function createAnswers(generator: Generator) {
         stopTokens,
         logprobs,
         read,
-        fault: tooLong(request),
+        fault: promptTooLong(request),
       });
       onDelta?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
       return chosen;
     }
     const limit = Math.min(remaining, maxTokens ?? remaining);
-    const { constraint, calls, markers, fault } = await formOf(request);
-    const input = { request, prompt, limit, tokenizer, constraint, calls };
+    const { constraint, callReader, markers, fault } = await formatOf(request);
+    const input = { request, prompt, limit, tokenizer, constraint, callReader };
     const generation = createGeneration(input, onDelta);
-    const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
-    await read({ ...generation, ...(marked && { allowed: () => marked }) }).catch(
-      (error: unknown) => {
-        throw withFault(error, fault);
-      },
-    );
+    const allowedWithMarkers =
+      constraint || markers.length === 0 ? undefined : withMarkers(markers);
+    await read({
+      ...generation,
+      ...(allowedWithMarkers && { allowed: () => allowedWithMarkers }),
+    }).catch((error: unknown) => {
+      throw withFault(error, fault);
+    });
     return generation.result();
   }
 
@@ -109,17 +111,17 @@ export function createAnswers(generator: Generator) {
   return { answer };
 }
 
-/** Upper bound of a prompt's characters per token; real texts have about four. */
-const CHARACTERS_PER_TOKEN = 16;
+/** An upper bound: real texts have about four. */
+const MAX_CHARACTERS_PER_TOKEN = 16;
 
 /** The fault of a prompt that leaves no room for an answer. */
-function tooLong({ messages }: Pick<InferRequest, "messages">): RequestFault {
+function promptTooLong({ messages }: Pick<InferRequest, "messages">): RequestFault {
   return { option: messages ? "messages" : "prompt", isTooLong: true };
 }
 
 /**
  * Refuses an overlong prompt before tokenizing it, which may take quadratic time.
- * @param context of the model, in tokens
+ * @param context maximum context length, in tokens
  * @throws KitError `REQUEST_INVALID`
  */
 export function refuseLongPrompt(request: InferRequest, context: number): void {
@@ -127,11 +129,11 @@ export function refuseLongPrompt(request: InferRequest, context: number): void {
   const kwargsText = kwargs && stringifyJson(kwargs);
   const length =
     (prompt ?? stringifyJson([messages, tools]) ?? "").length + (kwargsText ?? "").length;
-  const maxLength = context * CHARACTERS_PER_TOKEN;
+  const maxLength = context * MAX_CHARACTERS_PER_TOKEN;
   if (length <= maxLength) return;
   throw new KitError(
     "REQUEST_INVALID",
-    `The prompt is too long: it has ${length} characters, of which ${maxLength} may fit, and this model's maximum context length is ${context} tokens. Shorten it.`,
-    { fault: tooLong({ messages }) },
+    `The prompt is too long: it has ${length} characters, of which at most ${maxLength} fit, and this model's maximum context length is ${context} tokens. Shorten it.`,
+    { fault: promptTooLong({ messages }) },
   );
 }

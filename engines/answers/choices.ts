@@ -2,18 +2,17 @@ import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { assertNotDegenerate } from "./answer.ts";
-import { type Measured, measure } from "./logprobs.ts";
+import { type LogprobEntry, copyLogprobs } from "./logprobs.ts";
 import type { NextToken, Reader } from "./reader.ts";
 
 interface ChoiceRequest {
   choices: readonly string[];
   prompt: readonly number[];
-  /** Tokens of the prompt with an answer. */
+  /** Tokens of the prompt followed by an answer. */
   tokensWith: (text: string) => number[];
   context: number;
   tokenizer: Tokenizer;
   stopTokens: readonly number[];
-  /** The request's option. */
   logprobs: number | undefined;
   read: (reader: Omit<Reader, "isCancelled">) => Promise<void>;
   /** The fault of an overlong prompt. */
@@ -23,8 +22,8 @@ interface ChoiceRequest {
 /** The end of an answer, as a pseudo-token. */
 const END = -1;
 
-/** Log probabilities of the next tokens. */
-type NextLogprobs = Map<number, { sum: number; measured?: Measured | undefined }>;
+/** The log probabilities of tokens that may come next. */
+type NextLogprobs = Map<number, { logprob: number; entry?: LogprobEntry | undefined }>;
 
 /**
  * Chooses the answer whose tokens, followed by a stop token, are most probable after the prompt. Prompt and answer are
@@ -45,36 +44,36 @@ export async function chooseAnswer(request: ChoiceRequest): Promise<InferResult>
   // A token may span the boundary between prompt and answer, so scoring starts after their longest common prefix.
   const from = Math.max(1, Math.min(...texts.map((tokens) => sharedPrefixLength(prompt, tokens))));
   const paths = texts.map((tokens) => pathOf(tokens, from));
-  const found = new Map<string, NextLogprobs>();
+  const byPrefix = new Map<string, NextLogprobs>();
   for (const { key, next } of paths.flat()) {
-    const following = found.get(key) ?? new Map();
-    found.set(key, following.set(next, { sum: 0 }));
+    const nextLogprobs = byPrefix.get(key) ?? new Map();
+    byPrefix.set(key, nextLogprobs.set(next, { logprob: 0 }));
   }
   const [first, ...others] = readersOf(texts, paths, from, (key, next) =>
-    measureAll(next, found.get(key)!, request),
+    scoreNext(next, byPrefix.get(key)!, request),
   );
   // The others reuse the prompt's KV cache.
   if (first) await read(first);
   await Promise.all(others.map(read));
-  const steps = paths.map((path) => path.map(({ key, next }) => found.get(key)!.get(next)!));
-  const sums = steps.map((path) => path.reduce((all, { sum }) => all + sum, 0));
+  const steps = paths.map((path) => path.map(({ key, next }) => byPrefix.get(key)!.get(next)!));
+  const sums = steps.map((path) => path.reduce((sum, { logprob }) => sum + logprob, 0));
   const best = sums.indexOf(Math.max(...sums));
   const weights = sums.map((sum) => Math.exp(sum - sums[best]!));
-  const total = weights.reduce((all, weight) => all + weight, 0);
-  const measured = steps[best]!.flatMap((step) => step.measured ?? []);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const entries = steps[best]!.flatMap(({ entry }) => entry ?? []);
   return {
     text: choices[best]!,
     finishReason: "stop",
     promptTokens: prompt.length,
     tokens: texts[best]!.length - from,
     choices: choices.map((text, i) => ({ text, probability: weights[i]! / total })),
-    ...(logprobs !== undefined && { logprobs: measured }),
+    ...(logprobs !== undefined && { logprobs: entries }),
   };
 }
 
-/** A token of an answer, after a prefix. */
+/** A token of an answer after a prefix of the answer. */
 interface Step {
-  /** The prefix, shared by answers that begin alike. */
+  /** Identifies the prefix, which answers that begin alike share. */
   key: string;
   next: number;
 }
@@ -86,19 +85,19 @@ function pathOf(tokens: readonly number[], from: number): Step[] {
   }));
 }
 
-/** Readers that together visit each prefix once. @param take called for each */
+/** Readers that together visit each prefix once. @param take called at each prefix */
 function readersOf(
   texts: readonly (readonly number[])[],
   paths: readonly (readonly Step[])[],
   from: number,
   take: (key: string, next: NextToken) => void,
 ): Omit<Reader, "isCancelled">[] {
-  const taken = new Set<string>();
+  const visited = new Set<string>();
   return texts.flatMap((tokens, i) => {
     const path = paths[i]!;
-    const start = path.findIndex(({ key }) => !taken.has(key));
+    const start = path.findIndex(({ key }) => !visited.has(key));
     if (start === -1) return [];
-    for (const { key } of path) taken.add(key);
+    for (const { key } of path) visited.add(key);
     let at = start;
     return {
       tokens,
@@ -112,32 +111,33 @@ function readersOf(
   });
 }
 
-function measureAll(
+function scoreNext(
   next: NextToken,
-  following: NextLogprobs,
+  nextLogprobs: NextLogprobs,
   { tokenizer, stopTokens, logprobs }: Pick<ChoiceRequest, "tokenizer" | "stopTokens" | "logprobs">,
 ): void {
   assertNotDegenerate(next);
   const { logits } = next;
   const total = next.logSumExp();
-  const measured = logprobs === undefined ? undefined : measure(next, logprobs, tokenizer);
-  for (const token of following.keys()) {
+  const entryOf = logprobs === undefined ? undefined : copyLogprobs(next, logprobs, tokenizer);
+  for (const token of nextLogprobs.keys()) {
     if (token !== END) {
-      following.set(token, { sum: logits[token]! - total, measured: measured?.(token) });
+      nextLogprobs.set(token, { logprob: logits[token]! - total, entry: entryOf?.(token) });
     } else if (stopTokens.length > 0) {
-      following.set(END, { sum: logSum(stopTokens.map((end) => logits[end]!)) - total });
+      nextLogprobs.set(END, {
+        logprob: logSumExp(stopTokens.map((stop) => logits[stop]!)) - total,
+      });
     }
   }
 }
 
 /** Length of the common prefix, in tokens. */
-function sharedPrefixLength(one: readonly number[], other: readonly number[]): number {
-  const differs = one.findIndex((token, i) => token !== other[i]);
-  return differs === -1 ? one.length : differs;
+function sharedPrefixLength(a: readonly number[], b: readonly number[]): number {
+  const differs = a.findIndex((token, i) => token !== b[i]);
+  return differs === -1 ? a.length : differs;
 }
 
-/** log-sum-exp. */
-function logSum(values: readonly number[]): number {
+function logSumExp(values: readonly number[]): number {
   const highest = Math.max(...values);
   return highest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - highest), 0));
 }

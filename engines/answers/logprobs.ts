@@ -2,25 +2,25 @@ import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { NextToken } from "./reader.ts";
 
-export type Measured = NonNullable<InferResult["logprobs"]>[number];
+export type LogprobEntry = NonNullable<InferResult["logprobs"]>[number];
 
-/** Copies the log probabilities before the logits are overwritten. @param count number of top tokens */
-export function measure(
+/** Copies the logits, which sampling overwrites. @param count number of top tokens */
+export function copyLogprobs(
   { logits, logSumExp }: Pick<NextToken, "logits" | "logSumExp">,
   count: number,
   { bytesOf }: Pick<Tokenizer, "bytesOf">,
-): (token: number) => Measured {
+): (token: number) => LogprobEntry {
   const total = logSumExp();
-  const own = logits.slice();
+  const copied = logits.slice();
   const logprobOf = (token: number): TokenLogprob => {
     const bytes = bytesOf(token);
     return {
       token: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes),
       bytes: [...bytes],
-      logprob: Math.min(0, own[token]! - total),
+      logprob: Math.min(0, copied[token]! - total),
     };
   };
-  const top = topTokens(own, count).map(logprobOf);
+  const top = topTokens(copied, count).map(logprobOf);
   return (token) => ({ ...logprobOf(token), top });
 }
 

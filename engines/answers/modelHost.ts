@@ -21,14 +21,14 @@ interface InferHostRequest {
 export interface ModelHost<Source> {
   send: (message: HostRequest<Source>) => void;
   /** Sets whether it keeps this process alive. */
-  setRef: (on: boolean) => void;
+  setRef: (isRef: boolean) => void;
   /** Stops it; `onEnd` follows. */
   stop: () => void;
 }
 
 /** Callbacks of a model host. */
-export interface Listener {
-  onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
+export interface HostCallbacks {
+  onReply: (id: number, reply: InferResult | undefined | Error) => void;
   onDelta: (id: number, delta: InferDelta) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
@@ -46,7 +46,8 @@ interface RunningHost<Source> {
   pending: Map<number, Pending>;
 }
 
-type Ask<Source, Q = HostRequest<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
+/** A request without its id. */
+type RequestBody<Source, Q = HostRequest<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
 
 /**
  * Hosts models in one shared thread or process, started on demand. It keeps this process alive only
@@ -54,35 +55,35 @@ type Ask<Source, Q = HostRequest<Source>> = Q extends unknown ? Omit<Q, "id"> : 
  * @param Source identifies a model to load
  */
 export function createHostedModels<Source>(
-  start: (listener: Listener) => ModelHost<Source>,
+  start: (callbacks: HostCallbacks) => ModelHost<Source>,
   { idleMs = 30_000 } = {},
 ) {
   let running: RunningHost<Source> | undefined;
   let idle: NodeJS.Timeout | undefined;
-  const open = new Set<number>();
-  let count = 0;
+  const loadedModels = new Set<number>();
+  let lastId = 0;
 
-  function begin(): RunningHost<Source> {
+  function startHost(): RunningHost<Source> {
     const pending = new Map<number, Pending>();
     const host = start({
-      onAnswer(id, answer) {
-        const request = pending.get(id);
-        forget(begun, id);
-        if (answer instanceof Error) request?.reject(answer);
-        else request?.resolve(answer);
+      onReply(id, reply) {
+        const open = pending.get(id);
+        forget(started, id);
+        if (reply instanceof Error) open?.reject(reply);
+        else open?.resolve(reply);
       },
       onDelta: (id, delta) => pending.get(id)?.onDelta?.(delta),
       onEnd(error) {
-        if (running === begun) {
+        if (running === started) {
           running = undefined;
-          open.clear();
+          loadedModels.clear();
         }
         for (const { reject } of pending.values()) reject(error);
         pending.clear();
       },
     });
-    const begun = { host, pending };
-    return begun;
+    const started = { host, pending };
+    return started;
   }
 
   function forget({ host, pending }: RunningHost<Source>, id: number) {
@@ -90,42 +91,42 @@ export function createHostedModels<Source>(
     if (pending.size === 0) host.setRef(false);
   }
 
-  function ask(
-    message: Ask<Source>,
+  function send(
+    message: RequestBody<Source>,
     { signal, onDelta }: { signal?: AbortSignal | undefined; onDelta?: Pending["onDelta"] } = {},
   ): Promise<InferResult | undefined> {
-    running ??= begin();
-    const to = running;
-    to.host.setRef(true);
-    const id = ++count;
+    running ??= startHost();
+    const target = running;
+    target.host.setRef(true);
+    const id = ++lastId;
     return new Promise<InferResult | undefined>((resolve, reject) => {
       const onAbort = () => {
-        to.host.send({ type: "cancel", id });
-        forget(to, id);
+        target.host.send({ type: "cancel", id });
+        forget(target, id);
         reject(signal?.reason as Error);
       };
       signal?.addEventListener("abort", onAbort, { once: true });
       const stopListening = () => signal?.removeEventListener("abort", onAbort);
-      to.pending.set(id, {
+      target.pending.set(id, {
         resolve: (result) => (stopListening(), resolve(result)),
         reject: (error) => (stopListening(), reject(error)),
         onDelta,
       });
       try {
-        to.host.send({ ...message, id });
+        target.host.send({ ...message, id });
       } catch (cause) {
-        to.pending.get(id)?.reject(unsendable(cause));
-        forget(to, id);
+        target.pending.get(id)?.reject(unserializable(cause));
+        forget(target, id);
       }
     });
   }
 
   async function load(source: Source): Promise<EngineModel> {
     clearTimeout(idle);
-    const model = ++count;
-    open.add(model);
+    const model = ++lastId;
+    loadedModels.add(model);
     try {
-      await ask({ type: "load", model, source });
+      await send({ type: "load", model, source });
     } catch (error) {
       release(model);
       throw error;
@@ -139,9 +140,9 @@ export function createHostedModels<Source>(
     ): Promise<InferResult> {
       signal?.throwIfAborted();
       if (closing) throw modelClosed();
-      if (!open.has(model)) throw engineEnded();
+      if (!loadedModels.has(model)) throw engineEnded();
       const isStreamed = onDelta !== undefined;
-      const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onDelta });
+      const result = await send({ type: "infer", model, request, isStreamed }, { signal, onDelta });
       if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
       return result;
     }
@@ -151,15 +152,16 @@ export function createHostedModels<Source>(
     }
 
     async function unload(): Promise<void> {
-      if (open.has(model)) await ask({ type: "unload", model }).finally(() => release(model));
+      if (loadedModels.has(model))
+        await send({ type: "unload", model }).finally(() => release(model));
     }
 
     return { infer, check, close: () => (closing ??= unload()) };
   }
 
   function release(model: number) {
-    open.delete(model);
-    if (open.size > 0) return;
+    loadedModels.delete(model);
+    if (loadedModels.size > 0) return;
     clearTimeout(idle);
     if (idleMs === 0) return end();
     idle = setTimeout(end, idleMs).unref();
@@ -179,8 +181,8 @@ function engineEnded(): KitError {
   return new KitError("WORKER_FAILED", "The engine's process exited. Load the model again.");
 }
 
-/** Requests are serialized as JSON, recursively. */
-function unsendable(cause: unknown): KitError {
+/** Serialization is recursive, so deep nesting overflows the stack. */
+function unserializable(cause: unknown): KitError {
   return new KitError(
     "REQUEST_INVALID",
     "infer cannot read this request: it is nested too deeply, or contains itself. Write it as flat JSON.",

@@ -4,16 +4,14 @@ export interface Reader {
   readonly tokens: readonly number[];
   /** First token whose prediction is needed. */
   readonly logitsFrom: number;
-  /**
-   * Whether it needs all logits. By default an engine may return only the highest logits.
-   */
+  /** Whether it needs all logits. By default an engine may return only the highest ones. */
   readonly needsAllLogits?: boolean;
   /**
-   * Works on `allowed` until a deadline (`performance.now()`).
-   * @returns whether it is ready; other readers proceed meanwhile. Default: always ready
+   * Computes `allowed` until a deadline, in `performance.now()` milliseconds. Default: nothing to compute.
+   * @returns whether it is ready; if not, other readers proceed meanwhile
    */
   prepare?: (until: number) => boolean;
-  /** Bitmap of the allowed next tokens, as returned by `allowedBits`. Default: the engine's. */
+  /** Bitmap of the allowed next tokens, as returned by `allowedBits`. Default: the engine's `answerTokens`. */
   allowed?: () => Int32Array | undefined;
   /**
    * Takes each needed prediction, in order.
@@ -32,7 +30,7 @@ export const BUCKETS = 241;
 export interface SamplingWeights {
   /** [vocabulary] */
   byToken: Float32Array;
-  /** [BUCKETS] */
+  /** The sum of each bucket's weights. */
   sums: Float64Array;
   /** The tokens of a bucket; valid until the next call. */
   tokensOf: (bucket: number) => Int32Array;
@@ -48,8 +46,6 @@ export interface NextToken {
   isDegenerate: boolean;
   /** log-sum-exp over all logits. */
   logSumExp: () => number;
-  /**
-   * Unnormalized probabilities of the allowed tokens, e^((logit − max) / temperature); overwrites the logits.
-   */
+  /** Weights of the allowed tokens, e^((logit − max) / temperature). Overwrites the logits. */
   weights: (temperature: number) => SamplingWeights;
 }

@@ -18,10 +18,10 @@ export function refuseDroppedParts(
       { fault: { option: `chatTemplateKwargs.${name}` } },
     );
   }
-  for (const [at, message] of messages.entries()) {
-    const part = partsOf(asMessage(message), at).find(isDropped);
+  for (const [index, message] of messages.entries()) {
+    const part = partsOf(asMessage(message), index).find(isDropped);
     if (part === undefined) continue;
-    const option = `messages[${at}]`;
+    const option = `messages[${index}]`;
     throw new KitError(
       "REQUEST_INVALID",
       `The model's chat template leaves out ${nameOf(part)} in ${option}: ${adviceOn(part, isDropped)}.`,

@@ -20,30 +20,30 @@ export function sample(
 /**
  * Inverse transform sampling over the tokens by descending probability, ties by id. Sorts only a few
  * tokens of one bucket, since there may be 100,000.
- * @param share uniform in [0, 1)
+ * @param uniform uniform in [0, 1)
  */
 function draw(
   { byToken, sums, tokensOf }: SamplingWeights,
   topP: number,
-  share: number,
+  uniform: number,
 ): number | undefined {
   const total = sums.reduce((sum, weight) => sum + weight, 0);
 
-  /** The token at which the cumulative weight satisfies the condition, and that weight. */
+  /** The first token whose cumulative weight satisfies the condition. */
   function find(isReached: (sum: number) => boolean): Found | undefined {
     let sum = 0;
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
-      // Sums in another order may differ by rounding.
-      const isHere = isReached((sum + sums[bucket]!) * (1 + 1e-12));
-      const found = isHere ? reach(tokensOf(bucket), byToken, sum, isReached) : undefined;
+      // The weights may be summed in another order below, which rounds differently.
+      const mayBeHere = isReached((sum + sums[bucket]!) * (1 + 1e-12));
+      const found = mayBeHere ? findInBucket(tokensOf(bucket), byToken, sum, isReached) : undefined;
       if (found) return found;
       sum += sums[bucket]!;
     }
     return undefined;
   }
 
-  const kept = topP < 1 ? find((sum) => sum >= topP * total)?.sum : total;
-  return kept === undefined ? undefined : find((sum) => sum > share * kept)?.token;
+  const keptWeight = topP < 1 ? find((sum) => sum >= topP * total)?.sum : total;
+  return keptWeight === undefined ? undefined : find((sum) => sum > uniform * keptWeight)?.token;
 }
 
 interface Found {
@@ -60,34 +60,34 @@ const SORT_LIMIT = 16;
  * @param tokens in any order; modified
  * @param sum of the weights before these tokens
  */
-function reach(
+function findInBucket(
   tokens: Int32Array,
   weights: Float32Array,
   sum: number,
   isReached: (sum: number) => boolean,
 ): Found | undefined {
   const compare = (a: number, b: number) => weights[b]! - weights[a]! || a - b;
-  let part = tokens;
-  while (part.length > SORT_LIMIT) {
-    const pivot = part[part.length >> 1]!;
+  let candidates = tokens;
+  while (candidates.length > SORT_LIMIT) {
+    const pivot = candidates[candidates.length >> 1]!;
     let [count, weight] = [0, 0];
-    for (let i = 0; i < part.length; i++) {
-      const token = part[i]!;
+    for (let i = 0; i < candidates.length; i++) {
+      const token = candidates[i]!;
       if (compare(token, pivot) >= 0) continue;
-      part[i] = part[count]!;
-      part[count++] = token;
+      candidates[i] = candidates[count]!;
+      candidates[count++] = token;
       weight += weights[token]!;
     }
     if (count > 0 && isReached(sum + weight)) {
-      part = part.subarray(0, count);
+      candidates = candidates.subarray(0, count);
     } else if (isReached(sum + weight + weights[pivot]!)) {
       return { token: pivot, sum: sum + weight + weights[pivot]! };
     } else {
       sum += weight + weights[pivot]!;
-      part = part.subarray(count).filter((token) => token !== pivot);
+      candidates = candidates.subarray(count).filter((token) => token !== pivot);
     }
   }
-  for (const token of part.sort(compare)) {
+  for (const token of candidates.sort(compare)) {
     sum += weights[token]!;
     if (isReached(sum)) return { token, sum };
   }

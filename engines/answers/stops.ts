@@ -5,32 +5,32 @@ export interface Stops {
    * @returns text that belongs to the answer, whether a stop sequence ended it, and what came after
    */
   push: (text: string) => { text: string; isStopped: boolean; after: string };
-  /** Flushes held-back text at the end. */
-  rest: () => string;
+  /** Returns the held-back text at the end of the answer. */
+  flush: () => string;
 }
 
 /** Holds back text that may begin a stop sequence. */
 export function createStops(stops: readonly string[]): Stops {
-  let held = "";
+  let heldBack = "";
   return {
     push(text) {
-      const all = held + text;
+      const all = heldBack + text;
       const found = stops
         .map((stop) => ({ from: all.indexOf(stop), length: stop.length }))
         .filter(({ from }) => from >= 0)
         .toSorted((a, b) => a.from - b.from)[0];
       if (found) {
-        held = "";
+        heldBack = "";
         const { from, length } = found;
         return { text: all.slice(0, from), isStopped: true, after: all.slice(from + length) };
       }
       const partial = Math.max(0, ...stops.map((stop) => partialLength(all, stop)));
-      held = all.slice(all.length - partial);
+      heldBack = all.slice(all.length - partial);
       return { text: all.slice(0, all.length - partial), isStopped: false, after: "" };
     },
-    rest() {
-      const text = held;
-      held = "";
+    flush() {
+      const text = heldBack;
+      heldBack = "";
       return text;
     },
   };

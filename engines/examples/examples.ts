@@ -8,7 +8,7 @@ export interface Sequence {
   learned: Uint8Array;
 }
 
-/** The sequences of a row that are learned together, mostly one. */
+/** Sequences of a row that are trained on together: usually one, or a preference pair's two. */
 export interface Example {
   sequences: readonly Sequence[];
   /** Set if its answer is labelled undesirable. */
@@ -19,16 +19,16 @@ export interface Example {
 export interface ExampleSet {
   readonly length: number;
   /** Tokens in the longest sequence. */
-  readonly longest: number;
+  readonly longestSequence: number;
   /** Input tokens of the largest example: all but the last of each sequence. */
-  readonly largest: number;
+  readonly largestExample: number;
   /** Predicted tokens: all but each sequence's first. */
-  readonly predicted: number;
+  readonly predictedTokens: number;
   /** A copy of an example. */
   at: (index: number) => Example;
   /** Lengths of an example's sequences, in tokens. */
   lengthsAt: (index: number) => Uint32Array;
-  /** Index of an example's row, in the order of adding. */
+  /** Index of an example's row, in insertion order. */
   rowAt: (index: number) => number;
 }
 
@@ -51,41 +51,41 @@ export interface Examples extends ExampleSet {
   addChunks: (sequence: readonly Span[], maxLength: number) => void;
 }
 
-/** Bit that marks a learned token, above every token of a small vocabulary, or of any. */
-const [SMALL_MARK, LARGE_MARK] = [2 ** 15, 2 ** 30];
+/** The bit that marks a stored token as learned, in 16-bit and in 32-bit arrays. Token ids are below it. */
+const [LEARNED_BIT_16, LEARNED_BIT_32] = [2 ** 15, 2 ** 30];
 
 /**
- * @param vocabulary upper bound of the tokens
+ * @param vocabulary number of token ids
  * @param beforeGrowing called before each allocation
  */
 export function createExamples(vocabulary: number, beforeGrowing: () => void = () => {}): Examples {
-  const isSmall = vocabulary <= SMALL_MARK;
-  const mark = isSmall ? SMALL_MARK : LARGE_MARK;
+  const isIn16Bits = vocabulary <= LEARNED_BIT_16;
+  const learnedBit = isIn16Bits ? LEARNED_BIT_16 : LEARNED_BIT_32;
   const tokens = createColumn(
-    (length) => (isSmall ? new Uint16Array(length) : new Uint32Array(length)),
+    (length) => (isIn16Bits ? new Uint16Array(length) : new Uint32Array(length)),
     beforeGrowing,
   );
-  /** For each sequence. */
+  /** Each sequence's start in `tokens`, and its length. */
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);
   const lengths = createColumn((length) => new Uint32Array(length), beforeGrowing);
-  /** For each example: its first sequence and its row. */
-  const firsts = createColumn((length) => new Uint32Array(length), beforeGrowing);
+  /** Each example's first sequence, and its row. */
+  const firstSequences = createColumn((length) => new Uint32Array(length), beforeGrowing);
   const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
   /** Indices of undesirable examples. */
   const undesirable = new Set<number>();
   let row = 0;
-  let longest = 0;
-  let largest = 0;
-  let predicted = 0;
+  let longestSequence = 0;
+  let largestExample = 0;
+  let predictedTokens = 0;
 
-  /** @returns their start */
+  /** @returns the index of the first appended token */
   function append(spans: readonly Span[], maxLength: number): number {
     const start = tokens.length();
     let remaining = maxLength;
     for (const { tokens: added, isLearned } of spans) {
       const count = Math.min(remaining, added.length);
       for (let i = 0; i < count; i++) {
-        tokens.push(isLearned ? added[i]! | mark : added[i]!);
+        tokens.push(isLearned ? added[i]! | learnedBit : added[i]!);
       }
       remaining -= count;
     }
@@ -94,23 +94,23 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
 
   /** @param sequences starts and lengths */
   function addExample(sequences: readonly (readonly [start: number, length: number])[]): void {
-    firsts.push(lengths.length());
+    firstSequences.push(lengths.length());
     rows.push(row);
     for (const [start, length] of sequences) {
       starts.push(start);
       lengths.push(length);
-      longest = Math.max(longest, length);
+      longestSequence = Math.max(longestSequence, length);
     }
-    const size = readCount(sequences.map(([, length]) => length));
-    largest = Math.max(largest, size);
-    predicted += size;
+    const size = inputTokens(sequences.map(([, length]) => length));
+    largestExample = Math.max(largestExample, size);
+    predictedTokens += size;
   }
 
-  /** Its sequences' range, end excluded. */
+  /** The range of an example's sequences, end excluded. */
   function rangeAt(index: number): readonly [number, number] {
-    const [first = 0, end = lengths.length()] = firsts.slice(
+    const [first = 0, end = lengths.length()] = firstSequences.slice(
       index,
-      Math.min(index + 2, firsts.length()),
+      Math.min(index + 2, firstSequences.length()),
     );
     return [first, end];
   }
@@ -125,32 +125,34 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     const sequences = [...starts.slice(...range)].map((start, i) => {
       const marked = tokens.slice(start, start + (sizes[i] ?? 0));
       const learned = new Uint8Array(marked.length).map((_, at) =>
-        at > 0 && marked[at]! & mark ? 1 : 0,
+        at > 0 && marked[at]! & learnedBit ? 1 : 0,
       );
-      return { tokens: marked.map((token) => token & ~mark), learned };
+      return { tokens: marked.map((token) => token & ~learnedBit), learned };
     });
     return { sequences, ...(undesirable.has(index) && { isUndesirable: true }) };
   }
 
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {
-    const all = rows.slice(0, rows.length());
-    const chosen = Uint32Array.from(all.keys()).filter((index) => isChosen(all[index] ?? 0));
-    let [longest, largest, predicted] = [0, 0, 0];
+    const allRows = rows.slice(0, rows.length());
+    const chosen = Uint32Array.from(allRows.keys()).filter((index) =>
+      isChosen(allRows[index] ?? 0),
+    );
+    let [longestSequence, largestExample, predictedTokens] = [0, 0, 0];
     for (const index of chosen) {
       const sizes = lengthsAt(index);
-      const size = readCount(sizes);
-      longest = Math.max(longest, ...sizes);
-      largest = Math.max(largest, size);
-      predicted += size;
+      const size = inputTokens(sizes);
+      longestSequence = Math.max(longestSequence, ...sizes);
+      largestExample = Math.max(largestExample, size);
+      predictedTokens += size;
     }
     return {
       length: chosen.length,
-      longest,
-      largest,
-      predicted,
+      longestSequence,
+      largestExample,
+      predictedTokens,
       at: (index) => at(chosen[index] ?? 0),
       lengthsAt: (index) => lengthsAt(chosen[index] ?? 0),
-      rowAt: (index) => all[chosen[index] ?? 0] ?? 0,
+      rowAt: (index) => allRows[chosen[index] ?? 0] ?? 0,
     };
   }
 
@@ -162,14 +164,14 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     get length() {
       return rows.length();
     },
-    get longest() {
-      return longest;
+    get longestSequence() {
+      return longestSequence;
     },
-    get largest() {
-      return largest;
+    get largestExample() {
+      return largestExample;
     },
-    get predicted() {
-      return predicted;
+    get predictedTokens() {
+      return predictedTokens;
     },
     at,
     lengthsAt,
@@ -198,7 +200,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
 }
 
 /** Input tokens of sequences: the last of each is only predicted. */
-function readCount(lengths: Iterable<number>): number {
+function inputTokens(lengths: Iterable<number>): number {
   let sum = 0;
   for (const length of lengths) sum += length - 1;
   return sum;

@@ -3,8 +3,8 @@ import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Sequence } from "./examples.ts";
 
 /**
- * A sequence's text with its special tokens, in segments that are learned or not.
- * @param isPenalized whether training makes them less likely
+ * A sequence's text, with special tokens, as segments that are either learned or not.
+ * @param isPenalized whether training makes the learned segments less likely
  */
 export function segmentsOf(
   { tokens, learned }: Sequence,
@@ -15,7 +15,7 @@ export function segmentsOf(
   for (let start = 0, end = 0; start < tokens.length; start = end) {
     const kind = kindAt(start);
     end = start + 1;
-    while (!kind.isSpecial && end < tokens.length && isSame(kind, kindAt(end))) end++;
+    while (!kind.isSpecial && end < tokens.length && isSameKind(kind, kindAt(end))) end++;
     segments.push({ text: tokenizer.show([...tokens.subarray(start, end)]), ...kind });
   }
   return segments;
@@ -27,6 +27,6 @@ export function segmentsOf(
   }
 }
 
-function isSame(one: Omit<Segment, "text">, other: Omit<Segment, "text">): boolean {
-  return one.isLearned === other.isLearned && one.isSpecial === other.isSpecial;
+function isSameKind(a: Omit<Segment, "text">, b: Omit<Segment, "text">): boolean {
+  return a.isLearned === b.isLearned && a.isSpecial === b.isSpecial;
 }

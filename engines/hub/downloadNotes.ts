@@ -1,6 +1,6 @@
 import { formatCount } from "../../protocol/format.ts";
 
-const NOTE_EVERY_MS = 2_000;
+const NOTE_INTERVAL_MS = 2_000;
 
 /**
  * Notes on the progress of a download: its size first, then the bytes received.
@@ -9,16 +9,16 @@ const NOTE_EVERY_MS = 2_000;
  */
 export function createDownloadNotes(
   what: string,
-  allBytes: number,
+  totalBytes: number,
   note: (text: string) => void,
   now: () => number = () => performance.now(),
 ): (bytes: number) => void {
   let notedAt = now();
-  note(`downloading ${what}, ${megabytes(allBytes)}`);
+  note(`downloading ${what}, ${megabytes(totalBytes)}`);
   return (bytes) => {
-    if (now() - notedAt < NOTE_EVERY_MS) return;
+    if (now() - notedAt < NOTE_INTERVAL_MS) return;
     notedAt = now();
-    note(`downloading ${what}: ${megabytes(bytes)} of ${megabytes(allBytes)}`);
+    note(`downloading ${what}: ${megabytes(bytes)} of ${megabytes(totalBytes)}`);
   };
 }
 

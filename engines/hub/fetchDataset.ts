@@ -11,16 +11,16 @@ import { hubSettings } from "./hubSettings.ts";
 import { createDownloader, hasSize } from "./repoDownload.ts";
 import { splitFiles } from "./splitFiles.ts";
 
-/** A split of a dataset on this disk. */
+/** A split of a dataset in the cache. */
 export interface FetchedSplit {
   type: FileType;
-  /** Absolute. */
+  /** Absolute paths. */
   paths: string[];
 }
 
 /**
- * Finds a dataset's split in the shared Hugging Face cache, and downloads missing files. Looks up a branch
- * each time, a commit once. Falls back to cached files when the hub is unreachable.
+ * Finds a dataset's split in the shared Hugging Face cache, and downloads missing files. Asks the hub each time for
+ * the commit of a branch, but only once for the files of a commit. Uses cached files if the hub is unreachable.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `DATASET_UNREADABLE`, `DATASET_INVALID`,
  * `CANNOT_WRITE`
  */
@@ -37,10 +37,10 @@ export async function fetchDataset(
   const { commit, files: listed } = await findListing(request, cache, onNote);
   const { files, isPartial } = splitFiles(listed, split, isParquetConversion(name));
   const directory = cache.snapshotPath(commit);
-  const isHere = files.every((file) => hasSize(join(directory, file.name), file));
-  if (!isHere && settings.isOffline) throw offline(request);
-  if (!isHere) await createDownloader(request, commit, cache, onNote).fetchLarge(files);
-  onNote(`${repo} at ${commit}: ${shown(files.map((file) => file.name))}`);
+  const isCached = files.every((file) => hasSize(join(directory, file.name), file));
+  if (!isCached && settings.isOffline) throw offline(request);
+  if (!isCached) await createDownloader(request, commit, cache, onNote).fetchLarge(files);
+  onNote(`${repo} at ${commit}: ${summary(files.map((file) => file.name))}`);
   if (isPartial) {
     onNote(
       `warning: the hub keeps only the first part of ${repo} as Parquet. Set revision: "main" to read all of its own files.`,
@@ -56,8 +56,8 @@ function nameOf({ name, revision }: HubSplit): HubName {
   throw new KitError(
     "DATASET_UNREADABLE",
     datasetName(name)
-      ? `${name} can have no revision ${JSON.stringify(revision)}. Set revision to a branch, tag or commit.`
-      : `No dataset can have the name ${JSON.stringify(name)}. Write "org/name", as its page on the hub does.`,
+      ? `${JSON.stringify(revision)} is not a valid revision of ${name}. Set revision to a branch, tag or commit.`
+      : `${JSON.stringify(name)} is not a valid dataset name. Write "org/name", as in its page's address.`,
   );
 }
 
@@ -92,8 +92,8 @@ function offline({ settings, name: { repo } }: HubRequest): KitError {
   );
 }
 
-/** The first of many names. */
-function shown([first = "", ...others]: string[]): string {
+/** The first name, and the number of others. */
+function summary([first = "", ...others]: string[]): string {
   return others.length > 0 ? `${first} and ${others.length} more` : first;
 }
 

@@ -11,21 +11,21 @@ import { downloadModel } from "./modelDownload.ts";
 export interface FetchOptions {
   /** Aborting ends a download at once; a later one resumes it. */
   signal?: AbortSignal | undefined;
-  /** Takes notes for people on a download. */
+  /** Called with messages on a download's progress. */
   onNote?: ((text: string) => void) | undefined;
-  /** Refuses a model by its configuration, before downloading its weights. Takes its folder. */
+  /** Throws for a model whose configuration isn't supported. Called with its folder, before its weights are downloaded. */
   check?: (directory: string) => void | Promise<void>;
-  /** Default: the environment's. */
+  /** Default: from the environment variables. */
   settings?: HubSettings;
 }
 
-/** Errors that fall back to the cached copy. */
+/** Errors after which the cached model is used. */
 const RECOVERABLE: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
 
 /**
- * Finds a model in the shared Hugging Face cache, and downloads missing files. Looks up a branch each
- * time, a commit until it is complete. Falls back to the cached model when the hub is unreachable or the
- * disk is full.
+ * Finds a model in the shared Hugging Face cache, and downloads missing files. Asks the hub each time for the commit
+ * of a branch, but nothing about a commit whose files are all cached. Uses the cached model if the hub is unreachable
+ * or the disk is full.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
  */
@@ -56,7 +56,7 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   } catch (error) {
     signal.throwIfAborted();
     if (!found || !isKitError(error)) throw error;
-    return useFound(found, error);
+    return useCached(found, error);
   }
   try {
     return await downloadModel(request, listing, cache, { onNote, check });
@@ -65,18 +65,18 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
     const problem = isKitError(error)
       ? error
       : cannotWrite(`download ${name.repo} to ${settings.cache}`, error);
-    const here = cache.find(listing.commit);
-    if (!here || !RECOVERABLE.includes(problem.code)) throw problem;
-    return useFound(here, problem);
+    const cached = cache.find(listing.commit);
+    if (!cached || !RECOVERABLE.includes(problem.code)) throw problem;
+    return useCached(cached, problem);
   }
 
-  /** Whether the model is complete; a power loss may have truncated files. */
+  /** Whether all files are there and whole: a power loss may have truncated some. */
   function isVerified(model: HubSnapshot): boolean {
     const weights = listedWeights(model.directory).map((file) => join(model.directory, file));
     return cache.isComplete(model, SIDECAR_FILES) && weights.every(isCompleteSafetensors);
   }
 
-  function useFound(model: HubSnapshot, problem: KitError): HubSnapshot {
+  function useCached(model: HubSnapshot, problem: KitError): HubSnapshot {
     onNote(`warning: ${problem.message}\n  using ${name.repo} at ${model.commit} from the cache`);
     return model;
   }

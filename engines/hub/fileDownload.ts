@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { isKitError } from "../../protocol/error.ts";
 import { remove, sizeOf } from "./hubCache.ts";
-import { type HubFile, unexpectedAnswer } from "./hubListing.ts";
+import { type HubFile, unexpectedResponse } from "./hubListing.ts";
 import { type HubRequest, fetchFromHub, unreachable } from "./hubRequest.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
@@ -19,7 +19,7 @@ export interface FileDownload extends HubRequest {
   file: HubFile;
   /** The partial file. */
   path: string;
-  /** Takes the bytes on disk. */
+  /** Called with the number of bytes on disk. */
   onBytes: (bytes: number) => void;
 }
 
@@ -32,17 +32,17 @@ export async function downloadFile(download: FileDownload): Promise<void> {
   const { file, path, signal } = download;
   // In a shared cache, another user's link could point to files that Kit must not write.
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) remove(path);
-  const isContinued = sizeOf(path) > 0;
-  await downloadAll(download);
+  const isResumed = sizeOf(path) > 0;
+  await downloadWithRetries(download);
   signal.throwIfAborted();
   if ((await hashOf(path, file)) === file.hash) return;
   remove(path);
   // The resumed bytes may have been damaged.
-  if (isContinued) return downloadFile(download);
-  throw unexpectedAnswer(download, `sent a different ${file.name} than it lists`);
+  if (isResumed) return downloadFile(download);
+  throw unexpectedResponse(download, `sent a ${file.name} that doesn't match its listed hash`);
 }
 
-async function downloadAll(download: FileDownload): Promise<void> {
+async function downloadWithRetries(download: FileDownload): Promise<void> {
   const { file, path, signal } = download;
   for (let failures = 0; ;) {
     const offset = sizeOf(path);
@@ -72,7 +72,7 @@ async function downloadRest(download: FileDownload, offset: number): Promise<voi
     for await (const chunk of chunks()) {
       bytes += chunk.length;
       if (bytes > file.size)
-        throw unexpectedAnswer(download, `sent more than the size of ${file.name}`);
+        throw unexpectedResponse(download, `sent more bytes of ${file.name} than it lists`);
       await output.appendFile(chunk);
       onBytes(bytes);
     }
@@ -84,7 +84,7 @@ async function downloadRest(download: FileDownload, offset: number): Promise<voi
   }
 }
 
-/** The hub's hash of a file: SHA-256, or git's blob hash for a small one. */
+/** A file's hash as the hub computes it: SHA-256, or git's blob hash for a small file. */
 async function hashOf(path: string, { hash, size }: HubFile): Promise<string> {
   const isLarge = hash.length === 64;
   const digest = isLarge ? createHash("sha256") : createHash("sha1").update(`blob ${size}\0`);

@@ -14,9 +14,9 @@ import { hasAllFiles } from "../modelFiles/names.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { readRef } from "./snapshots.ts";
 
-/** A repository's files on this disk. */
+/** A commit of a repository in the cache. */
 export interface HubSnapshot {
-  /** Absolute path of the folder with links to them. */
+  /** Absolute path of the folder with links to its files. */
   directory: string;
   commit: string;
 }
@@ -57,22 +57,22 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
   /** Writes atomically. */
   function write(path: string, text: string): void {
     makeFolder(dirname(path));
-    const own = `${path}.${randomUUID()}.tmp`;
-    writeFileSync(own, text);
-    renameSync(own, path);
+    const temporary = `${path}.${randomUUID()}.tmp`;
+    writeFileSync(temporary, text);
+    renameSync(temporary, path);
   }
 
   return {
     commitOf,
     snapshotPath,
     blobPath,
-    /** Kit's own record of a commit's files. */
+    /** Kit's temporary record of a commit's files. */
     listingPath: (commit: string) => join(folder, ".kit", `${commit}.json`),
     /** @throws Error if it can't be created, or is a link */
     makeBlobsFolder: () => makeFolder(join(folder, "blobs")),
-    /** Path of an incomplete download. Not Python's name, whose older versions would append to it. */
+    /** Path of an incomplete download. Python's name would be unsafe: old versions of `huggingface_hub` append to it. */
     partialPath: (hash: string) => blobPath(`${hash}.kit.incomplete`),
-    /** Separate from Python's `flock`, which Node lacks; safe, since both rename complete files. */
+    /** Python doesn't see this lock: its own is a `flock`, which Node lacks. Both only rename complete files, so that is safe. */
     lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),
 
     /** The model at the commit that a revision last resolved to; undefined if incomplete. */
@@ -96,7 +96,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
         makeFolder(dirname(path));
         writeFileSync(path, "", { flag: "wx" });
       } catch {
-        // Already recorded, or not writable; then the next download asks again.
+        // Already recorded; or not writable, so the next download asks the hub again.
       }
     },
 
@@ -104,15 +104,15 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
     link(commit: string, file: string, hash: string): void {
       const path = join(snapshotPath(commit), file);
       makeFolder(dirname(path));
-      const own = `${path}.${randomUUID()}`;
+      const temporary = `${path}.${randomUUID()}`;
       try {
-        symlinkSync(relative(dirname(path), blobPath(hash)), own);
+        symlinkSync(relative(dirname(path), blobPath(hash)), temporary);
       } catch (error) {
         if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-        // Windows lets only administrators and developers create links. Python also moves the file.
-        renameSync(blobPath(hash), own);
+        // On Windows, links need administrator rights or developer mode. Python then moves the file, too.
+        renameSync(blobPath(hash), temporary);
       }
-      renameSync(own, path);
+      renameSync(temporary, path);
     },
 
     remember(revision: string, commit: string): void {

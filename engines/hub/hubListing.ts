@@ -14,10 +14,10 @@ export interface HubFile {
   hash: string;
 }
 
-/** A revision of a repository. */
+/** The files of a commit. */
 export interface HubListing {
   commit: string;
-  /** Of a model only the top-level files and its chat template for tools. */
+  /** For a model: only top-level files, and its chat template for tools. */
   files: HubFile[];
 }
 
@@ -34,13 +34,13 @@ export async function listFiles(request: HubRequest): Promise<HubListing> {
   const revision = encodeURIComponent(name.revision);
   const api = `${settings.endpoint}/api/${name.repoType}s/${name.repo}`;
   const url = `${api}/revision/${revision}?blobs=true`;
-  return asListing(await readJson(await fetchFromHub(url, request)), request);
+  return parseListing(await readJson(await fetchFromHub(url, request)), request);
 }
 
 /** The cached listing; undefined if it is missing or damaged. */
 export function cachedListing(path: string, request: HubRequest): HubListing | undefined {
   return readRegularFile(path, undefined, (file, { size }) =>
-    size > MAX_BYTES ? undefined : asListing(JSON.parse(readFileSync(file, "utf8")), request),
+    size > MAX_BYTES ? undefined : parseListing(JSON.parse(readFileSync(file, "utf8")), request),
   );
 }
 
@@ -54,31 +54,31 @@ export function listingText({ commit, files }: HubListing): string {
   return JSON.stringify({ sha: commit, siblings });
 }
 
-function asListing(listed: unknown, request: HubRequest): HubListing {
+function parseListing(listed: unknown, request: HubRequest): HubListing {
   const { sha, siblings } = isRecord(listed) ? listed : {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
-    throw unexpectedAnswer(request, "did not answer like a Hugging Face hub");
+    throw unexpectedResponse(request, "did not answer like a Hugging Face hub");
   }
-  return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
+  return { commit: sha, files: siblings.flatMap((sibling) => parseFile(sibling, request)) };
 }
 
 /** Skips files in a model's subfolders, except its chat template for tools. */
-function fileOf(sibling: unknown, request: HubRequest): HubFile[] {
+function parseFile(sibling: unknown, request: HubRequest): HubFile[] {
   const { rfilename: name, size, blobId, lfs } = isRecord(sibling) ? sibling : {};
-  if (typeof name !== "string" || !isInside(name)) {
-    throw unexpectedAnswer(request, `lists a file with the invalid name ${JSON.stringify(name)}`);
+  if (typeof name !== "string" || !isSafePath(name)) {
+    throw unexpectedResponse(request, `lists a file with the invalid name ${JSON.stringify(name)}`);
   }
-  const isBelow = name.includes("/") && name !== TOOLS_TEMPLATE_FILE;
-  if (isBelow && request.name.repoType === "model") return [];
+  const isInSubfolder = name.includes("/") && name !== TOOLS_TEMPLATE_FILE;
+  if (isInSubfolder && request.name.repoType === "model") return [];
   const hash = isRecord(lfs) ? lfs["sha256"] : blobId;
   if (typeof hash !== "string" || !HASH.test(hash) || !isSize(size)) {
-    throw unexpectedAnswer(request, `lists no size or hash of ${name}`);
+    throw unexpectedResponse(request, `lists ${name} without a size or hash`);
   }
   return [{ name, size, hash }];
 }
 
-/** Whether it is a path below the repository, without control characters. */
-function isInside(name: string): boolean {
+/** Whether a name is a path below the repository, without control characters. */
+function isSafePath(name: string): boolean {
   return (
     !/[\\\u0000-\u001f]/.test(name) &&
     name.split("/").every((part) => !["", ".", ".."].includes(part))
@@ -89,24 +89,24 @@ function isSize(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Undefined if the answer isn't JSON, such as a captive portal's login page. */
+/** Undefined if the response isn't JSON, such as a captive portal's login page. */
 async function readJson({ chunks }: HubResponse): Promise<unknown> {
-  const read: Uint8Array[] = [];
+  const received: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks()) {
     bytes += chunk.length;
     if (bytes > MAX_BYTES) return undefined;
-    read.push(chunk);
+    received.push(chunk);
   }
   try {
-    return JSON.parse(Buffer.concat(read).toString());
+    return JSON.parse(Buffer.concat(received).toString());
   } catch {
     return undefined;
   }
 }
 
-/** The error for an answer that no hub would give, such as a login page or a wrong size. */
-export function unexpectedAnswer(
+/** The error for a response that no hub would send, such as a login page or a wrong size. */
+export function unexpectedResponse(
   { settings }: { settings: { endpoint: string } },
   what: string,
 ): KitError {

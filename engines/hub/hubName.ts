@@ -10,10 +10,10 @@ export interface HubName {
 
 const DEFAULT_REVISION = "main";
 
-/** The branch with the hub's Parquet conversion of a dataset, a folder for each config and split. */
-const CONVERTED = "refs/convert/parquet";
+/** The branch with the hub's Parquet conversion of a dataset: one folder for each config and split. */
+const PARQUET_REVISION = "refs/convert/parquet";
 
-/** `huggingface_hub`'s rules, with a required organization or user. */
+/** The rules of `huggingface_hub`, except that the organization or user is required. */
 const REPO = /^\w([\w.-]*\w)?\/\w([\w.-]{0,94}\w)?$/;
 const FORBIDDEN = /--|\.\.|\.git$/;
 const REVISION = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
@@ -27,14 +27,14 @@ export function parseHubName(name: string): HubName | undefined {
 }
 
 /** A dataset's name; undefined if invalid. @param revision default: the hub's Parquet conversion */
-export function datasetName(repo: string, revision = CONVERTED): HubName | undefined {
+export function datasetName(repo: string, revision = PARQUET_REVISION): HubName | undefined {
   if (!isRepo(repo) || !isRevision(revision)) return undefined;
   return { repoType: "dataset", repo, revision };
 }
 
 /** Whether it is the hub's Parquet conversion. */
 export function isParquetConversion({ revision }: HubName): boolean {
-  return revision === CONVERTED;
+  return revision === PARQUET_REVISION;
 }
 
 function isRepo(repo: string): boolean {

@@ -12,7 +12,7 @@ export interface HubRequest {
 }
 
 export interface HubResponse {
-  /** Whether the server skipped the bytes. */
+  /** Whether the body starts at the requested `offset`, not at 0. */
   isPartial: boolean;
   /** The body. @throws KitError `HUB_UNREACHABLE` if the connection breaks or times out */
   chunks: () => AsyncGenerator<Uint8Array>;
@@ -22,13 +22,13 @@ export interface HubResponse {
 const MESSAGES: Record<HubName["repoType"], RepoMessages> = {
   model: {
     prefix: "",
-    alternative: "copy the model's folder here and pass its path",
-    local: (repo) => `write "./${repo}" for a folder`,
+    ifUnreachable: "copy the model's folder here and pass its path",
+    ifNotFound: (repo) => `write "./${repo}" for a folder`,
   },
   dataset: {
     prefix: "datasets/",
-    alternative: "copy its files here and pass their path",
-    local: () => "pass the path of your own files",
+    ifUnreachable: "copy its files here and pass their path",
+    ifNotFound: () => "pass the path of your own files",
   },
 };
 
@@ -36,12 +36,13 @@ interface RepoMessages {
   /** Path prefix of the repository's page. */
   prefix: string;
   /** What to do if the hub can't be reached. */
-  alternative: string;
-  local: (repo: string) => string;
+  ifUnreachable: string;
+  /** What to do if the hub has no such repository. */
+  ifNotFound: (repo: string) => string;
 }
 
-/** Characters of a hub's own message that are shown. */
-const SHOWN_LENGTH = 200;
+/** Maximum length of a hub's own message in an error. */
+const MAX_MESSAGE_LENGTH = 200;
 
 /**
  * Sends a GET request to the hub. `fetch` drops the token on redirects to another origin.
@@ -53,7 +54,7 @@ export async function fetchFromHub(url: string, request: HubRequest): Promise<Hu
   const timeout = new AbortController();
   const signal = AbortSignal.any([request.signal, timeout.signal]);
   const headers = {
-    // Sizes and hashes are those of uncompressed files.
+    // Listed sizes and hashes are those of uncompressed files.
     "accept-encoding": "identity",
     "user-agent": "kit",
     ...authorization(settings),
@@ -61,9 +62,9 @@ export async function fetchFromHub(url: string, request: HubRequest): Promise<Hu
   };
 
   async function withTimeout<T>(step: Promise<T>): Promise<T> {
-    const end = () =>
+    const abort = () =>
       timeout.abort(new Error(`it sent nothing for ${settings.timeoutMs / 1000} s`));
-    const timer = setTimeout(end, settings.timeoutMs);
+    const timer = setTimeout(abort, settings.timeoutMs);
     try {
       return await step;
     } catch (error) {
@@ -74,7 +75,7 @@ export async function fetchFromHub(url: string, request: HubRequest): Promise<Hu
     }
   }
 
-  async function* partsOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
     const reader = body?.getReader();
     try {
       while (reader) {
@@ -88,9 +89,9 @@ export async function fetchFromHub(url: string, request: HubRequest): Promise<Hu
   }
 
   const response = await withTimeout(fetch(url, { headers, signal }));
-  if (response.ok) return { isPartial: response.status === 206, chunks: () => partsOf(response) };
+  if (response.ok) return { isPartial: response.status === 206, chunks: () => chunksOf(response) };
   timeout.abort();
-  throw refusal(response, request);
+  throw statusError(response, request);
 }
 
 /** @throws KitError `CONFIG_INVALID` that doesn't reveal the token, unlike `fetch`'s own error */
@@ -108,7 +109,7 @@ export function unreachable({ settings, name }: HubRequest, error: unknown): Kit
   const { host } = new URL(settings.endpoint);
   return new KitError(
     "HUB_UNREACHABLE",
-    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].alternative}.`,
+    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${MESSAGES[name.repoType].ifUnreachable}.`,
     { cause: error },
   );
 }
@@ -120,45 +121,45 @@ function reasonOf(error: unknown): string {
   return cause.message || ((cause as NodeJS.ErrnoException).code ?? messageOf(error));
 }
 
-function refusal({ status, headers }: Response, { settings, name }: HubRequest): KitError {
+function statusError({ status, headers }: Response, { settings, name }: HubRequest): KitError {
   const { endpoint, token } = settings;
   const { repo, repoType, revision } = name;
-  const { prefix, local } = MESSAGES[repoType];
+  const { prefix, ifNotFound } = MESSAGES[repoType];
   const page = `${endpoint}/${prefix}${repo}`;
   const code = headers.get("x-error-code");
   if (code === "GatedRepo") {
-    return refused(
+    return accessError(
       name,
       `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token from that account.`,
     );
   }
   if (code === "RevisionNotFound" && isParquetConversion(name)) {
-    return unknown(
+    return notFoundError(
       name,
       `The hub has no Parquet conversion of ${repo}. Set revision: "main" to read its original files.`,
     );
   }
   if (code === "RevisionNotFound") {
-    return unknown(
+    return notFoundError(
       name,
       `${repo} has no revision "${revision}". Name a branch, tag or commit that ${page} lists.`,
     );
   }
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
-    return refused(
+    return accessError(
       name,
       `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {
-    return unknown(
+    return notFoundError(
       name,
-      `There is no ${repoType} ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or ${local(repo)}.`,
+      `There is no ${repoType} ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or ${ifNotFound(repo)}.`,
     );
   }
   if (status === 403) {
-    const message = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
-    return refused(
+    const message = headers.get("x-error-message")?.slice(0, MAX_MESSAGE_LENGTH) ?? "403";
+    return accessError(
       name,
       `${endpoint} denied this token access to ${repo} (${message}). Set HF_TOKEN to one that may read it.`,
     );
@@ -169,12 +170,12 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   );
 }
 
-function unknown({ repoType }: HubName, message: string): KitError {
+function notFoundError({ repoType }: HubName, message: string): KitError {
   if (repoType === "dataset") return new KitError("DATASET_UNREADABLE", message);
   return new KitError("MODEL_UNKNOWN", message);
 }
 
-function refused({ repoType }: HubName, message: string): KitError {
+function accessError({ repoType }: HubName, message: string): KitError {
   if (repoType === "dataset") return new KitError("DATASET_UNREADABLE", message);
   return new KitError("MODEL_REFUSED", message);
 }

@@ -13,13 +13,13 @@ export interface HubSettings {
   cache: string;
   token: string | undefined;
   isOffline: boolean;
-  /** Maximum silence of the hub. */
+  /** Maximum time without any data from the hub. */
   timeoutMs: number;
 }
 
 const ENDPOINT = "https://huggingface.co";
 const TIMEOUT_S = 10;
-/** Node's maximum timeout, 24 days. */
+/** The longest timer in Node: 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
@@ -31,17 +31,17 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
  * `HF_HUB_DOWNLOAD_TIMEOUT` is not a positive number
  */
 export function hubSettings(env: Environment = process.env): HubSettings {
-  const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);
-  const home = folder(
+  const pathOf = (name: string, fallback: string) => expand(env[name] || fallback, env);
+  const home = pathOf(
     "HF_HOME",
     join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "huggingface"),
   );
-  const cache = resolve(folder("HF_HUB_CACHE", env["HUGGINGFACE_HUB_CACHE"] || join(home, "hub")));
-  const withoutToken = isTrue(env["HF_HUB_DISABLE_IMPLICIT_TOKEN"]);
+  const cache = resolve(pathOf("HF_HUB_CACHE", env["HUGGINGFACE_HUB_CACHE"] || join(home, "hub")));
+  const ignoresToken = isTrue(env["HF_HUB_DISABLE_IMPLICIT_TOKEN"]);
   return {
     endpoint: endpointOf(env["HF_ENDPOINT"] || ENDPOINT),
     cache,
-    token: withoutToken ? undefined : tokenOf(env, folder("HF_TOKEN_PATH", join(home, "token"))),
+    token: ignoresToken ? undefined : tokenOf(env, pathOf("HF_TOKEN_PATH", join(home, "token"))),
     isOffline: isTrue(env["HF_HUB_OFFLINE"] || env["TRANSFORMERS_OFFLINE"]),
     timeoutMs: timeoutOf(env["HF_HUB_DOWNLOAD_TIMEOUT"] || `${TIMEOUT_S}`),
   };
@@ -49,18 +49,18 @@ export function hubSettings(env: Environment = process.env): HubSettings {
 
 function endpointOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isWeb = url !== undefined && /^https?:$/.test(url.protocol);
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
   // Errors and notes show the address, so it must hold no secret.
-  if (isWeb ? url.username || url.password : text.includes("@")) {
+  if (isHttp ? url.username || url.password : text.includes("@")) {
     throw new KitError(
       "CONFIG_INVALID",
       "HF_ENDPOINT has a user name or a password in it. Remove it, and set HF_TOKEN to a token instead.",
     );
   }
-  if (isWeb) return text.replace(/\/+$/, "");
+  if (isHttp) return text.replace(/\/+$/, "");
   throw new KitError(
     "CONFIG_INVALID",
-    `HF_ENDPOINT must be an address such as ${ENDPOINT}, but is "${text}".`,
+    `HF_ENDPOINT must be a URL such as ${ENDPOINT}, but is "${text}".`,
   );
 }
 
@@ -75,11 +75,11 @@ function timeoutOf(text: string): number {
 }
 
 function tokenOf(env: Environment, path: string): string | undefined {
-  const named = env["HF_TOKEN"] || env["HUGGING_FACE_HUB_TOKEN"];
-  return (named ?? readToken(path)).trim() || undefined;
+  const fromVariable = env["HF_TOKEN"] || env["HUGGING_FACE_HUB_TOKEN"];
+  return (fromVariable ?? readToken(path)).trim() || undefined;
 }
 
-/** The token file's content; empty without one, as public models need none. */
+/** The token file's content; empty if there is none, since public models need no token. */
 function readToken(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -28,10 +28,10 @@ export async function downloadModel(
   const listed = files.map((file) => file.name);
   const download = createDownloader(request, commit, cache, onNote);
 
-  function named(names: string[]): HubFile[] {
+  function filesNamed(names: string[]): HubFile[] {
     return names.map((wanted) => {
       const file = files.find((one) => one.name === wanted);
-      if (!file) throw indexDamaged(repo);
+      if (!file) throw damagedIndex(repo);
       return file;
     });
   }
@@ -41,7 +41,7 @@ export async function downloadModel(
     if (!huge) return;
     throw new KitError(
       "MODEL_INVALID",
-      `${huge.name} of ${repo} has ${megabytes(huge.size)}, too much for such a file. Use another model.`,
+      `${huge.name} of ${repo} is ${megabytes(huge.size)}, too large for such a file. Use another model.`,
     );
   }
 
@@ -51,10 +51,10 @@ export async function downloadModel(
       `${repo} has no model.safetensors with a config.json. Use a model published in that format. If this is an adapter, use its base model.`,
     );
   }
-  const companions = SIDECAR_FILES.filter((file) => listed.includes(file));
+  const sidecars = SIDECAR_FILES.filter((file) => listed.includes(file));
   assertSizes(firstFiles(listed), MAX_CONFIG_MIB);
-  assertSizes(companions, MAX_TOKENIZER_MIB);
-  await download.fetch(named(firstFiles(listed)));
+  assertSizes(sidecars, MAX_TOKENIZER_MIB);
+  await download.fetch(filesNamed(firstFiles(listed)));
   await check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
     throw new KitError(
@@ -63,14 +63,14 @@ export async function downloadModel(
     );
   }
   const weights = listedWeights(directory);
-  if (weights.length === 0) throw indexDamaged(repo);
-  await download.fetchLarge(named([...companions, ...weights]));
+  if (weights.length === 0) throw damagedIndex(repo);
+  await download.fetchLarge(filesNamed([...sidecars, ...weights]));
   for (const file of SIDECAR_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
   cache.remember(name.revision, commit);
   return { directory, commit };
 }
 
-function indexDamaged(repo: string): KitError {
+function damagedIndex(repo: string): KitError {
   return new KitError(
     "MODEL_INVALID",
     `The index of ${repo}'s weights is damaged, or names files that are not there. Use another revision or model.`,

@@ -20,8 +20,8 @@ export function createDownloader(
   const { repo, repoType } = name;
   const directory = cache.snapshotPath(commit);
 
-  /** Whether a file must be downloaded; links it if another commit has it. */
-  function isMissing(file: HubFile): boolean {
+  /** Whether a file isn't in the cache. If it is there from another commit, links it. */
+  function needsDownload(file: HubFile): boolean {
     if (hasSize(join(directory, file.name), file)) return false;
     if (!hasSize(cache.blobPath(file.hash), file)) return true;
     cache.link(commit, file.name, file.hash);
@@ -29,10 +29,10 @@ export function createDownloader(
   }
 
   async function fetchAll(files: HubFile[], onBytes: (bytes: number) => void): Promise<void> {
-    let before = 0;
+    let completed = 0;
     for (const file of files) {
-      await fetchFile(file, (bytes) => onBytes(before + bytes));
-      before += file.size;
+      await fetchFile(file, (bytes) => onBytes(completed + bytes));
+      completed += file.size;
     }
   }
 
@@ -73,23 +73,23 @@ export function createDownloader(
   }
 
   return {
-    /** Downloads small files, without notes. */
+    /** Downloads small files, without reporting progress. */
     async fetch(files: HubFile[]): Promise<void> {
-      await fetchAll(files.filter(isMissing), () => undefined);
+      await fetchAll(files.filter(needsDownload), () => undefined);
     },
 
-    /** Downloads large files, with notes on progress. @throws KitError `CANNOT_WRITE` if they don't fit */
+    /** Downloads large files, and reports progress. @throws KitError `CANNOT_WRITE` if they don't fit */
     async fetchLarge(files: HubFile[]): Promise<void> {
-      const missing = files.filter(isMissing);
+      const missing = files.filter(needsDownload);
       if (missing.length === 0) return;
       await assertDiskSpace(missing);
-      const all = missing.reduce((sum, { size }) => sum + size, 0);
-      await fetchAll(missing, createDownloadNotes(repo, all, onNote));
+      const totalBytes = missing.reduce((sum, { size }) => sum + size, 0);
+      await fetchAll(missing, createDownloadNotes(repo, totalBytes, onNote));
     },
   };
 }
 
-/** Whether a file is complete, even after a power loss. */
+/** Whether a file has its full size: after a power loss, it may not. */
 export function hasSize(path: string, { size }: HubFile): boolean {
   return existsSync(path) && sizeOf(path) === size;
 }

@@ -61,7 +61,7 @@ function filesIn(folder: string): string[] {
   });
 }
 
-/** More than a commit hash, so longer content is recognized as invalid. */
+/** More than a commit hash has, so that longer content is found to be invalid. */
 const MAX_REF_BYTES = 64;
 
 /** The commit that a branch last resolved to; undefined if unknown. */

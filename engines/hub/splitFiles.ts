@@ -9,7 +9,7 @@ const PARTIAL = "partial-";
 const DEFAULT_CONFIG = "default";
 const DEFAULT_SPLIT = "train";
 
-/** How Python's `datasets` reads names of files and folders. */
+/** Words in the names of files and folders, and the splits they mean. As in Python's `datasets`. */
 const SPLIT_WORDS: Record<string, string> = {
   train: "train",
   training: "train",
@@ -42,7 +42,7 @@ interface Candidate {
 
 /**
  * Chooses a split's files by their names. Pure.
- * @param isParquetConversion whether they are the hub's Parquet conversion, `<config>/<split>/0000.parquet`
+ * @param isParquetConversion whether the files are the hub's Parquet conversion, `<config>/<split>/0000.parquet`
  * @throws KitError `DATASET_INVALID` naming the available configs or splits
  */
 export function splitFiles(
@@ -51,28 +51,28 @@ export function splitFiles(
   isParquetConversion: boolean,
 ): SplitFiles {
   const data = all.filter((file) => DATA_FILE.test(file.name) && !METADATA_FILE.test(file.name));
-  const candidates = data.map(isParquetConversion ? convertedOf : ownOf);
+  const candidates = data.map(isParquetConversion ? parseConvertedPath : parseOriginalPath);
   if (candidates.length === 0) {
     throw invalid(`${name} has no Parquet, JSONL, CSV or JSON file. Use another dataset.`);
   }
-  const ofConfig = chooseConfig(name, candidates, config);
-  const ofSplit = chooseSplit(name, ofConfig, split);
-  const type = PREFERRED.find((one) => ofSplit.some(({ file }) => typeOfFile(file.name) === one));
-  const chosen = ofSplit.filter(({ file }) => typeOfFile(file.name) === type);
+  const inConfig = chooseConfig(name, candidates, config);
+  const inSplit = chooseSplit(name, inConfig, split);
+  const type = PREFERRED.find((type) => inSplit.some(({ file }) => typeOfFile(file.name) === type));
+  const chosen = inSplit.filter(({ file }) => typeOfFile(file.name) === type);
   return {
     files: chosen.map(({ file }) => file).sort((one, other) => (one.name < other.name ? -1 : 1)),
     isPartial: chosen.some(({ isPartial }) => isPartial),
   };
 }
 
-function convertedOf(file: HubFile): Candidate {
+function parseConvertedPath(file: HubFile): Candidate {
   const [config, folder = ""] = file.name.split("/");
   const isPartial = folder.startsWith(PARTIAL);
   return { file, config, split: isPartial ? folder.slice(PARTIAL.length) : folder, isPartial };
 }
 
-/** Parses a file's own name. A file without a config in its name belongs to all of them. */
-function ownOf(file: HubFile): Candidate {
+/** Parses an original file's path. `config` is undefined if the path names none. */
+function parseOriginalPath(file: HubFile): Candidate {
   const parts = file.name.replace(DATA_FILE, "").split("/");
   const [first, ...others] = parts;
   const isConfig = others.length > 0 && first !== "data" && splitOf([first ?? ""]) === undefined;
@@ -84,7 +84,7 @@ function splitOf(parts: string[]): string | undefined {
   const [, sharded] = SHARD.exec(parts.at(-1) ?? "") ?? [];
   if (sharded !== undefined) return SPLIT_WORDS[sharded] ?? sharded;
   const words = parts.toReversed().flatMap((part) => part.toLowerCase().split(/[^a-z]+/));
-  const word = words.find((one) => Object.hasOwn(SPLIT_WORDS, one));
+  const word = words.find((word) => Object.hasOwn(SPLIT_WORDS, word));
   return word === undefined ? undefined : SPLIT_WORDS[word];
 }
 
@@ -92,7 +92,7 @@ function chooseConfig(name: string, all: Candidate[], requested: string | undefi
   const available = [...new Set(all.map(({ config }) => config ?? DEFAULT_CONFIG))];
   const [only = DEFAULT_CONFIG, ...others] = available;
   const config = requested ?? (others.length === 0 ? only : DEFAULT_CONFIG);
-  const chosen = all.filter((one) => (one.config ?? DEFAULT_CONFIG) === config);
+  const chosen = all.filter((file) => (file.config ?? DEFAULT_CONFIG) === config);
   if (chosen.length > 0) return chosen;
   throw invalid(
     requested === undefined

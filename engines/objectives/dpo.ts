@@ -9,11 +9,11 @@ const [CHOSEN, REJECTED] = [0, 1];
 
 /**
  * Direct preference optimization: Rafailov et al. 2023, equation 7; with label smoothing, Chowdhury et al. 2024,
- * equation 12. The mean over pairs.
+ * equation 12. The loss is the mean over pairs.
  */
 export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objective<Pair> {
-  /** −d(loss)/d(margin). */
-  const slopeAt = (margin: number) =>
+  /** The negative slope of the loss at a margin. */
+  const negativeSlopeAt = (margin: number) =>
     ((1 - labelSmoothing) * sigmoid(-margin) + labelSmoothing * sigmoid(margin)) /
     (1 - 2 * labelSmoothing);
   const lossAt = (margin: number) =>
@@ -33,15 +33,17 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
       const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));
       const margins = chosen.map((reward, i) => reward - (rejected[i] ?? NaN));
       // Scaled so that the mean over pairs becomes the mean over the chosen answers' tokens.
-      const likelihood = (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenCount));
-      const unlikelihood = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
+      const sftTokenWeight =
+        (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenTokenCount));
+      const chosenNegLogLikelihood = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
       return {
-        loss: sum(margins.map(lossAt)) + (sftWeight > 0 ? likelihood * unlikelihood : 0),
+        loss:
+          sum(margins.map(lossAt)) + (sftWeight > 0 ? sftTokenWeight * chosenNegLogLikelihood : 0),
         weights: pairs.map(({ logProbs }, i) => {
-          const weight = beta * slopeAt(margins[i] ?? NaN);
+          const weight = beta * negativeSlopeAt(margins[i] ?? NaN);
           return logProbs.map((tokens, sequence) =>
             new Float32Array(tokens.length).fill(
-              sequence === CHOSEN ? weight + likelihood : -weight,
+              sequence === CHOSEN ? weight + sftTokenWeight : -weight,
             ),
           );
         }),
@@ -56,6 +58,6 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
   };
 }
 
-function chosenCount({ sequences }: Example): number {
+function chosenTokenCount({ sequences }: Example): number {
   return sum(sequences[CHOSEN]?.learned ?? []);
 }

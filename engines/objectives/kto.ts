@@ -6,8 +6,8 @@ import type { Batch, SumAndCount, KlExamples, Objective } from "./objective.ts";
 import { logRatio, sigmoid, sum } from "./reward.ts";
 
 /**
- * KTO, for single labelled answers: Ethayarajh et al. 2024, equation 8. The mean over answers, each compared with the
- * KL divergence that the batch's KL examples estimate.
+ * Kahneman-Tversky optimization (KTO), for labelled answers: Ethayarajh et al. 2024, equation 8. The loss is the mean
+ * over answers; each answer's log ratio is compared with the KL divergence estimated from the batch's KL examples.
  */
 export function kto({
   beta,
@@ -53,14 +53,14 @@ export function kto({
   };
 }
 
-interface Rated {
+interface RatedAnswer {
   isUndesirable: boolean;
   reward: number;
 }
 
-/** Estimated KL divergence from the reference, in nats. */
+/** Estimated KL divergence from the reference model, in nats. */
 function divergenceOf({ klExamples: mismatched }: Batch): number {
-  return Math.max(0, sum(mismatched.map((one) => logRatio(one, 0))) / mismatched.length);
+  return Math.max(0, sum(mismatched.map((example) => logRatio(example, 0))) / mismatched.length);
 }
 
 /**
@@ -68,16 +68,16 @@ function divergenceOf({ klExamples: mismatched }: Batch): number {
  * batches that have any.
  */
 function metricsOf(
-  answers: readonly Rated[],
+  answers: readonly RatedAnswer[],
   { examples }: Batch,
   kl: number,
 ): Record<string, SumAndCount> {
-  const share = answers.length / examples.length;
+  const fraction = answers.length / examples.length;
   const undesirable = examples.filter(({ isUndesirable }) => isUndesirable).length;
-  const batchMean = (count: number, some: readonly Rated[]): SumAndCount =>
+  const batchMean = (count: number, group: readonly RatedAnswer[]): SumAndCount =>
     count === 0
-      ? NOTHING
-      : { sum: sum(some.map(({ reward }) => reward)) / count, count: some.length / count };
+      ? NO_MEAN
+      : { sum: sum(group.map(({ reward }) => reward)) / count, count: group.length / count };
   const desirable = examples.length - undesirable;
   const chosen = batchMean(
     desirable,
@@ -91,18 +91,20 @@ function metricsOf(
     rewardsChosen: chosen,
     rewardsRejected: rejected,
     rewardsMargins:
-      desirable > 0 && undesirable > 0 ? { sum: chosen.sum - rejected.sum, count: share } : NOTHING,
-    kl: { sum: kl * share, count: share },
+      desirable > 0 && undesirable > 0
+        ? { sum: chosen.sum - rejected.sum, count: fraction }
+        : NO_MEAN,
+    kl: { sum: kl * fraction, count: fraction },
   };
 }
 
-const NOTHING: SumAndCount = { sum: 0, count: 0 };
+const NO_MEAN: SumAndCount = { sum: 0, count: 0 };
 
-/** Each prompt of a batch with the answer to the previous one. */
+/** Each prompt of a batch with the answer to the previous prompt. */
 export const klExamples: KlExamples = {
-  of: (batch, maxLength) =>
-    batch.map((example, i) => mismatch(example, batch.at(i - 1) ?? example, maxLength)),
-  longestOf(examples) {
+  build: (batch, maxLength) =>
+    batch.map((example, i) => mismatchedExample(example, batch.at(i - 1) ?? example, maxLength)),
+  maxTokensOf(examples) {
     let [question, answer] = [0, 0];
     for (let index = 0; index < examples.length; index++) {
       const [sequence] = examples.at(index).sequences;
@@ -115,16 +117,16 @@ export const klExamples: KlExamples = {
   },
 };
 
-function mismatch(example: Example, other: Example, maxLength: number): Example {
+function mismatchedExample(example: Example, other: Example, maxLength: number): Example {
   const [question, answer] = [example.sequences[0], other.sequences[0]];
   if (!question || !answer) return { ...example, sequences: [] };
-  const [end, start] = [answerStart(question), answerStart(answer)];
-  const length = Math.min(maxLength, end + answer.tokens.length - start);
+  const [promptEnd, start] = [answerStart(question), answerStart(answer)];
+  const length = Math.min(maxLength, promptEnd + answer.tokens.length - start);
   const tokens = new Uint32Array(length);
   const learned = new Uint8Array(length);
-  tokens.set(question.tokens.subarray(0, end));
-  tokens.set(answer.tokens.subarray(start, start + length - end), end);
-  learned.set(answer.learned.subarray(start, start + length - end), end);
+  tokens.set(question.tokens.subarray(0, promptEnd));
+  tokens.set(answer.tokens.subarray(start, start + length - promptEnd), promptEnd);
+  learned.set(answer.learned.subarray(start, start + length - promptEnd), promptEnd);
   return { ...example, sequences: [{ tokens, learned }] };
 }
 

@@ -22,8 +22,8 @@ export interface Objective<Row extends object = object> {
   /** Number of units in an example over which the loss is averaged: its learned tokens, or 1. */
   unitsOf: (example: Example) => number;
   /**
-   * Weight of every learned token, if it doesn't depend on probabilities; then the backward pass needs no separate
-   * forward pass.
+   * Weight of every learned token, if it doesn't depend on probabilities. The backward pass can then directly follow
+   * the only forward pass.
    */
   weight?: number;
   /** Whether it needs the reference model: the model before training, without the adapter. */
@@ -31,8 +31,8 @@ export interface Objective<Row extends object = object> {
   /** Default: none. */
   klExamples?: KlExamples;
   /**
-   * Scores some of a batch's examples by their log probabilities, before any gradient. A batch may come in several
-   * micro-batches.
+   * The loss of a micro-batch, and what its gradient needs, from the log probabilities of its examples.
+   * @param batch the whole batch, of which this is a part
    */
   computeLoss: (examples: readonly ExampleLogProbs[], batch: Batch) => LossResult;
 }
@@ -43,9 +43,9 @@ export interface Objective<Row extends object = object> {
  */
 export interface KlExamples {
   /** @param maxLength maximum tokens of each example */
-  of: (batch: readonly Example[], maxLength: number) => Example[];
-  /** Tokens of the longest possible one. */
-  longestOf: (examples: ExampleSet) => number;
+  build: (batch: readonly Example[], maxLength: number) => Example[];
+  /** Length of the longest example that `build` can make from any batch of these, in tokens. */
+  maxTokensOf: (examples: ExampleSet) => number;
 }
 
 /** The batch that examples are scored in. */
@@ -72,20 +72,20 @@ export interface LossResult {
 /** [example][sequence][learned token] */
 export type TokenWeights = readonly (readonly Float32Array[])[];
 
-/** A mean as its sum and count, which can be added to those of others. */
+/** A mean as a sum and a count: those of several micro-batches add up. */
 export interface SumAndCount {
   sum: number;
-  /** May be a fraction. */
+  /** A fraction if a micro-batch holds part of a batch that counts as 1. */
   count: number;
 }
 
-/** Adds the second to the first. */
+/** Adds means to those in `totals`. */
 export function addMeans(
-  to: Record<string, SumAndCount>,
+  totals: Record<string, SumAndCount>,
   added: Record<string, SumAndCount>,
 ): void {
   for (const [name, { sum, count }] of Object.entries(added)) {
-    const mean = (to[name] ??= { sum: 0, count: 0 });
+    const mean = (totals[name] ??= { sum: 0, count: 0 });
     mean.sum += sum;
     mean.count += count;
   }

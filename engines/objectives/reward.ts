@@ -1,6 +1,6 @@
 import type { SumAndCount, ExampleLogProbs } from "./objective.ts";
 
-/** Log of the ratio of a sequence's probability to the reference's, in nats. */
+/** Log of the ratio of a sequence's probability to that under the reference model, in nats. */
 export function logRatio({ logProbs, reference }: ExampleLogProbs, sequence: number): number {
   return sum(logProbs[sequence] ?? []) - (reference[sequence] ?? NaN);
 }

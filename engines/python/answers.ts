@@ -1,6 +1,6 @@
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type ModelHost, type Listener, createHostedModels } from "../answers/modelHost.ts";
+import { type ModelHost, type HostCallbacks, createHostedModels } from "../answers/modelHost.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
@@ -13,7 +13,9 @@ export function createAnswers(python: Python) {
   /** Takes the notes of the process, for the model loaded last. */
   let note: LoadOptions["onNote"];
   const onNote = (text: string) => note?.(text);
-  const { load } = createHostedModels<ModelFolders>((listener) => start(python, listener, onNote));
+  const { load } = createHostedModels<ModelFolders>((callbacks) =>
+    start(python, callbacks, onNote),
+  );
   return {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);
@@ -35,7 +37,7 @@ export function assertUnquantized(options?: LoadOptions): void {
 
 function start(
   python: Python,
-  listener: Listener,
+  callbacks: HostCallbacks,
   onNote: (text: string) => void,
 ): ModelHost<ModelFolders> {
   const child = startChild("answer", {
@@ -48,8 +50,8 @@ function start(
       else if (message.type === "note") onNote(message.text);
     },
   });
-  const answers = createPendingRequests(child.send, listener);
-  child.ended.then((last) => listener.onEnd(endedBy(last)), listener.onEnd);
+  const answers = createPendingRequests(child.send, callbacks);
+  child.ended.then((last) => callbacks.onEnd(endedBy(last)), callbacks.onEnd);
   return { send: answers.ask, setRef: child.setRef, stop: () => void child.stop() };
 }
 

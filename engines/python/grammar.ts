@@ -4,7 +4,7 @@
  */
 import { isKitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
-import { type Form, formGrammar } from "../answers/form.ts";
+import { type ConstraintSpec, constraintGrammar } from "../answers/constraintSpec.ts";
 import type { Expression } from "../answers/grammar/expression.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
 
@@ -18,10 +18,10 @@ const FUNCTIONS = {
   begin: grammar.beginPart,
   hasBudget: grammar.hasBudget,
   /** The initial state. @param count of expressions in Node; 0 if it may differ. @param dropsSpace whether an answer drops its leading space */
-  root(form: string, count: number, dropsSpace: boolean): number {
-    const found = formGrammar(grammar, parseJson(form) as Form);
+  root(spec: string, count: number, dropsSpace: boolean): number {
+    const found = constraintGrammar(grammar, parseJson(spec) as ConstraintSpec);
     if (count > 0 && grammar.count() !== count)
-      throw new Error("QuickJS and Node compile a form to different grammars");
+      throw new Error("QuickJS and Node compile a constraint to different grammars");
     const space = dropsSpace ? grammar.repeat(grammar.text(" "), 0, 1) : grammar.empty;
     return numberOf(grammar.sequence(space, found));
   },

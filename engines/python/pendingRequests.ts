@@ -1,12 +1,12 @@
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { answerForm, withoutHiddenTools } from "../answers/answerForm.ts";
-import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
+import { type AnswerAssembler, createAnswerAssembler } from "../answers/answerAssembler.ts";
+import { answerFormat, withoutHiddenTools } from "../answers/answerFormat.ts";
+import { type ConstraintSpec, constraintGrammar } from "../answers/constraintSpec.ts";
 import { withFault } from "../answers/fault.ts";
-import { type Form, formGrammar } from "../answers/form.ts";
 import { keyOf } from "../answers/grammar/constraint.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
-import type { Listener, HostRequest } from "../answers/modelHost.ts";
+import type { HostCallbacks, HostRequest } from "../answers/modelHost.ts";
 import {
   type ToolCallFormat,
   SAMPLE_CALLS,
@@ -23,9 +23,9 @@ type Message<Type> = Extract<PythonMessage, { type: Type }>;
  */
 export function createPendingRequests(
   send: (message: object) => void,
-  { onAnswer, onDelta }: Pick<Listener, "onAnswer" | "onDelta">,
+  { onReply, onDelta }: Pick<HostCallbacks, "onReply" | "onDelta">,
 ) {
-  const open = new Map<number, { parts: AnswerParts; fault: RequestFault }>();
+  const open = new Map<number, { assembler: AnswerAssembler; fault: RequestFault }>();
   /** Models by the ids of their load requests. */
   const loading = new Map<number, number>();
   const callFormats = new Map<number, ToolCallFormat | undefined>();
@@ -43,47 +43,50 @@ export function createPendingRequests(
     const { id } = message;
     try {
       const visible = withoutHiddenTools(message.request);
-      const { form, calls, markers, fault } = answerForm(visible, () =>
-        callFormats.get(message.model),
-      );
-      const constrainedBy = form && grammarOf(form, fault);
+      const {
+        constraintSpec: spec,
+        callReader,
+        markers,
+        fault,
+      } = answerFormat(visible, () => callFormats.get(message.model));
+      const constraintSpec = spec && grammarOf(spec, fault);
       const { schema: _, ...request } = visible;
-      const parts = createAnswerParts(visible, calls, (delta) => onDelta(id, delta));
-      open.set(id, { parts, fault });
-      send({ ...message, request: request as InferRequest, form: constrainedBy, markers });
+      const assembler = createAnswerAssembler(visible, callReader, (delta) => onDelta(id, delta));
+      open.set(id, { assembler, fault });
+      send({ ...message, request: request as InferRequest, constraintSpec, markers });
     } catch (error) {
       // Reject only once the caller awaits it.
-      queueMicrotask(() => onAnswer(id, error as Error));
+      queueMicrotask(() => onReply(id, error as Error));
     }
   }
 
   function takeTokens({ id, promptTokens, tokens }: Message<"tokens">): void {
-    const { parts } = open.get(id) ?? {};
-    if (!parts) return;
+    const { assembler } = open.get(id) ?? {};
+    if (!assembler) return;
     for (const { text, logprob } of tokens) {
-      if (!parts.take(text, logprob)) continue;
+      if (!assembler.add(text, logprob)) continue;
       open.delete(id);
       send({ type: "cancel", id });
-      return onAnswer(id, parts.result(promptTokens));
+      return onReply(id, assembler.result(promptTokens));
     }
   }
 
   function takeAnswer({ id, result, failure }: Message<"answer">): void {
-    const { parts, fault } = open.get(id) ?? {};
+    const { assembler, fault } = open.get(id) ?? {};
     const model = loading.get(id);
     open.delete(id);
     loading.delete(id);
-    if (failure) return onAnswer(id, errorOf(failure, fault));
+    if (failure) return onReply(id, errorOf(failure, fault));
     if (model !== undefined && result && "calls" in result)
       callFormats.set(model, callFormatOf(result));
-    if (!parts || !result || "calls" in result) return onAnswer(id, undefined);
+    if (!assembler || !result || "calls" in result) return onReply(id, undefined);
     if ("choices" in result) {
       const { text, logprobs } = result;
       onDelta(id, { text, ...(logprobs && { logprobs }) });
-      return onAnswer(id, result);
+      return onReply(id, result);
     }
-    parts.end(result.finishReason);
-    onAnswer(id, parts.result(result.promptTokens));
+    assembler.end(result.finishReason);
+    onReply(id, assembler.result(result.promptTokens));
   }
 
   return { ask, takeTokens, takeAnswer };
@@ -95,11 +98,11 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
 }
 
 /** Input of kit_engine/answer/grammar.py. Refuses unsupported grammars early, faster than Python. */
-function grammarOf(form: Form, fault: RequestFault): [json: string, count: number] {
+function grammarOf(spec: ConstraintSpec, fault: RequestFault): [json: string, count: number] {
   try {
-    const json = keyOf(form);
+    const json = keyOf(spec);
     const expressions = createExpressions();
-    formGrammar(expressions, form);
+    constraintGrammar(expressions, spec);
     // Unicode properties differ slightly between versions.
     return [json, /\\p/i.test(json) ? 0 : expressions.count()];
   } catch (error) {

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import {
   type ModelHost,
-  type Listener,
+  type HostCallbacks,
   type HostRequest,
   modelClosed,
 } from "../answers/modelHost.ts";
@@ -19,7 +19,7 @@ export function createRequestChannel(
   { name }: Remote,
   onNote: ((text: string) => void) | undefined,
 ) {
-  let listener: Listener | undefined;
+  let callbacks: HostCallbacks | undefined;
   let listening: AbortController | undefined;
   let after = { seq: 0, at: 0 };
 
@@ -43,8 +43,8 @@ export function createRequestChannel(
     else if (message.type === "failed") throwIfFailed(message);
   }
 
-  function connect(connected: Listener): ModelHost<undefined> {
-    listener = connected;
+  function connect(connected: HostCallbacks): ModelHost<undefined> {
+    callbacks = connected;
     const send = (message: object) =>
       void job
         .post(message)
@@ -65,7 +65,7 @@ export function createRequestChannel(
   /** Stops the job and rejects open requests. */
   function close(reason: Error = modelClosed()): Promise<void> {
     listening?.abort();
-    listener?.onEnd(reason);
+    callbacks?.onEnd(reason);
     return job.stop();
   }
 
@@ -73,9 +73,13 @@ export function createRequestChannel(
 }
 
 /** Rejects a request that could not be sent. */
-function rejectUnsent({ type, id }: HostRequest<unknown>, error: unknown, { onAnswer }: Listener) {
+function rejectUnsent(
+  { type, id }: HostRequest<unknown>,
+  error: unknown,
+  { onReply }: HostCallbacks,
+) {
   // Nobody waits for a response.
-  if (type !== "cancel") onAnswer(id, error as Error);
+  if (type !== "cancel") onReply(id, error as Error);
 }
 
 function heartbeatLost(name: string): KitError {

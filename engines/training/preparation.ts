@@ -91,7 +91,7 @@ function startedData(
       evalLeftOut: evaluation.skipped,
       evalFingerprint: evaluation.fingerprint,
     }),
-    tokens: training.examples.predicted,
+    tokens: training.examples.predictedTokens,
     fingerprint,
     keepLeftOut: skippedRowsAdvice({
       rows: dataset.rows,

@@ -86,12 +86,12 @@ function* neededBatches(needs: Needs): Generator<Example[]> {
   const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);
   for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
     const batch = next();
-    yield [...batch, ...(objective.klExamples?.of(batch, maxLength) ?? [])];
+    yield [...batch, ...(objective.klExamples?.build(batch, maxLength) ?? [])];
   }
   const { examples } = data.evaluation ?? {};
   if (!examples) return;
   for (const batch of batchesOnce(examples, config.batchSize)) {
-    yield [...batch, ...(objective.klExamples?.of(batch, maxLength) ?? [])];
+    yield [...batch, ...(objective.klExamples?.build(batch, maxLength) ?? [])];
   }
 }
 

@@ -80,7 +80,7 @@ async function prepareBatch(
   examples: readonly Example[],
 ): Promise<{ batch: Batch; reference: readonly (readonly number[])[] }> {
   if (!objective.needsReference) return { batch: { examples, klExamples: [] }, reference: [] };
-  const others = objective.klExamples?.of(examples, maxLength) ?? [];
+  const others = objective.klExamples?.build(examples, maxLength) ?? [];
   const all = await reference.of([...examples, ...others]);
   const logProbs = others.length > 0 ? await backend.logProbs(others, { usesAdapter: true }) : [];
   const klExamples = scored(others, logProbs, all.slice(examples.length));

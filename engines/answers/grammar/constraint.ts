@@ -1,7 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
-import { type Form, formGrammar } from "../form.ts";
+import { type ConstraintSpec, constraintGrammar } from "../constraintSpec.ts";
 import type { Expression } from "./expression.ts";
 import { type Expressions, createExpressions } from "./expressions.ts";
 import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
@@ -39,8 +39,8 @@ const NODES_PER_YIELD = 128;
 const BITS = 32;
 
 /**
- * Constrains a model's answers. Requests of the same form share a grammar.
- * @param markers special tokens that an answer may contain where its form has their text
+ * Constrains a model's answers. Requests with the same constraint share a grammar.
+ * @param markers special tokens that an answer may contain where the constraint has their text
  */
 export function createConstraints(tokenizer: Tokenizer, markers: readonly number[] = []) {
   let trie: TokenTrie | undefined;
@@ -53,12 +53,12 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   let spent = 0;
 
-  /** @throws KitError `REQUEST_INVALID` for an unsupported form */
-  function begin(form: Form): Constraint {
+  /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
+  function begin(spec: ConstraintSpec): Constraint {
     spent = 0;
-    const key = keyOf(form);
+    const key = keyOf(spec);
     const known = cache.get(key);
-    const grammar = known?.expressions.hasBudget() ? known : grammarOf(key, form);
+    const grammar = known?.expressions.hasBudget() ? known : grammarOf(key, spec);
     cache.delete(key);
     cache.set(key, grammar);
     return constraintOf(grammar);
@@ -77,17 +77,17 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     return 2 * key.length + expressions.count() * EXPRESSION_BYTES + masks.size * maskWords * 4;
   }
 
-  function grammarOf(key: string, form: Form): Grammar {
+  function grammarOf(key: string, spec: ConstraintSpec): Grammar {
     const expressions = createExpressions();
-    const found = compile(expressions, form);
+    const found = compile(expressions, spec);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
     return { key, expressions, root, masks: new Map() };
   }
 
-  function compile(expressions: Expressions, form: Form): Expression {
+  function compile(expressions: Expressions, spec: ConstraintSpec): Expression {
     try {
-      return formGrammar(expressions, form);
+      return constraintGrammar(expressions, spec);
     } finally {
       spent = expressions.stepsSpent();
     }
@@ -169,16 +169,16 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
 
   return {
     begin,
-    /** Steps that compiling the last form took, even if it was refused. */
+    /** Steps that compiling the last constraint took, even if it was refused. */
     stepsSpent: () => spent,
   };
 }
 
 /** @throws KitError `REQUEST_INVALID` for a schema that is too long or not JSON */
-export function keyOf(form: Form): string {
+export function keyOf(spec: ConstraintSpec): string {
   let text: string | undefined;
   try {
-    text = stringifyJson(form);
+    text = stringifyJson(spec);
   } catch {
     // Nested deeper than the stack, or cyclic.
   }

@@ -13,7 +13,7 @@ const MAX_CALLS = 16;
 
 /**
  * Tool calls as a chat template writes them, with arguments that the tools' schemas allow.
- * @param only name of the only allowed tool. Default: any
+ * @param onlyTool name of the only allowed tool. Default: any
  * @param singleCall whether to allow only one call. Default: one or more
  * @throws KitError `REQUEST_INVALID` naming the tool, if `schemaGrammar` throws or the parameters don't describe an object
  */
@@ -21,14 +21,18 @@ export function callGrammar(
   grammar: Expressions,
   { begin, separator, end, delimiters }: ToolCallFormat,
   tools: readonly Tool[],
-  { only, singleCall = false }: { only?: string | undefined; singleCall?: boolean } = {},
+  { onlyTool, singleCall = false }: { onlyTool?: string | undefined; singleCall?: boolean } = {},
 ): Expression {
   const [before, between, after] = delimiters;
   const call = grammar.either(
     ...tools.flatMap(({ function: { name, parameters } }, i) => {
-      if (only !== undefined && name !== only) return [];
-      const begun = grammar.text(before + JSON.stringify(name).slice(1, -1) + between);
-      return grammar.sequence(begun, argumentsGrammar(grammar, parameters, i), grammar.text(after));
+      if (onlyTool !== undefined && name !== onlyTool) return [];
+      const prefix = grammar.text(before + JSON.stringify(name).slice(1, -1) + between);
+      return grammar.sequence(
+        prefix,
+        argumentsGrammar(grammar, parameters, i),
+        grammar.text(after),
+      );
     }),
   );
   const more =
@@ -38,18 +42,18 @@ export function callGrammar(
   return grammar.sequence(grammar.text(begin), call, more, grammar.text(end));
 }
 
-/** A tool without parameters takes no arguments. @param at index of the tool */
-function argumentsGrammar(grammar: Expressions, parameters: unknown, at: number): Expression {
+/** A tool without parameters takes no arguments. @param index of the tool */
+function argumentsGrammar(grammar: Expressions, parameters: unknown, index: number): Expression {
   if (Object.keys(parameters ?? {}).length === 0) return grammar.text("{}");
-  const option = `tools[${at}]`;
+  const option = `tools[${index}]`;
   try {
-    return schemaGrammar(grammar, objectOf(parameters), option);
+    return schemaGrammar(grammar, objectSchema(parameters), option);
   } catch (error) {
     throw withFault(error, { option: `${option}.function.parameters` }, `${option}: `);
   }
 }
 
-/** Whether a request allows at most one call. */
+/** Whether a request allows index most one call. */
 export function allowsOneCallAtMost({
   toolChoice,
   parallelToolCalls = true,
@@ -58,7 +62,7 @@ export function allowsOneCallAtMost({
 }
 
 /** Restricts parameters to objects, whatever else they allow. */
-function objectOf(parameters: unknown): JsonSchema {
+function objectSchema(parameters: unknown): JsonSchema {
   const { type = "object" } = isRecord(parameters) ? parameters : { type: "none" };
   const isObject = Array.isArray(type) ? type.includes("object") : type === "object";
   if (isRecord(parameters) && isObject) return { ...parameters, type: "object" };

@@ -3,20 +3,20 @@ import type { ToolCall } from "../../../protocol/chat.ts";
 import { createStops } from "../stops.ts";
 import type { ToolCallFormat } from "./toolCallFormat.ts";
 
-/** The text and calls read so far. */
-export interface Read {
+/** Text and calls that new text completes. */
+export interface ParsedDelta {
   text: string;
   toolCalls: ToolCall[];
 }
 
 /** Extracts tool calls from an answer's text stream. */
 export interface CallReader {
-  push: (text: string) => Read;
+  push: (text: string) => ParsedDelta;
   /**
-   * Flushes held-back text at the end.
+   * Returns the held-back text at the end of the answer.
    * @param isTruncated whether the model would have continued, so an unfinished call doesn't count as text
    */
-  rest: (isTruncated: boolean) => Read;
+  flush: (isTruncated: boolean) => ParsedDelta;
 }
 
 /**
@@ -24,143 +24,147 @@ export interface CallReader {
  * @param isCallOnly whether the answer must consist of calls
  */
 export function createCallReader(
-  { begin, separator, end, key, delimiters }: ToolCallFormat,
+  { begin, separator, end, argumentsKey, delimiters }: ToolCallFormat,
   names: readonly string[],
   isCallOnly = false,
 ): CallReader {
-  // White space varies between models.
+  // Models vary the white space, so only the first word is matched exactly.
   const [marker = ""] = begin.trim().split(/\s/);
-  const opening = withoutWhiteSpace(begin).slice(marker.length);
-  const [between, closing] = [
+  const expectedOpening = withoutWhiteSpace(begin).slice(marker.length);
+  const [expectedSeparator, expectedEnd] = [
     separator === undefined ? "" : withoutWhiteSpace(separator),
     withoutWhiteSpace(end),
   ];
   let stops = createStops(marker === "" ? [] : [marker]);
   let state: "text" | "opening" | "call" | "after" = marker === "" ? "opening" : "text";
   /** Text that may be a call. */
-  let held = "";
-  /** Its expected text before the call's JSON, without white space. */
-  let lead = marker + opening;
+  let heldBack = "";
+  /** The expected text before the next call's JSON, without white space. */
+  let expectedLead = marker + expectedOpening;
   let isAfterCall = false;
 
-  function push(text: string): Read {
-    const read: Read = { text: "", toolCalls: [] };
+  function push(text: string): ParsedDelta {
+    const parsed: ParsedDelta = { text: "", toolCalls: [] };
     let more: string | undefined = text;
-    while (more !== undefined) more = step(more, read);
-    return read;
+    while (more !== undefined) more = step(more, parsed);
+    return parsed;
   }
 
   /** Consumes text. @returns the remaining text; undefined if it needs more */
-  function step(more: string, read: Read): string | undefined {
+  function step(more: string, parsed: ParsedDelta): string | undefined {
     switch (state) {
       case "text": {
         const { text, isStopped, after } = stops.push(more);
-        read.text += trimmedAfterCall(text);
+        parsed.text += trimmedAfterCall(text);
         if (!isStopped) return undefined;
-        held = marker;
-        lead = marker + opening;
+        heldBack = marker;
+        expectedLead = marker + expectedOpening;
         state = "opening";
         return after;
       }
       case "opening":
-        held += more;
-        return openedBy(read);
+        heldBack += more;
+        return readOpening(parsed);
       case "call":
-        held += more;
-        return called(read);
+        heldBack += more;
+        return readCall(parsed);
       case "after":
-        held += more;
-        return closed();
+        heldBack += more;
+        return readAfterCall();
     }
   }
 
-  function openedBy(read: Read): string | undefined {
-    const found = textAfter(held.slice(marker.length), opening);
+  function readOpening(parsed: ParsedDelta): string | undefined {
+    const found = textAfter(heldBack.slice(marker.length), expectedOpening);
     if (found === PARTIAL) return undefined;
-    if (found === undefined) return asText(read);
+    if (found === undefined) return fallBackToText(parsed);
     state = "call";
     return "";
   }
 
-  function called(read: Read): string | undefined {
-    const from = held.indexOf("{");
-    const before = from === -1 ? held : held.slice(0, from);
-    const isOpening = withoutWhiteSpace(before) === lead;
-    if (from === -1) return isOpening ? undefined : asText(read);
-    if (!isOpening) return asText(read);
-    const to = objectEnd(held, from);
+  function readCall(parsed: ParsedDelta): string | undefined {
+    const from = heldBack.indexOf("{");
+    const before = from === -1 ? heldBack : heldBack.slice(0, from);
+    const isOpening = withoutWhiteSpace(before) === expectedLead;
+    if (from === -1) return isOpening ? undefined : fallBackToText(parsed);
+    if (!isOpening) return fallBackToText(parsed);
+    const to = objectEnd(heldBack, from);
     if (to === undefined) return undefined;
-    const call = callOf(held.slice(from, to));
-    if (!call) return asText(read);
-    read.toolCalls.push(call);
-    held = held.slice(to);
+    const call = callOf(heldBack.slice(from, to));
+    if (!call) return fallBackToText(parsed);
+    parsed.toolCalls.push(call);
+    heldBack = heldBack.slice(to);
     state = "after";
     return "";
   }
 
-  function closed(): string | undefined {
+  function readAfterCall(): string | undefined {
     const next =
-      between === "" || between.startsWith(closing) ? undefined : textAfter(held, between);
+      expectedSeparator === "" || expectedSeparator.startsWith(expectedEnd)
+        ? undefined
+        : textAfter(heldBack, expectedSeparator);
     if (next === PARTIAL) return undefined;
     if (next !== undefined) {
-      lead = between;
+      expectedLead = expectedSeparator;
       state = "call";
       return "";
     }
-    const ended = textAfter(held, closing);
+    const ended = textAfter(heldBack, expectedEnd);
     if (ended === PARTIAL) return undefined;
-    const rest = ended ?? held;
-    held = "";
+    const rest = ended ?? heldBack;
+    heldBack = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
     isAfterCall = true;
     return rest;
   }
 
-  /** Drops white space after a call. */
+  /** The text without white space that follows a call. */
   function trimmedAfterCall(text: string): string {
-    const own = isAfterCall ? text.trimStart() : text;
-    if (own !== "") isAfterCall = false;
-    return own;
+    const trimmed = isAfterCall ? text.trimStart() : text;
+    if (trimmed !== "") isAfterCall = false;
+    return trimmed;
   }
 
   /** Treats the held-back text as text. */
-  function asText(read: Read): string | undefined {
-    const text = held;
-    held = "";
+  function fallBackToText(parsed: ParsedDelta): string | undefined {
+    const text = heldBack;
+    heldBack = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
     // Avoids matching the same marker again.
-    const known = text.startsWith(marker) ? marker.length : 0;
-    read.text += text.slice(0, known);
-    return text.slice(known);
+    const skipped = text.startsWith(marker) ? marker.length : 0;
+    parsed.text += text.slice(0, skipped);
+    return text.slice(skipped);
   }
 
   /** Whether the held-back text begins a call. */
   function isInCall(): boolean {
     if (state === "text") return false;
-    return marker !== "" || withoutWhiteSpace(held).startsWith(withoutWhiteSpace(delimiters[0]));
+    return (
+      marker !== "" || withoutWhiteSpace(heldBack).startsWith(withoutWhiteSpace(delimiters[0]))
+    );
   }
 
   function callOf(text: string): ToolCall | undefined {
     const members = membersOf(text);
-    const [named, given] = [members?.get("name"), members?.get(key)];
-    const name: unknown = named?.value;
-    if (typeof name !== "string" || !names.includes(name) || given?.type !== "object") {
+    const [nameNode, argumentsNode] = [members?.get("name"), members?.get(argumentsKey)];
+    const name: unknown = nameNode?.value;
+    if (typeof name !== "string" || !names.includes(name) || argumentsNode?.type !== "object") {
       return undefined;
     }
     // Verbatim: parsing could change numbers and the order of keys.
-    const written = text.slice(given.offset, given.offset + given.length);
+    const written = text.slice(argumentsNode.offset, argumentsNode.offset + argumentsNode.length);
     return { type: "function", function: { name, arguments: written } };
   }
 
   return {
     push,
-    rest(isTruncated) {
-      const left = state === "text" ? trimmedAfterCall(stops.rest()) : held;
+    flush(isTruncated) {
+      const remaining = state === "text" ? trimmedAfterCall(stops.flush()) : heldBack;
       const isCall = state === "after" || (isTruncated && (isCallOnly || isInCall()));
-      held = "";
-      return { text: isCall ? "" : left, toolCalls: [] };
+      heldBack = "";
+      return { text: isCall ? "" : remaining, toolCalls: [] };
     },
   };
 }
@@ -183,13 +187,13 @@ function withoutWhiteSpace(text: string): string {
   return text.replace(/\s/g, "");
 }
 
-/** More text is needed. */
-const PARTIAL = Symbol("begun");
+/** The text ends within the prefix. */
+const PARTIAL = Symbol("partial");
 
 /** The text after a prefix, ignoring white space. */
-function textAfter(text: string, beginning: string): string | typeof PARTIAL | undefined {
+function textAfter(text: string, prefix: string): string | typeof PARTIAL | undefined {
   let at = 0;
-  for (const character of beginning) {
+  for (const character of prefix) {
     while (/\s/.test(text[at] ?? "")) at++;
     if (at >= text.length) return PARTIAL;
     if (text[at] !== character) return undefined;
@@ -201,13 +205,13 @@ function textAfter(text: string, beginning: string): string | typeof PARTIAL | u
 /** The end of the object that starts at an offset; undefined if incomplete. */
 function objectEnd(text: string, from: number): number | undefined {
   let depth = 0;
-  let isString = false;
+  let isInString = false;
   for (let at = from; at < text.length; at++) {
     const character = text[at];
-    if (isString) {
+    if (isInString) {
       if (character === "\\") at++;
-      else if (character === '"') isString = false;
-    } else if (character === '"') isString = true;
+      else if (character === '"') isInString = false;
+    } else if (character === '"') isInString = true;
     else if (character === "{") depth++;
     else if (character === "}" && --depth === 0) return at + 1;
   }

@@ -12,15 +12,15 @@ export interface ToolCallFormat {
   end: string;
   /** A call's text before the tool's name, between name and arguments, and after them. */
   delimiters: readonly [string, string, string];
-  /** The key of the arguments. */
-  key: string;
-  /** Its special tokens, which answers contain only in calls. */
+  /** The key of the arguments in the call's JSON. */
+  argumentsKey: string;
+  /** The format's special tokens. Answers contain them only in calls. */
   markers: readonly number[];
 }
 
 const NAMES = ["kit_first", "kit_second"] as const;
 const ARGUMENTS = { kit_key: 1 };
-const KEYS = ["arguments", "parameters"];
+const ARGUMENTS_KEYS = ["arguments", "parameters"];
 const EMPTY_THINKING = /^<think>\s*<\/think>\s*/;
 
 /** Sample calls for the template to render: one, and two. */
@@ -29,15 +29,15 @@ export const SAMPLE_CALLS: readonly (readonly ToolCall[])[] = [
   NAMES.map(callOf),
 ];
 
-/** A chat template's rendering of calls. */
+/** Renders calls as a chat template does. */
 export interface CallsTemplate {
-  /** As a tokenizer's; used only for `SAMPLE_CALLS`. */
+  /** As in `Tokenizer`; called only with `SAMPLE_CALLS`. */
   callsText: Tokenizer["callsText"];
   /** Special tokens other than stop tokens, with their texts. */
   specials: () => (readonly [number, string])[];
 }
 
-/** As `toolCallFormatOf`. */
+/** Detects the format of the tokenizer's chat template, as `toolCallFormatOf` does. */
 export function findToolCallFormat(tokenizer: Tokenizer): ToolCallFormat | undefined {
   const { vocabulary, callsText, isSpecial, isTextToken, isStopToken, bytesOf } = tokenizer;
   const ids = Array.from({ length: vocabulary }, (_, id) => id);
@@ -56,17 +56,19 @@ export function toolCallFormatOf({
   callsText,
   specials,
 }: CallsTemplate): ToolCallFormat | undefined {
-  const [one, two] = SAMPLE_CALLS.map((calls) => callsText(calls)?.replace(EMPTY_THINKING, ""));
-  const first = one === undefined ? undefined : callIn(one, NAMES[0]);
-  if (one === undefined || !first) return undefined;
-  const [begin, end] = [one.slice(0, first.from), one.slice(first.to)];
+  const [oneCall, twoCalls] = SAMPLE_CALLS.map((calls) =>
+    callsText(calls)?.replace(EMPTY_THINKING, ""),
+  );
+  const first = oneCall === undefined ? undefined : findCall(oneCall, NAMES[0]);
+  if (oneCall === undefined || !first) return undefined;
+  const [begin, end] = [oneCall.slice(0, first.from), oneCall.slice(first.to)];
   const markers = specials().filter(([, text]) => text !== "" && (begin + end).includes(text));
   return {
     begin,
     end,
-    separator: separatorOf(two, begin),
+    separator: separatorOf(twoCalls, begin),
     delimiters: first.delimiters,
-    key: first.key,
+    argumentsKey: first.argumentsKey,
     markers: markers.map(([id]) => id),
   };
 }
@@ -75,36 +77,37 @@ function callOf(name: string): ToolCall {
   return { type: "function", id: "kit000001", function: { name, arguments: ARGUMENTS } };
 }
 
-/** @param two rendered calls */
-function separatorOf(two: string | undefined, begin: string): string | undefined {
-  const [first, second] = two === undefined ? [] : NAMES.map((name) => callIn(two, name));
+/** @param twoCalls two rendered calls */
+function separatorOf(twoCalls: string | undefined, begin: string): string | undefined {
+  const [first, second] =
+    twoCalls === undefined ? [] : NAMES.map((name) => findCall(twoCalls, name));
   if (!first || !second || first.from !== begin.length) return undefined;
-  return two?.slice(first.to, second.from);
+  return twoCalls?.slice(first.to, second.from);
 }
 
 /** Finds a call's JSON in a text. */
-function callIn(text: string, name: string) {
-  const named = text.indexOf(JSON.stringify(name));
-  const from = text.lastIndexOf("{", named);
-  if (named === -1 || from === -1) return undefined;
-  for (let to = text.indexOf("}", named) + 1; to > 0; to = text.indexOf("}", to) + 1) {
-    const found = parsed(text.slice(from, to));
-    const key = KEYS.find((one) => isRecord(found?.[one]));
-    if (found?.["name"] !== name || key === undefined) continue;
-    const nameEnd = named + name.length + 1;
+function findCall(text: string, name: string) {
+  const nameStart = text.indexOf(JSON.stringify(name));
+  const from = text.lastIndexOf("{", nameStart);
+  if (nameStart === -1 || from === -1) return undefined;
+  for (let to = text.indexOf("}", nameStart) + 1; to > 0; to = text.indexOf("}", to) + 1) {
+    const found = parseObject(text.slice(from, to));
+    const argumentsKey = ARGUMENTS_KEYS.find((key) => isRecord(found?.[key]));
+    if (found?.["name"] !== name || argumentsKey === undefined) continue;
+    const nameEnd = nameStart + name.length + 1;
     const argumentsStart = text.lastIndexOf("{", text.indexOf('"kit_key"', nameEnd));
     const argumentsEnd = text.indexOf("}", argumentsStart) + 1;
     const delimiters = [
-      text.slice(from, named + 1),
+      text.slice(from, nameStart + 1),
       text.slice(nameEnd, argumentsStart),
       text.slice(argumentsEnd, to),
     ] as const;
-    return argumentsStart > nameEnd ? { from, to, key, delimiters } : undefined;
+    return argumentsStart > nameEnd ? { from, to, argumentsKey, delimiters } : undefined;
   }
   return undefined;
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const found: unknown = JSON.parse(text);
     return isRecord(found) ? found : undefined;

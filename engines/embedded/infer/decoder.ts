@@ -1,4 +1,4 @@
-import { wordsOfBits } from "../../answers/allowedBits.ts";
+import { bitmapLength } from "../../answers/allowedBits.ts";
 import type { NextToken } from "../../answers/reader.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { type TensorSource, bfloat16Of } from "../../modelFiles/tensors.ts";
@@ -104,7 +104,7 @@ export function createDecoder(
     const numbers = values();
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const words = wordsOfBits(model.vocabulary);
+  const words = bitmapLength(model.vocabulary);
   const bitsOf = (slot: number) => bits + slot * words * 4;
   new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 

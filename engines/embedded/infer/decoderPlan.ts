@@ -1,5 +1,5 @@
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
-import { wordsOfBits } from "../../answers/allowedBits.ts";
+import { bitmapLength } from "../../answers/allowedBits.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
 import { isBlockType } from "../../modelFiles/numberTypes.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
@@ -82,7 +82,7 @@ export function planDecoder(sizes: DecoderSizes) {
       model,
       argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
       // The decoder's mask, and one for each row.
-      bits: words((MAX_SEQUENCES + 1) * wordsOfBits(model.vocabulary)),
+      bits: words((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
       sampling: planProbabilities(arena, model.vocabulary),
       region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
       // For a panel, or rows to quantize.

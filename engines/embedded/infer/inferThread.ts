@@ -1,7 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Listener, type HostRequest, createHostedModels } from "../../answers/modelHost.ts";
+import {
+  type HostCallbacks,
+  type HostRequest,
+  createHostedModels,
+} from "../../answers/modelHost.ts";
 import {
   type InferMessage,
   fromFailure,
@@ -25,7 +29,7 @@ export function createInferThread() {
   return createHostedModels<StoredModel>(start, { idleMs: 0 });
 }
 
-function start({ onAnswer, onDelta, onEnd }: Listener) {
+function start({ onReply, onDelta, onEnd }: HostCallbacks) {
   const worker = startThread(
     () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
     "answers",
@@ -39,7 +43,7 @@ function start({ onAnswer, onDelta, onEnd }: Listener) {
     else if ("ports" in message) helpers.start(message.team, message.ports);
     else if ("ended" in message)
       void helpers.end(message.team).finally(() => message.ended.close());
-    else onAnswer(message.id, message.ok ? message.result : fromFailure(message.failure));
+    else onReply(message.id, message.ok ? message.result : fromFailure(message.failure));
   });
   worker.on("error", (error) => onEnd(fromFailure(toFailure(error, "answers"))));
   worker.on("exit", (code) => {

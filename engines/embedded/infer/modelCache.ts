@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import type { QuantizedType } from "../../../protocol/exportFormat.ts";
-import { createAnswerForms } from "../../answers/answerForm.ts";
+import { createAnswerFormats } from "../../answers/answerFormat.ts";
 import { answerTokens } from "../../answers/answers.ts";
 import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
@@ -22,7 +22,7 @@ export interface Base extends SavedTokenizer {
   context: number;
   decoder: Decoder;
   scheduler: Scheduler;
-  formOf: ReturnType<typeof createAnswerForms>;
+  formatOf: ReturnType<typeof createAnswerFormats>;
 }
 
 /** A loaded model: a base, with or without an adapter. */
@@ -112,8 +112,8 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
       ? { ...fitted.decoder, step: orExit(fitted.decoder.step) }
       : fitted.decoder;
     const scheduler = createScheduler(decoder);
-    const formOf = createAnswerForms(tokens.tokenizer);
-    return { base: { ...fitted, ...tokens, decoder, scheduler, formOf }, users: 0, helpers };
+    const formatOf = createAnswerFormats(tokens.tokenizer);
+    return { base: { ...fitted, ...tokens, decoder, scheduler, formatOf }, users: 0, helpers };
   }
 
   return { load };

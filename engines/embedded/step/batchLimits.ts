@@ -31,8 +31,13 @@ export function batchLimits(
   { training, evaluation, rows, seed, count, longestMismatch = 0 }: Batches,
   sizes: Omit<TrainingSizes, "limits" | "threads">,
 ): BatchLimits {
-  const longest = Math.max(training.longest, evaluation?.longest ?? 0, longestMismatch) - 1;
-  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0, longestMismatch - 1);
+  const longest =
+    Math.max(training.longestSequence, evaluation?.longestSequence ?? 0, longestMismatch) - 1;
+  const largestExample = Math.max(
+    training.largestExample,
+    evaluation?.largestExample ?? 0,
+    longestMismatch - 1,
+  );
   const next = batchIndices(training.length, rows, seed);
   const scanned = Math.min(count, Math.max(1, Math.floor(MAX_ROWS / rows)));
   const batches = Array.from({ length: scanned }, () =>

@@ -39,7 +39,7 @@ export function planFor(
   const { lora, weightDecay, maxGradNorm } = config;
   const { klExamples } = objective;
   const longestOf = (examples: ExampleSet | undefined) =>
-    (examples && klExamples?.longestOf(examples)) ?? 0;
+    (examples && klExamples?.maxTokensOf(examples)) ?? 0;
   const batches = {
     training: data.training.examples,
     evaluation: data.evaluation?.examples,

@@ -44,6 +44,6 @@ test("what stops an answer is found wherever the text is cut, and what only begi
       expect(wanted.startsWith(found), `${text} ${stops.join()}`).toBe(true);
       isStopped = read.isStopped;
     }
-    expect([found + reader.rest(), isStopped]).toEqual([wanted, places.length > 0]);
+    expect([found + reader.flush(), isStopped]).toEqual([wanted, places.length > 0]);
   }
 });

@@ -14,7 +14,7 @@ it.each([
   "a prompt that cannot fit is refused before it is split into tokens",
   async (request) => {
     expect(() => refuseLongPrompt(request, CONTEXT)).toThrow(
-      /^The prompt is too long: it has \d{4} characters, of which 1600 may fit, and this model's maximum context length is 100 tokens\. Shorten it\.$/,
+      /^The prompt is too long: it has \d{4} characters, of which at most 1600 fit, and this model's maximum context length is 100 tokens\. Shorten it\.$/,
     );
     const promptTokens = () => {
       throw new Error("It was split.");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAnswerParts } from "../../../engines/answers/answerParts.ts";
+import { createAnswerAssembler } from "../../../engines/answers/answerAssembler.ts";
 import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
 import {
   type ToolCallFormat,
@@ -15,7 +15,7 @@ import { TEMPLATES } from "./toolTemplates.ts";
 const STYLE = STYLES["SmolLM"]!;
 const MARKER = { id: STYLE.size, content: "[TOOL_CALLS]", special: true };
 
-function formOf(name: keyof typeof TEMPLATES): ToolCallFormat | undefined {
+function formatOf(name: keyof typeof TEMPLATES): ToolCallFormat | undefined {
   const specials = { bos_token: "<|im_start|>", eos_token: "<|im_end|>" };
   const file = STYLE.tokenizer as { added_tokens: object[] };
   const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
@@ -30,26 +30,26 @@ function formOf(name: keyof typeof TEMPLATES): ToolCallFormat | undefined {
   );
 }
 
-test("the form of calls is found in what the chat template writes", () => {
+test("the format of calls is found in what the chat template writes", () => {
   const delimiters = (key: string) => ['{"name": "', `", "${key}": `, "}"];
-  expect(formOf("hermes")).toEqual({
+  expect(formatOf("hermes")).toEqual({
     ...{ begin: "<tool_call>\n", separator: "\n</tool_call><tool_call>\n" },
     ...{
       end: "\n</tool_call>",
       delimiters: delimiters("arguments"),
-      key: "arguments",
+      argumentsKey: "arguments",
       markers: [],
     },
   });
-  expect(formOf("llama")).toEqual({
+  expect(formatOf("llama")).toEqual({
     ...{ begin: "", separator: undefined, end: "" },
-    ...{ delimiters: delimiters("parameters"), key: "parameters", markers: [] },
+    ...{ delimiters: delimiters("parameters"), argumentsKey: "parameters", markers: [] },
   });
-  expect(formOf("mistral")).toEqual({
+  expect(formatOf("mistral")).toEqual({
     ...{ begin: "[TOOL_CALLS] [", separator: ", ", end: "]" },
-    ...{ delimiters: delimiters("arguments"), key: "arguments", markers: [MARKER.id] },
+    ...{ delimiters: delimiters("arguments"), argumentsKey: "arguments", markers: [MARKER.id] },
   });
-  expect(formOf("unknown")).toBeUndefined();
+  expect(formatOf("unknown")).toBeUndefined();
 });
 
 /** What a reader tells of a text, whichever parts it comes in. */
@@ -59,11 +59,11 @@ function readAll(
   { isCut = false, isHeld = false } = {},
 ) {
   const found = [1, 2, 3, 7, text.length].map((size) => {
-    const reader = createCallReader(formOf(name)!, ["f", "g"], isHeld);
+    const reader = createCallReader(formatOf(name)!, ["f", "g"], isHeld);
     const reads = [];
     for (let at = 0; at < text.length; at += size)
       reads.push(reader.push(text.slice(at, at + size)));
-    reads.push(reader.rest(isCut));
+    reads.push(reader.flush(isCut));
     return {
       text: reads.map((read) => read.text).join(""),
       calls: reads.flatMap((read) =>
@@ -161,15 +161,15 @@ test("an answer that may have one call stopTokens with it", () => {
     [{}, false],
   ] as const) {
     const pieces: InferDelta[] = [];
-    const reader = createCallReader(formOf("hermes")!, ["f", "g"]);
-    const parts = createAnswerParts({ prompt: "?", ...more }, reader, (piece) =>
+    const reader = createCallReader(formatOf("hermes")!, ["f", "g"]);
+    const assembler = createAnswerAssembler({ prompt: "?", ...more }, reader, (piece) =>
       pieces.push(piece),
     );
-    expect([parts.take("Well. <tool_call>"), parts.take(F)]).toEqual([false, ended]);
-    if (!ended) parts.end("stop");
+    expect([assembler.add("Well. <tool_call>"), assembler.add(F)]).toEqual([false, ended]);
+    if (!ended) assembler.end("stop");
     const call = { type: "function", function: { name: "f", arguments: CALLS[0]!.slice(2) } };
     expect(pieces).toEqual([{ text: "Well. " }, { text: "", toolCalls: [call] }]);
-    expect(parts.result(7)).toEqual({
+    expect(assembler.result(7)).toEqual({
       ...{ text: "Well. ", toolCalls: [call], finishReason: "toolCalls" },
       ...{ promptTokens: 7, tokens: 2 },
     });

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createAnswerForms } from "../../../engines/answers/answerForm.ts";
+import { createAnswerFormats } from "../../../engines/answers/answerFormat.ts";
 import { createConstraints } from "../../../engines/answers/grammar/constraint.ts";
 import {
   type Expressions,
@@ -366,10 +366,10 @@ test.each<[steps: number, make: (i: number) => JsonSchema]>([
 ])(
   "schemas that are asked for at once let others take %d steps or more between two",
   async (steps, make) => {
-    const formOf = createAnswerForms(BYTE_TOKENIZER);
+    const formatOf = createAnswerFormats(BYTE_TOKENIZER);
     const events: string[] = [];
     const asked = many(5, async (i) => {
-      await formOf({ prompt: "x", schema: make(i) }).catch(() => {});
+      await formatOf({ prompt: "x", schema: make(i) }).catch(() => {});
       events.push("grammar");
     });
     const all = Promise.all(asked).then(() => (isOver = true));
@@ -416,13 +416,13 @@ const toolOf = (parameters: unknown) =>
 test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
   "a tool whose parameters are no object's is refused: %j",
   (parameters) => {
-    const form = {
+    const format = {
       begin: "<",
       separator: undefined,
       end: ">",
       delimiters: ["", "(", ")"],
     } as const;
-    const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
+    const make = () => callGrammar(createExpressions(), format as never, [toolOf(parameters)]);
     expect(make).toThrow(/^tools\[0\]: "parameters" must be a JSON Schema/);
   },
 );

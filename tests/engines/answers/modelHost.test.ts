@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  type Listener,
+  type HostCallbacks,
   type HostRequest,
   createHostedModels,
 } from "../../../engines/answers/modelHost.ts";
@@ -11,7 +11,7 @@ const IDLE_MS = 30_000;
 const ANSWER = { text: "1", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 
 interface Started {
-  listener: Listener;
+  callbacks: HostCallbacks;
   requests: HostRequest<string>[];
   isStopped: boolean;
 }
@@ -28,14 +28,14 @@ afterEach(() => {
 
 /** Each answerer answers at once, and ends only when the test says so. */
 function createModels(options?: { idleMs: number }) {
-  return createHostedModels<string>((listener) => {
-    const one: Started = { listener, requests: [], isStopped: false };
+  return createHostedModels<string>((callbacks) => {
+    const one: Started = { callbacks, requests: [], isStopped: false };
     started.push(one);
     return {
       send(message) {
         one.requests.push(message);
         const answer = message.type === "infer" ? ANSWER : undefined;
-        if (!one.isStopped) queueMicrotask(() => listener.onAnswer(message.id, answer));
+        if (!one.isStopped) queueMicrotask(() => callbacks.onReply(message.id, answer));
       },
       setRef: () => {},
       stop: () => void (one.isStopped = true),
@@ -73,7 +73,7 @@ test("a model that is loaded while an idle answerer ends gets another", async ()
   await (await models.load("a")).close();
   await vi.advanceTimersByTimeAsync(IDLE_MS);
   const model = await models.load("b");
-  started[0]?.listener.onEnd(new Error("ended"));
+  started[0]?.callbacks.onEnd(new Error("ended"));
   expect(await model.infer({ prompt: "x" })).toEqual(ANSWER);
   expect(started).toHaveLength(2);
 });
@@ -83,7 +83,7 @@ test("when an answerer ends, open requests reject, and the next model starts ano
   const model = await models.load("a");
   started[0]!.isStopped = true;
   const asked = model.infer({ prompt: "x" });
-  started[0]?.listener.onEnd(new Error("killed"));
+  started[0]?.callbacks.onEnd(new Error("killed"));
   await expect(asked).rejects.toThrow("killed");
   await expect(model.infer({ prompt: "x" })).rejects.toMatchObject({ code: "WORKER_FAILED" });
   await model.close();

@@ -101,9 +101,14 @@ test.each<[string, Partial<HubRepo>, Partial<HubSplit>, RegExp]>([
     { name: "org/x" },
     /^There is no dataset org\/x at http.*path of your own/,
   ],
-  ["no name", {}, { name: "squad" }, /^No dataset can have the name "squad"\. Write "org\/name"/],
+  ["no name", {}, { name: "squad" }, /^"squad" is not a valid dataset name\. Write "org\/name"/],
   ["no such revision", {}, { revision: "v9" }, /^org\/data has no revision "v9"\. Name a branch/],
-  ["no revision", {}, { revision: "../x" }, /^org\/data can have no revision "\.\.\/x"\. Set/],
+  [
+    "no revision",
+    {},
+    { revision: "../x" },
+    /^"\.\.\/x" is not a valid revision of org\/data\. Set/,
+  ],
   ["gated", { gatedTo: ["hf_a"] }, {}, /^org\/data is gated\. Open http.*\/datasets\/org\/data to/],
 ])("%s is said in a sentence", async (_, repo, split, message) => {
   await expect(cacheOf(await hubOf(repo)).fetch(split)).rejects.toThrow(message);

@@ -421,7 +421,7 @@ test.each([
   async (name, size) => {
     const hub = await hubOf({ files: { ...FILES, [name]: Buffer.alloc(size * 1e6) } });
     await expect(cacheOf(hub).fetch()).rejects.toThrow(
-      `${name} of org/tiny has ${size} MB, too much for such a file. Use another model.`,
+      `${name} of org/tiny is ${size} MB, too large for such a file. Use another model.`,
     );
     expect(hub.requests).toHaveLength(1);
   },
@@ -501,8 +501,11 @@ test("waits no longer than HF_HUB_DOWNLOAD_TIMEOUT for a silent hub", async () =
 test("a hub that lies is detected, and leaves nothing", async () => {
   const hub = await hubOf();
   const lies = {
-    "sent a different model.safetensors than it lists": Buffer.alloc(WEIGHTS.length, "lies"),
-    "sent more than the size of model.safetensors": Buffer.alloc(WEIGHTS.length + 1),
+    "sent a model.safetensors that doesn't match its listed hash": Buffer.alloc(
+      WEIGHTS.length,
+      "lies",
+    ),
+    "sent more bytes of model.safetensors than it lists": Buffer.alloc(WEIGHTS.length + 1),
   };
   for (const [lie, body] of Object.entries(lies)) {
     const { home, fetch } = cacheOf(hub);

@@ -33,7 +33,7 @@ test("settings are found where Python's huggingface_hub finds them", () => {
   expect(hubSettings({}).endpoint).toBe("https://huggingface.co");
   expect(hubSettings({ HF_ENDPOINT: "http://mirror/hf/" }).endpoint).toBe("http://mirror/hf");
   expect(() => hubSettings({ HF_ENDPOINT: "mirror" })).toThrow(
-    /^HF_ENDPOINT must be an address such as/,
+    /^HF_ENDPOINT must be a URL such as/,
   );
   for (const secret of [
     ...["https://me:hf_SECRET@mirror", "ftp://hf_SECRET@mirror"],

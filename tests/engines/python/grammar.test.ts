@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { formGrammar } from "../../../engines/answers/form.ts";
+import { constraintGrammar } from "../../../engines/answers/constraintSpec.ts";
 import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
 import { createRandom } from "../../../engines/dataset/random.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
@@ -67,7 +67,7 @@ afterAll(() => scratch.remove());
 /** As a question has it. */
 function formOf(schema: JsonSchema): [string, number] {
   const grammar = createExpressions();
-  formGrammar(grammar, { schema });
+  constraintGrammar(grammar, { schema });
   return [stringifyJson({ schema })!, grammar.count()];
 }
 
@@ -75,7 +75,7 @@ function formOf(schema: JsonSchema): [string, number] {
 function walk(schema: JsonSchema, seed: number) {
   const grammar = createExpressions();
   const random = createRandom(seed, "test");
-  let place = formGrammar(grammar, { schema });
+  let place = constraintGrammar(grammar, { schema });
   const text: number[] = [];
   const places: [bytes: number[], isWhole: boolean][] = [];
   for (;;) {

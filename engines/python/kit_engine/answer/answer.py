@@ -115,17 +115,17 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
 
 def constraint_of(loaded: Loaded, message: dict[str, Any]) -> Constraint | None:
     markers = tuple(message["markers"])
-    if "form" not in message:
+    if "constraintSpec" not in message:
         return None
-    form, count = message["form"]
+    spec, count = message["constraintSpec"]
     if markers not in loaded.text_tokens:
         loaded.text_tokens[markers] = TextTokens(
             loaded.token_bytes, loaded.without(markers), loaded.stop_token_ids
         )
-    key = (form, markers)
+    key = (spec, markers)
     masks = loaded.grammars.pop(key, None)
     if masks is None or not masks.grammar.has_budget():
-        masks = TokenMasks(form, count, loaded.text_tokens[markers])
+        masks = TokenMasks(spec, count, loaded.text_tokens[markers])
     loaded.grammars[key] = masks
     if len(loaded.grammars) > MAX_GRAMMARS:
         del loaded.grammars[next(iter(loaded.grammars))]

@@ -41,9 +41,9 @@ class TextTokens:
 class TokenMasks:
     """The allowed tokens in each state of a Grammar, which has the first two parameters."""
 
-    def __init__(self, form: str, count: int, tokens: TextTokens) -> None:
+    def __init__(self, spec: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens
-        self.grammar = Grammar(form, count, tokens.token_bytes.drops_space)
+        self.grammar = Grammar(spec, count, tokens.token_bytes.drops_space)
         self.masks: dict[int, Any] = {}
         self.transitions: dict[int, Any] = {}
 

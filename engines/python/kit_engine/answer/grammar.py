@@ -21,15 +21,15 @@ RESERVED_BYTES = 2**20
 
 class Grammar:
     """
-    :param form: JSON of a Form of engines/answers/form.ts
+    :param spec: JSON of a ConstraintSpec of engines/answers/constraintSpec.ts
     :param count: number of its expressions in Node
     :raises KitError: in any method, for a grammar that takes too much work or memory
     """
 
-    def __init__(self, form: str, count: int, drops_space: bool) -> None:
-        assert_fit(*installed(QUICKJS), QUICKJS, ", which holds an answer to a form")
+    def __init__(self, spec: str, count: int, drops_space: bool) -> None:
+        assert_fit(*installed(QUICKJS), QUICKJS, ", which constrains answers")
         self.context = thread().submit(new_context).result()
-        self.root: int = self._call("root", form, count, drops_space)
+        self.root: int = self._call("root", spec, count, drops_space)
 
     def begin(self) -> None:
         """Starts a bounded unit of work."""

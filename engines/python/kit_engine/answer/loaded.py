@@ -34,7 +34,7 @@ class Loaded:
     suppressed: Any
     # For constrained answers, by their allowed markers.
     text_tokens: dict[tuple[int, ...], TextTokens] = field(default_factory=dict)
-    # By form and markers, most recently used last.
+    # By constraint spec and markers, most recently used last.
     grammars: dict[tuple[str, tuple[int, ...]], TokenMasks] = field(default_factory=dict)
 
     def without(self, markers: Iterable[int]) -> Any:

@@ -87,7 +87,7 @@ describe.each(CASES)("$family, $objective, lora: $lora", ({ family, objective, l
     };
     const asked = (examples: readonly Example[]) => [
       ...examples,
-      ...(learning.objective.klExamples?.of(examples, MOST) ?? []),
+      ...(learning.objective.klExamples?.build(examples, MOST) ?? []),
     ];
     const all = batches(training, ROWS / BATCH);
     for (const batch of [...all, ...batches(heldOut, HELD_OUT / BATCH)]) {

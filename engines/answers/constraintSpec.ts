@@ -7,23 +7,24 @@ import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
 import type { ToolCallFormat } from "./tools/toolCallFormat.ts";
 
-/**
- * A constraint: a schema or a pattern, tool calls, or a choice of both. Plain JSON, so that Python can compile it, too.
- */
-export interface Form extends Pick<InferRequest, "schema" | "pattern"> {
+/** A constraint before compilation: a schema, a pattern, tool calls, or text or calls. JSON, so Python compiles it, too. */
+export interface ConstraintSpec extends Pick<InferRequest, "schema" | "pattern"> {
   calls?: {
-    form: ToolCallFormat;
+    format: ToolCallFormat;
     tools: readonly Tool[];
-    only?: string | undefined;
+    onlyTool?: string | undefined;
     singleCall: boolean;
   };
 }
 
 /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
-export function formGrammar(grammar: Expressions, { schema, pattern, calls }: Form): Expression {
+export function constraintGrammar(
+  grammar: Expressions,
+  { schema, pattern, calls }: ConstraintSpec,
+): Expression {
   const choices: Expression[] = [];
   if (schema !== undefined) choices.push(schemaGrammar(grammar, schema as JsonSchema));
   else if (pattern !== undefined) choices.push(textPattern(grammar, pattern));
-  if (calls) choices.push(callGrammar(grammar, calls.form, calls.tools, calls));
+  if (calls) choices.push(callGrammar(grammar, calls.format, calls.tools, calls));
   return grammar.either(...choices);
 }

@@ -3,57 +3,57 @@ import type { Tool } from "../../protocol/chat.ts";
 import { type RequestFault, KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { ConstraintSpec } from "./constraintSpec.ts";
 import { withFault } from "./fault.ts";
-import type { Form } from "./form.ts";
 import { createConstraints } from "./grammar/constraint.ts";
 import { allowsOneCallAtMost } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolCallFormat, findToolCallFormat } from "./tools/toolCallFormat.ts";
 
-/** A request's constraint, and how to read its answer. */
-export interface AnswerForm {
+/** How a request constrains its answer, and how the answer is read. */
+export interface AnswerFormat {
   /** Undefined if unconstrained. */
-  form: Form | undefined;
+  constraintSpec: ConstraintSpec | undefined;
   /** Undefined without tools. */
-  calls: CallReader | undefined;
+  callReader: CallReader | undefined;
   /** Special tokens that the answer may contain. */
   markers: readonly number[];
-  /** The fault of errors about the form. */
+  /** The option that an invalid constraint came from. */
   fault: RequestFault;
 }
 
 /**
- * @param toolCallFormat of the chat template; lazy, since it is slow and most requests have no tools
+ * @param toolCallFormat detects the chat template's format, which is slow; called only for requests with tools
  * @throws KitError `REQUEST_INVALID` for an unsupported constraint
  */
-export function answerForm(
+export function answerFormat(
   { tools, toolChoice = "auto", ...request }: InferRequest,
   toolCallFormat: () => ToolCallFormat | undefined,
-): AnswerForm {
+): AnswerFormat {
   const offered = toolChoice === "none" ? [] : (tools ?? []);
-  const found = offered.length > 0 ? toolCallFormat() : undefined;
+  const format = offered.length > 0 ? toolCallFormat() : undefined;
   const isRequired = offered.length > 0 && toolChoice !== "auto";
-  if (isRequired && !found) throw unknownCallFormat();
+  if (isRequired && !format) throw unknownCallFormat();
   const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
   const names = name === undefined ? offered.map((tool) => tool.function.name) : [name];
   const { schema, pattern } = request;
-  const text: Form = schema === undefined ? { pattern } : { schema };
+  const text: ConstraintSpec = schema === undefined ? { pattern } : { schema };
   const hasText = schema !== undefined || pattern !== undefined;
-  const calls: Form = found
+  const calls: ConstraintSpec = format
     ? {
         calls: {
-          form: found,
+          format,
           tools: offered.map(withoutDescription),
-          only: name,
+          onlyTool: name,
           singleCall: allowsOneCallAtMost({ ...request, toolChoice }),
         },
       }
     : {};
   return {
     fault: { option: !hasText ? "tools" : schema === undefined ? "pattern" : "schema" },
-    form: hasText || isRequired ? { ...text, ...calls } : undefined,
-    calls: found && createCallReader(found, names, isRequired),
-    markers: found?.markers ?? [],
+    constraintSpec: hasText || isRequired ? { ...text, ...calls } : undefined,
+    callReader: format && createCallReader(format, names, isRequired),
+    markers: format?.markers ?? [],
   };
 }
 
@@ -61,33 +61,37 @@ function withoutDescription({ type, function: { name, parameters } }: Tool): Too
   return { type, function: { name, parameters } };
 }
 
-/** Grammar steps that take about as long as a short step of other requests. */
-const STEP_WORK = 10_000;
+/** Grammar steps that take about as long as one step of the model for other requests. */
+const STEPS_PER_YIELD = 10_000;
 
-/** Compiles the forms of a model's requests. */
-export function createAnswerForms(tokenizer: Tokenizer) {
-  let known: { found: ToolCallFormat | undefined } | undefined;
+/** Compiles the constraints of a model's requests. */
+export function createAnswerFormats(tokenizer: Tokenizer) {
+  let cached: { format: ToolCallFormat | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
-  const toolCallFormat = () => (known ??= { found: findToolCallFormat(tokenizer) }).found;
+  const toolCallFormat = () => (cached ??= { format: findToolCallFormat(tokenizer) }).format;
 
-  /** Compiling takes up to 0.1 s, so it yields to other requests in between, in proportion to its time. */
-  function compile(form: Form) {
-    const found = (constraints ??= createConstraints(tokenizer, toolCallFormat()?.markers ?? []));
-    const compiled = queue.then(() => found.begin(form));
+  /** Compiles one constraint at a time, up to 0.1 s each, then yields to other requests for as many turns as it took. */
+  function compile(spec: ConstraintSpec) {
+    const compiler = (constraints ??= createConstraints(
+      tokenizer,
+      toolCallFormat()?.markers ?? [],
+    ));
+    const compiled = queue.then(() => compiler.begin(spec));
     queue = compiled
       .catch(() => {})
       .then(async () => {
-        for (let left = found.stepsSpent(); left >= 0; left -= STEP_WORK) await setImmediate();
+        for (let steps = compiler.stepsSpent(); steps >= 0; steps -= STEPS_PER_YIELD)
+          await setImmediate();
       });
     return compiled;
   }
 
   /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
-  return async function formOf(request: InferRequest) {
-    const { form, ...others } = answerForm(request, toolCallFormat);
+  return async function formatOf(request: InferRequest) {
+    const { constraintSpec: spec, ...others } = answerFormat(request, toolCallFormat);
     try {
-      return { ...others, constraint: form && (await compile(form)) };
+      return { ...others, constraint: spec && (await compile(spec)) };
     } catch (error) {
       throw withFault(error, others.fault);
     }

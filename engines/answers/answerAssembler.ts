@@ -8,28 +8,27 @@ import type { CallReader } from "./tools/callReader.ts";
 type Logprobs = NonNullable<InferResult["logprobs"]>;
 
 /** Assembles an answer from its tokens. */
-export interface AnswerParts {
+export interface AnswerAssembler {
   /**
-   * Takes a token.
-   * @param text that it completes
+   * Adds a token.
+   * @param text the text that the token completes
    * @returns whether a stop sequence, or the only allowed call, ends the answer
    */
-  take: (text: string, logprob?: Logprobs[number]) => boolean;
+  add: (text: string, logprob?: Logprobs[number]) => boolean;
   /** Ends an answer at a stop token or the length limit. */
   end: (reason: "stop" | "length") => void;
-  /** @param promptTokens a count */
   result: (promptTokens: number) => InferResult;
 }
 
 /**
- * @param calls extracts tool calls; undefined without tools
- * @param onDelta takes each delta of the answer
+ * @param callReader extracts tool calls; undefined without tools
+ * @param onDelta called with each delta of the answer
  */
-export function createAnswerParts(
+export function createAnswerAssembler(
   { stop = [], schema, logprobs: logprobCount, ...request }: InferRequest,
-  calls: CallReader | undefined,
+  callReader: CallReader | undefined,
   onDelta: (delta: InferDelta) => void = () => {},
-): AnswerParts {
+): AnswerAssembler {
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
   const maxCalls = allowsOneCallAtMost(request) ? 1 : Infinity;
   const sent = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Logprobs };
@@ -40,9 +39,10 @@ export function createAnswerParts(
 
   /** @param end undefined if more may come; `truncated` if the model didn't end the answer itself */
   function send(more: string, end?: "complete" | "truncated", logprobs: Logprobs = []): void {
-    const read = calls?.push(more) ?? { text: more, toolCalls: [] };
-    const text = read.text + (end && calls ? calls.rest(end === "truncated").text : "");
-    const toolCalls = read.toolCalls.slice(0, maxCalls - sent.toolCalls.length);
+    const parsed = callReader?.push(more) ?? { text: more, toolCalls: [] };
+    const text =
+      parsed.text + (end && callReader ? callReader.flush(end === "truncated").text : "");
+    const toolCalls = parsed.toolCalls.slice(0, maxCalls - sent.toolCalls.length);
     sent.text += text;
     sent.toolCalls.push(...toolCalls);
     sent.logprobs.push(...logprobs);
@@ -54,7 +54,7 @@ export function createAnswerParts(
     });
   }
 
-  function take(more: string, logprob?: Logprobs[number]): boolean {
+  function add(more: string, logprob?: Logprobs[number]): boolean {
     tokens++;
     const { text, isStopped } = stops.push(more);
     send(text, isStopped ? "truncated" : undefined, logprob && [logprob]);
@@ -62,30 +62,30 @@ export function createAnswerParts(
   }
 
   function end(reason: typeof finishReason): void {
-    send(stops.rest(), reason === "stop" ? "complete" : "truncated");
+    send(stops.flush(), reason === "stop" ? "complete" : "truncated");
     isComplete = reason === "stop";
     finishReason = reason;
   }
 
   function result(promptTokens: number): InferResult {
     const { text, toolCalls, logprobs } = sent;
-    const isCalled = toolCalls.length > 0;
-    const hasValue = schema !== undefined && isComplete && !isCalled;
+    const hasCalls = toolCalls.length > 0;
+    const hasValue = schema !== undefined && isComplete && !hasCalls;
     return {
       text,
-      finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
+      finishReason: hasCalls && finishReason === "stop" ? "toolCalls" : finishReason,
       promptTokens,
       tokens,
-      ...(isCalled && { toolCalls }),
+      ...(hasCalls && { toolCalls }),
       ...(hasValue && { value: valueOf(text) }),
       ...(logprobCount !== undefined && { logprobs }),
     };
   }
 
-  return { take, end, result };
+  return { add, end, result };
 }
 
-/** Cloned for JavaScript's key order. */
+/** Clones the value, so that objects have JavaScript's order of keys. */
 function valueOf(text: string): unknown {
   return structuredClone(withPlainFloats(parseJson(text)));
 }
