@@ -81,7 +81,7 @@ export function createTeam(
   frozen: TensorSource,
   simd?: Simd,
 ): learner.Learner {
-  const initial = { trained: trainable, frozen, moments: undefined };
+  const initial = { trainable, frozen, moments: undefined };
   return createLearner(plan, initial, {
     module: compileKernels(simd),
     initWorkers(init) {

@@ -3,7 +3,7 @@ import constants from "../constants.json" with { type: "json" };
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import type { Projection } from "./projections.ts";
 
-/** Rotary position embedding: its base frequency and scaling. */
+/** Rotary position embedding (RoPE): its base frequency and scaling. */
 export type Rope =
   | { type: "default"; theta: number }
   | { type: "linear"; theta: number; factor: number }
@@ -13,7 +13,7 @@ export type Rope =
       factor: number;
       lowFreqFactor: number;
       highFreqFactor: number;
-      /** Context of the original training, in tokens. */
+      /** Context length before the scaling, in tokens. */
       originalContext: number;
     };
 
@@ -33,7 +33,7 @@ export interface Dimensions extends ModelShape {
   kvHeads: number;
   /** Size of a head, an even number. */
   headDim: number;
-  /** Hidden size of the feed-forward. */
+  /** Hidden size of the feed-forward network. */
   intermediateSize: number;
   vocabulary: number;
   /** Whether the head shares the embedding's weights; otherwise it is `lm_head.weight`. */
@@ -66,7 +66,7 @@ function ropeTheta(context: number): number {
 /** More than any model has; guards against listing the tensors of a hostile config. */
 export const MAX_LAYERS = constants.maxLayers;
 
-/** The hyperparameters of Kit's own model of a shape, which may override them. */
+/** Hyperparameters of Kit's own model of a shape; those given in `shape` take precedence. */
 export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimensions {
   const { heads, width, context } = shape;
   const { headDim = width / heads } = shape;
@@ -87,7 +87,7 @@ export function dimensionsOf(shape: ModelShape & Partial<Dimensions>): Dimension
   };
 }
 
-/** Size of the feed-forward's hidden state: Llama's 8/3 of the width, rounded up to a multiple of 16. */
+/** The feed-forward network's hidden size: Llama's 8/3 of the width, rounded up to a multiple of 16. */
 export function feedForwardWidth(width: number): number {
   return Math.ceil((width * 8) / 3 / 16) * 16;
 }

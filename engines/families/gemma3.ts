@@ -1,7 +1,7 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config } from "../modelFiles/configFile.ts";
 import type { Dimensions, Rope } from "./dimensions.ts";
-import type { Family, Refuse } from "./family.ts";
+import type { Family, InvalidConfig } from "./family.ts";
 import type { AttentionHeads, Layers } from "./layers.ts";
 import { attentionBiases, blockLinears, headNorms, buildHead } from "./llama.ts";
 import { EMBEDDING } from "./projections.ts";
@@ -14,18 +14,18 @@ import {
   slidingLayers,
 } from "./slidingLayers.ts";
 
-/** Without `layer_types`, every sixth layer has full attention. */
-const INTERVAL = 6;
+/** If the config doesn't say otherwise, every sixth layer has full attention. */
+const FULL_INTERVAL = 6;
 const THETA = 1_000_000;
 const SLIDING_THETA = 10_000;
 const QUERY_SCALAR = 256;
-/** Names of the same function. */
+/** All names that configs have for this function. */
 const GELU_BY_TANH = [
   "gelu_pytorch_tanh",
   ...["gelu_python_tanh", "gelu_new", "gelu_fast", "gelu_accurate"],
 ] as const;
 
-/** Gemma 3 for text: most layers have a sliding window, and each submodule a norm before and after it. */
+/** Gemma 3 for text: most layers have a sliding window, and each submodule has a norm before and after it. */
 export const gemma3: Family = {
   architecture: "Gemma3ForCausalLM",
   defaults: { tied: true, headDim: 256, kvHeads: 4 },
@@ -33,24 +33,24 @@ export const gemma3: Family = {
   biases: attentionBiases,
   hasCenteredNorms: true,
   hasSlidingLayers: true,
-  read(config, refuse) {
+  read(config, invalid) {
     for (const key of ["attn_logit_softcapping", "final_logit_softcapping"]) {
       if ((config[key] ?? null) !== null)
-        throw refuse(`has an active ${key}. Use a model without one, as Gemma 3 is published.`);
+        throw invalid(`has an active ${key}. Use a model without it, such as Google's own.`);
     }
     if ((config["use_bidirectional_attention"] ?? false) !== false)
-      throw refuse("attends to tokens that follow. Use a model that writes text.");
+      throw invalid("attends to later tokens, too. Use a causal language model.");
     const { query_pre_attn_scalar: scalar = QUERY_SCALAR } = config;
     if (!Number.isFinite(scalar) || Number(scalar) <= 0)
-      throw refuse("needs a positive number as query_pre_attn_scalar. Save or download it again.");
-    const { sliding_window_pattern: interval = INTERVAL } = config;
+      throw invalid("needs a positive number as query_pre_attn_scalar. Save or download it again.");
+    const { sliding_window_pattern: interval = FULL_INTERVAL } = config;
     if (!Number.isSafeInteger(interval) || Number(interval) < 1) {
-      throw refuse(
+      throw invalid(
         "needs a positive whole number as sliding_window_pattern. Save or download it again.",
       );
     }
-    const { full, theta } = ropesOf(config, refuse);
-    const sliding = slidingLayers(config, LAYERS, refuse);
+    const { full, theta } = ropesOf(config, invalid);
+    const sliding = slidingLayers(config, GEMMA_SLIDING, invalid);
     return {
       queryScalar: Number(scalar),
       rope: full,
@@ -95,29 +95,29 @@ function buildGemma<X>(layers: Layers<X>, d: Dimensions): void {
   buildHead(layers, d, x);
 }
 
-const LAYERS: SlidingConfig = {
+const GEMMA_SLIDING: SlidingConfig = {
   window: ({ sliding_window: window = DEFAULT_WINDOW }) => window,
-  isSliding: ({ sliding_window_pattern: interval = INTERVAL }, layer) =>
+  isSliding: ({ sliding_window_pattern: interval = FULL_INTERVAL }, layer) =>
     (layer + 1) % Number(interval) !== 0,
 };
 
-/** Reads the keys of transformers 5 or 4; `rope_scaling` applies to the full-attention layers alone. */
-function ropesOf(config: Config, refuse: Refuse): { full: Rope; theta: number } {
+/** Reads the keys of `transformers` 5 or 4. `rope_scaling` applies only to layers with full attention. */
+function ropesOf(config: Config, invalid: InvalidConfig): { full: Rope; theta: number } {
   const { rope_parameters: parameters, rope_scaling: scaling, ...rest } = config;
   const {
-    [FULL]: ofFull,
-    [SLIDING]: ofSliding,
-    ...others
+    [FULL]: fullRope,
+    [SLIDING]: slidingRope,
+    ...unknownKeys
   } = isRecord(parameters) ? parameters : {};
-  if (Object.keys(others).length > 0) {
-    throw refuse(
-      `names ${Object.keys(others)[0]} in its rope_parameters, where only ${FULL} and ${SLIDING} may be. Save or download it again.`,
+  if (Object.keys(unknownKeys).length > 0) {
+    throw invalid(
+      `has ${Object.keys(unknownKeys)[0]} in its rope_parameters, where only ${FULL} and ${SLIDING} are allowed. Save or download it again.`,
     );
   }
-  const changes = recordOf(scaling);
-  if (changes["rope_type"] === undefined && (changes["type"] ?? "default") !== "default") {
-    throw refuse(
-      "names the type of its rope_scaling as type, which transformers does not read of a Gemma 3. Name it rope_type.",
+  const scalingKeys = recordOf(scaling);
+  if (scalingKeys["rope_type"] === undefined && (scalingKeys["type"] ?? "default") !== "default") {
+    throw invalid(
+      'has the key "type" in its rope_scaling, which transformers ignores for Gemma 3. Rename it to "rope_type".',
     );
   }
   const { rope_theta: theta, partial_rotary_factor, max_position_embeddings } = rest;
@@ -126,18 +126,18 @@ function ropesOf(config: Config, refuse: Refuse): { full: Rope; theta: number } 
     {
       ...shared,
       rope_theta: theta,
-      rope_parameters: { ...recordOf(ofFull), ...changes },
+      rope_parameters: { ...recordOf(fullRope), ...scalingKeys },
     },
-    refuse,
+    invalid,
     THETA,
   );
   const sliding = readRope(
-    { ...shared, rope_theta: rest["rope_local_base_freq"], rope_parameters: ofSliding },
-    refuse,
+    { ...shared, rope_theta: rest["rope_local_base_freq"], rope_parameters: slidingRope },
+    invalid,
     SLIDING_THETA,
   );
   if (sliding.type !== "default")
-    throw refuse("stretches the rope of its sliding layers. Use a model that does not.");
+    throw invalid("scales the RoPE of its sliding layers. Use a model that doesn't.");
   return { full, theta: sliding.theta };
 }
 

@@ -10,23 +10,23 @@ export interface Layers<X> {
   /** RMSNorm with the named weight. `residual` as in `linear`. */
   norm: (x: X, weight: string, residual?: X) => X;
   /**
-   * Linear layers of one input, their outputs concatenated. With `residual`, y = residual + …, which ends a segment of
-   * the model: a backend may save the segments' inputs alone and recompute the rest.
+   * Linear layers of one input, their outputs concatenated. With `residual`, y = residual + …, and a segment of the
+   * model ends: a backend may save only each segment's input and recompute the rest for the backward pass.
    */
   linear: (x: X, linears: readonly LinearLayer[], residual?: X) => X;
   /** RMSNorm of each head's query and key, with the named weights. */
   headNorm: (qkv: X, heads: AttentionHeads, weights: { q: string; k: string }) => X;
   /** Rotary position embedding of queries and keys. */
   rope: (qkv: X, heads: AttentionHeads, rope: Rope) => X;
-  /** Causal attention, with `heads / kvHeads` queries to a key. */
+  /** Causal attention, in which `heads / kvHeads` query heads share a key head. */
   attention: (qkv: X, heads: AttentionHeads, scores: AttentionScores) => X;
   /** silu(gate) · up. */
   swiglu: (gateUp: X) => X;
   /** gelu(gate) · up, with GELU's tanh approximation. */
   geglu: (gateUp: X) => X;
-  /** The positions whose next token is needed. */
+  /** Keeps only the positions whose next token is needed. */
   select: (x: X) => X;
-  /** Logits, from a matrix [vocabulary, width] of its own or the embedding's. */
+  /** Logits, from a matrix [vocabulary, width] of its own or from the embedding's. */
   head: (x: X, weight: string, vocabulary: number) => void;
 }
 

@@ -17,16 +17,16 @@ export const llama: Family = {
   build: (layers, d) => buildBlocks(layers, d),
 };
 
-/** Attention's and the feed-forward's projections, each if the config says so. */
+/** The projections that have a bias: all of attention, all of the feed-forward, both or none, as the config says. */
 export const llamaBiases = (config: Config): Projection[] => [
   ...(config["attention_bias"] === true ? ATTENTION : []),
   ...(config["mlp_bias"] === true ? FEED_FORWARD : []),
 ];
 
-/** Attention's projections alone. */
+/** As `llamaBiases`, but never of the feed-forward. */
 export const attentionBiases = ({ attention_bias }: Config) => llamaBiases({ attention_bias });
 
-/** What families do differently with a layer's queries and keys. */
+/** How a family's queries and keys differ from Llama's. */
 interface Options {
   hasHeadNorms?: boolean;
   usesRope?: (layer: number) => boolean;
@@ -82,7 +82,7 @@ export function headNorms(layer: number): { q: string; k: string } {
   return { q: norm("q"), k: norm("k") };
 }
 
-/** Builds what follows the last block. */
+/** Builds the final norm and the head. */
 export function buildHead<X>(layers: Layers<X>, d: Dimensions, x: X): void {
   const h = layers.norm(layers.select(x), FINAL_NORM);
   layers.head(h, d.tied ? EMBEDDING : HEAD, d.vocabulary);

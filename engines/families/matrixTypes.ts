@@ -13,39 +13,39 @@ export const FILE_TYPES: Record<GgufType, number> = {
   bf16: 32,
 };
 
-/** llama.cpp's types for rows that a type's blocks don't divide. */
+/** The types that llama.cpp uses instead, if a row isn't a whole number of the type's blocks. */
 const FALLBACKS: Partial<Record<NumberTypeName, NumberTypeName>> = { q4_k: "q5_0", q6_k: "q8_0" };
 
-/** The type llama.cpp gives a matrix in a file of type `wanted`. */
+/** The number type that llama.cpp gives a matrix in a file of type `fileType`. */
 export function matrixType(
-  wanted: GgufType,
+  fileType: GgufType,
   name: string,
   columns: number,
   { layers, tied }: Pick<Dimensions, "layers" | "tied">,
 ): NumberTypeName {
   const fitsBlocks = (type: NumberTypeName) => columns % NUMBER_TYPES[type].block === 0;
-  const type = chosenType(wanted, name, layers, tied);
-  const found = fitsBlocks(type) ? type : (FALLBACKS[type] ?? "f16");
-  return fitsBlocks(found) ? found : "f16";
+  const type = chosenType(fileType, name, layers, tied);
+  const fitting = fitsBlocks(type) ? type : (FALLBACKS[type] ?? "f16");
+  return fitsBlocks(fitting) ? fitting : "f16";
 }
 
-/** Higher-precision types where errors hurt most: the head and, in a mix, `v_proj` and `down_proj` of some layers. */
+/** Gives more bits where errors hurt most: to the head and, in a mix, to `v_proj` and `down_proj` of some layers. */
 function chosenType(
-  wanted: GgufType,
+  fileType: GgufType,
   name: string,
   layers: number,
   isTied: boolean,
 ): NumberTypeName {
   const isHead = name === HEAD || (name === EMBEDDING && isTied);
-  if (wanted === "q4_0") return isHead || name === EMBEDDING ? "q8_0" : wanted;
-  if (wanted !== "q4_k_m") return wanted;
+  if (fileType === "q4_0") return isHead || name === EMBEDDING ? "q8_0" : fileType;
+  if (fileType !== "q4_k_m") return fileType;
   const [, layer, module] = /\.(\d+)\..*\.(v_proj|down_proj)\.weight$/.exec(name) ?? [];
   return isHead || (module && needsMoreBits(Number(layer), layers)) ? "q6_k" : "q4_k";
 }
 
-/** The first and last eighth of the layers, and every third between. */
+/** Whether a layer is in the first or last eighth, or is every third between. */
 function needsMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
-  const isEnd = layer < eighth || layer >= Math.floor((7 * layers) / 8);
-  return isEnd || (layer - eighth) % 3 === 2;
+  const isNearEnd = layer < eighth || layer >= Math.floor((7 * layers) / 8);
+  return isNearEnd || (layer - eighth) % 3 === 2;
 }

@@ -7,7 +7,7 @@ export const mistral: Family = {
   defaults: { kvHeads: 8 },
   sliding: {
     window: ({ sliding_window: window = DEFAULT_WINDOW }) => window,
-    // null turns it off.
+    // null turns the window off.
     isSliding: ({ sliding_window: window }) => window !== null,
   },
   biases: () => [],

@@ -4,7 +4,7 @@ import { type ModelShape, type PresetName, isModelPath } from "../../protocol/tr
 import { type HubName, parseHubName } from "../hub/hubName.ts";
 import { type Dimensions, MAX_LAYERS, dimensionsOf } from "./dimensions.ts";
 
-/** Shapes that start from random weights, by name. */
+/** Built-in shapes, which start from random weights. */
 export const PRESETS = {
   "kit/nano": { width: 64, layers: 2, heads: 4, context: 256 },
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
@@ -43,7 +43,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
   const names = Object.keys(PRESETS).join(", ");
   throw new KitError(
     "MODEL_UNKNOWN",
-    `Unknown model "${model}". Use ${names}, a shape { layers, heads, width, context }, a name on the Hugging Face hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".`,
+    `Unknown model "${model}". Use ${names}, a shape { layers, heads, width, context }, a name on the Hugging Face Hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".`,
   );
 }
 
@@ -78,5 +78,5 @@ export function assertShape(shape: ModelShape): void {
   }
 }
 
-/** Enough for a row's start, a token to read and a token to learn. */
+/** Room for the tokens around a row, a prompt token and a learned token. */
 const MIN_CONTEXT = 8;

@@ -1,31 +1,35 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Config } from "../modelFiles/configFile.ts";
 import type { Rope } from "./dimensions.ts";
-import type { Refuse } from "./family.ts";
+import type { InvalidConfig } from "./family.ts";
 
-/** Default of a missing key. */
+/** RoPE's base if the config has none. */
 const DEFAULT_THETA = 10_000;
 
 /**
  * Reads `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4. As in transformers 5,
  * `rope_scaling` overrides `rope_parameters`.
  */
-export function readRope(config: Config, refuse: Refuse, defaultTheta = DEFAULT_THETA): Rope {
-  const given = ropeOf(config, refuse, defaultTheta);
+export function readRope(
+  config: Config,
+  invalid: InvalidConfig,
+  defaultTheta = DEFAULT_THETA,
+): Rope {
+  const parameters = ropeParameters(config, invalid, defaultTheta);
   const { partial_rotary_factor: partial = 1, rope_theta: theta = defaultTheta } = config;
-  const type = given["rope_type"] ?? given["type"] ?? "default";
-  const positive = (key: string, value = given[key]): number => {
+  const type = parameters["rope_type"] ?? parameters["type"] ?? "default";
+  const positive = (key: string, value = parameters[key]): number => {
     if (Number.isFinite(value) && (value as number) > 0) return value as number;
-    throw refuse(
+    throw invalid(
       `needs a positive number as ${key}, not ${JSON.stringify(value)}. Save or download it again.`,
     );
   };
-  if (Object.values(given).some(isRecord)) {
-    throw refuse("has rope parameters of its own for kinds of layers. Use a model with one rope.");
+  if (Object.values(parameters).some(isRecord)) {
+    throw invalid("has several sets of RoPE parameters. Use a model with a single one.");
   }
-  const base = positive("rope_theta", given["rope_theta"] ?? theta ?? defaultTheta);
-  if ((partial ?? 1) !== 1 || (given["partial_rotary_factor"] ?? 1) !== 1) {
-    throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
+  const base = positive("rope_theta", parameters["rope_theta"] ?? theta ?? defaultTheta);
+  if ((partial ?? 1) !== 1 || (parameters["partial_rotary_factor"] ?? 1) !== 1) {
+    throw invalid("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
   }
   switch (type) {
     case "default":
@@ -39,32 +43,34 @@ export function readRope(config: Config, refuse: Refuse, defaultTheta = DEFAULT_
         factor: positive("factor"),
         lowFreqFactor: positive("low_freq_factor"),
         highFreqFactor: positive("high_freq_factor"),
-        originalContext: positive(ORIGINAL, originalContext(config, given)),
+        originalContext: positive(ORIGINAL_CONTEXT, originalContext(config, parameters)),
       };
     default:
-      throw refuse(
+      throw invalid(
         `uses rope type ${JSON.stringify(type)}. Use a model with type default, linear or llama3.`,
       );
   }
 }
 
-function ropeOf(config: Config, refuse: Refuse, defaultTheta: number): Config {
+function ropeParameters(config: Config, invalid: InvalidConfig, defaultTheta: number): Config {
   const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
-  const beside = isRecord(parameters) ? parameters : {};
-  if (!isRecord(scaling) || Object.keys(scaling).length === 0) return beside;
-  const { rope_theta: lost } = beside;
-  const isKept = (scaling["rope_theta"] ?? theta) !== undefined || lost === defaultTheta;
-  if (lost === undefined || isKept) return scaling;
-  throw refuse(
-    `has rope_scaling, which overrides its rope_parameters and lacks their rope_theta of ${JSON.stringify(lost)}. Write rope_theta into rope_scaling.`,
+  const overridden = isRecord(parameters) ? parameters : {};
+  if (!isRecord(scaling) || Object.keys(scaling).length === 0) return overridden;
+  const { rope_theta: lostTheta } = overridden;
+  const hasTheta = (scaling["rope_theta"] ?? theta) !== undefined || lostTheta === defaultTheta;
+  if (lostTheta === undefined || hasTheta) return scaling;
+  throw invalid(
+    `has rope_scaling, which overrides its rope_parameters and lacks their rope_theta of ${JSON.stringify(lostTheta)}. Write rope_theta into rope_scaling.`,
   );
 }
 
-const ORIGINAL = "original_max_position_embeddings";
+const ORIGINAL_CONTEXT = "original_max_position_embeddings";
 
-/** The config's own key takes precedence; the whole context is the fallback. */
-function originalContext(config: Config, given: Config): unknown {
-  return config[ORIGINAL] ?? given[ORIGINAL] ?? config["max_position_embeddings"];
+/** The key outside the RoPE parameters takes precedence. */
+function originalContext(config: Config, parameters: Config): unknown {
+  return (
+    config[ORIGINAL_CONTEXT] ?? parameters[ORIGINAL_CONTEXT] ?? config["max_position_embeddings"]
+  );
 }
 
 /**
@@ -88,26 +94,26 @@ export function ropeTables(rope: Rope, headDim: number, count: number) {
 
 /** Radians per position for each pair of dimensions, as in `modeling_rope_utils.py` of `transformers`. */
 function inverseFrequencies(headDim: number, rope: Rope): Float32Array {
-  const own = Float32Array.from({ length: headDim / 2 }, (_, i) => {
+  const unscaled = Float32Array.from({ length: headDim / 2 }, (_, i) => {
     const power = Math.fround(rope.theta ** Math.fround((2 * i) / headDim));
     return 1 / power;
   });
   switch (rope.type) {
     case "default":
-      return own;
+      return unscaled;
     case "linear":
-      return own.map((frequency) => frequency / rope.factor);
+      return unscaled.map((frequency) => frequency / rope.factor);
     case "llama3":
-      return own.map((frequency) => stretched(frequency, rope));
+      return unscaled.map((frequency) => scaleAsLlama3(frequency, rope));
   }
 }
 
-/** Llama 3's scaling: stretches long wavelengths by the factor, keeps short ones, blends those between. */
-function stretched(frequency: number, rope: Extract<Rope, { type: "llama3" }>): number {
+/** Llama 3's scaling: stretches long wavelengths by the factor, keeps short ones and blends between the two. */
+function scaleAsLlama3(frequency: number, rope: Extract<Rope, { type: "llama3" }>): number {
   const { factor, lowFreqFactor: low, highFreqFactor: high, originalContext } = rope;
   const rotations = originalContext / ((2 * Math.PI) / frequency);
   if (rotations < low) return frequency / factor;
   if (rotations > high) return frequency;
-  const share = (rotations - low) / (high - low);
-  return ((1 - share) * frequency) / factor + share * frequency;
+  const weight = (rotations - low) / (high - low);
+  return ((1 - weight) * frequency) / factor + weight * frequency;
 }

@@ -1,35 +1,35 @@
 import { type Config } from "../modelFiles/configFile.ts";
 import type { Dimensions } from "./dimensions.ts";
-import type { Refuse } from "./family.ts";
+import type { InvalidConfig } from "./family.ts";
 
 export const SLIDING = "sliding_attention";
 export const FULL = "full_attention";
 
 /** How a family's config describes sliding-window layers. */
 export interface SlidingConfig {
-  /** The window in tokens. */
+  /** The window in tokens; not checked yet. */
   window: (config: Config) => unknown;
-  /** Whether a layer slides, if there is no `layer_types`. @param read what the family has read */
+  /** Whether a layer has a window, if the config has no `layer_types`. @param read the result of the family's `read` */
   isSliding: (config: Config, layer: number, read: Partial<Dimensions>) => boolean;
 }
 
 /** Default of `transformers` without a `sliding_window`. */
 export const DEFAULT_WINDOW = 4_096;
 
-/** Llama's. `transformers` trains with full attention but truncates the cache, so Kit refuses an active window. */
+/** Llama's. `transformers` trains with full attention but truncates the KV cache, so Kit refuses an active window. */
 export const LLAMA_SLIDING: SlidingConfig = {
   window: (config) => config["sliding_window"],
   isSliding: (config) =>
     typeof config["sliding_window"] === "number" && config["use_sliding_window"] !== false,
 };
 
-/** Qwen's: from a layer on, if `use_sliding_window` turns it on. */
+/** Qwen's: the layers from `max_window_layers` on, if `use_sliding_window` is true. */
 export const QWEN_SLIDING: SlidingConfig = {
-  window: ({ use_sliding_window: used, sliding_window: window = DEFAULT_WINDOW }) =>
-    used === true ? window : null,
+  window: ({ use_sliding_window: isOn, sliding_window: window = DEFAULT_WINDOW }) =>
+    isOn === true ? window : null,
   isSliding(config, layer) {
-    const { max_window_layers: full = 28 } = config;
-    return typeof QWEN_SLIDING.window(config) === "number" && layer >= Number(full);
+    const { max_window_layers: firstLayer = 28 } = config;
+    return typeof QWEN_SLIDING.window(config) === "number" && layer >= Number(firstLayer);
   },
 };
 
@@ -39,10 +39,10 @@ export const QWEN_SLIDING: SlidingConfig = {
 export function slidingLayers(
   config: Config,
   { window, isSliding }: SlidingConfig,
-  refuse: Refuse,
+  invalid: InvalidConfig,
   read: Partial<Dimensions> = {},
 ) {
-  const types = layerTypes(config, refuse);
+  const types = layerTypes(config, invalid);
   const all = Array.from({ length: Number(config["num_hidden_layers"]) }, (_, layer) => layer);
   const layers = all.filter((layer) =>
     types ? types[layer] === SLIDING : isSliding(config, layer, read),
@@ -50,17 +50,17 @@ export function slidingLayers(
   if (layers.length === 0) return undefined;
   const tokens = window(config);
   if (Number.isSafeInteger(tokens) && Number(tokens) > 0) return { layers, window: Number(tokens) };
-  throw refuse(
+  throw invalid(
     "needs a positive whole number as sliding_window for its layers with sliding_attention. Save or download it again.",
   );
 }
 
-function layerTypes(config: Config, refuse: Refuse): unknown[] | undefined {
+function layerTypes(config: Config, invalid: InvalidConfig): unknown[] | undefined {
   const { layer_types: types, num_hidden_layers: layers } = config;
   if (types === undefined || types === null) return undefined;
   const isKnown = (type: unknown) => type === SLIDING || type === FULL || type === "attention";
   if (Array.isArray(types) && types.length === layers && types.every(isKnown)) return types;
-  throw refuse(
+  throw invalid(
     `needs ${SLIDING} or ${FULL} for each layer as layer_types. Save or download it again.`,
   );
 }

@@ -24,12 +24,12 @@ export function weightCounts(shape: Dimensions): WeightCounts {
   return countOf(weightShapes(shape));
 }
 
-/** All linear layers of its blocks. */
+/** All linear layers of a model's blocks. */
 export function modelLinears(shape: Dimensions): ModelLinear[] {
   return listTensors(shape).linears;
 }
 
-/** Lists the tensors of a model's operations, with widths as activations. */
+/** Lists a model's tensors by building it with each activation's width in place of the activation. */
 function listTensors(d: Dimensions): { shapes: TensorShapes; linears: ModelLinear[] } {
   const shapes: TensorShapes = {};
   const linears: ModelLinear[] = [];
@@ -42,13 +42,13 @@ function listTensors(d: Dimensions): { shapes: TensorShapes; linears: ModelLinea
       shapes[weight] = [width];
       return width;
     },
-    linear(width, added, residual) {
-      for (const { name, target, out, hasBias } of added) {
+    linear(width, linearLayers, residual) {
+      for (const { name, target, out, hasBias } of linearLayers) {
         shapes[`${name}.weight`] = [out, width];
         if (hasBias) shapes[`${name}.bias`] = [out];
         linears.push({ name, target, out, in: width });
       }
-      return residual ?? added.reduce((sum, { out }) => sum + out, 0);
+      return residual ?? linearLayers.reduce((sum, { out }) => sum + out, 0);
     },
     headNorm(width, { headDim }, { q, k }) {
       shapes[q] = [headDim];

@@ -29,11 +29,11 @@ export interface Backend {
   gradNorm: () => Awaitable<number>;
   /** Updates the weights. @param step counted from 1 */
   update: (step: number, learningRate: number) => Awaitable<void>;
-  /** Replaces the trained weights by a copy of others. */
+  /** Replaces the trained weights with a copy of `weights`. */
   setWeights: (weights: Weights) => Awaitable<void>;
   /** The trained weights; the next update may change them in place. */
   weights: () => Awaitable<Weights>;
-  /** The frozen base's type, if it was converted. */
+  /** The type that the frozen base was quantized to, if it was. */
   baseType?: BaseType | undefined;
   /** The optimizer's moments; the next update may change them in place. */
   moments: () => Awaitable<Moments>;
@@ -52,27 +52,31 @@ export type Weigh = (logProbs: LogProbs, from: number) => TokenWeights;
 
 export interface InitialState {
   /** The model, or with LoRA the adapter. */
-  trained: Weights;
+  trainable: Weights;
   /** With LoRA the base, otherwise empty. */
   frozen: TensorSource;
-  /** Set when resuming. */
+  /** The optimizer's moments; set when resuming. */
   moments: Moments | undefined;
 }
 
-/** Plans a training run's memory, before any weight is read. @throws KitError `OUT_OF_MEMORY` */
+/**
+ * Plans a training run's memory, before any weight is read.
+ * @returns a function that starts the backend
+ * @throws KitError `OUT_OF_MEMORY`
+ */
 export type PlanBackend = (
   preparation: Preparation,
 ) => (initial: InitialState) => Awaitable<Backend>;
 
-/** AdamW's settings, the same on every backend. */
+/** AdamW's hyperparameters, the same on every backend. */
 export const ADAMW = {
   beta1: 0.9,
-  /** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */
+  /** Below the usual 0.999, which averages over 1,000 steps, more than most runs here have. */
   beta2: constants.adamBeta2,
   epsilon: 1e-8,
 } as const;
 
-/** Added to the norm, as in `torch.nn.utils.clip_grad_norm_`. */
+/** Added to the norm before dividing, as in `torch.nn.utils.clip_grad_norm_`. */
 const CLIP_EPSILON = 1e-6;
 
 /** The factor that clips gradients to a maximum norm. @param norm their current norm */

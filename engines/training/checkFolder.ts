@@ -7,7 +7,7 @@ import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 const PREFIX = "kit-check-";
 const OWNER = "owner.json";
 
-/** Creates a temporary folder for a check, and removes those of killed checks. */
+/** Creates a temporary folder for a training check, and removes the folders of checks that were killed. */
 export function makeCheckFolder(): string {
   removeLeftovers();
   const directory = mkdtempSync(join(tmpdir(), PREFIX));

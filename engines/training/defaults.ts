@@ -21,12 +21,12 @@ const DEFAULT_MODEL = "kit/nano";
 
 /**
  * Fills in all defaults, the same on every engine. Pure.
- * @param linear the linear layers that `"all-linear"` stands for; none on an engine without adapters
+ * @param linearNames the linear layers that `"all-linear"` stands for; empty on an engine without adapters
  */
 export function withDefaults(
   options: TrainingOptions,
   engine: EngineSettings,
-  linear: readonly string[] = [],
+  linearNames: readonly string[] = [],
 ): TrainConfig {
   const { model = DEFAULT_MODEL, dataset, lora, maxLength, numTrainEpochs } = options;
   const steps = numTrainEpochs === undefined ? LENGTH_ARGUMENTS.maxSteps.default : undefined;
@@ -48,10 +48,10 @@ export function withDefaults(
     evalDataset,
     evalSplit,
     evalSteps,
-    lora: lora && loraWithDefaults(lora, linear),
+    lora: lora && loraWithDefaults(lora, linearNames),
     objective: options.objective && objectiveWithDefaults(options.objective),
     maxLength,
-    // Fails to compile if an option isn't listed here; it would be silently ignored.
+    // Type checking fails if an option is missing here, which would otherwise be silently ignored.
   } satisfies Record<keyof TrainingOptions | keyof TrainConfig, unknown>;
 }
 
@@ -64,13 +64,13 @@ function objectiveWithDefaults(options: ObjectiveOptions): TrainConfig["objectiv
 /** PEFT users' common choices; docs/models.md compares them. */
 function loraWithDefaults(
   { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: LoraTrainingOptions,
-  linear: readonly string[],
+  linearNames: readonly string[],
 ): LoraConfig {
   const isAll = targetModules === ALL_LINEAR || targetModules[0] === ALL_LINEAR;
-  return { ...rest, r, alpha, targetModules: [...(isAll ? linear : targetModules)] };
+  return { ...rest, r, alpha, targetModules: [...(isAll ? linearNames : targetModules)] };
 }
 
-/** From random weights, the preset's defaults (a higher learning rate) apply even with `lora`. */
+/** A model with random weights has the preset's defaults (a higher learning rate) even with `lora`. */
 function kindOf(
   model: NonNullable<TrainingOptions["model"]>,
   lora: TrainingOptions["lora"],

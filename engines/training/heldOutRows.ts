@@ -8,7 +8,7 @@ import { sampleRows, heldOutRows } from "../dataset/heldOut.ts";
 import { createRandom } from "../dataset/random.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
-import { answeredRows, enoughTokens, readerOf } from "./learnedAnswers.ts";
+import { answeredRows, answerTokenLimit, createAnswerReader } from "./learnedAnswers.ts";
 import { findStartingPoint } from "./startingPoint.ts";
 import { readDataset } from "./tokenizedDataset.ts";
 
@@ -22,7 +22,7 @@ export async function chooseHeldOutRows(
   { maxRows, isEvaluable, ...options }: HeldOutRowsOptions,
 ): Promise<HeldOutRows> {
   const { dataset, evalDataset, seed } = config;
-  const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);
+  const isHeldOut = evalDataset ? () => true : await findSplit(config, options);
   const { path } = evalDataset ?? dataset;
   let [total, skipped] = [0, 0];
   for (const row of answeredRows(config, path, isHeldOut)) {
@@ -31,22 +31,22 @@ export async function chooseHeldOutRows(
   }
   const isChosen = sampleRows(total, Math.min(maxRows, total), createRandom(seed, "asked"));
   const rows: DatasetRow[] = [];
-  let at = 0;
+  let index = 0;
   for (const row of answeredRows(config, path, isHeldOut)) {
-    if (isEvaluable(row) && isChosen[at++] === 1) rows.push(row);
+    if (isEvaluable(row) && isChosen[index++] === 1) rows.push(row);
   }
-  const reader = await readerOf(config, options);
-  return { rows, total, skipped, maxTokens: enoughTokens(rows, reader), endOf: reader.endOf };
+  const reader = await createAnswerReader(config, options);
+  return { rows, total, skipped, maxTokens: answerTokenLimit(rows, reader), endOf: reader.endOf };
 }
 
-/** Which rows `evalSplit` sets aside, among those short enough to train on. */
-async function isSetAside(
+/** Finds the rows that `evalSplit` sets aside. It counts only the rows short enough to train on. */
+async function findSplit(
   config: TrainConfig,
   options: LoadOptions,
 ): Promise<(row: number) => boolean> {
   const { dataset, evalSplit = 0, maxLength, model, seed } = config;
-  /** For each row of the file, its index among the rows short enough, or −1. */
-  const kept: number[] = [];
+  /** For each row of the file, its index among the rows that are short enough, or −1. */
+  const indices: number[] = [];
   let count = 0;
   try {
     const source = await locateModel(model, options);
@@ -54,15 +54,15 @@ async function isSetAside(
     readDataset(dataset.path, rowLimit(maxLength, shape.context, isPretrained(model)), {
       objective: objectiveOf(config),
       tokenizer,
-      onRow: ({ isSkipped }) => void kept.push(isSkipped ? -1 : count++),
+      onRow: ({ isSkipped }) => void indices.push(isSkipped ? -1 : count++),
     });
   } catch (cause) {
     throw new KitError(
       "OPTION_INVALID",
-      `"evaluate" cannot tell which rows "evalSplit" sets aside: ${messageOf(cause)} Set "evalDataset" in its place.`,
+      `"evaluate" cannot tell which rows "evalSplit" sets aside: ${messageOf(cause)} Set "evalDataset" instead.`,
       { cause },
     );
   }
   const marks = heldOutRows(count, evalSplit, seed);
-  return (row) => marks[kept[row] ?? -1] === 1;
+  return (row) => marks[indices[row] ?? -1] === 1;
 }

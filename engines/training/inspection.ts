@@ -7,7 +7,7 @@ import type { Span } from "../tokens/tokenizer.ts";
 import type { Preparation } from "./preparation.ts";
 import { type StepContext, measureBatch } from "./step.ts";
 
-/** A row as read for training. */
+/** A row, as it was read and tokenized for training. */
 export interface InspectedRow {
   row: object;
   /** File and line. */
@@ -18,7 +18,7 @@ export interface InspectedRow {
   isSkipped: boolean;
 }
 
-/** Limits for listing answers by kind, as for a classifier. */
+/** Answers are listed by kind, as a classifier's are, only within these limits. */
 const { maxAnswerKinds: MAX_KINDS, minPerAnswerKind: MIN_PER_KIND } = constants;
 
 /** Collects statistics of a dataset from its rows. */
@@ -30,11 +30,11 @@ export interface Inspection {
   locationOf: (row: number) => string;
 }
 
-export function createInspection(form: RowFormat<object>): Inspection {
+export function createInspection(format: RowFormat<object>): Inspection {
   const formats = new Map<string, number>();
   const lengths: number[] = [];
-  const kept: string[] = [];
-  /** First location of each row, by its tokens' digest. */
+  const keptLocations: string[] = [];
+  /** Location of the first row with each digest. */
   const locations = new Map<number, string>();
   const duplicates = createPairs();
   const leaked = createPairs();
@@ -53,36 +53,41 @@ export function createInspection(form: RowFormat<object>): Inspection {
   }
 
   return {
-    locationOf: (row) => kept[row] ?? "",
+    locationOf: (row) => keptLocations[row] ?? "",
     add({ row, where, sequences, isUndesirable, isSkipped }, isHeldOut) {
       const digest = digestOf(sequences, isUndesirable);
-      const before = locations.get(digest);
+      const first = locations.get(digest);
       if (isHeldOut) {
         hasHeldOut = true;
-        if (before !== undefined) leaked.add(before, where);
+        if (first !== undefined) leaked.add(first, where);
         return;
       }
-      if (!isSkipped) kept.push(where);
+      if (!isSkipped) keptLocations.push(where);
       const name = `{${Object.keys(row).join(", ")}}`;
       formats.set(name, (formats.get(name) ?? 0) + 1);
       lengths.push(Math.max(...sequences.map(lengthOf)));
-      if (before === undefined) locations.set(digest, where);
-      else duplicates.add(before, where);
-      for (const answer of form.answersOf?.(row) ?? []) addAnswer(answer, where);
+      if (first === undefined) locations.set(digest, where);
+      else duplicates.add(first, where);
+      for (const answer of format.answersOf?.(row) ?? []) addAnswer(answer, where);
     },
     report() {
       const sorted = lengths.toSorted((a, b) => a - b);
-      const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
-      const areKinds =
+      const quantile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+      const hasKinds =
         answers > 0 && kinds.size <= MAX_KINDS && answers >= MIN_PER_KIND * kinds.size;
       const byCount = [...kinds].toSorted(([, a], [, b]) => b - a);
       return {
         forms: Object.fromEntries(formats),
-        tokens: { least: sorted[0] ?? 0, median: at(0.5), p95: at(0.95), most: sorted.at(-1) ?? 0 },
+        tokens: {
+          least: sorted[0] ?? 0,
+          median: quantile(0.5),
+          p95: quantile(0.95),
+          most: sorted.at(-1) ?? 0,
+        },
         duplicates: duplicates.report(),
         ...(hasHeldOut && { leaked: leaked.report() }),
-        ...(areKinds && { answers: byCount.map(([text, count]) => ({ text, count })) }),
-        // A text may begin with a bracket.
+        ...(hasKinds && { answers: byCount.map(([text, count]) => ({ text, count })) }),
+        // Only if most begin with a bracket, because plain text may, too.
         ...(objects * 2 > answers && {
           json: { answers: objects, broken: broken.length, ...(broken[0] && { first: broken[0] }) },
         }),
@@ -91,37 +96,37 @@ export function createInspection(form: RowFormat<object>): Inspection {
   };
 }
 
-/** Counts pairs of rows and keeps the first. */
+/** Counts pairs of equal rows and keeps the first pair's locations. */
 function createPairs() {
   let rows = 0;
   let first: [string, string] | undefined;
   return {
-    add(before: string, where: string): void {
+    add(one: string, other: string): void {
       rows++;
-      first ??= [before, where];
+      first ??= [one, other];
     },
     report: () => ({ rows, ...(first && { first }) }),
   };
 }
 
 /**
- * A 53-bit hash, from two 32-bit ones with odd factors: among a million rows, the chance of a collision is one in ten
- * thousand. A cryptographic hash takes longer than the tokenizer.
+ * A 53-bit hash, made of two 32-bit ones: among a million rows, the chance of a collision is one in ten
+ * thousand. A cryptographic hash would take longer than tokenizing.
  */
 function digestOf(sequences: InspectedRow["sequences"], isUndesirable: boolean): number {
-  let [one, other] = [0x9e3779b9, isUndesirable ? 0xc2b2ae35 : 0x85ebca6b];
+  let [low, high] = [0x9e3779b9, isUndesirable ? 0xc2b2ae35 : 0x85ebca6b];
   for (const spans of sequences) {
     for (const { tokens, isLearned } of spans) {
       const mark = isLearned ? 0x40000000 : 0x20000000;
       for (let i = 0; i < tokens.length; i++) {
         const token = tokens[i]! | mark;
-        one = Math.imul(one ^ token, 0x01000193);
-        other = Math.imul(other ^ token ^ (other >>> 15), 0x5bd1e995);
+        low = Math.imul(low ^ token, 0x01000193);
+        high = Math.imul(high ^ token ^ (high >>> 15), 0x5bd1e995);
       }
     }
-    one = Math.imul(one ^ -1, 0x01000193);
+    low = Math.imul(low ^ -1, 0x01000193);
   }
-  return (one >>> 0) * 2 ** 21 + (other >>> 11);
+  return (low >>> 0) * 2 ** 21 + (high >>> 11);
 }
 
 function lengthOf(spans: readonly Span[]): number {
@@ -137,7 +142,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const { maxMeasuredRows, hardestRows: shown } = constants;
+const { maxMeasuredRows, hardestRows: HARDEST } = constants;
 
 /** Interval of progress notes, in ms. */
 const NOTE_EVERY_MS = 10_000;
@@ -151,7 +156,7 @@ interface Options {
 /** Examples with the highest loss before training, among at most 200 from all over the dataset. */
 export async function hardestRows(
   { data, start }: Preparation,
-  learning: StepContext,
+  context: StepContext,
   { locationOf, onNote = () => undefined }: Options,
 ): Promise<HardRow[]> {
   const { examples } = data.training;
@@ -165,14 +170,14 @@ export async function hardestRows(
       onNote(`measuring the loss: ${i} of ${formatCount(count)} examples`);
     }
     const index = Math.floor((i * examples.length) / count);
-    const { loss } = await measureBatch(learning, [examples.at(index)]);
-    // A chunk of a text may have nothing to learn.
+    const { loss } = await measureBatch(context, [examples.at(index)]);
+    // A chunk of a text may have no token to learn.
     if (loss.count > 0) losses.push({ index, loss: loss.sum / loss.count });
   }
-  const hardest = losses.toSorted((one, other) => other.loss - one.loss).slice(0, shown);
+  const hardest = losses.toSorted((one, other) => other.loss - one.loss).slice(0, HARDEST);
   return hardest.map(({ index, loss }) => ({
     where: locationOf(examples.rowAt(index)),
     loss,
-    row: examples.at(index).sequences.flatMap((one) => segmentsOf(one, start.tokenizer)),
+    row: examples.at(index).sequences.flatMap((sequence) => segmentsOf(sequence, start.tokenizer)),
   }));
 }

@@ -11,20 +11,20 @@ import { objectiveOf } from "../objectives/objectives.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import { findStartingPoint } from "./startingPoint.ts";
 
-/** Headroom over the longest answer. Without a limit, a model that hasn't learned to stop would ramble on. */
+/** Allowed length, relative to the longest answer: limits a model that hasn't learned to stop. */
 const MARGIN = 1.25;
-/** Rows with the longest answers to tokenize. */
+/** Number of rows to tokenize: those whose answers have the most bytes. */
 const MAX_ROWS = 16;
 
-/** Enough tokens for any answer of these rows, as the template renders them. */
-export function enoughTokens(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
+/** A token limit that fits any answer of these rows, as the chat template renders them. */
+export function answerTokenLimit(rows: readonly DatasetRow[], { tokensOf }: AnswerReader): number {
   return Math.ceil(
     MARGIN * rows.reduce((highest, row) => Math.max(highest, tokensOf(row as Row)), 0),
   );
 }
 
 /**
- * Enough tokens for any answer that a job learns; undefined if it learns texts.
+ * A token limit that fits any answer of a job's dataset; undefined if it has only plain texts.
  * @param config with materialized datasets
  */
 export async function maxAnswerTokens(
@@ -39,7 +39,7 @@ export async function maxAnswerTokens(
   }
   if (longest.length === 0) return undefined;
   const rows = longest.map(({ row }) => row);
-  return enoughTokens(rows, await readerOf(config, options));
+  return answerTokenLimit(rows, await createAnswerReader(config, options));
 }
 
 export interface AnswerReader extends Pick<HeldOutRows, "endOf"> {
@@ -47,21 +47,24 @@ export interface AnswerReader extends Pick<HeldOutRows, "endOf"> {
   tokensOf: (row: Row) => number;
 }
 
-/** Falls back to bytes, an upper bound of tokens, if Kit can't read the model's tokenizer. */
-export async function readerOf(config: TrainConfig, options: LoadOptions): Promise<AnswerReader> {
+/** Counts with the model's tokenizer or, if Kit can't read it, in bytes, an upper bound of tokens. */
+export async function createAnswerReader(
+  config: TrainConfig,
+  options: LoadOptions,
+): Promise<AnswerReader> {
   try {
     const source = await locateModel(config.model, options);
     const { tokenizer } = findStartingPoint(source, config);
     const tokensIn = (prompt: string) => tokenizer.promptTokens({ prompt }, "text");
     return {
       tokensOf(row) {
-        const [own, end] = [tokensIn(ROW_FORMAT.answersOf?.(row).at(-1) ?? "").length, 1];
-        return Math.max(own + end, ...tokenizer.sequencesOf(row).map(longestLearned));
+        const withoutTemplate = tokensIn(ROW_FORMAT.answersOf?.(row).at(-1) ?? "").length + 1;
+        return Math.max(withoutTemplate, ...tokenizer.sequencesOf(row).map(longestLearned));
       },
       endOf(text) {
         const ends = tokensIn(text).filter(tokenizer.isStopToken);
         const starts = ends.map((end) => text.indexOf(tokenizer.show([end])));
-        return Math.min(text.length, ...starts.filter((at) => at >= 0));
+        return Math.min(text.length, ...starts.filter((start) => start >= 0));
       },
     };
   } catch {
@@ -87,16 +90,16 @@ function longestLearned(spans: readonly Span[]): number {
   return longest;
 }
 
-/** Rows with their right answers. */
+/** Reads a dataset's rows as questions with their right answers. @param includes whether to read a row, by its index */
 export function* answeredRows(
   config: TrainConfig,
   path: DatasetPath,
-  isTaken: (row: number) => boolean = () => true,
+  includes: (row: number) => boolean = () => true,
 ): Generator<DatasetRow> {
-  let number = 0;
-  const { format: form } = objectiveOf(config);
+  let index = 0;
+  const { format } = objectiveOf(config);
   for (const { row } of readRows<object>(path)) {
-    const answered = isTaken(number++) && form.rightAnswerOf(row);
+    const answered = includes(index++) && format.rightAnswerOf(row);
     if (answered) yield answered;
   }
 }

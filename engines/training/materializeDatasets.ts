@@ -16,15 +16,15 @@ import { nameOf } from "../dataset/rows.ts";
 import { restoreLocations } from "../dataset/sourceMap.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 
-/** A job's files with the rows of its datasets. */
+/** The job's files that hold its datasets' rows. */
 const FILES = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
 
 type Option = keyof typeof FILES;
 
 /**
- * Writes a training run's datasets into the job's folder. Datasets at URLs are left to a cluster's workers, which read
- * them before the others.
- * @returns the config with these files, and a function that restores locations in messages
+ * Writes a training run's datasets into the job's folder, except files at URLs: a cluster's workers read those, before
+ * the files written here.
+ * @returns the config with these files, and a function that replaces their locations in messages with the original ones
  * @throws KitError as `materializeDataset`
  */
 export async function materializeDatasets<Config extends TrainConfig>(
@@ -33,10 +33,12 @@ export async function materializeDatasets<Config extends TrainConfig>(
 ): Promise<MaterializedDatasets<Config>> {
   const dataset = await materialize(config, "dataset", config.dataset, options);
   const { evalDataset } = config;
-  const held = evalDataset && (await materialize(config, "evalDataset", evalDataset, options));
+  const evaluation =
+    evalDataset && (await materialize(config, "evalDataset", evalDataset, options));
   return {
-    config: { ...config, dataset: dataset.config, evalDataset: held?.config },
-    restoreLocations: (text) => dataset.restoreLocations(held ? held.restoreLocations(text) : text),
+    config: { ...config, dataset: dataset.config, evalDataset: evaluation?.config },
+    restoreLocations: (text) =>
+      dataset.restoreLocations(evaluation ? evaluation.restoreLocations(text) : text),
   };
 }
 
@@ -67,48 +69,48 @@ async function materialize(
   dataset: DatasetConfig,
   { code, directory, from, onNote, signal }: MaterializeOptions,
 ): Promise<MaterializedDatasets<DatasetConfig>> {
-  const asIs = (text: string) => text;
+  const unchanged = (text: string) => text;
   const path = join(directory, FILES[option]);
   const materialized = materializedAt(path, dataset);
-  if (materialized === dataset) return { config: dataset, restoreLocations: asIs };
-  // Code or a branch of the hub may give other rows by now.
+  if (materialized === dataset) return { config: dataset, restoreLocations: unchanged };
+  // Code, or a branch on the hub, may produce other rows now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
   const isSame = from && isDeepStrictEqual(from.config[option], asWritten(dataset));
-  const before = isSame && canChange ? join(from.directory, FILES[option]) : "";
-  if (existsSync(before)) {
-    onNote(`reading the rows that the earlier job's ${option} had`);
-    copy(before, path);
-    return { config: materialized, restoreLocations: asIs };
+  const earlierFile = isSame && canChange ? join(from.directory, FILES[option]) : "";
+  if (existsSync(earlierFile)) {
+    onNote(`reusing the rows of the earlier job's ${option}`);
+    copy(earlierFile, path);
+    return { config: materialized, restoreLocations: unchanged };
   }
-  const { format: form } = objectiveOf(config);
-  const found = await localDataset(dataset, { onNote, signal });
-  const name = dataset.type === "code" ? option : nameOf(found.path);
-  const reading = { name, format: form, onNote, signal };
-  const sourceMap = await materializeDataset(found, code[option] ?? {}, path, reading);
+  const { format } = objectiveOf(config);
+  const local = await localDataset(dataset, { onNote, signal });
+  const name = dataset.type === "code" ? option : nameOf(local.path);
+  const reading = { name, format, onNote, signal };
+  const sourceMap = await materializeDataset(local, code[option] ?? {}, path, reading);
   return { config: materialized, restoreLocations: restoreLocations(path, name, sourceMap) };
 }
 
-/** As in `job.json`. */
+/** The dataset as `job.json` stores it. */
 function asWritten(dataset: DatasetConfig): unknown {
   return JSON.parse(JSON.stringify(dataset));
 }
 
-/** The dataset with local paths, after downloading. */
+/** Downloads a dataset of the hub, and leaves out files at URLs. */
 async function localDataset(
   dataset: DatasetConfig,
-  options: Pick<MaterializeOptions, "onNote" | "signal">,
+  fetching: Pick<MaterializeOptions, "onNote" | "signal">,
 ): Promise<FileDataset> {
-  const { type, path, name = "", config, split, revision, ...how } = dataset;
-  const here = isRemote(dataset) ? datasetPaths(path).filter((one) => !isUrl(one)) : path;
-  if (type !== "hub") return { ...how, type, path: here };
+  const { type, path, name = "", config, split, revision, ...options } = dataset;
+  const localPath = isRemote(dataset) ? datasetPaths(path).filter((file) => !isUrl(file)) : path;
+  if (type !== "hub") return { ...options, type, path: localPath };
   const { fetchDataset } = await import("../hub/fetchDataset.ts");
-  const found = await fetchDataset({ name, config, split, revision }, options);
-  return { ...how, type: found.type, path: found.paths };
+  const found = await fetchDataset({ name, config, split, revision }, fetching);
+  return { ...options, type: found.type, path: found.paths };
 }
 
 function copy(from: string, to: string): void {
   try {
-    // Shares the blocks if the file system can.
+    // Shares the disk blocks if the file system can.
     copyFileSync(from, to, fsConstants.COPYFILE_FICLONE);
   } catch (error) {
     throw cannotWrite(`copy ${from} to ${to}`, error);

@@ -32,11 +32,11 @@ export interface Preparation {
 interface PrepareOptions extends Pick<TrainOptions, "resumeFrom" | "onNote"> {
   source: LocatedModel;
   objective: Objective;
-  /** Gets each row as it is read. */
+  /** Called with each row as it is read. */
   inspection?: Inspection;
 }
 
-/** Format of rows that need no chat template. */
+/** The format of rows that need no chat template. */
 const TEXTS = "{text}";
 
 /** @throws KitError for an unsuitable config, model or dataset */
@@ -71,7 +71,7 @@ export function prepareTraining(
   };
 }
 
-/** What `training.started` has on the model and the dataset. */
+/** The fields of `training.started` that describe the model and the dataset. */
 function startedData(
   { maxLength }: TrainConfig,
   { source, shape }: StartingPoint,
@@ -111,7 +111,7 @@ export interface TrainingData {
   fingerprint: string;
   /** Rows to train on, without the held-out ones. */
   training: Rows;
-  /** Rows to evaluate on; of an `evalDataset`, also the numbers truncated and skipped. */
+  /** Rows to evaluate on; if they are an `evalDataset`, also how many of them were truncated and skipped. */
   evaluation?: Rows &
     Partial<Pick<TokenizedDataset, "truncated" | "skipped">> & { fingerprint: string };
 }
@@ -140,11 +140,11 @@ function readTrainingData(
     return { ...all, evaluation: { ...heldOut, fingerprint: heldOut.examples.fingerprint() } };
   }
   if (evalSplit === undefined) return all;
-  const isHeldOut = heldOutRows(dataset.rows, evalSplit, seed);
+  const marks = heldOutRows(dataset.rows, evalSplit, seed);
   const splitOf = (mark: number) => ({
-    rows: isHeldOut.reduce((count, one) => count + (one === mark ? 1 : 0), 0),
-    examples: dataset.examples.ofRows((row) => isHeldOut[row] === mark),
+    rows: marks.filter((rowMark) => rowMark === mark).length,
+    examples: dataset.examples.ofRows((row) => marks[row] === mark),
   });
-  const evaluation = { ...splitOf(1), fingerprint: digestOf([fingerprint, isHeldOut]) };
+  const evaluation = { ...splitOf(1), fingerprint: digestOf([fingerprint, marks]) };
   return { ...all, training: splitOf(0), evaluation };
 }

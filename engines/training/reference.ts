@@ -7,7 +7,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type Example, digestOf } from "../examples/examples.ts";
 import { sum } from "../objectives/reward.ts";
 import type { Awaitable, Backend } from "./backend.ts";
-import { batchesOnce, createBatchLoader } from "./order.ts";
+import { batchesOnce, createBatchLoader } from "./batches.ts";
 import type { Preparation } from "./preparation.ts";
 
 /** [example][sequence]: summed log probability of the learned tokens, in nats */
@@ -16,26 +16,26 @@ type Sums = readonly (readonly number[])[];
 /** Summed log probabilities of each sequence, by an example's digest. */
 type KnownSums = ReadonlyMap<string, readonly number[]>;
 
-/** Reference log probabilities, in a job's directory. */
+/** File of reference log probabilities in a job's directory. */
 const REFERENCE_FILE = "reference.json";
 
-/** The reference model's log probabilities, each computed once. */
+/** The reference model's log probabilities, each computed once, when first needed. */
 export interface Reference {
-  of: (examples: readonly Example[]) => Awaitable<Sums>;
-  /** All computed so far. */
+  sumsOf: (examples: readonly Example[]) => Awaitable<Sums>;
+  /** All sums computed so far. */
   known: () => KnownSums;
 }
 
 /**
- * @param backend its weights, or its base, are still those before training
+ * @param backend whose weights, or with an adapter its base's, must still be those before training
  * @param known from an earlier job
  */
 export function createReference(backend: Backend, known: KnownSums = new Map()): Reference {
   const all = new Map(known);
 
-  async function of(examples: readonly Example[]): Promise<Sums> {
+  async function sumsOf(examples: readonly Example[]): Promise<Sums> {
     const keys = examples.map(keyOf);
-    // A damaged file may have more or fewer.
+    // A damaged file may have a different number of sums.
     const missing = examples.filter(
       ({ sequences }, i) => all.get(keys[i] ?? "")?.length !== sequences.length,
     );
@@ -48,14 +48,14 @@ export function createReference(backend: Backend, known: KnownSums = new Map()):
     return keys.map((key) => all.get(key) ?? []);
   }
 
-  return { of, known: () => all };
+  return { sumsOf, known: () => all };
 }
 
 interface ComputeOptions
   extends
     Pick<TrainOptions, "resumeFrom" | "onNote">,
     Pick<Preparation, "config" | "data" | "objective" | "maxLength"> {
-  /** The job's. */
+  /** The job's directory. */
   directory: string;
   /** Rows that the earlier job trained on. */
   skipped: number;
@@ -69,20 +69,20 @@ interface ComputeOptions
  */
 export async function computeReference(
   backend: Backend,
-  { directory, resumeFrom, onNote, ...needs }: ComputeOptions,
+  { directory, resumeFrom, onNote, ...remaining }: ComputeOptions,
 ): Promise<Reference> {
   onNote?.("computing the reference log probabilities of the answers");
   const reference = createReference(backend, readReference(resumeFrom && jobOf(resumeFrom)));
-  for (const batch of neededBatches(needs)) await reference.of(batch);
+  for (const batch of neededBatches(remaining)) await reference.sumsOf(batch);
   writeReference(directory, reference.known());
   return reference;
 }
 
-type Needs = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
+type RemainingTraining = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
 
 /** All batches of a training run and its evaluation, with their KL examples. */
-function* neededBatches(needs: Needs): Generator<Example[]> {
-  const { config, data, objective, maxLength, skipped, steps } = needs;
+function* neededBatches(remaining: RemainingTraining): Generator<Example[]> {
+  const { config, data, objective, maxLength, skipped, steps } = remaining;
   const next = createBatchLoader(data.training.examples, config.batchSize, config.seed, skipped);
   for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
     const batch = next();
@@ -104,7 +104,7 @@ function keyOf({ sequences }: Example): string {
   return digestOf(sequences.flatMap(({ tokens, learned }) => [Uint32Array.from(tokens), learned]));
 }
 
-/** Empty for a missing or damaged file, which is then computed again. */
+/** Empty if the file is missing or damaged; then everything is computed again. */
 function readReference(directory: string | undefined): KnownSums {
   if (directory === undefined) return new Map();
   try {

@@ -18,26 +18,27 @@ import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { InitialState } from "./backend.ts";
 
-/** A model before training. Weights are read or initialized once memory is known to suffice. */
+/** A model before training. Its weights are read or initialized later, once memory is known to suffice. */
 export interface StartingPoint {
   source: LocatedModel;
   shape: Dimensions;
   /** Names of the tensors stored as bfloat16. */
   bfloat16?: ReadonlySet<string>;
+  /** Reads or initializes all weights. */
   read: () => StoredWeights;
-  /** A checkpoint's tensors, not read yet. */
+  /** A checkpoint's tensors, to read one by one. */
   weights?: TensorSource;
   tokenizer: Tokenizer;
-  /** Start of the training, for a chat template that writes the date. */
+  /** When training first started, for a chat template that writes the date. */
   templateDate?: Date | undefined;
-  /** Directory of the pretrained model; undefined for Kit's own. */
+  /** Directory of the pretrained model; undefined for a model of Kit's own. */
   origin?: string | undefined;
   /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin?: string | undefined;
 }
 
 /**
- * @param resumeFrom a checkpoint to resume, whose template date is used
+ * @param resumeFrom the checkpoint to resume from, which has the template date
  * @throws KitError for a missing or damaged model
  */
 export function findStartingPoint(
@@ -52,7 +53,7 @@ export function findStartingPoint(
   assertCheckpoint(source.directory);
   const { shape, weights, tokenizer, templateDate, ...from } = openCheckpoint(source.directory);
   const { origin, tokenizerOrigin = origin } = from;
-  // Fails now rather than at the first checkpoint.
+  // Throws now rather than at the first checkpoint.
   if (tokenizerOrigin !== undefined) tokenizerCopies(tokenizerOrigin, undefined);
   const read = () => readAll(weights);
   const stored = { weights, read, bfloat16: bfloat16Of(weights) };
@@ -76,25 +77,26 @@ export function baseOf({ source }: StartingPoint, directory: string): string {
   return commit === undefined ? source.directory : `${parseHubName(source.name)?.repo}@${commit}`;
 }
 
-/** Whether it is a whole model on disk. */
+/** Whether the model is a whole one on disk, rather than an adapter or random weights. */
 function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "checkpoint" } {
   return source.kind === "checkpoint" && !isAdapter(source.directory);
 }
 
 /**
- * The trained and frozen weights. Only the backend keeps them. Saves an adapter's base that isn't on disk yet.
+ * Reads or creates the trainable and frozen weights, and saves an adapter's base if it isn't on disk yet. Keeps no
+ * reference to the weights, to save memory.
  * @param resumed trained weights of a resumed run
  */
 export function initialWeights(
   { lora, seed }: TrainConfig,
   { source, shape, read, weights }: StartingPoint,
-  base: string,
+  basePath: string,
   { resumed, ...metadata }: CheckpointMetadata & { resumed?: Weights | undefined },
-): Pick<InitialState, "trained" | "frozen"> {
-  if (!lora) return { trained: resumed ?? widen(read()), frozen: inMemoryTensors({}) };
-  const trained = resumed ?? randomAdapter(lora, shape, seed);
-  if (weights && isBaseOnDisk(source)) return { trained, frozen: weights };
-  const made = read();
-  saveModel(base, made, metadata);
-  return { trained, frozen: inMemoryTensors(made) };
+): Pick<InitialState, "trainable" | "frozen"> {
+  if (!lora) return { trainable: resumed ?? widen(read()), frozen: inMemoryTensors({}) };
+  const trainable = resumed ?? randomAdapter(lora, shape, seed);
+  if (weights && isBaseOnDisk(source)) return { trainable, frozen: weights };
+  const base = read();
+  saveModel(basePath, base, metadata);
+  return { trainable, frozen: inMemoryTensors(base) };
 }

@@ -7,10 +7,10 @@ import {
   addMeans,
 } from "../objectives/objective.ts";
 import type { Backend, LogProbs } from "./backend.ts";
-import { batchesOnce } from "./order.ts";
+import { batchesOnce } from "./batches.ts";
 import type { Reference } from "./reference.ts";
 
-/** Everything that computes steps. */
+/** What is needed to compute a step. */
 export interface StepContext {
   backend: Backend;
   objective: Objective;
@@ -20,7 +20,7 @@ export interface StepContext {
 }
 
 export interface StepResult {
-  /** Mean over the units of all batches, in nats; NaN without any. */
+  /** Mean over the objective's units in all batches, in nats; NaN without any. */
   loss: number;
   gradNorm: number;
   metrics: Record<string, SumAndCount>;
@@ -28,10 +28,10 @@ export interface StepResult {
 
 /** Accumulates a step's gradients; doesn't update the weights. */
 export async function backpropagateStep(
-  learning: StepContext,
+  context: StepContext,
   batches: readonly (readonly Example[])[],
 ): Promise<StepResult> {
-  const { backend, objective } = learning;
+  const { backend, objective } = context;
   const units = unitsIn(objective, batches.flat());
   const metrics: Record<string, SumAndCount> = {};
   // Nothing to learn.
@@ -42,16 +42,18 @@ export async function backpropagateStep(
       loss += await backend.backpropagate(examples, objective.weight / units, i > 0);
       continue;
     }
-    const { batch, reference } = await prepareBatch(learning, examples);
+    const { batch, reference } = await prepareBatch(context, examples);
     const weigh = (logProbs: LogProbs, from: number) => {
       const microBatch = examples.slice(from, from + logProbs.length);
       const result = objective.computeLoss(
-        scored(microBatch, logProbs, reference.slice(from)),
+        withLogProbs(microBatch, logProbs, reference.slice(from)),
         batch,
       );
       loss += result.loss / units;
       addMeans(metrics, result.metrics);
-      return result.weights.map((row) => row.map((weights) => weights.map((one) => one / units)));
+      return result.weights.map((row) =>
+        row.map((weights) => weights.map((weight) => weight / units)),
+      );
     };
     await backend.backpropagate(examples, weigh, i > 0);
   }
@@ -60,13 +62,16 @@ export async function backpropagateStep(
 
 /** Loss and metrics of one batch, as sums, without gradients. */
 export async function measureBatch(
-  learning: StepContext,
+  context: StepContext,
   examples: readonly Example[],
 ): Promise<{ loss: SumAndCount; metrics: Record<string, SumAndCount> }> {
-  const { backend, objective } = learning;
-  const { batch, reference } = await prepareBatch(learning, examples);
+  const { backend, objective } = context;
+  const { batch, reference } = await prepareBatch(context, examples);
   const logProbs = await backend.logProbs(examples, { usesAdapter: true });
-  const { loss, metrics } = objective.computeLoss(scored(examples, logProbs, reference), batch);
+  const { loss, metrics } = objective.computeLoss(
+    withLogProbs(examples, logProbs, reference),
+    batch,
+  );
   return { loss: { sum: loss, count: unitsIn(objective, examples) }, metrics };
 }
 
@@ -74,20 +79,20 @@ function unitsIn({ unitsOf }: Objective, examples: readonly Example[]): number {
   return examples.reduce((sum, example) => sum + unitsOf(example), 0);
 }
 
-/** Computes what a batch's examples are compared with. */
+/** Computes the reference model's log probabilities and the KL examples of a batch. */
 async function prepareBatch(
   { backend, objective, reference, maxLength }: StepContext,
   examples: readonly Example[],
 ): Promise<{ batch: Batch; reference: readonly (readonly number[])[] }> {
   if (!objective.needsReference) return { batch: { examples, klExamples: [] }, reference: [] };
-  const others = objective.klExamples?.build(examples, maxLength) ?? [];
-  const all = await reference.of([...examples, ...others]);
-  const logProbs = others.length > 0 ? await backend.logProbs(others, { usesAdapter: true }) : [];
-  const klExamples = scored(others, logProbs, all.slice(examples.length));
+  const extra = objective.klExamples?.build(examples, maxLength) ?? [];
+  const all = await reference.sumsOf([...examples, ...extra]);
+  const logProbs = extra.length > 0 ? await backend.logProbs(extra, { usesAdapter: true }) : [];
+  const klExamples = withLogProbs(extra, logProbs, all.slice(examples.length));
   return { batch: { examples, klExamples }, reference: all.slice(0, examples.length) };
 }
 
-function scored(
+function withLogProbs(
   examples: readonly Example[],
   logProbs: LogProbs,
   reference: readonly (readonly number[])[],
@@ -100,7 +105,7 @@ function scored(
 }
 
 export interface EvaluationResult {
-  /** Mean over all units, in nats. */
+  /** Mean over all of the objective's units, in nats. */
   evalLoss: number;
   metrics: Record<string, SumAndCount>;
 }
@@ -110,17 +115,17 @@ export interface EvaluationResult {
  * @param rows of a batch
  */
 export async function evaluate(
-  learning: StepContext,
+  context: StepContext,
   examples: ExampleSet,
   rows: number,
 ): Promise<EvaluationResult> {
-  const all = { sum: 0, count: 0 };
+  const total = { sum: 0, count: 0 };
   const metrics: Record<string, SumAndCount> = {};
   for (const batch of batchesOnce(examples, rows)) {
-    const measured = await measureBatch(learning, batch);
-    all.sum += measured.loss.sum;
-    all.count += measured.loss.count;
+    const measured = await measureBatch(context, batch);
+    total.sum += measured.loss.sum;
+    total.count += measured.loss.count;
     addMeans(metrics, measured.metrics);
   }
-  return { evalLoss: all.sum / all.count, metrics };
+  return { evalLoss: total.sum / total.count, metrics };
 }

@@ -13,9 +13,9 @@ export interface StepLog {
   add: (step: LoggedStep) => void;
   /** Mean loss and metrics since the last log, and the last gradient norm. */
   log: (at: LogContext) => Log;
-  /** Steps since the last log. */
+  /** Losses and metrics since the last log. */
   pending: () => PendingSteps;
-  /** Runs other work, whose time doesn't count for the speed. */
+  /** Runs other work and excludes its time from the speed. */
   withoutTiming: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -82,14 +82,14 @@ export function createStepLog(
   return { add, log, pending: () => ({ losses, metrics }), withoutTiming };
 }
 
-/** float32's significant digits. */
+/** As many significant digits as float32 has. */
 const DIGITS = constants.loggedDigits;
 
 function rounded(value: number): Measured {
   return Number.isFinite(value) ? withDigits(value, DIGITS) : null;
 }
 
-/** Means, with an evaluation's under `evalName`; empty without any. */
+/** Means of the metrics, with an evaluation's named by `evalName`; empty without any. */
 function metricsOf(
   trained: Record<string, SumAndCount>,
   evaluated: Record<string, SumAndCount>,

@@ -27,11 +27,11 @@ export interface TokenizedDataset {
   longestSkipped: number;
   /** Tokens of the longest row, before truncation. */
   longestRow: number;
-  /** Fields of the rows: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+  /** The rows' fields, such as `{prompt, completion}`; if rows differ, such as `{messages} | {text}`. */
   format: string;
-  /** One for each row, or several for a long text. */
+  /** One per row that isn't skipped; several for a long text. */
   examples: Examples;
-  /** As in most rows. */
+  /** The style of most rows' prompts. */
   promptStyle: PromptStyle;
 }
 
@@ -41,13 +41,13 @@ export interface ReadOptions {
   /** Default: Kit's own. */
   tokenizer?: Tokenizer;
   onNote?: (text: string) => void;
-  /** Gets each row as it is read. */
+  /** Called with each row as it is read. */
   onRow?: ((row: InspectedRow) => void) | undefined;
   /** Free memory in bytes. For tests. */
-  free?: () => number;
+  freeBytes?: () => number;
 }
 
-/** Rough memory need of the rest of training. */
+/** Rough estimate of the memory that the rest of training needs. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
@@ -64,32 +64,32 @@ export function readDataset(
     tokenizer = BYTE_TOKENIZER,
     onNote = () => {},
     onRow,
-    free = freeMemory,
+    freeBytes = freeMemory,
   }: ReadOptions = {},
 ): TokenizedDataset {
   const counts = { read: 0, texts: 0, truncated: 0, skipped: 0, longestSkipped: 0, longest: 0 };
   const examples = createExamples(tokenizer.vocabulary, () => {
-    if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
+    if (freeBytes() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
-  const watch = createRowNotes(tokenizer);
+  const rowNotes = createRowNotes(tokenizer);
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   for (const { row, where } of readRows<object>(path, onRead)) {
-    const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
+    const sequences = withLocation(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.format.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
     const isSkipped =
       !isText &&
       (objective.needsAll
-        ? fitting.length < sequences.length || areAlike(fitting, maxLength)
+        ? fitting.length < sequences.length || areIdentical(fitting, maxLength)
         : fitting.length === 0);
     const isUndesirable = objective.isUndesirable?.(row) === true;
     onRow?.({ row, where, sequences, isUndesirable, isSkipped });
     const length = Math.max(...sequences.map(lengthOf));
-    // Truncated rows are reported elsewhere.
+    // Truncated rows have a note of their own.
     const whole = isText ? [] : sequences.filter((spans) => lengthOf(spans) <= maxLength);
-    watch.add(row, whole, where);
+    rowNotes.add(row, whole, where);
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
@@ -104,7 +104,7 @@ export function readDataset(
       examples.addTruncated(fitting, maxLength, isUndesirable);
     }
   }
-  for (const note of watch.notes()) onNote(note);
+  for (const note of rowNotes.notes()) onNote(note);
   if (examples.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
@@ -124,7 +124,7 @@ export function readDataset(
 }
 
 /** Adds the location to the error for a row that the tokenizer refuses. */
-function at<T>(where: string, work: () => T): T {
+function withLocation<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -141,7 +141,7 @@ function firstLearned(spans: readonly Span[]): number {
 }
 
 /** Whether the sequences are identical up to the limit. */
-function areAlike(sequences: readonly (readonly Span[])[], maxLength: number): boolean {
+function areIdentical(sequences: readonly (readonly Span[])[], maxLength: number): boolean {
   const [first = [], ...others] = sequences.map((spans) =>
     spans.flatMap(({ tokens }) => [...tokens]).slice(0, maxLength),
   );

@@ -19,8 +19,8 @@ import { type Weights, areFinite } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import type { PlanBackend } from "./backend.ts";
+import { createBatchLoader } from "./batches.ts";
 import { diverged } from "./diverged.ts";
-import { createBatchLoader } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
 import { computeReference, createReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
@@ -46,7 +46,7 @@ interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"
 }
 
 /**
- * Runs a whole training on any backend.
+ * Runs a job's whole training, on any backend.
  * @param directory the job's; artifacts go to its `artifacts/`
  * @throws KitError for an unsuitable config, model or dataset, and `DIVERGED`
  */
@@ -68,17 +68,17 @@ export async function train(
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
-  /** Whether training overwrites the reference's weights. */
-  const isReplaced = objective.needsReference === true && !lora;
+  /** Whether training overwrites the weights of the reference model, which is the model before training. */
+  const overwritesReference = objective.needsReference === true && !lora;
   const backend = await startBackend({
     ...initialWeights(config, start, base, {
       ...metadata,
-      resumed: isReplaced ? undefined : weights,
+      resumed: overwritesReference ? undefined : weights,
     }),
     moments,
   });
   const skipped = resumed.step * rowsPerStep(config);
-  const reference = isReplaced
+  const reference = overwritesReference
     ? await computeReference(backend, {
         objective,
         config,
@@ -91,24 +91,24 @@ export async function train(
         steps: steps - resumed.step,
       })
     : createReference(backend);
-  if (isReplaced && weights) await backend.setWeights(weights);
-  const learning: StepContext = { backend, objective, reference, maxLength };
+  if (overwritesReference && weights) await backend.setWeights(weights);
+  const context: StepContext = { backend, objective, reference, maxLength };
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.pending);
   const nextBatch = createBatchLoader(training.examples, config.batchSize, config.seed, skipped);
   let { tokens } = resumed;
-  /** The next step, computed but not applied. */
+  /** The next step, if it is computed but not applied yet. */
   let nextStep: (StepResult & { tokens: number }) | undefined;
 
   async function computeStep() {
     const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
     const sequences = batches.flat().flatMap(({ sequences }) => sequences);
     const tokens = sequences.reduce((sum, sequence) => sum + predictedCount(sequence), 0);
-    return { ...(await backpropagateStep(learning, batches)), tokens };
+    return { ...(await backpropagateStep(context, batches)), tokens };
   }
 
-  async function learn(step: number, rate: number): Promise<void> {
+  async function takeStep(step: number, rate: number): Promise<void> {
     const result = nextStep ?? (await computeStep());
     nextStep = undefined;
     assertFinite(step, result, peak);
@@ -121,7 +121,7 @@ export async function train(
   async function evaluateAfter(step: number): Promise<EvaluationResult | undefined> {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
     const result = await stepLog.withoutTiming(() =>
-      evaluate(learning, evaluation.examples, config.batchSize),
+      evaluate(context, evaluation.examples, config.batchSize),
     );
     assertFinite(step, { loss: result.evalLoss }, peak);
     return result;
@@ -159,11 +159,11 @@ export async function train(
   }
 
   onEvent({ event: "training.started", data: started });
-  // The earlier job ended after its last step, before saving.
+  // The job that this one resumes ended after its last step, before saving.
   if (resumed.step >= steps) await save(resumed.step);
   for (let step = resumed.step + 1; step <= steps; step++) {
     const rate = learningRate(step, steps, config);
-    await learn(step, rate);
+    await takeStep(step, rate);
     const evaluated = await evaluateAfter(step);
     const isLogged = step <= FIRST_STEPS || isDue(step, config.loggingSteps);
     if (isLogged || evaluated) {

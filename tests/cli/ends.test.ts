@@ -63,7 +63,7 @@ test("a base model learns what ends its template's turn, stops there, and so doe
 });
 
 const WARNING =
-  /^warning: no token that ends an answer is learned from 8 of 8 rows, so the model may not stop$/m;
+  /^warning: the answers of 8 of 8 rows have no token that ends them, so the model may not learn to stop$/m;
 
 test("an end that generation_config.json or config.json names is learned, whatever tokenizer_config.json says", async () => {
   const model = { specials: QWEN, template: undefined, tokenizer: { eos_token: null } };

@@ -51,7 +51,7 @@ test("a prompt that was rendered before is read as it is, and its answer learned
     const { row, stderr } = await check(LLAMA, [{ prompt: PROMPT, completion }]);
     expect(row).toEqual(whole);
     expect(stderr).toMatch(
-      /^the prompts of 1 of 1 row were rendered by a chat template: they are read as they are, without the model's\n {2}the first is \S+data\.jsonl:1\n$/,
+      /^the prompts of 1 of 1 row are already rendered by a chat template: they are read as they are, without the model's own\n {2}the first is \S+data\.jsonl:1\n$/,
     );
   }
   // Without what begins any text, as TRL advises.
@@ -94,7 +94,7 @@ test("special tokens inside a message are warned of, with the row", async () => 
   ];
   const { stderr } = await check(LLAMA, rows);
   expect(stderr).toMatch(
-    /^warning: 1 of 2 rows have a special token of the model inside a message, around which the chat template writes its own\n {2}the first is <\|start_header_id\|> of \S+data\.jsonl:2\n {2}remove it, or write what it separates as "messages"; a rendered prompt is read as it is if it begins as the template does\n$/,
+    /^warning: 1 of 2 rows have a special token of the model inside a message, although the chat template adds these itself\n {2}the first is <\|start_header_id\|> in \S+data\.jsonl:2\n {2}remove it, or write what it separates as "messages"; a rendered prompt is read as it is if it begins as the template does\n$/,
   );
 });
 
@@ -109,10 +109,10 @@ test.each([
   async (model, row, token) => {
     const { stderr } = await check(model, [{ prompt: "1", completion: "2" }, row]);
     expect(stderr).toContain(
-      "warning: 1 of 2 rows have a special token of another model's chat template, which this model learns letter by letter\n",
+      "warning: 1 of 2 rows have a special token of another model's chat template, which this model reads as plain text\n",
     );
-    expect(stderr).toMatch(/^ {2}the first is (\S+) of \S+data\.jsonl:2$/m);
-    expect(/the first is (\S+) of/.exec(stderr)?.[1]).toBe(token);
+    expect(stderr).toMatch(/^ {2}the first is (\S+) in \S+data\.jsonl:2$/m);
+    expect(/the first is (\S+) in/.exec(stderr)?.[1]).toBe(token);
   },
 );
 
@@ -256,7 +256,7 @@ test("what the model's chat template leaves out of a message is warned of", asyn
       ],
     },
   ];
-  const warning = /^warning: the model's chat template leaves out "thinking" of 1 of 1 row\n/;
+  const warning = /^warning: the model's chat template leaves out "thinking" in 1 of 1 row\n/;
   expect((await check(QWEN, rows)).stderr).toMatch(warning);
   const template = CHATML.replace("{{ m.content", "{{ m.thinking }}$&");
   const { row, stderr } = await check({ ...QWEN, template }, rows);

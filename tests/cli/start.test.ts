@@ -61,7 +61,7 @@ describe("kit start", () => {
     const project = createTinyProject(tinySource({ options }));
     const { code, stdout, stderr } = await runKit(project, ["start"]);
     const sentence =
-      /failed: The training diverged: the loss ended at [\d.]+, more than ten times the 5\.\d+ where it began, with a learningRate of 40\. Try a learningRate of 0\.01 or less, or more warmupSteps\.$/m;
+      /failed: Training diverged: the loss ended at [\d.]+, more than ten times the 5\.\d+ where it began, with a learningRate of 40\. Try a learningRate of 0\.01 or less, or more warmupSteps\.$/m;
     expect(stderr).toMatch(sentence);
     expect({ code, saved: /^checkpoint \S+step-12$/m.test(stdout) }).toEqual({
       code: 1,

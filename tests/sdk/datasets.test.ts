@@ -165,7 +165,7 @@ describe("a dataset", () => {
     await second.ended;
     expect(calls).toBe(1);
     expect(second.frozen()).toBe(JSONL);
-    expect(second.notes).toContain("reading the rows that the earlier job's dataset had");
+    expect(second.notes).toContain("reusing the rows of the earlier job's dataset");
     expect(second.notes.filter((note) => note.startsWith("warning"))).toEqual([]);
   });
 

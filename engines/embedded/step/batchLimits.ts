@@ -1,5 +1,5 @@
 import type { ExampleSet } from "../../examples/examples.ts";
-import { batchIndices } from "../../training/order.ts";
+import { batchIndices } from "../../training/batches.ts";
 import { microBatchesOf } from "../model/batch.ts";
 import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits } from "../ops/operation.ts";

@@ -46,13 +46,13 @@ export interface LearnerOptions {
 
 export function createLearner(
   plan: TrainingPlan,
-  { trained, frozen, moments }: InitialState,
+  { trainable, frozen, moments }: InitialState,
   { module = compileKernels(), initWorkers }: LearnerOptions = {},
 ): Learner {
   const { sizes } = plan;
   const { tensors, constants, batch, limits } = plan.model;
   const memory = allocate(plan.arena);
-  writeTensors(memory, tensors.trained.weights, inMemoryTensors(trained));
+  writeTensors(memory, tensors.trained.weights, inMemoryTensors(trainable));
   if (moments) writeTensors(memory, tensors.trained.firstMoments, inMemoryTensors(moments.first));
   if (moments) writeTensors(memory, tensors.trained.secondMoments, inMemoryTensors(moments.second));
   if (sizes.lora) {
@@ -71,7 +71,7 @@ export function createLearner(
   initWorkers?.({ memory, module, sizes });
   // Keeps shapes only, because the weights are already in the shared memory.
   const shapes = Object.fromEntries(
-    Object.entries(trained).map(([name, { shape }]) => [name, shape]),
+    Object.entries(trainable).map(([name, { shape }]) => [name, shape]),
   );
 
   /** Splits examples into micro-batches that fit. An example is never split. */

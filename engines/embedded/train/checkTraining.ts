@@ -41,8 +41,8 @@ export async function checkTraining({
   let hardest: HardRow[] | undefined;
   if (measuring) {
     const backend = startLearner(prepared, plan, measuring);
-    const learning = { backend, objective, reference: createReference(backend), maxLength };
-    hardest = await hardestRows(prepared, learning, { locationOf: inspection.locationOf, onNote });
+    const context = { backend, objective, reference: createReference(backend), maxLength };
+    hardest = await hardestRows(prepared, context, { locationOf: inspection.locationOf, onNote });
   }
   return {
     started,

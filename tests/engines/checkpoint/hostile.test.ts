@@ -122,7 +122,7 @@ test.each([
       quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true },
       _name_or_path: "unsloth/Llama-3-8B-unsloth-bnb-4bit",
     },
-    "is quantized (bitsandbytes). Use unsloth/Llama-3-8B, which it was made of; an adapter names it as base_model_name_or_path.",
+    "is quantized (bitsandbytes). Use the original, unsloth/Llama-3-8B; in an adapter, name it as base_model_name_or_path.",
   ],
   [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
   [
@@ -132,7 +132,7 @@ test.each([
   [{ rope_scaling: { type: "dynamic", factor: 2 } }, 'uses rope type "dynamic". Use a model'],
   [
     { rope_parameters: { full_attention: { rope_type: "default", rope_theta: 1e6 } } },
-    "has rope parameters of its own for kinds of layers. Use a model with one rope.",
+    "has several sets of RoPE parameters. Use a model with a single one.",
   ],
   [{ partial_rotary_factor: 0.5 }, "uses partial rotary embeddings. Use a model without"],
   [

@@ -51,7 +51,7 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): SequenceLearner
 /** What it starts with. */
 export function initialOf(weights: StoredWeights, { adapter }: Pick<Sizes, "adapter">) {
   const frozen = inMemoryTensors(adapter ? weights : {});
-  return { trained: adapter ?? widen(weights), frozen, moments: undefined };
+  return { trainable: adapter ?? widen(weights), frozen, moments: undefined };
 }
 
 export type SequenceLearner = ReturnType<typeof ofSequences>;

@@ -101,11 +101,14 @@ test("random norms leave their inputs' size as it is", () => {
 test.each([
   [
     { architectures: ["Gemma3ForConditionalGeneration"], model_type: "gemma3", vision_config: {} },
-    "reads images, too. Use a model of text alone, such as google/gemma-3-1b-it.",
+    "also reads images. Use a text-only model, such as google/gemma-3-1b-it.",
   ],
   [{ final_logit_softcapping: 30 }, "has an active final_logit_softcapping. Use a model without"],
   [{ attn_logit_softcapping: 50 }, "has an active attn_logit_softcapping. Use a model without one"],
-  [{ use_bidirectional_attention: true }, "attends to tokens that follow. Use a model that writes"],
+  [
+    { use_bidirectional_attention: true },
+    "attends to later tokens, too. Use a causal language model.",
+  ],
   [{ hidden_activation: "gelu" }, 'has the activation "gelu". Use a model with gelu_pytorch_tanh.'],
   [{ query_pre_attn_scalar: 0 }, "needs a positive number as query_pre_attn_scalar. Save or"],
   [{ sliding_window: null }, "needs a positive whole number as sliding_window for"],
@@ -117,7 +120,7 @@ test.each([
   ],
   [
     { rope_parameters: { sliding_attention: { rope_type: "linear", rope_theta: 1e4, factor: 2 } } },
-    "stretches the rope of its sliding layers. Use a model that does not.",
+    "scales the RoPE of its sliding layers. Use a model that doesn't.",
   ],
   [
     { rope_scaling: { rope_type: "yarn", factor: 8 } },

@@ -16,7 +16,7 @@ test("a preset's name stands for its shape", () => {
 
 test("an unknown name is an error that names those that exist", () => {
   expect(() => resolveModel("kit/huge")).toThrow(
-    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, a name on the Hugging Face hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".',
+    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, a name on the Hugging Face Hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".',
   );
   for (const name of ["gpt2", "org/", "org/na me", "org/name@", "models/of/mine"]) {
     expect(() => resolveModel(name)).toThrow(`Unknown model "${name}". Use kit/nano, `);

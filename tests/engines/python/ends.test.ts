@@ -239,7 +239,7 @@ describe.runIf(hasPython)("with Python", () => {
     ];
     writeFileSync(path, canonical(rows));
     const of = (part: string, row: number, advice: string) =>
-      `warning: the model's chat template leaves out ${part} of 1 of 5 rows\n  the first is ${path}:${row}\n  ${advice}`;
+      `warning: the model's chat template leaves out ${part} in 1 of 5 rows\n  the first is ${path}:${row}\n  ${advice}`;
     const told = [
       of("the system message", 1, "write it in the first user's message"),
       of("the system message after the first message", 2, "write all of it in the first message"),

@@ -90,7 +90,7 @@ function train({ config, directory, resumeFrom }) {
     const rate = learningRate(step, maxSteps, config);
     adam(gradient, step, rate);
     if (!Number.isFinite(loss + gradNorm) || !embedding.every(Number.isFinite)) {
-      const message = `The training diverged at step ${step}. Lower the learningRate.`;
+      const message = `Training diverged at step ${step}. Lower the learningRate.`;
       throw Object.assign(new Error(message), { code: "DIVERGED" });
     }
     const isDue = (every) => step === maxSteps || step % every === 0;

@@ -7,7 +7,7 @@ test.each([
   [{ weights: { a: tensorOf(1, 0), b: tensorOf(1, -Infinity, 2) } }, "the weights are not finite"],
 ])("%o: %s", (result, what) => {
   expect(() => assertFinite(7, result, 0.03)).toThrow(
-    `The training diverged at step 7: ${what}, with a learningRate of 0.03. Try a learningRate of 0.003 or less, or more warmupSteps.`,
+    `Training diverged at step 7: ${what}, with a learningRate of 0.03. Try a learningRate of 0.003 or less, or more warmupSteps.`,
   );
 });
 

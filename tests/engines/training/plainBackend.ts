@@ -14,17 +14,20 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
   const { lora, weightDecay, maxGradNorm } = config;
   const scale = lora ? lora.alpha / lora.r : 0;
 
-  return ({ trained, frozen, moments }) => {
+  return ({ trainable, frozen, moments }) => {
     const base = readAll(frozen);
-    const names = Object.keys(trained);
+    const names = Object.keys(trainable);
     const gradients = Object.fromEntries(
-      names.map((name) => [name, new Float64Array(trained[name]!.data.length)]),
+      names.map((name) => [name, new Float64Array(trainable[name]!.data.length)]),
     );
-    const [first, second] = [moments?.first ?? zeros(trained), moments?.second ?? zeros(trained)];
+    const [first, second] = [
+      moments?.first ?? zeros(trainable),
+      moments?.second ?? zeros(trainable),
+    ];
 
     function parameterOf(usesAdapter: boolean) {
       return (name: string): Parameter | undefined => {
-        const own = trained[name];
+        const own = trainable[name];
         if (own)
           return usesAdapter || !lora ? { data: own.data, grad: gradients[name] } : undefined;
         return base[name] && { data: widened(base[name].data) };
@@ -90,7 +93,7 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
         const { beta1, beta2, epsilon } = ADAMW;
         const factor = clipScale(norm(), maxGradNorm);
         for (const name of names) {
-          const { shape, data } = trained[name]!;
+          const { shape, data } = trainable[name]!;
           const [m, v, decay] = [first[name]!.data, second[name]!.data, weightDecay];
           for (let i = 0; i < data.length; i++) {
             const g = factor * gradients[name]![i]!;
@@ -104,9 +107,9 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
       },
       async setWeights(weights) {
         await tick();
-        for (const name of names) trained[name]!.data.set(weights[name]!.data);
+        for (const name of names) trainable[name]!.data.set(weights[name]!.data);
       },
-      weights: () => Promise.resolve(trained),
+      weights: () => Promise.resolve(trainable),
       moments: () => Promise.resolve({ first, second }),
     };
   };

@@ -141,7 +141,7 @@ test("a row of more than 64 MiB is refused in a sentence that names it, without 
 
 test("a dataset that does not fit in memory fails with one clear sentence, before the system ends the process", () => {
   const path = scratchFile("train.jsonl", `${ROW}\n${ROW}`);
-  expect(() => readDataset(path, 64, { free: () => 1e6 })).toThrow(
+  expect(() => readDataset(path, 64, { freeBytes: () => 1e6 })).toThrow(
     /train\.jsonl does not fit in memory, which filled up after 1 rows\. Use a smaller file/,
   );
 });

@@ -115,7 +115,7 @@ describe.each(BACKENDS)("a training on %s", (_, run, tooHigh) => {
     const { error, step, events, artifacts } = await diverge({ saveSteps: 1 });
     expect(error).toMatchObject({ name: "KitError", code: "DIVERGED" });
     expect(error?.message).toMatch(
-      /^The training diverged at step \d+: the (loss|gradient norm) is not finite, with a learningRate of [\de+]+\. Try a learningRate of 0\.01 or less, or more warmupSteps\.$/,
+      /^Training diverged at step \d+: the (loss|gradient norm) is not finite, with a learningRate of [\de+]+\. Try a learningRate of 0\.01 or less, or more warmupSteps\.$/,
     );
     expect(step).toBeGreaterThan(2);
     // The weights that the step before it left are the broken ones.

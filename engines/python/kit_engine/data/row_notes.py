@@ -52,15 +52,16 @@ class RowNotes:
         notes = []
         if "rendered" in self.found:
             notes.append(
-                f"the prompts of {self._of('rendered')} were rendered by a chat template: they are "
-                f"read as they are, without the model's\n  the first is {self.found['rendered'][2]}"
+                f"the prompts of {self._of('rendered')} are already rendered by a chat template: "
+                "they are read as they are, without the model's own\n"
+                f"  the first is {self.found['rendered'][2]}"
             )
         if "own" in self.found:
             _, token, where = self.found["own"]
             notes.append(
                 f"warning: {self._of('own')} have a special token of the model inside a message, "
-                "around which the chat template writes its own\n"
-                f"  the first is {token} of {where}\n"
+                "although the chat template adds these itself\n"
+                f"  the first is {token} in {where}\n"
                 '  remove it, or write what it separates as "messages"; a rendered prompt is read '
                 "as it is if it begins as the template does"
             )
@@ -68,22 +69,22 @@ class RowNotes:
             _, token, where = self.found["foreign"]
             notes.append(
                 f"warning: {self._of('foreign')} have a special token of another model's chat "
-                "template, which this model learns letter by letter\n"
-                f"  the first is {token} of {where}\n"
+                "template, which this model reads as plain text\n"
+                f"  the first is {token} in {where}\n"
                 '  write the rows as "messages", which the model\'s own template renders'
             )
         for kind, (_, part, where) in self.found.items():
             if kind.startswith("dropped_parts "):
                 notes.append(
-                    f"warning: the model's chat template leaves out {name_of(part)} of "
+                    f"warning: the model's chat template leaves out {name_of(part)} in "
                     f"{self._of(kind)}\n"
                     f"  the first is {where}\n  {self.is_dropped.advice(part)}"
                 )
         if "unended" in self.found:
             _, last, where = self.found["unended"]
             notes.append(
-                "warning: no token that ends an answer is learned from "
-                f"{self._of('unended')}, so the model may not stop\n"
+                f"warning: the answers of {self._of('unended')} have no token that ends them, "
+                "so the model may not learn to stop\n"
                 f"  the first is {where}, which ends with {last}\n  {self._advice()}"
             )
         return notes

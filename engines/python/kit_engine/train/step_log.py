@@ -104,6 +104,6 @@ def assert_finite(step: int, problem: str, is_finite: bool, peak: float) -> None
     lower = min(MAX_ADVISED_RATE, float(f"{peak * LOWER:.2g}"))
     raise KitError(
         "DIVERGED",
-        f"The training diverged at step {step}: the {problem}, with a learningRate of "
+        f"Training diverged at step {step}: the {problem}, with a learningRate of "
         f"{peak:g}. Try a learningRate of {lower:g} or less, or more warmupSteps.",
     )

@@ -91,7 +91,7 @@ describe.each(CASES)("$family, $objective, lora: $lora", ({ family, objective, l
     ];
     const all = batches(training, ROWS / BATCH);
     for (const batch of [...all, ...batches(heldOut, HELD_OUT / BATCH)]) {
-      await reference.of(asked(batch));
+      await reference.sumsOf(asked(batch));
     }
     for (let step = 1; step <= STEPS; step++) {
       const at = (step - 1) * ACCUMULATION;

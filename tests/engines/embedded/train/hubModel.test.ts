@@ -101,7 +101,7 @@ test("a model that cannot be trained here is refused before its weights are down
   expect(await refusalOf({ model_type: "gpt2" })).toMatchObject({ code: "CHECKPOINT_INVALID" });
   expect(
     await refusalOf({ model_type: "gemma3", architectures: undefined, vision_config: {} }),
-  ).toMatchObject({ message: expect.stringContaining("reads images, too. Use a model of text") });
+  ).toMatchObject({ message: expect.stringContaining("also reads images. Use a text-only model") });
   expect(await refusalOf({})).toMatchObject({ code: "OUT_OF_MEMORY" });
   // Of next to nothing each: their list alone would fill the memory.
   expect(

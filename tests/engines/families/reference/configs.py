@@ -92,7 +92,7 @@ CASES = [
     ("qwen3", {"attention_bias": True, "mlp_bias": True}, None, None),
     ("mistral", {"attention_bias": True}, None, None),
     ("gemma3_text", {"attention_bias": True}, None, None),
-    ("llama", {"is_causal": False}, None, "attends to tokens that follow"),
+    ("llama", {"is_causal": False}, None, "attends to later tokens, too"),
     ("qwen3", {"per_layer_config": {"1": {"rms_norm_eps": 0.5}}}, None, "per_layer_config"),
     ("llama", {"pretraining_tp": 2, "attention_multiplier": 2.0, "logits_scaling": 2.0}, None, None),
     ("qwen2", {"sliding_window": 8}, None, None),

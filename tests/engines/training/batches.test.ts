@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createExamples } from "../../../engines/examples/examples.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
-import { createBatchLoader } from "../../../engines/training/order.ts";
+import { createBatchLoader } from "../../../engines/training/batches.ts";
 
 /** Each has its index as its second token. */
 function examplesOf(count: number) {

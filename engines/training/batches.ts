@@ -16,7 +16,7 @@ export function createBatchLoader(
   return () => next().map((index) => examples.at(index));
 }
 
-/** As `createBatchLoader`, for indices. */
+/** As `createBatchLoader`, but loads the examples' indices. */
 export function batchIndices(
   count: number,
   rows: number,
