@@ -13,7 +13,7 @@ import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { bfloat16Of } from "../modelFiles/tensors.ts";
 import { assertConfigFits, assertFits } from "./train/assertFits.ts";
 
-/** A small LoRA run, to check that a model fits in memory. */
+/** A typical adapter, to check that a model can be trained in this machine's memory. */
 const ADAPTER = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
 /** The cached models in alphabetical order. Reads no weights. */

@@ -117,7 +117,7 @@ function ropesOf(config: Config, invalid: InvalidConfig): { full: Rope; theta: n
   const scalingKeys = recordOf(scaling);
   if (scalingKeys["rope_type"] === undefined && (scalingKeys["type"] ?? "default") !== "default") {
     throw invalid(
-      'has the key "type" in its rope_scaling, which transformers ignores for Gemma 3. Rename it to "rope_type".',
+      "has the key type in its rope_scaling, which transformers ignores for Gemma 3. Rename it to rope_type.",
     );
   }
   const { rope_theta: theta, partial_rotary_factor, max_position_embeddings } = rest;

@@ -81,7 +81,7 @@ test("kit check reads what each objective learns from, and says what a row of an
   const { stdout, stderr } = await runKit(project, ["check", "--loss"]);
   expect(stdout).toContain("rows        1 of {prompt, chosen, rejected}");
   expect(stdout).toMatch(/learns {2}good<\|eos\|>\n.*\n {2}avoids {2}bad<\|eos\|>/);
-  expect(stderr).toContain("no row is the hardest: before training, all have the same loss");
+  expect(stderr).toContain("no hardest rows: before training, all rows have the same loss");
   writeFileSync(join(project, "src/kit/index.ts"), source("kto"));
   expect(await runKit(project, ["check"])).toMatchObject({
     code: 1,

@@ -83,7 +83,7 @@ test("a template of words alone is told from what somebody asks", async () => {
   ];
   const { row, stderr } = await check(model, rows);
   expect(row).toEqual(["reads   <s>[INST] Hi [/INST]", "learns   Hello</s>"]);
-  expect(stderr).toContain("the prompts of 1 of 2 rows were rendered");
+  expect(stderr).toContain("the prompts of 1 of 2 rows are already rendered");
   expect(stderr).not.toContain("warning");
 });
 

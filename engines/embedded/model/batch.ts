@@ -3,13 +3,13 @@ import type { Arena } from "../kernels/arena.ts";
 import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
 
-/** Words of `counts`. */
-const COUNTS = 4;
+/** Number of int32 words in `counts`. */
+const COUNT_WORDS = 4;
 
 export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLimits): BatchPlan {
   const words = (count: number) => arena.words("activations", count);
   return {
-    counts: words(COUNTS),
+    counts: words(COUNT_WORDS),
     tokens: words(tokens),
     positions: words(tokens),
     offsets: words(sequences + 1),
@@ -32,7 +32,7 @@ export function batchArrays(
 ): BatchArrays {
   const { tokens, sequences, selected } = limits;
   return {
-    counts: new Int32Array(buffer, at.counts, COUNTS),
+    counts: new Int32Array(buffer, at.counts, COUNT_WORDS),
     tokens: new Int32Array(buffer, at.tokens, tokens),
     positions: new Int32Array(buffer, at.positions, tokens),
     offsets: new Int32Array(buffer, at.offsets, sequences + 1),
@@ -44,9 +44,9 @@ export function batchArrays(
   };
 }
 
-/** The current batch's counts, read by every operation. */
+/** The current batch's counts, read by every operation. The last is `runs` in inference, `usesAdapter` in training. */
 export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPlan) {
-  const words = new Int32Array(buffer, counts, COUNTS);
+  const words = new Int32Array(buffer, counts, COUNT_WORDS);
   return {
     get tokens() {
       return words[0] ?? 0;
@@ -69,8 +69,8 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
 /** Limits of a micro-batch, in which every sequence fits. */
 export type MicroBatchLimits = Pick<BatchLimits, "tokens" | "scores">;
 
-/** Input tokens of a sequence: the last is only predicted. */
-export function readLength({ tokens }: Sequence): number {
+/** Number of input tokens of a sequence: its last token is only predicted. */
+export function inputLength({ tokens }: Sequence): number {
   return tokens.length - 1;
 }
 
@@ -103,26 +103,26 @@ export function microBatchesOf<T>(
  * @returns the number of learned tokens
  */
 export function writeBatch(
-  to: BatchArrays,
+  arrays: BatchArrays,
   sequences: readonly Sequence[],
   usesAdapter = true,
 ): number {
   let [tokens, scores, selected] = [0, 0, 0];
   sequences.forEach((sequence, i) => {
-    const length = readLength(sequence);
-    to.offsets[i] = tokens;
-    to.scoreOffsets[i] = scores;
+    const length = inputLength(sequence);
+    arrays.offsets[i] = tokens;
+    arrays.scoreOffsets[i] = scores;
     scores += scoreCount(length);
     for (let position = 0; position < length; position++, tokens++) {
-      to.tokens[tokens] = sequence.tokens[position] ?? 0;
-      to.positions[tokens] = position;
+      arrays.tokens[tokens] = sequence.tokens[position] ?? 0;
+      arrays.positions[tokens] = position;
       if (sequence.learned[position + 1] !== 1) continue;
-      to.selected[selected] = tokens;
-      to.targets[selected] = sequence.tokens[position + 1] ?? 0;
+      arrays.selected[selected] = tokens;
+      arrays.targets[selected] = sequence.tokens[position + 1] ?? 0;
       selected++;
     }
   });
-  to.offsets[sequences.length] = tokens;
-  to.counts.set([tokens, sequences.length, selected, Number(usesAdapter)]);
+  arrays.offsets[sequences.length] = tokens;
+  arrays.counts.set([tokens, sequences.length, selected, Number(usesAdapter)]);
   return selected;
 }

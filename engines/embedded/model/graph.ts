@@ -15,15 +15,13 @@ import {
 import { planBatch } from "./batch.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
-/**
- * What the backward pass recomputes, bit-identical, to let segments of the model share memory.
- */
+/** What the backward pass recomputes, with identical bits, so that the model's segments can share memory. */
 export interface Recompute {
   /** Whether to recompute all segments' cheap operations. */
   cheap: boolean;
-  /** Number of segments, from the first, to recompute entirely, from their inputs. */
+  /** Number of segments, counted from the first, to recompute entirely from their inputs. */
   segments: number;
-  /** Whether a segment is a whole layer instead of half of one, which saves half as many inputs. */
+  /** Whether a segment is a whole layer instead of half of one, so that half as many inputs are saved. */
   isPerLayer?: boolean;
 }
 
@@ -35,14 +33,14 @@ export interface GraphOptions extends TensorOptions {
   cache?: Pick<CachePlan, "context" | "pages">;
 }
 
-/** Operations up to an addition to the residual, or those after the last. */
+/** Operations that end with an addition to the residual, or those after the last addition. */
 export interface Segment {
   operations: Operation[];
   /** What to recompute before its backward pass. */
   recompute: "all" | "cheap" | "nothing";
 }
 
-/** Constants, written once. */
+/** A constant array, written once before the first pass. */
 export interface Constant {
   at: number;
   values: () => Float32Array;
@@ -59,7 +57,7 @@ export interface GraphPlan {
   tensors: TensorPlan;
   adapterTables: AdapterTables;
   constants: Constant[];
-  /** The embedding, then the residual's segments, then what follows them. */
+  /** The embedding, then the segments that add to the residual, then the final norm. */
   segments: Segment[];
 }
 
@@ -83,14 +81,14 @@ export function createGraph(
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
   const shared = createSharedArrays(words);
   const segment = () => segments.at(-1)!;
-  let halves = 0;
+  let halfLayers = 0;
   /** Whether the current residual becomes a segment's input. */
-  const isInput = () => !recompute.isPerLayer || halves % 2 === 0;
+  const startsSegment = () => !recompute.isPerLayer || halfLayers % 2 === 0;
 
   function endSegment(): void {
-    const isEnd = isInput();
-    halves++;
-    if (!isEnd) return;
+    const endsHere = startsSegment();
+    halfLayers++;
+    if (!endsHere) return;
     const isAll = segments.length <= recompute.segments;
     segments.push({
       operations: [],
@@ -128,7 +126,7 @@ export function createGraph(
       // Inference updates the residual in place.
       if (cache !== undefined) return to;
       const count = limits[to.rows] * to.width;
-      return { ...to, at: isInput() ? words(count) : saved(count) };
+      return { ...to, at: startsSegment() ? words(count) : saved(count) };
     },
     endSegment,
     scratch: (count) => shared.take("scratch", count),
@@ -144,12 +142,12 @@ export function createGraph(
       if (found) return found;
       const positions = cache?.context ?? limits.longest;
       const count = (positions * headDim) / 2;
-      const made = { cosines: words(count), sines: words(count) };
-      angles.set(key, made);
+      const tables = { cosines: words(count), sines: words(count) };
+      angles.set(key, tables);
       const values = () => ropeTables(rope, headDim, positions);
-      constants.push({ at: made.cosines, values: () => values().cosines });
-      constants.push({ at: made.sines, values: () => values().sines });
-      return made;
+      constants.push({ at: tables.cosines, values: () => values().cosines });
+      constants.push({ at: tables.sines, values: () => values().sines });
+      return tables;
     },
   };
   return { graph, plan: { limits, batch, cache, tensors, adapterTables, constants, segments } };
@@ -158,15 +156,15 @@ export function createGraph(
 /** A placeholder for memory that nothing uses. */
 const UNUSED = 0;
 
-/** Arrays shared by all segments: the n-th of a kind and size has the same address in each. */
+/** Arrays that all segments share: the n-th array of a kind and size has the same address in each segment. */
 function createSharedArrays(words: (count: number) => Address) {
   const arrays = new Map<string, Address>();
   let taken = new Map<string, number>();
   return {
     take(kind: string, count: number): Address {
-      const before = taken.get(`${kind} ${count}`) ?? 0;
-      taken.set(`${kind} ${count}`, before + 1);
-      const key = `${kind} ${count} ${before}`;
+      const index = taken.get(`${kind} ${count}`) ?? 0;
+      taken.set(`${kind} ${count}`, index + 1);
+      const key = `${kind} ${count} ${index}`;
       const at = arrays.get(key) ?? words(count);
       arrays.set(key, at);
       return at;

@@ -11,29 +11,29 @@ import type { Activation, Graph } from "../ops/operation.ts";
 import { rope } from "../ops/rope.ts";
 import { select } from "../ops/select.ts";
 
-/** The operations that a family builds a model from, placed in a graph. */
+/** The operations that a family builds its models from. Each call adds one to the graph. */
 export function graphLayers(
   graph: Graph,
   { tied, ...norms }: NormOptions & { tied: boolean },
-): Layers<Activation> & { head: Layers<Activation>["head"]; planned: () => PlannedHead } {
-  let last: PlannedHead | undefined;
+): Layers<Activation> & { head: Layers<Activation>["head"]; plannedHead: () => PlannedHead } {
+  let output: PlannedHead | undefined;
   return {
     embedding: (table, vocabulary, width, factor = 1) =>
       embedding(graph, table, { vocabulary, width, factor, isTied: tied }),
     norm: (x, name, residual) => norm(graph, x, { ...norms, name, residual }),
     linear: (x, linears, residual) => linear(graph, x, linears, residual),
     headNorm: (qkv, heads, weights) => headNorm(graph, qkv, { ...heads, ...norms }, weights),
-    rope: (qkv, heads, scaling) => rope(graph, qkv, heads, scaling),
+    rope: (qkv, heads, config) => rope(graph, qkv, heads, config),
     attention: (qkv, heads, scores) => attention(graph, qkv, heads, scores),
     swiglu: (gateUp) => gatedUnit(graph, gateUp, "swiglu"),
     geglu: (gateUp) => gatedUnit(graph, gateUp, "geglu"),
     select: (x) => select(graph, x),
     head(x, weight, vocabulary) {
-      last = planHead(graph, x, weight, vocabulary);
+      output = planHead(graph, x, weight, vocabulary);
     },
-    planned() {
-      if (!last) throw new Error("the model has no head");
-      return last;
+    plannedHead() {
+      if (!output) throw new Error("the model has no head");
+      return output;
     },
   };
 }

@@ -12,7 +12,7 @@ export interface ModelPasses {
   /** Up to the head. */
   forward: () => void;
   head: ReturnType<OutputHead>;
-  /** The backward pass, including the head's, after both forward passes. */
+  /** Includes the head's backward pass. Both forward passes must come first. */
   backward: (accumulate: boolean) => void;
 }
 
@@ -30,7 +30,7 @@ export function createPasses(thread: Thread, plan: ModelPlan): ModelPasses {
 
   function recomputeSegment({ recompute, passes }: (typeof segments)[number]): void {
     if (recompute === "nothing") return;
-    // The last operation's result is the next segment's input, which is saved.
+    // The last operation's result is saved, because it is the next segment's input.
     if (recompute === "all") return passes.slice(0, -1).forEach(({ forward }) => forward());
     thread.kernels.barrier();
     for (const pass of passes) pass.recompute?.();

@@ -14,7 +14,7 @@ interface PlanOptions extends Omit<GraphOptions, "typeOf"> {
   stored?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Plans a model's memory in an arena, the same on every thread. */
+/** Plans a model's memory in an arena. Every thread makes the same plan. */
 export function planModel(arena: Arena, dimensions: Dimensions, options: PlanOptions): ModelPlan {
   const { quantize, stored } = options;
   const { graph, plan } = createGraph(arena, {
@@ -26,5 +26,5 @@ export function planModel(arena: Arena, dimensions: Dimensions, options: PlanOpt
   const { epsilon, tied } = dimensions;
   const layers = graphLayers(graph, { epsilon, tied, isCentered });
   build(layers, dimensions);
-  return { ...plan, ...layers.planned() };
+  return { ...plan, ...layers.plannedHead() };
 }

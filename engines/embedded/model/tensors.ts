@@ -17,8 +17,9 @@ import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 export interface TensorOptions {
   /** Names of the bfloat16 tensors; matrices of only these stay bfloat16. Vectors are always float32. */
   bfloat16?: ReadonlySet<string> | undefined;
-  /** With it, only the adapter is trained. */
+  /** If set, only the adapter is trained. */
   lora?: LoraConfig | undefined;
+  /** Whether there is memory for gradients and moments. */
   isTrained: boolean;
   /** Whether matrices are in panels, for inference. Default: row-major. */
   inPanels?: boolean;
@@ -51,7 +52,7 @@ export type TensorAddresses = Record<string, TensorAddress>;
 interface TensorAddress {
   at: Address;
   isBf16?: boolean;
-  /** The quantized matrix that contains it, from this row on. */
+  /** If it is quantized: the matrix that contains it, and its first row there. */
   slice?: { matrix: QuantizedMatrix; row: number };
 }
 
@@ -74,8 +75,8 @@ export function createTensors(
   const matrices = new Map<string, MatrixWeight>();
   const isBaseTrained = isTrained && !lora;
 
-  /** Reserves the arrays of trained parameters. */
-  function trainedGroup(count: number, decays: boolean): TrainedGroup {
+  /** Reserves the arrays of adjacent trained parameters. */
+  function reserveGroup(count: number, decays: boolean): TrainedGroup {
     const addresses = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
     const group = {
       ...(Object.fromEntries(addresses) as Record<TrainedArray, Address>),
@@ -86,16 +87,16 @@ export function createTensors(
     return group;
   }
   /** Records a tensor's addresses, `from` elements into its group. */
-  function record(name: string, group: TrainedGroup, from: number): void {
+  function recordAddresses(name: string, group: TrainedGroup, from: number): void {
     for (const array of ARRAYS) trained[array][name] = { at: group[array] + from * 4 };
   }
 
   function trainedMatrix(tensors: Record<string, number>, inner: number): MatrixWeight {
     const out = sumOf(Object.values(tensors));
-    const group = trainedGroup(out * inner, true);
+    const group = reserveGroup(out * inner, true);
     let from = 0;
     for (const [name, rows] of Object.entries(tensors)) {
-      record(name, group, from);
+      recordAddresses(name, group, from);
       from += rows * inner;
     }
     return { at: group.weights, out, in: inner, grad: { at: group.gradients, out, in: inner } };
@@ -119,7 +120,7 @@ export function createTensors(
     return matrix;
   }
 
-  /** Undefined for tensors that aren't whole blocks or groups. */
+  /** Undefined unless all tensors are quantized and consist of whole groups of rows. */
   function quantizedMatrix(
     tensors: Record<string, number>,
     inner: number,
@@ -136,11 +137,11 @@ export function createTensors(
     }
     for (const slice of ranges)
       slice.at = arena.bytes("weights", quantizedBytes(slice.type, slice.out, inner));
-    let [p, row] = [0, 0];
+    let [index, row] = [0, 0];
     for (const [name, rows] of entries) {
-      plan.frozen[name] = { at: ranges[p]!.at, slice: { matrix: ranges[p]!, row } };
+      plan.frozen[name] = { at: ranges[index]!.at, slice: { matrix: ranges[index]!, row } };
       row += rows;
-      if (row === ranges[p]!.out) [p, row] = [p + 1, 0];
+      if (row === ranges[index]!.out) [index, row] = [index + 1, 0];
     }
     const out = sumOf(Object.values(tensors));
     return { at: ranges[0]!.at, out, in: inner, quantized: ranges, grad: undefined };
@@ -148,11 +149,11 @@ export function createTensors(
 
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
     const key = Object.keys(tensors).join();
-    const made =
+    const reserved =
       matrices.get(key) ??
       (isBaseTrained ? trainedMatrix(tensors, inner) : frozenMatrix(tensors, inner));
-    matrices.set(key, made);
-    return made;
+    matrices.set(key, reserved);
+    return reserved;
   }
 
   function vector(tensors: readonly [name: string | undefined, count: number][]): VectorWeight {
@@ -173,14 +174,14 @@ export function createTensors(
           secondMoments: arena.words("moments", count),
         };
         plan.groups.push(group);
-        record(name, group, 0);
+        recordAddresses(name, group, 0);
       }
       from += count;
     }
     return { at, grad };
   }
 
-  const adapted: Graph["lora"] = (name, target, out, inner) => {
+  const loraWeights: Graph["lora"] = (name, target, out, inner) => {
     if (!lora?.targetModules.includes(target)) return undefined;
     const { r, alpha } = lora;
     return {
@@ -190,17 +191,17 @@ export function createTensors(
     };
   };
 
-  return { matrix, vector, lora: adapted, plan };
+  return { matrix, vector, lora: loraWeights, plan };
 }
 
 function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Creates a writer that quantizes a matrix's rows, from one on. */
+/** Creates a writer that quantizes rows into a matrix, from row `row` on. */
 export type QuantizeRows = (matrix: QuantizedMatrix, row: number) => RowWriter;
 
-/** Reads weights into the memory, chunk by chunk. */
+/** Copies weights from a source into the memory, chunk by chunk. */
 export function writeTensors(
   { buffer }: WebAssembly.Memory,
   addresses: TensorAddresses,
@@ -211,18 +212,19 @@ export function writeTensors(
   const { tensors, rows, blocks } = source;
   for (const [name, address] of Object.entries(addresses)) {
     const { slice } = address;
-    const take = slice && quantizeRows?.(slice.matrix, slice.row);
+    const writeQuantized = slice && quantizeRows?.(slice.matrix, slice.row);
     const isStored = tensors.get(name)?.type === slice?.matrix.type;
-    if (take && isStored && blocks) {
-      for (const some of chunks({ tensors, rows: blocks }, name, { buffer: reused })) take(some);
+    if (writeQuantized && isStored && blocks) {
+      for (const chunk of chunks({ tensors, rows: blocks }, name, { buffer: reused }))
+        writeQuantized(chunk);
     } else {
-      const write = take ?? rowsInto(buffer, address);
-      for (const some of chunks({ tensors, rows }, name, { buffer: reused })) write(some);
+      const write = writeQuantized ?? createRowWriter(buffer, address);
+      for (const chunk of chunks({ tensors, rows }, name, { buffer: reused })) write(chunk);
     }
   }
 }
 
-function rowsInto(
+function createRowWriter(
   buffer: ArrayBufferLike,
   { at, isBf16 = false }: TensorAddress,
 ): (rows: Numbers) => void {
@@ -240,12 +242,12 @@ export function tensorsAt(
   addresses: TensorAddresses,
   shapes: Record<string, number[]>,
 ): Weights {
-  const found: Weights = {};
+  const views: Weights = {};
   for (const [name, shape] of Object.entries(shapes)) {
     const address = addresses[name];
     if (!address) throw new Error(`the model has no tensor ${name}`);
     const count = shape.reduce((product, size) => product * size, 1);
-    found[name] = { shape, data: new Float32Array(buffer, address.at, count) };
+    views[name] = { shape, data: new Float32Array(buffer, address.at, count) };
   }
-  return found;
+  return views;
 }

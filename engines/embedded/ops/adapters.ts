@@ -16,8 +16,8 @@ export const MAX_ADAPTERS = 64;
 export const ENTRY_WORDS = 3;
 
 /**
- * Plans y += (x·Aᵀ)·Bᵀ for adjacent linear layers, with each token's adapter. A row's bits don't depend on its batch.
- * @returns each thread's operation, without a barrier before it reads x
+ * Plans y += (x·Aᵀ)·Bᵀ for adjacent linear layers, with each token's adapter. The batch never changes a row's bits.
+ * @returns a function that creates a thread's operation, which reads x without waiting at a barrier
  */
 export function planAdapters(
   graph: Graph,
@@ -27,21 +27,21 @@ export function planAdapters(
 ) {
   const { limits } = graph;
   let next = 0;
-  const updatesOf = linears.map(({ name, out }) => {
+  const linearUpdates = linears.map(({ name, out }) => {
     const columns = columnsFrom(y, next);
     next += out;
     const z = rowsAt(graph.scratch(limits[x.rows] * MAX_RANK), MAX_RANK);
     return { entries: graph.adapterTable(name, out, x.width), out, columns, z };
   });
   return ({ kernels, matmuls, memory, batch }: OperationContext) => {
-    const run = new Int32Array(memory.buffer, runs, limits.sequences * RUN_WORDS);
-    const updates = updatesOf.map(({ entries, ...update }) => ({
+    const runWords = new Int32Array(memory.buffer, runs, limits.sequences * RUN_WORDS);
+    const updates = linearUpdates.map(({ entries, ...update }) => ({
       ...update,
       entries: new Int32Array(memory.buffer, entries, (1 + MAX_ADAPTERS) * ENTRY_WORDS),
     }));
     return function add(): void {
       for (let i = 0; i < batch.runs * RUN_WORDS; i += RUN_WORDS) {
-        const [from = 0, count = 0, adapter = 0] = run.subarray(i);
+        const [from = 0, count = 0, adapter = 0] = runWords.subarray(i);
         const entry = adapter * ENTRY_WORDS;
         for (const { entries, z } of updates) {
           const [at = 0, , r = 0] = entries.subarray(entry);

@@ -11,7 +11,7 @@ export function attention(
   const y = graph.activation("tokens", heads.heads * heads.headDim);
   const sizes = { ...heads, ...kernelScores(scores) };
   if (graph.cache) attendCached(graph, qkv, y, sizes, graph.cache);
-  else attendWithin(graph, qkv, y, sizes);
+  else attendUncached(graph, qkv, y, sizes);
   return y;
 }
 
@@ -24,7 +24,7 @@ function kernelScores({ queryScalar, window = NO_WINDOW }: AttentionScores) {
   return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window: Math.min(window, NO_WINDOW) };
 }
 
-function attendWithin(
+function attendUncached(
   graph: Graph,
   qkv: Activation,
   y: Activation,
@@ -32,10 +32,10 @@ function attendWithin(
 ): void {
   const { scores, longest } = graph.limits;
   const probs = graph.saved(heads * scores, { isCheap: true });
-  const ownScratch = scoreCount(longest);
-  const scratch = graph.scratch(graph.threads * ownScratch);
+  const threadScratch = scoreCount(longest);
+  const scratch = graph.scratch(graph.threads * threadScratch);
   graph.add(({ kernels, batch, threadIndex }) => {
-    const sizes = () =>
+    const shared = () =>
       [
         ...([batch.sequences, heads, kvHeads, headDim, qkv.row, scale, window] as const),
         ...([graph.batch.offsets, graph.batch.scoreOffsets] as const),
@@ -43,13 +43,13 @@ function attendWithin(
     return {
       forward() {
         kernels.barrier();
-        kernels.attend(...sizes(), qkv.at, probs, y.at);
+        kernels.attend(...shared(), qkv.at, probs, y.at);
       },
-      recompute: () => kernels.attend(...sizes(), qkv.at, probs, 0),
+      recompute: () => kernels.attend(...shared(), qkv.at, probs, 0),
       backward() {
-        const own = scratch + threadIndex * ownScratch * 4;
+        const ownScratch = scratch + threadIndex * threadScratch * 4;
         kernels.barrier();
-        kernels.attendBack(...sizes(), qkv.at, probs, y.grad.at, qkv.grad.at, own);
+        kernels.attendBack(...shared(), qkv.at, probs, y.grad.at, qkv.grad.at, ownScratch);
       },
     };
   });
@@ -63,23 +63,23 @@ function attendCached(
   { heads, kvHeads, headDim, scale, window }: Sizes,
   { context, pages, table, tableRows }: CachePlan,
 ): void {
-  const numbers = pages * PAGE * kvHeads * headDim;
-  const [keys, values] = [graph.persistent(numbers), graph.persistent(numbers)];
+  const elements = pages * PAGE * kvHeads * headDim;
+  const [keys, values] = [graph.persistent(elements), graph.persistent(elements)];
   const tableStride = pagesOf(context);
-  const ownScores = tableStride * PAGE;
-  const scores = graph.scratch(graph.threads * ownScores);
-  const keysFrom = qkv.at + heads * headDim * 4;
+  const threadScores = tableStride * PAGE;
+  const scores = graph.scratch(graph.threads * threadScores);
+  const newKeys = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
   const cacheArguments = [positions, tableRows, table, tableStride, keys, values] as const;
   graph.add(({ kernels, batch, threadIndex }) => ({
     forward() {
       kernels.barrier();
-      kernels.storeKeys(batch.tokens, kvHeads, headDim, keysFrom, qkv.row, ...cacheArguments);
+      kernels.storeKeys(batch.tokens, kvHeads, headDim, newKeys, qkv.row, ...cacheArguments);
       kernels.barrier();
       kernels.attendPages(
         ...([batch.tokens, heads, kvHeads, headDim, scale, window] as const),
         ...([qkv.at, qkv.row, ...cacheArguments] as const),
-        ...([scores + threadIndex * ownScores * 4, y.at] as const),
+        ...([scores + threadIndex * threadScores * 4, y.at] as const),
       );
     },
     backward: noBackward,
@@ -90,9 +90,10 @@ function noBackward(): never {
   throw new Error("an inference model has no backward pass");
 }
 
-/** Elements of one head's attention scores for a sequence, in rows of whole vectors. */
+/** Elements of one head's attention scores for a sequence; each row is padded to whole SIMD vectors. */
 export function scoreCount(length: number): number {
   return length * Math.ceil(length / LANES) * LANES;
 }
 
+/** float32 elements of a SIMD vector. */
 const LANES = 4;

@@ -4,7 +4,7 @@ interface Table {
   vocabulary: number;
   width: number;
   factor: number;
-  /** Whether the head has already written its gradient. */
+  /** Whether the head shares the table; then the head has written the table's gradient before. */
   isTied: boolean;
 }
 
@@ -20,22 +20,29 @@ export function embedding(
   const isScaled = factor !== 1;
   graph.add(({ kernels, matmuls, batch }) => ({
     forward() {
-      const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
+      const embedArguments = [
+        batch.tokens,
+        width,
+        tokens,
+        weight.at,
+        weight.isBf16 ?? false,
+        x.at,
+      ] as const;
       const [quantized] = weight.quantized ?? [];
       kernels.barrier();
       if (quantized) matmuls.quantized.embed(batch.tokens, tokens, quantized, x.at);
-      else if (graph.cache) kernels.embedPanels(...rows);
-      else kernels.embed(...rows);
+      else if (graph.cache) kernels.embedPanels(...embedArguments);
+      else kernels.embed(...embedArguments);
       if (isScaled) kernels.barrier();
       if (isScaled) kernels.scale(batch.tokens * width, x.at, factor);
     },
     backward(accumulate) {
       if (!weight.grad) return;
-      const isFresh = !isTied && !accumulate;
+      const mustClear = !isTied && !accumulate;
       kernels.barrier();
       if (isScaled) kernels.scale(batch.tokens * width, x.grad.at, factor);
-      if (isFresh) kernels.clear(vocabulary * width, weight.grad.at);
-      if (isScaled || isFresh) kernels.barrier();
+      if (mustClear) kernels.clear(vocabulary * width, weight.grad.at);
+      if (isScaled || mustClear) kernels.barrier();
       kernels.embedBack(batch.tokens, width, tokens, x.grad.at, weight.grad.at);
     },
   }));

@@ -2,9 +2,9 @@ import { type Rows, rowsAt } from "../kernels/matmuls.ts";
 import { planInferenceMatmul } from "./inferenceMatmul.ts";
 import type { Activation, Graph, OutputHead } from "./operation.ts";
 
-/** Maximum logits computed at a time: 64 MiB. */
+/** Maximum logits in memory at a time: 64 MiB. */
 const MAX_LOGITS = 2 ** 24;
-/** Elements of a cache line. */
+/** float32 elements of a cache line. */
 const LINE = 16;
 
 /** The last operation, and its logits [positions, vocabulary]. */
@@ -23,21 +23,21 @@ export function planHead(
 ): PlannedHead {
   const { width } = h;
   const w = graph.matrix({ [weight]: vocabulary }, width);
-  const row = oddLines(vocabulary);
+  const row = toOddLines(vocabulary);
   const { selected } = graph.limits;
-  // Inference needs all at once.
+  // Inference needs the logits of all positions at once.
   const maxPositions = graph.cache
     ? selected
     : Math.min(selected, Math.max(1, Math.floor(MAX_LOGITS / row)));
   const logits = rowsAt(graph.persistent(maxPositions * row), row);
-  const answer = graph.cache && planInferenceMatmul(graph, h, w);
+  const inference = graph.cache && planInferenceMatmul(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
   const head: OutputHead = (context) => {
     const { kernels, matmuls, batch } = context;
-    const multiply = answer?.(context);
-    /** Calls with the start and size of each chunk. */
-    function eachChunk(call: (from: number, count: number) => void) {
+    const multiply = inference?.(context);
+    /** Calls a function with the first position and size of each chunk. */
+    function forEachChunk(call: (from: number, count: number) => void) {
       // Read once, because after the last barrier the leader may have written the next batch.
       const { selected } = batch;
       for (let from = 0; from < selected; from += maxPositions) {
@@ -48,7 +48,7 @@ export function planHead(
     const inputs = (at: number, from: number) => rowsAt(at + from * width * 4, width);
 
     /** Computes a chunk's losses and overwrites its logits with their gradients. */
-    function measure(from: number, count: number) {
+    function computeLosses(from: number, count: number) {
       matmuls.linear(count, inputs(h.at, from), w, logits);
       kernels.barrier();
       kernels.crossEntropy(
@@ -62,14 +62,14 @@ export function planHead(
         if (!multiply) throw new Error("only an inference model has logits without a loss");
         multiply(logits);
       },
-      loss: () => eachChunk(measure),
+      loss: () => forEachChunk(computeLosses),
       backward: (accumulate) =>
-        eachChunk((from, count) => {
-          measure(from, count);
+        forEachChunk((from, count) => {
+          computeLosses(from, count);
           matmuls.linearBack(count, logits, w, inputs(h.grad.at, from));
           if (!w.grad) return;
-          const added = accumulate || from > 0 ? w.grad.at : 0;
-          matmuls.weightBack(count, logits, inputs(h.at, from), w.grad, added);
+          const addend = accumulate || from > 0 ? w.grad.at : 0;
+          matmuls.weightBack(count, logits, inputs(h.at, from), w.grad, addend);
         }),
     };
   };
@@ -80,6 +80,6 @@ export function planHead(
  * Rounds a row up to an odd number of cache lines: with a stride of a power of two, a column's elements would share a
  * few cache sets.
  */
-function oddLines(count: number): number {
+function toOddLines(count: number): number {
   return (Math.ceil(count / LINE) | 1) * LINE;
 }

@@ -13,9 +13,9 @@ export function headNorm(
   /** Row stride of the saved queries and keys. */
   const xRow = (heads + kvHeads) * headDim;
   const x = graph.saved(maxTokens * xRow);
-  const projection = (name: string, count: number, from: number) => ({
+  const projection = (name: string, count: number, firstHead: number) => ({
     count,
-    from: from * headDim * 4,
+    offset: firstHead * headDim * 4,
     weight: normWeight(graph, name, headDim, options),
     rstd: graph.saved(maxTokens * count, { isSmall: true }),
   });
@@ -29,28 +29,28 @@ export function headNorm(
         kernels.barrier();
         kernels.copyRows(batch.tokens, xRow, qkv.at, qkv.row, x, xRow);
         kernels.barrier();
-        for (const { count, from, weight, rstd } of projections) {
+        for (const { count, offset, weight, rstd } of projections) {
           kernels.headNorm(
-            ...([batch.tokens, count, headDim, x + from, xRow, weight.at] as const),
-            ...([qkv.at + from, qkv.row, rstd, options.epsilon] as const),
+            ...([batch.tokens, count, headDim, x + offset, xRow, weight.at] as const),
+            ...([qkv.at + offset, qkv.row, rstd, options.epsilon] as const),
           );
         }
       },
       backward(accumulate) {
         const { at, row } = qkv.grad;
         kernels.barrier();
-        for (const { count, from, weight, rstd } of projections) {
+        for (const { count, offset, weight, rstd } of projections) {
           if (weight.grad === undefined) continue;
           kernels.headNormWeightBack(
-            ...([batch.tokens, count, headDim, x + from, xRow, rstd, at + from, row] as const),
+            ...([batch.tokens, count, headDim, x + offset, xRow, rstd, at + offset, row] as const),
             ...([weight.grad, accumulate ? weight.grad : 0] as const),
           );
         }
         kernels.barrier();
-        for (const { count, from, weight, rstd } of projections) {
+        for (const { count, offset, weight, rstd } of projections) {
           kernels.headNormBack(
-            ...([batch.tokens, count, headDim, x + from, xRow] as const),
-            ...([weight.at, rstd, at + from, row] as const),
+            ...([batch.tokens, count, headDim, x + offset, xRow] as const),
+            ...([weight.at, rstd, at + offset, row] as const),
           );
         }
       },

@@ -25,13 +25,13 @@ export function linear(
     : undefined;
   const updates = planUpdates(graph, x, linears);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
-  const answer =
+  const inference =
     graph.cache && planInference(graph, x, linears, { weight, y, runs: graph.cache.runs });
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
   graph.add((context) => {
     const { kernels, matmuls, batch } = context;
-    const multiply = answer?.(context);
+    const multiply = inference?.(context);
     return {
       forward() {
         const n = batch[x.rows];
@@ -48,16 +48,16 @@ export function linear(
       },
       backward(accumulate) {
         const n = batch[x.rows];
-        const added = ({ at }: { at: number }) => (accumulate ? at : 0);
+        const addend = ({ at }: { at: number }) => (accumulate ? at : 0);
         matmuls.linearBack(n, y.grad, weight, x.grad);
-        if (weight.grad) matmuls.weightBack(n, y.grad, x, weight.grad, added(weight.grad));
+        if (weight.grad) matmuls.weightBack(n, y.grad, x, weight.grad, addend(weight.grad));
         for (const { from, a, b, z, scale } of updates) {
           const columns = columnsFrom(y.grad, from);
-          const back = rowsAt(dz, a.out);
-          matmuls.linearBack(n, columns, b, back, 0, scale);
-          if (b.grad) matmuls.weightBack(n, columns, z, b.grad, added(b.grad), scale);
-          if (a.grad) matmuls.weightBack(n, back, x, a.grad, added(a.grad));
-          matmuls.linearBack(n, back, a, x.grad, x.grad.at);
+          const dzRows = rowsAt(dz, a.out);
+          matmuls.linearBack(n, columns, b, dzRows, 0, scale);
+          if (b.grad) matmuls.weightBack(n, columns, z, b.grad, addend(b.grad), scale);
+          if (a.grad) matmuls.weightBack(n, dzRows, x, a.grad, addend(a.grad));
+          matmuls.linearBack(n, dzRows, a, x.grad, x.grad.at);
         }
         if (bias?.grad === undefined) return;
         kernels.biasBack(
@@ -71,7 +71,7 @@ export function linear(
   return y;
 }
 
-/** The product for inference, with the updates of each token's adapter. */
+/** Plans x·Wᵀ for inference, with the updates of each token's adapter. */
 function planInference(
   graph: Graph,
   x: Activation,
@@ -82,14 +82,14 @@ function planInference(
   const adapters = planAdapters(graph, x, linears, { y, runs });
   return (context: OperationContext) => {
     const [multiply, adapt] = [product(context), adapters(context)];
-    return (added?: number): void => {
-      multiply(y, added);
+    return (addend?: number): void => {
+      multiply(y, addend);
       adapt();
     };
   };
 }
 
-/** The adapted layers' updates, each with memory for z = x·Aᵀ. */
+/** Plans the adapted layers' LoRA updates, each with memory for z = x·Aᵀ. */
 function planUpdates(graph: Graph, x: Activation, linears: readonly LinearLayer[]) {
   let next = 0;
   return linears.flatMap(({ name, target, out }) => {

@@ -29,9 +29,9 @@ export function norm(
       // The residual is saved.
       ...(!residual && { recompute: compute }),
       backward(accumulate) {
-        const [count, added] = [batch[x.rows], x.isResidual ? x.grad.at : 0];
+        const [count, addend] = [batch[x.rows], x.isResidual ? x.grad.at : 0];
         kernels.barrier();
-        kernels.normBack(count, width, x.at, weight.at, rstd, y.grad.at, x.grad.at, added);
+        kernels.normBack(count, width, x.at, weight.at, rstd, y.grad.at, x.grad.at, addend);
         if (weight.grad === undefined) return;
         const dw = weight.grad;
         kernels.normWeightBack(count, width, x.at, rstd, y.grad.at, dw, accumulate ? dw : 0);

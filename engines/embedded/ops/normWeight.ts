@@ -3,7 +3,7 @@ import type { Graph, OperationContext } from "./operation.ts";
 
 export interface NormOptions {
   epsilon: number;
-  /** Whether it multiplies by 1 + weight. */
+  /** Whether the norm multiplies by 1 + weight instead of by the weight. */
   isCentered: boolean;
 }
 
@@ -11,7 +11,7 @@ export interface NormOptions {
 export interface NormWeight {
   at: Address;
   grad: Address | undefined;
-  /** Computes it from the stored weight, which may have changed. Without a barrier. */
+  /** Computes the effective weight anew, because training changes the stored one. Waits at no barrier. */
   prepare: (context: OperationContext) => void;
 }
 

@@ -4,8 +4,8 @@ import type { Matrix, Matmuls, Rows } from "../kernels/matmuls.ts";
 import type { Thread } from "../kernels/team.ts";
 
 /**
- * An operation's passes on one thread. Each pass waits at a barrier before reading other threads' results; there is
- * none at its end.
+ * An operation's passes on one thread. Each pass waits at a barrier before it reads other threads' results, but not at
+ * its end.
  */
 export interface Passes {
   forward: () => void;
@@ -18,7 +18,7 @@ export interface Passes {
   backward: (accumulate: boolean) => void;
 }
 
-/** A planned operation; gives its passes on one thread. */
+/** A planned operation: creates its passes on a thread. */
 export type Operation = (context: OperationContext) => Passes;
 
 /** The last operation: the selected positions' logits and loss. */
@@ -31,7 +31,7 @@ export type OutputHead = (context: OperationContext) => {
   backward: (accumulate: boolean) => void;
 };
 
-/** A thread, for its operations. */
+/** A thread, with what its operations use. */
 export interface OperationContext extends Thread {
   matmuls: Matmuls;
   /** Counts of the current batch, and whether the adapter is applied. */
@@ -45,7 +45,7 @@ export interface Activation extends Rows {
   width: number;
   rows: "tokens" | "selected";
   grad: Rows;
-  /** Whether it is the residual stream: later operations add to it, so their backward passes accumulate into its gradient. */
+  /** Whether it is the residual stream, to which operations add: their backward passes accumulate into its gradient. */
   isResidual: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface LoraWeights {
   scale: number;
 }
 
-/** The current batch's arrays. */
+/** Addresses of the current batch's arrays. */
 export interface BatchPlan {
   /** int32: `tokens`, `sequences`, `selected`, and 1 if the adapter is applied, or for inference `runs`. */
   counts: Address;
@@ -106,7 +106,7 @@ export interface CachePlan {
   runs: Address;
 }
 
-/** int32 words of a run. */
+/** int32 words that describe a run. */
 export const RUN_WORDS = 3;
 
 /** Positions per page. */
@@ -143,9 +143,7 @@ export interface Graph {
   vector: (tensors: readonly [name: string | undefined, count: number][]) => VectorWeight;
   /** A linear layer's LoRA update; undefined if it isn't adapted. */
   lora: (name: string, target: string, out: number, inner: number) => LoraWeights | undefined;
-  /**
-   * For inference, the adapters' entries for a linear layer: int32 [1 + MAX_ADAPTERS, ENTRY_WORDS].
-   */
+  /** For inference, the adapters' entries for a linear layer: int32 [1 + MAX_ADAPTERS, ENTRY_WORDS]. */
   adapterTable: (name: string, out: number, inner: number) => Address;
   /** An operation's result [rows, width]. */
   activation: (

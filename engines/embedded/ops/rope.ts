@@ -7,9 +7,9 @@ export function rope(
   graph: Graph,
   qkv: Activation,
   { heads, kvHeads, headDim }: AttentionHeads,
-  scaling: Rope,
+  config: Rope,
 ): Activation {
-  const { cosines, sines } = graph.angles(scaling, headDim);
+  const { cosines, sines } = graph.angles(config, headDim);
   const { positions } = graph.batch;
   graph.add(({ kernels, batch }) => {
     const rotate = (x: number, sign: number) => {

@@ -13,30 +13,29 @@ export interface Batches {
   seed: number;
   /** Total batches. */
   count: number;
-  /** Tokens of the longest mismatched sequence; 0 if the objective has none. */
-  longestMismatch?: number;
+  /** Tokens of the longest KL example; 0 if the objective has none. */
+  longestKlExample?: number;
 }
 
 /** Maximum rows to scan; later batches that are larger run in micro-batches. */
 const MAX_ROWS = 1_000_000;
-/** Minimum tokens of a micro-batch, at 4 % more time than with four times as many. */
+/** Minimum tokens of a micro-batch. Training takes only 4 % longer than with four times as many. */
 const MIN_TOKENS = 256;
 
 /**
- * The largest batch to plan memory for: the largest that occurs, halved until memory is moderate; larger batches then
- * run in micro-batches. Doesn't depend on the number of threads, because other micro-batches would change the last
- * digits of sums.
+ * The largest micro-batch to plan memory for: the largest batch, halved until memory is moderate. It doesn't depend on
+ * the number of threads, because different micro-batches would change the last digits of sums.
  */
 export function batchLimits(
-  { training, evaluation, rows, seed, count, longestMismatch = 0 }: Batches,
+  { training, evaluation, rows, seed, count, longestKlExample = 0 }: Batches,
   sizes: Omit<TrainingSizes, "limits" | "threads">,
 ): BatchLimits {
   const longest =
-    Math.max(training.longestSequence, evaluation?.longestSequence ?? 0, longestMismatch) - 1;
+    Math.max(training.longestSequence, evaluation?.longestSequence ?? 0, longestKlExample) - 1;
   const largestExample = Math.max(
     training.largestExample,
     evaluation?.largestExample ?? 0,
-    longestMismatch - 1,
+    longestKlExample - 1,
   );
   const next = batchIndices(training.length, rows, seed);
   const scanned = Math.min(count, Math.max(1, Math.floor(MAX_ROWS / rows)));
@@ -51,20 +50,24 @@ export function batchLimits(
 
   for (let divisor = 1; ; divisor *= 2) {
     const tokens = Math.max(min, Math.ceil(largest / divisor));
-    const limits = { tokens, longest, ...measure(tokens) };
+    const limits = { tokens, longest, ...largestWithin(tokens) };
     if (tokens === min || bytesOf({ ...sizes, limits }) <= MODERATE_BYTES) return limits;
   }
 
   /** The largest micro-batch of at most `tokens` tokens. */
-  function measure(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
+  function largestWithin(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
     const scoresOf = (microBatch: number[][]) => sumOf(microBatch.flat().map(scoreCount));
     const limits = { tokens, scores: Infinity };
-    const found = { sequences: tokens, selected: tokens, scores: scoreCount(largestExample) };
+    const largestFound = {
+      sequences: tokens,
+      selected: tokens,
+      scores: scoreCount(largestExample),
+    };
     for (const batch of batches) {
       for (const microBatch of microBatchesOf(batch, (lengths) => lengths, limits))
-        found.scores = Math.max(found.scores, scoresOf(microBatch));
+        largestFound.scores = Math.max(largestFound.scores, scoresOf(microBatch));
     }
-    return found;
+    return largestFound;
   }
 }
 

@@ -13,7 +13,7 @@ import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels, instantiate } from "../kernels/module.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead } from "../kernels/team.ts";
-import { batchArrays, microBatchesOf, readLength, writeBatch } from "../model/batch.ts";
+import { batchArrays, microBatchesOf, inputLength, writeBatch } from "../model/batch.ts";
 import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, gradientOperation, trainingProgram } from "./trainingProgram.ts";
@@ -76,7 +76,7 @@ export function createLearner(
 
   /** Splits examples into micro-batches that fit. An example is never split. */
   function microBatchesIn(examples: readonly Example[]): Example[][] {
-    return microBatchesOf(examples, (example) => learnedOf(example).map(readLength), limits);
+    return microBatchesOf(examples, (example) => learnedOf(example).map(inputLength), limits);
   }
 
   /** @returns the number of learned tokens */
@@ -84,7 +84,7 @@ export function createLearner(
     return writeBatch(arrays, microBatch.flatMap(learnedOf), usesAdapter);
   }
 
-  /** Leaves the activations in memory for the backward pass. */
+  /** Computes log probabilities, and leaves the activations in memory for the backward pass. */
   function logProbsIn(microBatch: readonly Example[], usesAdapter: boolean): LogProbs {
     const count = write(microBatch, usesAdapter);
     arrays.lossWeights.fill(1, 0, count);
@@ -101,7 +101,7 @@ export function createLearner(
     weigh: number | Weigh,
     accumulate: boolean,
   ): number {
-    let [sum, from, adds] = [0, 0, accumulate];
+    let [sum, from, isAccumulating] = [0, 0, accumulate];
     for (const microBatch of microBatchesIn(examples)) {
       const isForwardDone = typeof weigh !== "number";
       let count = 0;
@@ -117,16 +117,16 @@ export function createLearner(
       }
       from += microBatch.length;
       if (count === 0) continue;
-      run(gradientOperation({ accumulate: adds, isForwardDone }));
-      adds = true;
+      run(gradientOperation({ accumulate: isAccumulating, isForwardDone }));
+      isAccumulating = true;
       for (const loss of arrays.losses.subarray(0, count)) sum += loss;
     }
-    if (!adds) clearGradients();
+    if (!isAccumulating) clearGradients();
     return sum;
   }
 
   function clearGradients(): void {
-    for (const { data } of Object.values(at("gradients"))) data.fill(0);
+    for (const { data } of Object.values(viewsOf("gradients"))) data.fill(0);
   }
 
   function gradNorm() {
@@ -140,7 +140,7 @@ export function createLearner(
     run(OPERATION.update);
   }
 
-  const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
+  const viewsOf = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
     logProbs,
     backpropagate,
@@ -149,18 +149,18 @@ export function createLearner(
     baseType: sizes.lora?.baseType,
     setWeights: (weights) =>
       writeTensors(memory, tensors.trained.weights, inMemoryTensors(weights)),
-    weights: () => at("weights"),
-    moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
-    gradients: () => at("gradients"),
+    weights: () => viewsOf("weights"),
+    moments: () => ({ first: viewsOf("firstMoments"), second: viewsOf("secondMoments") }),
+    gradients: () => viewsOf("gradients"),
   };
 }
 
-/** Splits the learned tokens' losses into log probabilities of each sequence. */
+/** Converts the learned tokens' losses to log probabilities, one array for each sequence. */
 function logProbsOf(examples: readonly Example[], losses: Float32Array): LogProbs {
   let from = 0;
   return examples.map(({ sequences }) =>
     sequences.map(({ learned }) => {
-      const count = learned.reduce((sum, one) => sum + one, 0);
+      const count = learned.reduce((sum, flag) => sum + flag, 0);
       from += count;
       return losses.subarray(from - count, from).map((loss) => -loss);
     }),

@@ -19,7 +19,7 @@ export interface TrainingSizes {
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
-  /** Default: minimal recomputation under 1.15 GiB. */
+  /** Default: the least that keeps memory under 1.15 GiB. */
   recompute?: Recompute;
 }
 
@@ -44,7 +44,7 @@ const ADVICE = "Lower maxLength or the model's size, or use engine: python()";
 
 /** Up to this size, nothing is recomputed. */
 const SMALL_BYTES = 2 ** 28;
-/** With this size, a process takes some 1.4 GB. */
+/** With a plan of this size, a process takes about 1.4 GB. */
 export const MODERATE_BYTES = 1.15 * 2 ** 30;
 
 /** @throws KitError `OUT_OF_MEMORY` */
@@ -53,14 +53,14 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   return planArena((arena) => reserveTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
-/** Minimal recomputation that keeps memory moderate: first cheap operations, then segments, then layers. */
+/** The least recomputation that keeps memory moderate: of cheap operations, else of segments, else of whole layers. */
 function minimalRecompute(sizes: TrainingSizes): Recompute {
   const segments = 2 * sizes.shape.layers;
   const isModerate = (count: number) =>
     bytesWith(sizes, { cheap: true, segments: count }) <= MODERATE_BYTES;
-  if (bytesWith(sizes, NOTHING) <= SMALL_BYTES) return NOTHING;
+  if (bytesWith(sizes, RECOMPUTE_NOTHING) <= SMALL_BYTES) return RECOMPUTE_NOTHING;
   if (!isModerate(segments)) return { cheap: true, segments: sizes.shape.layers, isPerLayer: true };
-  // The fewest segments that suffice; more never need more memory.
+  // Binary search for the fewest segments: recomputing more never needs more memory.
   let [low, high] = [0, segments];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
@@ -70,14 +70,14 @@ function minimalRecompute(sizes: TrainingSizes): Recompute {
   return { cheap: true, segments: low };
 }
 
-const NOTHING: Recompute = { cheap: false, segments: 0 };
-const CHEAP: Recompute = { cheap: true, segments: 0 };
+const RECOMPUTE_NOTHING: Recompute = { cheap: false, segments: 0 };
+const RECOMPUTE_CHEAP: Recompute = { cheap: true, segments: 0 };
 
-/** Bytes of a plan that recomputes no whole segment, on one thread, so that all thread counts give the same plan. */
+/** Bytes of a plan that recomputes no whole segment. It is for one thread, so that it is the same for any number. */
 export function bytesOf(sizes: Omit<TrainingSizes, "threads">): number {
-  const alone = { ...sizes, threads: 1 };
-  const bytes = bytesWith(alone, NOTHING);
-  return bytes <= SMALL_BYTES ? bytes : bytesWith(alone, CHEAP);
+  const singleThread = { ...sizes, threads: 1 };
+  const bytes = bytesWith(singleThread, RECOMPUTE_NOTHING);
+  return bytes <= SMALL_BYTES ? bytes : bytesWith(singleThread, RECOMPUTE_CHEAP);
 }
 
 function bytesWith(sizes: TrainingSizes, recompute: Recompute): number {
@@ -102,7 +102,7 @@ function reserveTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recom
   };
 }
 
-/** A buffer for some rows of any quantized matrix, in float32. */
+/** Reserves a buffer for `STAGED_ROWS` rows of any quantized matrix, in float32. */
 function reserveStaging(arena: Arena, { tensors }: ModelPlan): Staging {
   const widths = Object.values(tensors.frozen).map(({ slice }) => slice?.matrix.in ?? 0);
   const bytes = STAGED_ROWS * Math.max(0, ...widths) * 4;

@@ -3,7 +3,7 @@ import { createPasses } from "../model/passes.ts";
 import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
-/** Indices of a training thread's operations; those of gradients come before. */
+/** Indices of a training thread's operations. 0 to 3 are those of `gradientOperation`. */
 export const OPERATION = { norm: 4, update: 5, loss: 6 };
 
 interface GradientOptions {
@@ -39,8 +39,8 @@ export function trainingProgram(plan: TrainingPlan): Program {
     }
 
     function update() {
-      const [step = 0, rate = 0, before = 0] = stepScalars;
-      optimizer.update(step, rate, before);
+      const [step = 0, rate = 0, gradNorm = 0] = stepScalars;
+      optimizer.update(step, rate, gradNorm);
     }
 
     function loss() {

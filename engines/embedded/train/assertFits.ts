@@ -6,7 +6,7 @@ import { weightShapes } from "../../families/tensorShapes.ts";
 import { readConfig } from "../../modelFiles/configFile.ts";
 import { planTraining } from "../step/trainingPlan.ts";
 
-/** A single short row at a time. */
+/** The smallest sizes to train with: one short row at a time, on one thread. */
 const SMALLEST = {
   limits: { tokens: 64, sequences: 1, selected: 64, longest: 64, scores: 64 * 64 },
   threads: 1,
@@ -14,7 +14,7 @@ const SMALLEST = {
 };
 
 /**
- * Refuses a model that is too large even for short rows, with LoRA even in q8_0.
+ * Throws if a model is too large to train even on short rows and, with LoRA, even with a base in q8_0.
  * @throws KitError `OUT_OF_MEMORY` with the sizes
  */
 export function assertFits(
@@ -26,7 +26,7 @@ export function assertFits(
 }
 
 /**
- * Refuses a model by its config alone, assuming bfloat16.
+ * As `assertFits`, but knows only the config and assumes bfloat16 weights.
  * @throws KitError `CHECKPOINT_INVALID` for an unsupported model, `OUT_OF_MEMORY`
  */
 export function assertConfigFits(directory: string, lora: LoraConfig | undefined): void {

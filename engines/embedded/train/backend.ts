@@ -14,7 +14,7 @@ export interface Team {
   /** Maximum threads, including this one. */
   threads: number;
   initWorkers: (init: TrainingWorkerInit) => void;
-  /** Called with the plan's own decisions. Default: ignored. */
+  /** Called with a text about what the plan decided itself. Default: ignored. */
   onNote?: (text: string) => void;
 }
 
@@ -46,7 +46,7 @@ export function planFor(
     rows: config.batchSize,
     seed: config.seed,
     count: steps * config.gradientAccumulationSteps,
-    longestMismatch: Math.min(
+    longestKlExample: Math.min(
       maxLength,
       Math.max(longestOf(data.training.examples), longestOf(data.evaluation?.examples)),
     ),

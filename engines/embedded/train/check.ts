@@ -22,9 +22,9 @@ export async function check({
   // Before training, every pair has the same loss.
   const isMeasured = loss && !objectiveOf(config).needsReference;
   if (loss && !isMeasured)
-    onNote?.("no row is the hardest: before training, all have the same loss");
+    onNote?.("no hardest rows: before training, all rows have the same loss");
   if (!isMeasured) return checkTraining({ config, source, onNote, threads: threadCount() });
-  // For an adapter's base that isn't on disk yet.
+  // Holds an adapter's base if it isn't on disk yet.
   const directory = makeCheckFolder();
   try {
     const job = { config, directory, source, isCheck: true, resumeFrom: undefined };

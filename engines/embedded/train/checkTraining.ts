@@ -17,7 +17,7 @@ interface Options extends Pick<Team, "threads" | "onNote"> {
   config: TrainConfig;
   /** The config's model. */
   source: LocatedModel;
-  /** Set to measure losses on this thread and its helpers. */
+  /** If set, also measures losses, on this thread and its helpers. */
   measuring?: Pick<Team, "initWorkers"> & { directory: string };
 }
 
@@ -36,7 +36,7 @@ export async function checkTraining({
   const plan = planFor(prepared, threads, onNote);
   const { examples } = data.training;
   const first = examples.at(0);
-  // Damaged weights would stop training, too.
+  // Training would fail on damaged weights.
   if (start.weights) assertReadable(start.weights);
   let hardest: HardRow[] | undefined;
   if (measuring) {
@@ -51,8 +51,8 @@ export async function checkTraining({
     memoryBytes: plan.arena.sizes().all,
     dataset: inspection.report(),
     ...(hardest && { hardest }),
-    firstRow: first.sequences.flatMap((one, i) =>
-      segmentsOf(one, start.tokenizer, objective.isPenalized?.(first, i)),
+    firstRow: first.sequences.flatMap((sequence, i) =>
+      segmentsOf(sequence, start.tokenizer, objective.isPenalized?.(first, i)),
     ),
   };
 }
@@ -63,8 +63,8 @@ function startLearner(
   { initWorkers, directory }: NonNullable<Options["measuring"]>,
 ): Learner {
   const { shape, origin, tokenizerOrigin } = start;
-  const notes = { shape, origin, tokenizerOrigin, promptStyle: data.dataset.promptStyle };
-  const weights = initialWeights(config, start, baseOf(start, directory), notes);
+  const metadata = { shape, origin, tokenizerOrigin, promptStyle: data.dataset.promptStyle };
+  const weights = initialWeights(config, start, baseOf(start, directory), metadata);
   return createLearner(plan, { ...weights, moments: undefined }, { initWorkers });
 }
 
@@ -72,7 +72,7 @@ function learnedIn(examples: ExampleSet): number {
   let count = 0;
   for (let index = 0; index < examples.length; index++) {
     for (const { learned } of examples.at(index).sequences) {
-      for (const one of learned) count += one;
+      for (const flag of learned) count += flag;
     }
   }
   return count;

@@ -19,7 +19,7 @@ import { assertConfigFits } from "./assertFits.ts";
 
 type Listeners = Pick<TrainOptions, "onEvent" | "onNote"> & { signal?: AbortSignal | undefined };
 
-/** Trains on its own threads, which have exited when this settles. */
+/** Trains on threads of its own. They have exited when the promise settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
@@ -34,20 +34,20 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   }
 }
 
-/** Trains, or only checks, on threads that have exited when this settles. @returns the check's result */
+/** As `trainOnThread`, or only checks. @returns the result of a check */
 export async function runOnThreads(
   job: Omit<TrainJob, "helpers">,
   listeners: Listeners,
 ): Promise<TrainingCheck | undefined> {
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const ports = channels.map(({ port1 }) => port1);
-  /** The training's own thread, then its helpers. */
+  /** The training thread, then its helpers. */
   const started: Worker[] = [];
   try {
     const worker = startThread(
       () =>
         new Worker(new URL("./trainWorker.js", import.meta.url), {
-          // Without the process's own flags, such as --input-type or --import.
+          // The thread must not inherit the process's flags, such as --input-type or --import.
           execArgv: [],
           workerData: { ...job, helpers: ports } satisfies TrainJob,
           transferList: ports,
@@ -58,7 +58,7 @@ export async function runOnThreads(
     for (const { port2 } of channels) started.push(startHelper(port2));
     return await outcome(worker, started.slice(1), listeners);
   } finally {
-    // May interrupt a step. Safe, because checkpoints are renamed into place.
+    // This may interrupt a step, but never damages a checkpoint, which is renamed into place.
     await Promise.all(started.map((thread) => thread.terminate()));
   }
 }
@@ -106,10 +106,10 @@ function outcome(
     worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error, "training")))));
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
-      // The others would wait for it at their next barrier.
+      // The other threads would wait for it forever at their next barrier.
       helper.on("error", (error) => settle(() => reject(helperFailed(error, "training"))));
       helper.on("exit", (code) => {
-        // 0: the training thread exited before this one joined, and reports its own error.
+        // With code 0, the training thread exited before this one joined, and reports its own error.
         if (code !== 0) settle(() => reject(helperFailed(`code ${code}`, "training")));
       });
     }

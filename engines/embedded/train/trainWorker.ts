@@ -27,7 +27,7 @@ async function check(): Promise<TrainingCheck> {
 }
 
 async function run(): Promise<undefined> {
-  await train(asResumed(config), directory, {
+  await train(withResumedType(config), directory, {
     source,
     resumeFrom,
     onNote: team.onNote,
@@ -36,8 +36,8 @@ async function run(): Promise<undefined> {
   });
 }
 
-/** With the resumed run's base type, which Kit may have chosen. */
-function asResumed({ lora, ...rest }: TrainConfig): TrainConfig {
+/** The config with the base type of the run that it resumes, which Kit may have chosen. */
+function withResumedType({ lora, ...rest }: TrainConfig): TrainConfig {
   const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
   return { ...rest, lora: lora && { ...lora, ...(baseType && { baseType }) } };
 }

@@ -115,7 +115,7 @@ test.each([
   [
     // Weights of 16 bits into which an adapter was merged, with what its base's config said.
     { quantization_config: { quant_method: "bitsandbytes", load_in_4bit: true } },
-    "float16 or float32; if these are, as after a merge, remove quantization_config there.",
+    "float16 or float32; if they already are, as after a merge, remove quantization_config there.",
   ],
   [
     {

@@ -104,7 +104,7 @@ test.each([
     "also reads images. Use a text-only model, such as google/gemma-3-1b-it.",
   ],
   [{ final_logit_softcapping: 30 }, "has an active final_logit_softcapping. Use a model without"],
-  [{ attn_logit_softcapping: 50 }, "has an active attn_logit_softcapping. Use a model without one"],
+  [{ attn_logit_softcapping: 50 }, "has an active attn_logit_softcapping. Use a model without it"],
   [
     { use_bidirectional_attention: true },
     "attends to later tokens, too. Use a causal language model.",

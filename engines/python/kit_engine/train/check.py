@@ -40,7 +40,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     hardest = None
     if job.get("measuresLoss"):
         if job["config"].get("objective"):
-            channel.note("no row is the hardest: before training, all have the same loss")
+            channel.note("no hardest rows: before training, all rows have the same loss")
         else:
             hardest = hardest_rows(prepared, model, inspection, channel)
     return {
