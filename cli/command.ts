@@ -10,11 +10,11 @@ import { parseJson } from "../protocol/json.ts";
 
 /**
  * A `commander` command whose action gets options typed by their definitions.
- * @param shown example command lines for its help, each with its effect
+ * @param exampleLines example command lines for its help, each with its effect
  */
-export function createCommand(name: string, shown?: Record<string, string>): typed.Command {
+export function createCommand(name: string, exampleLines?: Record<string, string>): typed.Command {
   const command = new commander.Command(name);
-  if (shown) command.addHelpText("after", examples(shown));
+  if (exampleLines) command.addHelpText("after", examples(exampleLines));
   return command as unknown as typed.Command;
 }
 
@@ -40,8 +40,8 @@ export function typeChoices<T extends commander.Option>(option: T): T {
 /** The examples below a command's help. */
 export function examples(lines: Record<string, string>): string {
   const width = Math.max(...Object.keys(lines).map((line) => line.length));
-  const shown = Object.entries(lines).map(([line, effect]) => `  ${line.padEnd(width)}  ${effect}`);
-  return ["", "Examples:", ...shown].join("\n");
+  const table = Object.entries(lines).map(([line, effect]) => `  ${line.padEnd(width)}  ${effect}`);
+  return ["", "Examples:", ...table].join("\n");
 }
 
 export const parsePort = parser({
@@ -77,7 +77,7 @@ export function parseKwargs(text: string): TemplateKwargs {
   return kwargs as TemplateKwargs;
 }
 
-/** Adds a further name of a model, `name=model`, to those before. */
+/** Adds another name of a model, `name=model`, to the names given before. */
 export function parseAlias(text: string, before = new Map<string, string>()): Map<string, string> {
   const [, name, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (name === undefined || model === undefined) {

@@ -10,14 +10,14 @@ import { parseHost } from "../server/http/guard/host.ts";
 export function hostnameOf(host: string): string {
   // A URL cannot hold an IPv6 address's zone.
   const [address = ""] = host.split("%");
-  const written = isIPv6(address) ? `[${address}]` : address;
-  if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
+  const bracketed = isIPv6(address) ? `[${address}]` : address;
+  if (parseHost(bracketed)?.port !== "" || !URL.canParse(`http://${bracketed}`)) {
     throw new KitError(
       "HOST_INVALID",
       `--host "${host}" is not valid. Pass an address or a host name.`,
     );
   }
-  return new URL(`http://${written}`).hostname;
+  return new URL(`http://${bracketed}`).hostname;
 }
 
 /** @throws KitError `HOST_INVALID` */

@@ -26,13 +26,13 @@ const program = new Command("kit")
     }),
   );
 
-interface Listed {
+interface ListedCommand {
   description: string;
   load: () => Promise<{ command: unknown }>;
 }
 
 /** Commands are loaded on demand, so that `kit --help` loads none. */
-const COMMANDS: Record<string, Listed> = {
+const COMMANDS: Record<string, ListedCommand> = {
   init: {
     description: "create a project that is ready to train",
     load: () => import("./commands/init.ts"),
@@ -92,7 +92,7 @@ const COMMANDS: Record<string, Listed> = {
 };
 
 /** For `kit ui`, which runs `manifest` in a subprocess. */
-const HIDDEN: Record<string, Listed> = {
+const HIDDEN_COMMANDS: Record<string, ListedCommand> = {
   manifest: { description: "", load: () => import("./commands/manifest.ts") },
 };
 
@@ -103,9 +103,9 @@ program.configureOutput({
 });
 
 const requested = words.find((word) => !word.startsWith("-") && word !== "help");
-for (const [name, { description, load }] of Object.entries({ ...COMMANDS, ...HIDDEN })) {
+for (const [name, { description, load }] of Object.entries({ ...COMMANDS, ...HIDDEN_COMMANDS })) {
   const { command } = requested === name ? await load() : { command: new Command(name) };
-  add(program, command as Command, { hidden: name in HIDDEN }).description(description);
+  add(program, command as Command, { hidden: name in HIDDEN_COMMANDS }).description(description);
 }
 
 /** Inherits the parent's settings, as `program.command()` would. */

@@ -2,7 +2,7 @@ import { didYouMean } from "../protocol/didYouMean.ts";
 import { OPTION_SYNONYMS, nameFor } from "../sdk/validation/optionSynonyms.ts";
 import { shellWord } from "./terminal/shell.ts";
 
-/** Other tools' names for our commands. */
+/** Words that users of other tools may type for a command. */
 const COMMAND_SYNONYMS: Record<string, readonly string[]> = {
   init: ["new", "create", "setup"],
   check: ["lint", "validate", "verify"],
@@ -28,12 +28,12 @@ const COMMANDER_SUGGESTED = /\(Did you mean (\S+)\?\)/;
  */
 export function withSuggestions(text: string, commands: readonly string[], args: string[]): string {
   const [, kind, word = ""] = /^error: unknown (command|option) '([^'=]*)/.exec(text) ?? [];
-  const command = args.find((one) => !one.startsWith("-")) ?? "";
+  const command = args.find((arg) => !arg.startsWith("-")) ?? "";
   if (kind === "command") return withCommand(text, word, commands);
   if (kind === "option" && TRAINER_COMMANDS.has(command)) return withOption(text, word);
   if (command === "infer" && text.startsWith("error: too many arguments")) {
     const [, model = "", ...words] = args;
-    const isPlain = args.every((one) => !one.startsWith("-"));
+    const isPlain = args.every((arg) => !arg.startsWith("-"));
     const quoted = isPlain ? shellWord(words.join(" ")) : '"…"';
     return `${text}Quote the prompt: npx kit infer ${isPlain ? shellWord(model) : "latest"} ${quoted}\n`;
   }

@@ -84,7 +84,7 @@ export function readRegularFile<T>(
     file = opened.file;
     return use(file, opened.stats);
   } catch {
-    // Missing, unreadable, torn by a crash of the machine, or not ours.
+    // Missing, unreadable, half written in a crash of the machine, or not Kit's.
     return fallback;
   } finally {
     if (file !== undefined) closeSync(file);
@@ -118,7 +118,7 @@ export function refuseLink(path: string): void {
   );
 }
 
-/** Changes when a file is written or replaced. */
+/** A text that changes when a file is written or replaced. */
 export function stampOf({ ino, size, mtimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs}`;
 }
@@ -140,8 +140,8 @@ export function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * Like `mkdir -p`, with folders that only their owner can write. Node's own never returns where the system
- * answers ENOENT, as in `/proc`.
+ * Like `mkdir -p`, with folders that only their owner can write. Node's recursive `mkdir` never returns
+ * where the system answers ENOENT, as in `/proc`.
  * @throws KitError `LINK_IN_KIT`
  */
 export function makeDirectory(path: string): void {

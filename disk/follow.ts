@@ -31,17 +31,17 @@ export async function* tailFile(
     while (!signal?.aborted) {
       // Before reading, so that the writer's last bytes are still read.
       onTick?.();
-      const isOver = ended();
+      const hasEnded = ended();
       file ??= await openSharedTail(path);
       while (file && !signal?.aborted) {
         // Cached bytes may be older than the check above.
-        const cached = isOver ? undefined : file.after(position);
+        const cached = hasEnded ? undefined : file.after(position);
         const chunk = cached ?? (await readAt(file, position));
         if (chunk.length === 0) break;
         position += chunk.length;
         yield chunk;
       }
-      if (isOver) return;
+      if (hasEnded) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
         if (signal?.aborted) resolve();
@@ -49,10 +49,10 @@ export async function* tailFile(
         else setTimeout(resolve, POLL_MS);
       });
       // Without checking `ended`, which may read the disk.
-      const fresh = signal?.aborted ? undefined : file?.after(position);
-      if (!fresh?.length) continue;
-      position += fresh.length;
-      yield fresh;
+      const newBytes = signal?.aborted ? undefined : file?.after(position);
+      if (!newBytes?.length) continue;
+      position += newBytes.length;
+      yield newBytes;
     }
   } finally {
     signal?.removeEventListener("abort", abort);

@@ -51,7 +51,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Torn by a crash of the machine, or not ours.
+    // Half written in a crash of the machine, or not Kit's.
     return undefined;
   }
 }

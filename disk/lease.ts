@@ -18,7 +18,7 @@ export interface LeaseRecord {
   renewal?: number;
   /** The owner released it; its process may still run. */
   isReleased?: boolean;
-  /** Holds the lease once the owner is gone. */
+  /** Another process, which holds the lease once the owner is gone. */
   borrower?: Owner;
 }
 
@@ -170,8 +170,8 @@ export function watchLease<T extends LeaseRecord>(
     const state = holder ? stateOf(holder) : "unknown";
     const hasChanged = last !== undefined && (last.hasChanged || sign !== last.sign);
     const gapMs = last && !isUnreadable ? Math.min(at - last.at, MAX_GAP_MS) : 0;
-    const isStill = sign === last?.sign && state !== "alive";
-    const silentMs = isStill ? (last?.silentMs ?? 0) + gapMs : 0;
+    const isSilent = sign === last?.sign && state !== "alive";
+    const silentMs = isSilent ? (last?.silentMs ?? 0) + gapMs : 0;
     last = { record, stamp, sign, state, silentMs, hasChanged, at };
     return last;
   };

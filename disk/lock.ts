@@ -8,8 +8,8 @@ import { type LeaseRecord, watchLease } from "./lease.ts";
 import { describeOwner } from "./owner.ts";
 
 /**
- * A holder that we can't check, in another container or torn, loses the lock after this. Less than proxies
- * wait for `kit ui`; nginx waits 60 s.
+ * A holder that we can't check, because it runs in another container or its record is damaged, loses the
+ * lock after this. Shorter than proxies wait for `kit ui`; nginx waits 60 s.
  */
 export const LOCK_SILENCE_MS = 30_000;
 
@@ -39,7 +39,7 @@ export interface LockOptions {
  * @param limitMs how long to wait for a living holder. One that we can't check gets
  * {@link LOCK_SILENCE_MS} to show a sign of life
  * @returns undefined when another process held it until the limit
- * @throws the signal's abort, and the errors of the disk
+ * @throws the signal's reason, and file system errors
  */
 export async function takeLock(
   path: string,
@@ -63,7 +63,7 @@ export async function takeLock(
 
 /** A lock whose holder is dead. */
 interface Dead {
-  /** Path to move it to; only one of several processes can. */
+  /** Path to which its folder is moved; only one of several processes succeeds. */
   aside: string;
   stamp: string;
 }
@@ -91,16 +91,16 @@ interface LockRecord extends LeaseRecord {
 
 function tryLock(path: string, dead?: Dead): Lock | undefined {
   const token = randomUUID();
-  const mine = `${path}.${token}`;
-  mkdirSync(mine, OWNER_ONLY_FOLDER);
+  const newFolder = `${path}.${token}`;
+  mkdirSync(newFolder, OWNER_ONLY_FOLDER);
   try {
-    writeRecord(mine, { owner: describeOwner(), token });
+    writeRecord(newFolder, { owner: describeOwner(), token });
     if (dead && !moveDead(path, dead)) return undefined;
-    if (moveFolder(mine, path)) return hold(path, token, dead);
+    if (moveFolder(newFolder, path)) return hold(path, token, dead);
     if (dead) remove(dead.aside);
     return undefined;
   } finally {
-    remove(mine);
+    remove(newFolder);
   }
 }
 

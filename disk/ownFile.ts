@@ -5,13 +5,13 @@ import { KitError } from "../protocol/error.ts";
 
 /**
  * The path of one of this package's files.
- * @param url a `new URL` of a literal, which bundlers and file tracers find as an argument
- * @param beside files it needs in its folder, which they don't find
+ * @param url `new URL("./literal", import.meta.url)`, which bundlers and file tracers recognize
+ * @param siblings files that it needs in its folder, which they don't find
  * @throws KitError `KIT_BUNDLED` if one is missing
  */
-export function ownFile(url: URL, ...beside: string[]): string {
+export function ownFile(url: URL, ...siblings: string[]): string {
   const path = fileURLToPath(url);
-  const missing = [path, ...beside.map((name) => join(dirname(path), name))].find(
+  const missing = [path, ...siblings.map((name) => join(dirname(path), name))].find(
     (file) => !existsSync(file),
   );
   if (missing !== undefined) throw missingFile(missing);

@@ -8,7 +8,7 @@ import { READ_FLAGS } from "./file.ts";
  */
 export const POLL_MS = 200;
 /** Limit of new bytes cached for all followers. */
-const CACHED_BYTES = 64 * 1024;
+const MAX_CACHED_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** A growing file, read once for all followers. */
@@ -21,7 +21,7 @@ export interface SharedTail {
    */
   after: (position: number) => Buffer | undefined;
   /** Calls back once, when the file has grown or {@link POLL_MS} have passed. */
-  onTick: (call: () => void) => void;
+  onTick: (callback: () => void) => void;
   /** Every opener must call this once. */
   release: () => Promise<void>;
 }
@@ -56,19 +56,19 @@ export async function openSharedTail(path: string): Promise<SharedTail | undefin
 }
 
 function createShared(path: string, handle: FileHandle): Shared {
-  const fresh = Buffer.allocUnsafe(CACHED_BYTES);
+  const buffer = Buffer.allocUnsafe(MAX_CACHED_BYTES);
   let start = fstatSync(handle.fd).size;
   let cached = NOTHING;
-  let calls: (() => void)[] = [];
+  let callbacks: (() => void)[] = [];
 
   function readNew(): void {
     const end = start + cached.length;
-    const length = readSync(handle.fd, fresh, 0, CACHED_BYTES, end);
+    const length = readSync(handle.fd, buffer, 0, MAX_CACHED_BYTES, end);
     if (length === 0) return;
     // Followers read large additions themselves.
-    const isLarge = length === CACHED_BYTES;
+    const isLarge = length === MAX_CACHED_BYTES;
     start = isLarge ? fstatSync(handle.fd).size : end;
-    cached = isLarge ? NOTHING : Buffer.from(fresh.subarray(0, length));
+    cached = isLarge ? NOTHING : Buffer.from(buffer.subarray(0, length));
   }
 
   function tick(): void {
@@ -78,9 +78,9 @@ function createShared(path: string, handle: FileHandle): Shared {
       // Stop caching, so that each follower meets the error itself.
       start = NaN;
     }
-    const now = calls;
-    calls = [];
-    for (const call of now) call();
+    const due = callbacks;
+    callbacks = [];
+    for (const callback of due) callback();
   }
 
   const timer = setInterval(tick, POLL_MS);
@@ -90,10 +90,10 @@ function createShared(path: string, handle: FileHandle): Shared {
     handle,
     after(position) {
       if (position === start) return cached;
-      const isKept = position > start && position <= start + cached.length;
-      return isKept ? cached.subarray(position - start) : undefined;
+      const isCached = position > start && position <= start + cached.length;
+      return isCached ? cached.subarray(position - start) : undefined;
     },
-    onTick: (call) => void calls.push(call),
+    onTick: (callback) => void callbacks.push(callback),
     async close() {
       clearInterval(timer);
       watcher?.close();

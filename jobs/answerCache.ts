@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OWNER_ONLY, makeDirectory, refuseLink } from "../disk/file.ts";
-import { unwritable } from "../protocol/error.ts";
+import { unwritableMessage } from "../protocol/error.ts";
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import { parseRecord } from "../protocol/isRecord.ts";
 import { stringifyJson } from "../protocol/json.ts";
@@ -55,7 +55,7 @@ export function openAnswerCache(
         // One write, on a new line in case a killed process left one unfinished.
         appendFileSync(path, `\n${JSON.stringify(cached)}`, { mode: OWNER_ONLY });
       } catch (error) {
-        if (!isNoted) onNote(unwritable(`keep answers in ${path}`, error));
+        if (!isNoted) onNote(unwritableMessage(`keep answers in ${path}`, error));
         isNoted = true;
       }
     },

@@ -13,10 +13,10 @@ export function isLocalhost(name: string): boolean {
 
 /**
  * Whether only this machine can reach an address.
- * @param address a name, or an address without brackets, as `URL` writes it
+ * @param address a host name, or an IP address as `URL` normalizes it, but without brackets
  */
 export function isLoopback(address: string): boolean {
-  const isMapped = /^::ffff:7f[\da-f]{2}:[\da-f]+$/i.test(address);
+  const isMappedIpv4 = /^::ffff:7f[\da-f]{2}:[\da-f]+$/i.test(address);
   const isAddress = address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
-  return isLocalhost(address) || isAddress || isMapped;
+  return isLocalhost(address) || isAddress || isMappedIpv4;
 }

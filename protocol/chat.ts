@@ -12,7 +12,7 @@ export interface TextPart {
 
 /** The assistant's call of a tool. */
 export interface ToolCall {
-  /** Links the tool's answer to the call. Default: none. */
+  /** Links the tool's result to the call. Default: none. */
   id?: string;
   /** Default: `function`, the only kind. */
   type?: "function";
@@ -85,8 +85,9 @@ export interface Conversation extends TemplateInput {
 export type TemplateKwargs = Readonly<Record<string, unknown>>;
 
 /** Message keys that chat templates read unchanged. */
-const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
-/** Other tools' names for roles. */
+const PASSED_KEYS = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
+
+/** Role names of other dataset formats, such as ShareGPT. */
 export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
   ["human", "user"],
   ["observation", "tool"],
@@ -95,6 +96,7 @@ export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
     (name) => [name, "assistant"] as const,
   ),
 ]);
+
 /** A call's arguments as an object, empty without any; undefined if they are not an object. */
 export function argumentsOf(given: unknown): Record<string, unknown> | undefined {
   if (!isSet(given) || given === "") return {};
@@ -110,14 +112,14 @@ export function argumentsOf(given: unknown): Record<string, unknown> | undefined
 /** Converts a valid message for chat templates: joins content parts and drops nulls. */
 export function asMessage(message: ChatMessage | Record<string, unknown>): Message {
   const { role, content, tool_calls: calls } = message as Record<string, unknown>;
-  const passed = PASSED.flatMap((key) => {
+  const passed = PASSED_KEYS.flatMap((key) => {
     const value = (message as Record<string, unknown>)[key];
     return isSet(value) ? [[key, value] as const] : [];
   });
   return {
     role: role as Message["role"],
     content: textOf(content as ChatMessage["content"]),
-    ...(isFilled(calls) && { tool_calls: calls as ToolCall[] }),
+    ...(isNonEmptyArray(calls) && { tool_calls: calls as ToolCall[] }),
     ...(role === "assistant" && isMarkedUnlearned(message) && { weight: 0 }),
     ...Object.fromEntries(passed),
   };
@@ -128,9 +130,9 @@ export function isLearned({ role, weight }: Message): boolean {
   return role === "assistant" && weight !== 0;
 }
 
-/** The tools; undefined without any. */
+/** The tools, or undefined if there are none. */
 export function asTools(tools: unknown): readonly Tool[] | undefined {
-  return isFilled(tools) ? (tools as Tool[]) : undefined;
+  return isNonEmptyArray(tools) ? (tools as Tool[]) : undefined;
 }
 
 /** Joins content parts as lines. */
@@ -139,7 +141,7 @@ export function textOf(content: ChatMessage["content"]): string | undefined {
   return content?.map(({ text }) => text).join("\n");
 }
 
-export function isFilled(value: unknown): boolean {
+export function isNonEmptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 

@@ -1,4 +1,11 @@
-import { type TextPart, type Tool, ROLE_NAMES, argumentsOf, isFilled, isSet } from "./chat.ts";
+import {
+  type TextPart,
+  type Tool,
+  ROLE_NAMES,
+  argumentsOf,
+  isNonEmptyArray,
+  isSet,
+} from "./chat.ts";
 import { isRecord } from "./isRecord.ts";
 import { JsonError, parseJson } from "./json.ts";
 import { positionIn } from "./jsonProblem.ts";
@@ -12,7 +19,8 @@ const OWN_KWARGS = [
 ];
 
 const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
-const NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
+const ROLE_AND_CONTENT =
+  'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
 
 /** The problem, as the rest of a sentence, and its path, such as `.tool_calls[0].function.arguments`. */
 type Fault = readonly [problem: string, path: string];
@@ -23,26 +31,26 @@ export function problemOfMessage(message: unknown): string | undefined {
 }
 
 export function faultOfMessage(message: unknown): Fault | undefined {
-  if (!isRecord(message)) return [NEEDED, ""];
+  if (!isRecord(message)) return [ROLE_AND_CONTENT, ""];
   const { role, content, tool_calls: calls } = message;
   if (role === "function" || isSet(message["function_call"])) {
     const problem =
-      'has a "function_call", which OpenAI replaced: write "tool_calls", and its answer as role "tool"';
+      'has a "function_call", which OpenAI replaced: write "tool_calls", and the result as role "tool"';
     return [problem, role === "function" ? ".role" : ".function_call"];
   }
   if (!ROLES.includes(role)) return [problemOfRole(role), ".role"];
   if (isSet(message["refusal"])) {
     return ['has a "refusal", which no chat template renders: write it as "content"', ".refusal"];
   }
-  const isAnswer = role === "assistant";
-  const wrongMark = isAnswer ? problemOfMarks(message) : undefined;
-  if (wrongMark !== undefined) return [wrongMark, ""];
+  const isAssistant = role === "assistant";
+  const marksProblem = isAssistant ? problemOfMarks(message) : undefined;
+  if (marksProblem !== undefined) return [marksProblem, ""];
   const callCount = Array.isArray(calls) ? calls.length : 0;
-  const wrongCalls = faultOfCalls(calls, isAnswer);
-  if (wrongCalls) return wrongCalls;
+  const callsFault = faultOfCalls(calls, isAssistant);
+  if (callsFault) return callsFault;
   if (typeof content === "string" || (!isSet(content) && callCount > 0)) return undefined;
-  if (!Array.isArray(content)) return [NEEDED, ".content"];
-  const at = content.findIndex((one) => !isTextPart(one));
+  if (!Array.isArray(content)) return [ROLE_AND_CONTENT, ".content"];
+  const at = content.findIndex((part) => !isTextPart(part));
   if (at === -1) return undefined;
   const part: unknown = content[at];
   const path = `.content[${at}]`;
@@ -54,18 +62,18 @@ export function faultOfMessage(message: unknown): Fault | undefined {
 }
 
 function problemOfRole(role: unknown): string {
-  if (typeof role !== "string") return NEEDED;
-  const meant = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((one) =>
-    ROLES.includes(one),
+  if (typeof role !== "string") return ROLE_AND_CONTENT;
+  const meant = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((name) =>
+    ROLES.includes(name),
   );
   const choice = meant === undefined ? "system, developer, user, assistant or tool" : `"${meant}"`;
   return `has the role ${JSON.stringify(role)}: write ${choice}`;
 }
 
-function faultOfCalls(calls: unknown, isAnswer: boolean): Fault | undefined {
+function faultOfCalls(calls: unknown, isAssistant: boolean): Fault | undefined {
   if (!isSet(calls)) return undefined;
   if (!Array.isArray(calls)) return ['has "tool_calls" that are not a list', ".tool_calls"];
-  if (calls.length > 0 && !isAnswer) {
+  if (calls.length > 0 && !isAssistant) {
     return ['has "tool_calls", which only the assistant makes', ".tool_calls"];
   }
   for (const [at, call] of calls.entries()) {
@@ -77,10 +85,10 @@ function faultOfCalls(calls: unknown, isAnswer: boolean): Fault | undefined {
 
 function faultOfCall(call: unknown): Fault | undefined {
   const { type, function: called } = isRecord(call) ? call : {};
-  const wrong = wrongInFunction(call, type ?? "function");
-  if (wrong !== undefined) {
+  const path = pathOfFault(call, type ?? "function");
+  if (path !== undefined) {
     const form = '{"type":"function","function":{"name":"…","arguments":"{…}"}}';
-    return [`has a call that is not ${form}`, wrong];
+    return [`has a call that is not ${form}`, path];
   }
   const { name, arguments: given } = called as { name: string; arguments: unknown };
   if (argumentsOf(given) !== undefined) return undefined;
@@ -88,12 +96,12 @@ function faultOfCall(call: unknown): Fault | undefined {
   return [problem, ".function.arguments"];
 }
 
-/** The path of the fault in a tool or a tool call; undefined if it has a name. */
-function wrongInFunction(one: unknown, type: unknown): string | undefined {
-  if (!isRecord(one)) return "";
+/** The path of what is wrong in a tool or a tool call; undefined if it names a function. */
+function pathOfFault(value: unknown, type: unknown): string | undefined {
+  if (!isRecord(value)) return "";
   if (type !== "function") return ".type";
-  if (!isRecord(one["function"])) return ".function";
-  return typeof one["function"]["name"] === "string" ? undefined : ".function.name";
+  if (!isRecord(value["function"])) return ".function";
+  return typeof value["function"]["name"] === "string" ? undefined : ".function.name";
 }
 
 function problemOfArguments(given: unknown): string {
@@ -108,7 +116,7 @@ function problemOfArguments(given: unknown): string {
   return "a JSON object";
 }
 
-/** What is wrong with a chat template's variables, as a predicate; undefined if nothing is. */
+/** What is wrong with a chat template's variables, as the rest of a sentence; undefined if nothing is. */
 export function problemOfKwargs(kwargs: unknown): string | undefined {
   return faultOfKwargs(kwargs)?.[0];
 }
@@ -132,13 +140,13 @@ export function problemOfTools(row: Record<string, unknown>): string | undefined
 }
 
 export function faultOfTools({ tools, functions }: Record<string, unknown>): Fault | undefined {
-  if (isFilled(functions)) {
+  if (isNonEmptyArray(functions)) {
     return ['OpenAI replaced "functions": write them as "tools"', "functions"];
   }
   if (!isSet(tools)) return undefined;
   if (!Array.isArray(tools)) return ['"tools" is not a list', "tools"];
   for (const [at, tool] of tools.entries()) {
-    const path = wrongInTool(tool);
+    const path = pathOfToolFault(tool);
     if (path === undefined) continue;
     const form = '{"type":"function","function":{"name":"…","parameters":{…}}}';
     return [`tools[${at}] is not ${form}`, `tools[${at}]${path}`];
@@ -146,9 +154,9 @@ export function faultOfTools({ tools, functions }: Record<string, unknown>): Fau
   return undefined;
 }
 
-function wrongInTool(tool: unknown): string | undefined {
-  const wrong = wrongInFunction(tool, isRecord(tool) && tool["type"]);
-  if (wrong !== undefined) return wrong;
+function pathOfToolFault(tool: unknown): string | undefined {
+  const path = pathOfFault(tool, isRecord(tool) && tool["type"]);
+  if (path !== undefined) return path;
   const { parameters } = (tool as Tool).function;
   return !isSet(parameters) || isRecord(parameters) ? undefined : ".function.parameters";
 }

@@ -4,17 +4,17 @@ export interface LossPoint {
   loss: number;
 }
 
-/** The chart's size in its own units: CSS pixels if there is room. */
+/** The chart's size in SVG units, which are CSS pixels unless the window is narrow. */
 export const CHART = { width: 640, height: 200 } as const;
 
 /**
- * Minimum columns of a thinned curve, each a quarter to half a pixel wide, so that the thinned chart
+ * Maximum columns of a thinned curve. Each is a quarter to half a pixel wide, so the thinned chart
  * differs by less than a pixel.
  */
-const FINE_COLUMNS = 4 * CHART.width;
-const MAX_THINNED = 8 * FINE_COLUMNS;
+const MAX_COLUMNS = 4 * CHART.width;
+const MAX_THINNED = 8 * MAX_COLUMNS;
 /** Limit of points in a curve that is thinned as it grows. */
-export const MAX_POINTS = 12 * FINE_COLUMNS;
+export const MAX_POINTS = 12 * MAX_COLUMNS;
 
 export interface CurveExtent {
   steps: Range;
@@ -52,13 +52,13 @@ export function pixelExtremes<P extends LossPoint>(points: readonly P[]): P[] {
 
 /**
  * Thins a curve that has more than `MAX_POINTS`; returns any other unchanged. A column's width is a
- * power of two and its start a multiple of that, so a longer curve's columns contain a shorter one's
- * whole: thinning a curve repeatedly as it grows gives the same points as thinning it once. Pure.
+ * power of two and its start a multiple of that, so when the curve grows, whole columns merge: thinning
+ * it repeatedly gives the same points as thinning it once. Pure.
  */
 export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
   if (points.length <= MAX_POINTS) return points;
   const { steps } = extentOf(points)!;
-  const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (FINE_COLUMNS / 2)));
+  const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (MAX_COLUMNS / 2)));
   // The width is 0 if all steps are equal.
   let thinned = extremes(points, ({ step }) => (width ? Math.floor(step / width) : 0));
   // Only for steps that go back thousands of times: merge points that are neighbours in time.
@@ -78,7 +78,7 @@ function extremes<P extends LossPoint>(
   points: readonly P[],
   columnOf: (point: P, index: number) => number,
 ): P[] {
-  const kept: P[] = [];
+  const selected: P[] = [];
   let start = 0;
   while (start < points.length) {
     const column = columnOf(points[start]!, start);
@@ -94,14 +94,14 @@ function extremes<P extends LossPoint>(
       if (step < points[left]!.step) left = end;
       if (step >= points[right]!.step) right = end;
     }
-    if (end - start < 3) kept.push(...points.slice(start, end));
+    if (end - start < 3) selected.push(...points.slice(start, end));
     else {
       const indices = [start, low, high, left, right, end - 1].sort((a, b) => a - b);
-      for (const index of new Set(indices)) kept.push(points[index]!);
+      for (const index of new Set(indices)) selected.push(points[index]!);
     }
     start = end;
   }
-  return kept;
+  return selected;
 }
 
 function widen(range: Range, value: number): void {

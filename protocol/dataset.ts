@@ -7,7 +7,6 @@ import { isUrl } from "./url.ts";
  */
 export type DatasetPath = string | readonly string[];
 
-/** Kinds of files. */
 export const DATASET_TYPES = ["jsonl", "csv", "parquet", "json"] as const;
 
 export type FileType = (typeof DATASET_TYPES)[number];
@@ -64,10 +63,10 @@ export type LabelledRow = { label: boolean } & TemplateInput &
 /** A row of any objective. */
 export type AnyRow = DatasetRow | PairRow | LabelledRow;
 
-/** Rows in memory, from a database, of another program. */
+/** Rows in memory, or read from a database or another program. */
 export type Rows = Iterable<AnyRow> | AsyncIterable<AnyRow>;
 
-/** Maps a file's record to a row, or skips it. */
+/** Converts a file's record to a row; `undefined` skips it. */
 export type MapRow = (
   row: Record<string, unknown>,
 ) => AnyRow | undefined | Promise<AnyRow | undefined>;
@@ -137,17 +136,17 @@ export interface DatasetCode {
   map?: MapRow;
 }
 
-/** A job with rows in its folder. */
+/** A job whose folder has its datasets' rows. */
 export interface MaterializedJob {
   directory: string;
-  /** As written. */
+  /** As read from its `job.json`, unvalidated. */
   config: Record<string, unknown>;
 }
 
-/** A config whose datasets are where every engine reads them. */
+/** A config whose datasets are files that every engine can read. */
 export interface MaterializedDatasets<Config> {
   config: Config;
-  /** Replaces row locations in the job's folder with the original ones in an engine's text. */
+  /** In an engine's message, replaces row locations in the job's folder with the original ones. */
   restoreLocations: (text: string) => string;
 }
 
@@ -159,7 +158,7 @@ export interface MaterializeOptions {
   directory: string;
   /** The job that this one continues; rows made by code are reused. */
   from?: MaterializedJob | undefined;
-  /** Called with notes for people. */
+  /** Called with messages for the user. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;
 }

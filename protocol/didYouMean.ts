@@ -1,6 +1,6 @@
 /** Maximum edits to a misspelt name, as a share of its length. */
 const MAX_EDIT_SHARE = 0.34;
-/** Shorter names are part of too many others. */
+/** Minimum length of a substring match: shorter names occur in too many others. */
 const MIN_SUBSTRING = 4;
 
 /**
@@ -9,26 +9,27 @@ const MIN_SUBSTRING = 4;
  * @returns ` Did you mean "…"?`, or an empty string
  */
 export function didYouMean(unknown: string, known: readonly string[]): string {
-  const written = plain(unknown);
+  const normalized = normalize(unknown);
   const near = known
-    .map((name) => ({ name, edits: editsBetween(written, plain(name)) }))
-    .filter(({ name, edits }) => edits <= MAX_EDIT_SHARE * Math.min(written.length, name.length))
+    .map((name) => ({ name, edits: editsBetween(normalized, normalize(name)) }))
+    .filter(({ name, edits }) => edits <= MAX_EDIT_SHARE * Math.min(normalized.length, name.length))
     .toSorted((a, b) => a.edits - b.edits);
-  const parts = known.filter((name) => isSubstring(written, plain(name)));
-  const meant = near[0]?.name ?? (parts.length === 1 ? parts[0] : undefined);
+  const substrings = known.filter((name) => isSubstring(normalized, normalize(name)));
+  const meant = near[0]?.name ?? (substrings.length === 1 ? substrings[0] : undefined);
   return meant === undefined ? "" : ` Did you mean "${meant}"?`;
 }
 
-function plain(name: string): string {
+function normalize(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
 
-function isSubstring(one: string, other: string): boolean {
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+/** Whether either contains the other. */
+function isSubstring(a: string, b: string): boolean {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= MIN_SUBSTRING && long.includes(short);
 }
 
-/** Letters to insert, delete, replace or swap with the next (optimal string alignment). */
+/** Number of letters to insert, delete, replace or swap with the next (optimal string alignment). */
 function editsBetween(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

@@ -32,7 +32,7 @@ export interface LoadedModel {
 /** A model loaded by an engine. */
 export interface EngineModel {
   /**
-   * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` refuses.
+   * Answers as `LoadedModel.infer`. A request's integers beyond 2^53 are `bigint`, which `JSON.stringify` rejects.
    * @param onDelta called with deltas as they arrive, if the engine streams
    */
   infer: (request: InferRequest, onDelta?: (delta: InferDelta) => void) => Promise<InferResult>;
@@ -42,7 +42,7 @@ export interface EngineModel {
   close: () => Promise<void>;
 }
 
-/** What an engine trains, and where it reports. */
+/** What an engine trains, and the callbacks for its reports. */
 export interface TrainOptions {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
@@ -189,19 +189,19 @@ export interface CachedModel {
   problem: string | undefined;
 }
 
-/** Where a remote training runs. Contains no access token. */
+/** Where a remote training run takes place. Contains no access token. */
 export interface RemoteLocation {
   /** Its name in sentences: `the Ray cluster at http://head:8265`. */
   where: string;
-  /** Address by which the engine finds it again. */
+  /** Address at which the engine reconnects to it. */
   address: string;
   /** Where it keeps its checkpoints: a path there, or a URL. */
   checkpoints: string;
-  /** Identifies the cluster that took the job, in case another one answers at its address later. */
+  /** Identifies the cluster that accepted the job, in case another one answers at its address later. */
   session?: string;
   /**
-   * Random text that marks the job's own lines in its log there; grants no access. Missing in records of
-   * an older Kit.
+   * Random text that marks Kit's own lines in the job's log on the cluster; grants no access. Missing in
+   * records of an older Kit.
    */
   secret?: string;
 }

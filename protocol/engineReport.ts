@@ -74,7 +74,7 @@ const CHECK = v.object({
 }) satisfies v.GenericSchema<TrainingCheck>;
 
 /**
- * An engine's report as an event of a job. Pure.
+ * Validates an engine's report of an event. Pure.
  * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */

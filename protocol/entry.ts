@@ -7,7 +7,7 @@ export const LOAD_LIMIT_MS = 30_000;
 /** Node's exit code when the event loop is empty and a top-level await has not settled. */
 const UNSETTLED_AWAIT = 13;
 
-/** The specified message for a bundle that exposes no trainer. */
+/** The message for a bundle that exposes no trainer. Its words are specified. */
 export function noTrainer(entry = DEFAULT_ENTRY): string {
   return `No trainer in ${entry} yet. Add createTrainer(...) and pass it to createKit.`;
 }

@@ -127,22 +127,22 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   "CANNOT_FOLLOW",
 ]);
 
-/** Whether a remote training may still be running although this process can't follow it. */
+/** Whether a remote run may continue although this process can't follow it. */
 export function isOutOfReach(error: unknown): boolean {
   return isKitError(error) && OUT_OF_REACH.has(error.code);
 }
 
-/** @param cause a problem of this machine alone, which must not end a remote training */
+/** @param cause a problem of this machine alone, which must not end a remote run */
 export function cannotFollow(cause: unknown): KitError {
   return new KitError("CANNOT_FOLLOW", messageOf(cause), { cause });
 }
 
-/** @param doing the attempt that failed, such as `write <path>` */
-export function unwritable(doing: string, cause: unknown): string {
-  return `Cannot ${doing}: ${messageOf(cause)}. Make the folder writable, or free disk space.`;
+/** @param attempt what failed, such as `write <path>` */
+export function unwritableMessage(attempt: string, cause: unknown): string {
+  return `Cannot ${attempt}: ${messageOf(cause)}. Make the folder writable, or free disk space.`;
 }
 
-/** @param doing the attempt that failed, such as `write <path>` */
-export function cannotWrite(doing: string, cause: unknown): KitError {
-  return new KitError("CANNOT_WRITE", unwritable(doing, cause), { cause });
+/** @param attempt what failed, such as `write <path>` */
+export function cannotWrite(attempt: string, cause: unknown): KitError {
+  return new KitError("CANNOT_WRITE", unwritableMessage(attempt, cause), { cause });
 }

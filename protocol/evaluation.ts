@@ -26,12 +26,12 @@ export function heldOutValue(
   return name === EVAL_LOSS ? evalLoss : metrics?.[evalName(name)];
 }
 
-/** `rewardsMargins` → `evalRewardsMargins`, as `evalLoss`. */
+/** The name of a metric on held-out rows: `rewardsMargins` → `evalRewardsMargins`. */
 export function evalName(name: string): string {
   return `eval${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** Whether a log's metric is of held-out rows. */
+/** Whether the name is that of a metric on held-out rows. */
 export function isHeldOut(name: string): boolean {
   return /^eval[A-Z]/.test(name);
 }

@@ -56,7 +56,7 @@ export const EVALUATING = "checkpoint.evaluating" satisfies EventName;
 /** Reported by the driver of a download before `training.started`, and of a slow save. */
 export const PREPARING = "training.preparing" satisfies EventName;
 
-/** The specified events of the event stream. */
+/** Events of the specified event stream. */
 export const STREAMED_EVENTS = [
   ...ENGINE_EVENTS,
   "training.completed",
@@ -77,8 +77,8 @@ export type PageEventName = (typeof PAGE_EVENTS)[number];
 export const TIME = "time";
 
 /**
- * On the page's stream, a frame every 15 seconds, to detect dead connections: an `EventSource` hides
- * comments. Not in the document.
+ * On the page's stream, a frame every 15 seconds that lets the page detect a dead connection: an
+ * `EventSource` hides comments. An addition to the specified stream.
  */
 export const HEARTBEAT = "alive";
 
@@ -86,12 +86,12 @@ export const HEARTBEAT = "alive";
 export const END_OF_STREAM = "end";
 
 /**
- * The frame when a silent owner reports again, after a `training.failed` without an id. Not in the document;
- * clients ignore unknown events.
+ * The frame when a silent owner reports again, after a `training.failed` without an id. An addition to the
+ * specified stream: clients ignore unknown events.
  */
 export const OWNER_RETURNED = "owner.back";
 
 /**
- * The frame when no process follows a remote job any more; `owner.back` once one does. Not in the document.
+ * The frame when no process follows a remote job any more; `owner.back` once one does. Another addition.
  */
 export const OWNER_DETACHED = "owner.away";

@@ -1,4 +1,4 @@
-// The data of each event: its type, and the check of engines' reports.
+// Schemas of each event's data: they define its type and validate engines' reports.
 import * as v from "valibot";
 import { isArtifactPath } from "./artifactPath.ts";
 import { isRecord } from "./isRecord.ts";
@@ -9,12 +9,12 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 /** JSON has no NaN and no infinity: a number that is not finite is null in a log. */
 export const measured = v.nullable(v.custom<number>((value) => typeof value === "number"));
 
-/** Names of logged metrics, shown unchanged. */
+/** A logged metric's name, which the page shows unchanged. */
 const loggedName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MAX_METRICS = 100;
-/** Limit of an environment's entries. */
-const MAX_FACTS = 100;
-const MAX_FACT_LENGTH = 200;
+/** Limits of an environment's entries, and of each value's length. */
+const MAX_ENVIRONMENT_ENTRIES = 100;
+const MAX_ENVIRONMENT_LENGTH = 200;
 
 const metricName = v.pipe(v.string(), v.regex(METRIC_NAME_PATTERN));
 const metricValues = v.pipe(
@@ -32,7 +32,7 @@ export const ARTIFACT = v.object({
   kind: v.picklist(["model", "adapter"]),
   /** Relative to the job's folder, with forward slashes: `artifacts/step-100`. */
   path: v.custom<string>(isArtifactPath),
-  /** Set for the best in a list of all. */
+  /** Marks the best checkpoint in a list of all. */
   best: v.optional(v.boolean()),
 });
 
@@ -92,8 +92,8 @@ export const EVENT_SCHEMAS = {
     environment: v.optional(
       v.pipe(
         v.custom<Record<string, string>>(isRecord),
-        v.record(v.string(), v.pipe(v.string(), v.maxLength(MAX_FACT_LENGTH))),
-        v.maxEntries(MAX_FACTS),
+        v.record(v.string(), v.pipe(v.string(), v.maxLength(MAX_ENVIRONMENT_LENGTH))),
+        v.maxEntries(MAX_ENVIRONMENT_ENTRIES),
       ),
     ),
   }),
@@ -122,7 +122,7 @@ export const EVENT_SCHEMAS = {
     ),
   }),
   "training.preparing": v.object({
-    /** As `downloading org/model: 40 MB of 100 MB`. */
+    /** Such as `downloading org/model: 40 MB of 100 MB`. */
     doing: v.string(),
   }),
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
@@ -138,7 +138,7 @@ export const EVENT_SCHEMAS = {
   "checkpoint.evaluated": v.object({
     /** 0 is the model before training. */
     step: count,
-    /** By the names of the trainer's `evaluate.metrics`. */
+    /** Values by the names of the trainer's `evaluate.metrics`. */
     metrics: metricValues,
     /** Number of rows. */
     rows: count,
@@ -152,7 +152,7 @@ export const EVENT_SCHEMAS = {
      * Kept artifacts, oldest first; the last is the result: with `loadBestModelAtEnd` the best.
      */
     artifacts: v.array(ARTIFACT),
-    /** Number of older ones omitted to keep the record short. */
+    /** Number of older artifacts omitted to keep the record short. */
     omitted: v.optional(count),
     /** The step at which `earlyStoppingPatience` ended training. */
     stoppedAt: v.optional(count),

@@ -2,7 +2,7 @@ const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
-/** As `5s`, `1m 05s`, `2h 03m` or `1d 4h`. */
+/** Formats seconds as `5s`, `1m 05s`, `2h 03m` or `1d 4h`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < MINUTE_S) return `${whole}s`;
@@ -23,7 +23,7 @@ export function formatAgo(ms: number): string {
   return `${formatCounted(Math.floor(seconds / unit), noun)} ago`;
 }
 
-/** With thousands separated, and one decimal. `toLocaleString` takes 40 ms to load its locales. */
+/** Separates thousands, and keeps one decimal. `toLocaleString` would take 40 ms to load its locales. */
 export function formatCount(value: number): string {
   const rounded = value < 1 ? withDigits(value, 1) : Number(value.toFixed(1));
   const [whole = "", decimals] = String(rounded).split(".");
@@ -31,7 +31,7 @@ export function formatCount(value: number): string {
   return decimals === undefined ? separated : `${separated}.${decimals}`;
 }
 
-/** With so many significant digits. */
+/** Rounds to this many significant digits. */
 export function withDigits(value: number, digits: number): number {
   return Number(value.toPrecision(digits));
 }

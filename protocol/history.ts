@@ -1,7 +1,7 @@
 import { betterHeldOut } from "./evaluation.ts";
 import type { Better } from "./objective.ts";
 
-/** Last values shown of a history. */
+/** Number of a history's last values that are shown. */
 const LAST_SHOWN = 3;
 
 /** A value after a step, 0 for the model before the training. */
@@ -15,7 +15,7 @@ interface HistoryPoint extends StepValue {
   index: number;
 }
 
-/** A metric's values that are shown. */
+/** A metric's history without the values that are not shown. */
 export interface MetricHistory {
   points: readonly HistoryPoint[];
   /** Number of values, shown or not. */
@@ -35,8 +35,10 @@ export function withValue(
   point: StepValue,
   better: Better | undefined,
 ): Omit<MetricHistory, "rows"> {
-  const { points = [], count = 0, best: known } = before ?? {};
-  const best = better && (!known || isBetter(point.value, known.value, better) ? point : known);
+  const { points = [], count = 0, best: previousBest } = before ?? {};
+  const best =
+    better &&
+    (!previousBest || isBetter(point.value, previousBest.value, better) ? point : previousBest);
   const all = [...points, { ...point, index: count }];
   const isShown = isAlwaysShown(all, ({ step }) => step === best?.step);
   const shown = all.filter(
@@ -48,8 +50,8 @@ export function withValue(
 }
 
 /**
- * The logs that a page must get to show the histories of all their values: also a gap's first two, which
- * tell it of the gap. Pure.
+ * The logs that a page needs to show the histories of all their values. They include the first two of the
+ * values that are not shown, from which the page knows that there is a gap. Pure.
  */
 export function logsForHistories<T extends { values: Record<string, number> }>(
   logs: readonly T[],
@@ -65,14 +67,14 @@ export function logsForHistories<T extends { values: Record<string, number> }>(
     const isShown = isAlwaysShown(all, ({ values }) => values === best);
     return all.filter((_, n) => isShown(n) || isShown(n - 1) || isShown(n - 2));
   });
-  const isSent = new Set(sent);
-  return logs.filter((log) => isSent.has(log));
+  const sentLogs = new Set(sent);
+  return logs.filter((log) => sentLogs.has(log));
 }
 
 function isBetter(value: number, best: number, better: Better | undefined): boolean {
   return better === "lower" ? value < best : better === "higher" && value > best;
 }
 
-function isAlwaysShown<T>(all: readonly T[], isBest: (one: T) => boolean): (n: number) => boolean {
+function isAlwaysShown<T>(all: readonly T[], isBest: (item: T) => boolean): (n: number) => boolean {
   return (n) => n === 0 || n >= all.length - LAST_SHOWN || (n > 0 && isBest(all[n]!));
 }

@@ -12,7 +12,7 @@ export interface JobsResponse {
   jobs: readonly Job[];
 }
 
-/** `GET /api/jobs/:id`, 200: one of them. */
+/** `GET /api/jobs/:id`, 200: one job. */
 export interface JobResponse extends Job {
   /** How much of a running job's training is done, from 0 to 1, once that is known. */
   progress?: number | undefined;
@@ -44,7 +44,7 @@ export const EVENT_LOG_LINES = 50;
 /** The last run's output, relative to the project, with forward slashes. */
 export const RUN_OUTPUT = ".kit/run/output.log";
 
-/** Names the last run in responses of `api/train` and `api/jobs`; the query `run` requests that run again. */
+/** Names the last run in responses of `api/train` and `api/jobs`; the query `run` requests its output. */
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
 

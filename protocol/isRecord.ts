@@ -15,7 +15,7 @@ export function parseRecord(text: string): Record<string, unknown> {
   }
 }
 
-/** Without the keys whose value is undefined. */
+/** A copy without the keys whose value is undefined. */
 export function omitUndefined<T extends object>(
   all: T,
 ): { [Key in keyof T]: Exclude<T[Key], undefined> } {
@@ -23,7 +23,7 @@ export function omitUndefined<T extends object>(
   return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
 }
 
-/** The finite numbers by name. */
+/** An object's entries whose values are finite numbers. */
 export function numbersIn(found: unknown): Record<string, number> {
   const entries = Object.entries(isRecord(found) ? found : {});
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 import { formatAgo } from "./format.ts";
-/** All job statuses. */
+
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 
 /** `queued` waits for another job of the project; `queued` and `running` are live, the others final. */

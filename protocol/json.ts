@@ -23,8 +23,8 @@ export class JsonError extends SyntaxError {
   }
 }
 
-/** Whether `JSON.parse` might change a number, or the order of an object's keys. */
-const IS_LOSSY = /\d{16}|\.0+(?!\d)|\d[eE]|"\d+"\s*:|\\u003/;
+/** Matches text in which `JSON.parse` might change a number, or the order of an object's keys. */
+const LOSSY = /\d{16}|\.0+(?!\d)|\d[eE]|"\d+"\s*:|\\u003/;
 
 /**
  * Parses JSON as Python does: an integer beyond 2^53 is a `bigint`, a float without a fraction is a
@@ -40,10 +40,10 @@ export function parseJson(text: string): unknown {
     const { problem, offset } = problemOfJson(text);
     throw new JsonError(problem, offset);
   }
-  return IS_LOSSY.test(text) ? parseLossless(text) : value;
+  return LOSSY.test(text) ? parseLossless(text) : value;
 }
 
-/** @param text that `JSON.parse` takes */
+/** @param text that `JSON.parse` accepts */
 function parseLossless(text: string): unknown {
   const open: { add: (value: unknown) => void }[] = [];
   let root: unknown;
@@ -102,11 +102,11 @@ function numberOf(text: string): number | bigint | WholeFloat {
 /** An object's keys in the order that its JSON had. */
 export function keysOf(object: object): string[] {
   const { [KEY_ORDER]: keys } = object as JsonObject;
-  const now = Object.keys(object);
-  if (!keys) return now;
+  const current = Object.keys(object);
+  if (!keys) return current;
   return [
     ...keys.filter((key) => Object.hasOwn(object, key)),
-    ...now.filter((key) => !keys.includes(key)),
+    ...current.filter((key) => !keys.includes(key)),
   ];
 }
 
@@ -164,13 +164,12 @@ function textOf(value: unknown, infinite: (value: number) => string): string | u
   }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
-    return `[${value.map((one) => textOf(one, infinite) ?? "null").join(",")}]`;
+    return `[${value.map((item) => textOf(item, infinite) ?? "null").join(",")}]`;
   }
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") {
     return textOf((toJSON as () => unknown).call(value), infinite);
   }
-  // Boxed ones.
   if (value instanceof String || value instanceof Boolean) return JSON.stringify(value);
   const members = keysOf(value).flatMap((key) => {
     const text = textOf((value as JsonObject)[key], infinite);
@@ -181,7 +180,7 @@ function textOf(value: unknown, infinite: (value: number) => string): string | u
 
 /**
  * Formats a number as Python does.
- * @param value a plain whole number is an integer
+ * @param value a whole number is an integer unless it is a `WholeFloat`
  */
 export function numberText(value: number | bigint | WholeFloat): string {
   if (typeof value === "bigint" || Number.isInteger(value)) return String(value);
@@ -191,7 +190,7 @@ export function numberText(value: number | bigint | WholeFloat): string {
   if (float === 0) return Object.is(float, -0) ? "-0.0" : "0.0";
   const [digits = "", power = "0"] = float.toExponential().split("e");
   const exponent = Number(power);
-  if (exponent < MIN_FIXED_EXPONENT || exponent >= FIRST_EXPONENT) {
+  if (exponent < MIN_FIXED_EXPONENT || exponent >= END_FIXED_EXPONENT) {
     const sign = exponent < 0 ? "-" : "+";
     return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
   }
@@ -200,8 +199,8 @@ export function numberText(value: number | bigint | WholeFloat): string {
   return text.includes(".") ? text : `${text}.0`;
 }
 
-/** Python writes floats between these exponents in fixed notation. */
-const [MIN_FIXED_EXPONENT, FIRST_EXPONENT] = [-4, 16];
+/** Python writes floats in fixed notation from the first of these exponents up to, but without, the second. */
+const [MIN_FIXED_EXPONENT, END_FIXED_EXPONENT] = [-4, 16];
 
 function decimalsOf(digits: string): number {
   return digits.replace(/^-?\d\.?/, "").length;

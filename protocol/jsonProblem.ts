@@ -2,7 +2,7 @@ import jsonc from "jsonc-parser";
 
 /** A problem in JSON text. */
 export interface JsonProblem {
-  /** The problem and the fix: two sentences, or one if nothing is JSON. */
+  /** The problem and its fix: two sentences, or one if the text isn't JSON at all. */
   problem: string;
   /** Offset of the first wrong character; the text's length if it ends too early. */
   offset: number;
@@ -36,7 +36,7 @@ interface JsonSyntaxError {
   open: Container[];
 }
 
-/** The codes of `jsonc.ParseErrorCode`, which exists as a type alone. */
+/** The codes of `jsonc.ParseErrorCode`, which exists only as a type. */
 const CODES = {
   propertyNameExpected: 3,
   valueExpected: 4,
@@ -97,7 +97,7 @@ function inString(text: string, { offset }: JsonSyntaxError): JsonProblem {
     return problem(
       escape === "u"
         ? "\\u is not followed by four hexadecimal digits. Write \\\\ for a backslash."
-        : `JSON does not have the escape \\${shown(escape)}. Write \\\\ for a backslash.`,
+        : `JSON does not have the escape \\${escaped(escape)}. Write \\\\ for a backslash.`,
     );
   }
   const [name, escape] = CONTROLS[next] ?? [
@@ -168,7 +168,7 @@ function outsideStrings(text: string, { code, offset, open }: JsonSyntaxError): 
   }
   if (word !== "")
     return problem("a word without quotes. Write strings and keys in double quotes.");
-  return problem(MISSING[code] ?? `${shown(next)}, which cannot stand here. Remove it.`);
+  return problem(MISSING[code] ?? `${escaped(next)}, which cannot stand here. Remove it.`);
 }
 
 const ARTICLES = { object: "an object", list: "a list" };
@@ -192,10 +192,10 @@ function afterEnd(next: string): string {
 /** The first word, or a few characters. */
 function firstWord(text: string): string {
   const [first = ""] = /^[\p{L}\p{N}_]{1,20}/u.exec(text) ?? text;
-  return shown(first);
+  return escaped(first);
 }
 
-function shown(text: string): string {
+function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 

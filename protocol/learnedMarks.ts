@@ -9,10 +9,10 @@ const MARKS = new Map([
   ["masked", false],
 ]);
 
-/** Ambiguous keys, and keys for parts of an answer. */
+/** Keys that are ambiguous, or that mark parts of an answer. */
 const UNSUPPORTED = ["train_detail", "training_detail", "mask"];
 
-/** The problem with an assistant message's marks, if any. */
+/** What is wrong with an assistant message's marks; undefined if nothing is. */
 export function problemOfMarks(message: object): string | undefined {
   for (const key of Object.keys(message)) {
     const isUnsupported = UNSUPPORTED.includes(key);
@@ -44,7 +44,7 @@ export function saysLearned(key: string, value: unknown): boolean | undefined {
   return flag === undefined ? undefined : flag === MARKS.get(key);
 }
 
-/** pandas and Arrow write `0.0` where a row lacks the key. */
+/** A mark as a boolean. pandas and Arrow write `0.0` for 0 in a column where other rows lack the key. */
 function flagOf(value: unknown): boolean | undefined {
   if (typeof value === "boolean") return value;
   if (typeof value !== "number" && !(value instanceof WholeFloat)) return undefined;

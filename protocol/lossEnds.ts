@@ -9,14 +9,13 @@ export const NO_LOSSES: LossEnds = { first: [], last: [] };
 /** The first two steps are always logged. */
 export const FIRST_LOSSES = 2;
 const LAST_LOSSES = 10;
-/** Fewer last losses count only if they are far above. */
+/** Factor above the first loss that counts as a rise: more than the noise of a model with little left to learn. */
+const RISE_FACTOR = 1.25;
+/** The factor for a single step, or for fewer than `MIN_LAST` last losses: more than any noise. */
+const LEAP_FACTOR = 4;
 const MIN_LAST = 3;
-/** Above the noise of fine-tuning that has little left to learn. */
-const MARGIN = 1.25;
-/** Beyond noise: the loss explodes, even from the first step to the second. */
-const LEAP = 4;
-const DIVERGED = 10;
-/** In nats. */
+const DIVERGED_FACTOR = 10;
+/** Minimum rise of a diverged loss, in nats. */
 const MIN_RISE = 1;
 
 /** Pure. */
@@ -28,11 +27,11 @@ export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
 /** The first loss of a run that ended significantly above it; undefined otherwise. Pure. */
 export function risenFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
-  const [one = NaN, two = NaN] = first;
-  const begin = two > LEAP * one ? one : Math.max(one, two);
-  const mean = meanEnd(ends);
-  const margin = last.length < MIN_LAST ? LEAP : MARGIN;
-  return last.length > 0 && mean > margin * begin && last.at(-1)! > one ? one : undefined;
+  const [firstLoss = NaN, second = NaN] = first;
+  const start = second > LEAP_FACTOR * firstLoss ? firstLoss : Math.max(firstLoss, second);
+  const factor = last.length < MIN_LAST ? LEAP_FACTOR : RISE_FACTOR;
+  const hasRisen = last.length > 0 && meanEnd(ends) > factor * start && last.at(-1)! > firstLoss;
+  return hasRisen ? firstLoss : undefined;
 }
 
 function meanEnd({ first, last }: LossEnds): number {
@@ -48,11 +47,11 @@ function meanEnd({ first, last }: LossEnds): number {
  */
 export function divergedFrom(ends: LossEnds): number | undefined {
   const { first, last } = ends;
-  const [one = NaN] = first;
+  const [firstLoss = NaN] = first;
   const end = last.at(-1) ?? first[1] ?? NaN;
-  if (!(end > DIVERGED * one && end - one > MIN_RISE)) return undefined;
-  // One log may be an outlier.
-  return meanEnd(ends) > DIVERGED * one ? one : undefined;
+  if (!(end > DIVERGED_FACTOR * firstLoss && end - firstLoss > MIN_RISE)) return undefined;
+  // The last log alone may be an outlier.
+  return meanEnd(ends) > DIVERGED_FACTOR * firstLoss ? firstLoss : undefined;
 }
 
 /** Advice for a risen loss. */

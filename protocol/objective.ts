@@ -50,8 +50,8 @@ interface ObjectiveRules<Config> {
   learningRate?: { whole: number; lora: number };
   /** Minimum rows that it compares within a batch. Default: 1. */
   minRows?: number;
-  /** Describes rows with a right answer. */
-  answered: string;
+  /** Which rows have a right answer, in words for an error message. */
+  answeredRows: string;
   /** Its metrics besides the loss, by TRL's names in camelCase, and which way is better. */
   metrics: ObjectiveMetrics;
 }
@@ -63,24 +63,24 @@ const REWARDS: ObjectiveMetrics = {
 };
 
 const ANSWERED_ROWS = "rows of {prompt, completion} or {messages}";
-/** TRL's default, as below; ten times as much for an adapter. */
+/** TRL's default learning rate, and ten times as much for an adapter. The defaults below are also TRL's. */
 const PREFERENCE_RATES = { whole: 1e-6, lora: 1e-5 };
 
 const OBJECTIVES: {
   [Type in ObjectiveType]: ObjectiveRules<Extract<ObjectiveConfig, { type: Type }>>;
 } = {
-  sft: { defaults: { type: "sft" }, answered: ANSWERED_ROWS, metrics: {} },
+  sft: { defaults: { type: "sft" }, answeredRows: ANSWERED_ROWS, metrics: {} },
   dpo: {
     defaults: { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 },
     learningRate: PREFERENCE_RATES,
-    answered: ANSWERED_ROWS,
+    answeredRows: ANSWERED_ROWS,
     metrics: { ...REWARDS, rewardsAccuracies: "higher" },
   },
   kto: {
     defaults: { type: "kto", beta: 0.1, desirableWeight: 1, undesirableWeight: 1 },
     learningRate: PREFERENCE_RATES,
     minRows: 2,
-    answered: "rows with the label true",
+    answeredRows: "rows with the label true",
     metrics: { ...REWARDS, kl: "lower" },
   },
 };
@@ -96,8 +96,8 @@ export function rulesOf(
 
 /** Which value of an objective's metric is better: no two objectives differ. */
 export function betterOf(metric: string): Better | undefined {
-  const all = Object.values(OBJECTIVES).find(({ metrics }) => Object.hasOwn(metrics, metric));
-  return all?.metrics[metric];
+  const rules = Object.values(OBJECTIVES).find(({ metrics }) => Object.hasOwn(metrics, metric));
+  return rules?.metrics[metric];
 }
 
 /** Why a batch is too small for an objective, if it is. @param workers number of workers that share it */

@@ -1,11 +1,11 @@
 /** C0 and C1 control characters, and the marks that change the direction of the text around them. */
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const SHORT_ESCAPES: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** Escapes control characters for a terminal. */
 export function printable(text: string): string {
-  return text.replace(CONTROL, (found) => SHORT[found] ?? escapeCharacter(found));
+  return text.replace(CONTROL, (found) => SHORT_ESCAPES[found] ?? escapeCharacter(found));
 }
 
 /** Like {@link printable}, but keeps line ends. */
@@ -14,8 +14,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Formats foreign text as one record of the terminal: indents further lines, so that none passes for one of
- * Kit's.
+ * Formats text of others as one message in the terminal: indents further lines, so that none looks like
+ * Kit's own.
  */
 export function printableNote(text: string): string {
   return printableLines(text.trimEnd()).replaceAll(/\n(?! {2})/g, "\n  ");

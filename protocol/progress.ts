@@ -57,7 +57,7 @@ export interface MetricProgress {
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
 
 /** A logged event, possibly of another Kit version. */
-interface ReadEvent {
+interface LoggedEvent {
   event: string;
   data: unknown;
   /** In ms, by any clock; NaN if unknown. */
@@ -65,52 +65,52 @@ interface ReadEvent {
 }
 
 /** Pure. */
-export function reduceProgress(before: Progress, { event, data, at }: ReadEvent): Progress {
-  const found = isRecord(data) ? data : {};
+export function reduceProgress(before: Progress, { event, data, at }: LoggedEvent): Progress {
+  const fields = isRecord(data) ? data : {};
   const { setBack = 0 } = before;
   const after = { ...before, ...numbersIn({ at: at + setBack }) };
   if (after.at! < before.at!) {
     after.setBack = setBack + before.at! - after.at!;
     after.at = before.at!;
   }
-  // Evaluations go on beside a training.
-  const isBeside = event.startsWith("checkpoint.evaluat") && before.steps !== undefined;
-  if (!isBeside) after.doing = undefined;
+  // An evaluation during training does not end what the engine is doing.
+  const isConcurrent = event.startsWith("checkpoint.evaluat") && before.steps !== undefined;
+  if (!isConcurrent) after.doing = undefined;
   if (event === "training.started") {
-    const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
+    const { step = NaN, evalLoss } = numbersIn(fields.resumedBest);
     if (evalLoss !== undefined) after.best = { step, evalLoss };
-    const { resumedEvaluations: earlier } = found;
-    const measured: unknown[] = Array.isArray(earlier) ? earlier : [found.resumedBest];
-    for (const one of measured) addHeldOut(after, one);
-    const { resumedFrom: jobId } = found;
+    const { resumedEvaluations: earlier } = fields;
+    const measured: unknown[] = Array.isArray(earlier) ? earlier : [fields.resumedBest];
+    for (const evaluation of measured) addHeldOut(after, evaluation);
+    const { resumedFrom: jobId } = fields;
     if (typeof jobId === "string") {
-      after.resumed = { jobId, step: numbersIn(found).resumedStep ?? 0 };
+      after.resumed = { jobId, step: numbersIn(fields).resumedStep ?? 0 };
     }
     const startedAt = before.evaluating ? before.startedAt : after.at;
-    return { ...after, ...numbersIn({ startedAt, steps: found.maxSteps }) };
+    return { ...after, ...numbersIn({ startedAt, steps: fields.maxSteps }) };
   }
-  if (event === "training.log") addLog(after, found);
-  if (event === "training.preparing" && typeof found.doing === "string") {
-    after.doing = { words: found.doing, since: before.doing?.since ?? after.at ?? NaN };
+  if (event === "training.log") addLog(after, fields);
+  if (event === "training.preparing" && typeof fields.doing === "string") {
+    after.doing = { words: fields.doing, since: before.doing?.since ?? after.at ?? NaN };
   }
   if (event === "checkpoint.evaluating") {
     after.startedAt ??= after.at;
-    const { answered = 0, rows = 0, secondsLeft } = numbersIn(found);
+    const { answered = 0, rows = 0, secondsLeft } = numbersIn(fields);
     after.evaluating = { answered, rows, secondsLeft, at: after.at ?? NaN };
   }
-  if (event === "checkpoint.saved") after.savedStep = numbersIn(found).step;
-  if (event === "checkpoint.evaluated") addEvaluated(after, found);
-  if (event === "training.completed" && Array.isArray(found.artifacts)) {
-    after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);
+  if (event === "checkpoint.saved") after.savedStep = numbersIn(fields).step;
+  if (event === "checkpoint.evaluated") addEvaluated(after, fields);
+  if (event === "training.completed" && Array.isArray(fields.artifacts)) {
+    after.artifacts = fields.artifacts.length + (numbersIn(fields).omitted ?? 0);
   }
   return after;
 }
 
-function addEvaluated(after: Progress, found: Record<string, unknown>): void {
+function addEvaluated(after: Progress, fields: Record<string, unknown>): void {
   const evaluated = { ...after.evaluated };
-  const { step = NaN, rows } = numbersIn(found);
-  const lower = String(found.lowerIsBetter).split(",");
-  for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
+  const { step = NaN, rows } = numbersIn(fields);
+  const lower = String(fields.lowerIsBetter).split(",");
+  for (const [name, now] of Object.entries(numbersIn(fields.metrics))) {
     const better = lower.includes(name) ? "lower" : "higher";
     const { best } = addToHistory(after, name, { step, value: now }, better, rows);
     const before = step > 0 ? evaluated[name]?.before : now;
@@ -140,9 +140,9 @@ function addToHistory(
   return history;
 }
 
-function addLog(after: Progress, found: Record<string, unknown>): void {
-  const { step = NaN, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(found);
-  const metrics = { ...after.metrics, ...numbersIn(found.metrics) };
+function addLog(after: Progress, fields: Record<string, unknown>): void {
+  const { step = NaN, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(fields);
+  const metrics = { ...after.metrics, ...numbersIn(fields.metrics) };
   Object.assign(after, numbersIn({ loss, learningRate, tokensPerSecond, evalLoss }));
   const { at } = after;
   if (at !== undefined && step >= 0) {
@@ -156,7 +156,7 @@ function addLog(after: Progress, found: Record<string, unknown>): void {
   }
   if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
   if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
-  addHeldOut(after, found);
+  addHeldOut(after, fields);
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
 }
 
@@ -169,7 +169,7 @@ export interface Moment {
 /**
  * Estimates the seconds until the last step from the pace between two logs. Undefined until the pace is
  * known. Pure.
- * @param first the first log, because the first step also warms up
+ * @param first the first log, because the time before it includes the warm-up
  */
 export function secondsLeft(
   first: Moment | undefined,

@@ -1,7 +1,7 @@
 import { type Message, asMessage } from "./chat.ts";
 import { problemOfMessage } from "./chatFaults.ts";
 
-/** Row keys of a system message beside the conversation. */
+/** Row keys that hold a system message outside the conversation. */
 export const SYSTEM_KEYS = ["system", "system_prompt"] as const;
 
 /** What is wrong with a row's system message; undefined if nothing is. */
@@ -11,10 +11,10 @@ export function problemOfSystem(
 ): string | undefined {
   const key = keyOf(row);
   if (key === undefined) return undefined;
-  const given = messageOf(row[key]);
-  if (problemOfMessage(given) !== undefined) return `"${key}" is not text`;
+  const message = messageOf(row[key]);
+  if (problemOfMessage(message) !== undefined) return `"${key}" is not text`;
   const [first] = messages;
-  if (!isSystem(first) || first?.content === asMessage(given).content) return undefined;
+  if (!isSystem(first) || first?.content === asMessage(message).content) return undefined;
   return `a "${key}" and a message of the role "system": remove one of them`;
 }
 

@@ -35,7 +35,7 @@ export interface LoraConfig {
   baseType?: BaseType;
 }
 
-/** Types for a frozen base. On q4_0, an adapter learns less. */
+/** Types for a frozen base; not q4_0, on which an adapter learns less. */
 export const BASE_TYPES = ["q8_0"] as const satisfies QuantizedType[];
 export type BaseType = (typeof BASE_TYPES)[number];
 
@@ -64,7 +64,7 @@ export interface TrainingOptions extends Partial<TrainingArguments>, LengthOptio
   objective?: ObjectiveOptions;
 }
 
-/** An engine's name, and settings for job records. */
+/** An engine's name, and those of its settings that a job's record shows. */
 export interface EngineSettings {
   name: string;
   [setting: string]: string | number | boolean;

@@ -167,7 +167,7 @@ export const LENGTH_ARGUMENTS = {
   },
 } as const satisfies Options;
 
-/** As the project sets them, and as a config has them. */
+/** The options above, as the project sets them and as a config has them. */
 export type LengthOptions = Partial<Values<typeof LENGTH_ARGUMENTS>>;
 export type LengthArguments = OrNone<Values<typeof LENGTH_ARGUMENTS>>;
 
@@ -245,7 +245,7 @@ export function fieldOf<const Field extends keyof TrainerOption, Of extends Opti
   return Object.fromEntries(values) as { [K in keyof Of]: Of[K][Field] };
 }
 
-/** The defaults for what is trained. */
+/** The defaults for this kind of training. */
 export function defaultsOf(kind: TrainingKind): TrainingArguments {
   const values = Object.entries(TRAINING_ARGUMENTS as Options).map(([name, option]) => [
     name,

@@ -27,5 +27,7 @@ export function hasCredentials(text: string): boolean {
   // A secret may contain a slash, which would end the URL's authority.
   if (text.replace(AZURE_CONTAINER, "$1").includes("@")) return true;
   const [, ...parameters] = text.split(/[?&;#]/);
-  return parameters.some((one) => SECRET_NAME.test([...new URLSearchParams(one).keys()].join()));
+  return parameters.some((parameter) =>
+    SECRET_NAME.test([...new URLSearchParams(parameter).keys()].join()),
+  );
 }

@@ -68,7 +68,7 @@ async function buildParts(names) {
   await Promise.all([
     kernels,
     ...others.map(async (name) => {
-      // It is compiled against the kernels' types.
+      // The Node part is compiled against the kernels' types.
       if (name === "node") await kernels;
       await build(name);
     }),
@@ -78,7 +78,7 @@ async function buildParts(names) {
 async function build(name) {
   const { sources, commands } = PARTS[name];
   const built = join(STAMPS, `${name}-${process.pid}`);
-  const madeFrom = digest(sources);
+  const sourceDigest = digest(sources);
   rmSync(stampOf(name), { force: true });
   try {
     // With vitest's NODE_ENV, "test", Vite would bundle Vue's development version.
@@ -95,7 +95,7 @@ async function build(name) {
     rmSync(built, { recursive: true, force: true });
   }
   // Stamp the sources as read before the build: they may have changed meanwhile.
-  writeFileSync(stampOf(name), state(name, madeFrom));
+  writeFileSync(stampOf(name), state(name, sourceDigest));
 }
 
 function modulePath(path) {
@@ -121,8 +121,8 @@ function filesOf(name) {
   return existsSync(join(ROOT, folder)) ? listFiles(folder).filter(has) : [];
 }
 
-function state(name, madeFrom = digest(PARTS[name].sources)) {
-  return `${madeFrom} ${digest(filesOf(name))}`;
+function state(name, sourceDigest = digest(PARTS[name].sources)) {
+  return `${sourceDigest} ${digest(filesOf(name))}`;
 }
 
 function stampOf(name) {

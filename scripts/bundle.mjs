@@ -5,7 +5,7 @@ import { dirname, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-// As rolldown names the modules in it.
+// The real path, because rolldown gives modules' real paths.
 const outDir = realpathSync(process.argv[2] ?? "dist");
 
 /** Entry points that one process loads together. They share chunks, so that each module exists once. */
@@ -60,7 +60,7 @@ const filesFromChunk = {
 };
 
 /** Small packages, without dependencies, to bundle. */
-const INSIDE = [
+const BUNDLED_PACKAGES = [
   ...["@valibot/to-json-schema", "jsonc-parser", "@fastify/busboy"],
   // Kit uses a parser of the first, and a pattern's translation of the second.
   ...["@huggingface/jinja", "@huggingface/tokenizers"],
@@ -80,13 +80,15 @@ const jsoncParser = {
 const licenses = {
   name: "licenses",
   renderChunk(code, { moduleIds }) {
-    const inside = INSIDE.filter((name) => moduleIds.some((id) => id.includes(`/${name}/`)));
-    const texts = inside.map((name) => {
+    const bundled = BUNDLED_PACKAGES.filter((name) =>
+      moduleIds.some((id) => id.includes(`/${name}/`)),
+    );
+    const texts = bundled.map((name) => {
       const folder = new URL(`../node_modules/${name}/`, import.meta.url);
-      const file = readdirSync(folder).find((one) => /^LICENSE(\.md)?$/.test(one));
+      const file = readdirSync(folder).find((name) => /^LICENSE(\.md)?$/.test(name));
       return readFileSync(new URL(file, folder), "utf8");
     });
-    return [...texts.map((text, i) => `/*! ${inside[i]}\n${text}*/\n`), code].join("");
+    return [...texts.map((text, i) => `/*! ${bundled[i]}\n${text}*/\n`), code].join("");
   },
 };
 
@@ -102,13 +104,13 @@ await bundle(["engines/python/grammar"], false, "", {
 chmodSync(`${outDir}/cli/kit.js`, 0o755);
 
 /** @param prefix of its chunks' names, unique among the bundles */
-async function bundle(names, codeSplitting, prefix = "", more = {}) {
+async function bundle(names, codeSplitting, prefix = "", outputOptions = {}) {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, `${outDir}/${name}.js`])),
     platform: "node",
     cwd: outDir,
     // Keeps packages external, except the small ones.
-    external: (id) => /^[^./]/.test(id) && !INSIDE.includes(id),
+    external: (id) => /^[^./]/.test(id) && !BUNDLED_PACKAGES.includes(id),
     plugins: [jsoncParser, filesFromChunk, licenses],
   });
   await build.write({
@@ -118,9 +120,9 @@ async function bundle(names, codeSplitting, prefix = "", more = {}) {
     codeSplitting,
     // A running process must still find each name after a rebuild of `dist/`.
     minifyInternalExports: false,
-    // Editors show the comments of the types.
+    // Without JSDoc, which editors read from the type declarations.
     comments: { legal: true, annotation: true, jsdoc: false },
-    ...more,
+    ...outputOptions,
   });
   await build.close();
 }

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { run } from "./setup.mjs";
 
 /** The variable with each program's path, its usual names, and its Debian package. */
-const NEEDED = [
+const PROGRAMS = [
   {
     variable: "CHROMIUM_PATH",
     names: ["chromium", "chromium-browser", "google-chrome"],
@@ -21,8 +21,8 @@ const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
 
 /** Installs missing programs and passes their paths to the tests. */
 export function findPrograms() {
-  install(NEEDED.filter((program) => !find(program)).map(({ debian }) => debian));
-  for (const program of NEEDED) {
+  install(PROGRAMS.filter((program) => !find(program)).map(({ debian }) => debian));
+  for (const program of PROGRAMS) {
     const path = find(program);
     if (path) process.env[program.variable] = path;
     else fail(program);

@@ -1,5 +1,5 @@
-// `npm run llama`: installs llama.cpp into `.llama/`, on Linux x64 only: node-llama-cpp by its lock, for the tests of
-// GGUF files; for the benchmark, a copy with at most AVX2, and the real weights as GGUF files.
+// `npm run llama`: installs llama.cpp into `.llama/`, on Linux x64 only: node-llama-cpp by its lock file, for the tests
+// of GGUF files; for the benchmark, a copy with at most AVX2, and the real weights as GGUF files.
 // `node scripts/llama.mjs packages`: without the benchmark's files, which need a build and `.real-weights/`.
 import { spawnSync } from "node:child_process";
 import {
@@ -18,11 +18,11 @@ import { problemsOf } from "./lock.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 import { CLI } from "./setup.mjs";
 
-const WANTED = join("bench", "llama");
+const LOCK_FOLDER = join("bench", "llama");
 const LLAMA = join(ROOT, ".llama");
 const PARTIAL = `${LLAMA}.partial`;
 const STAMP = "kit-digest.txt";
-/** Its kernels newer than AVX2; llama.cpp picks the newest that the processor supports. */
+/** llama.cpp's kernels newer than AVX2. It picks the newest that the processor supports. */
 const KERNELS = /^libggml-cpu-(?!haswell\.so$)/;
 const TYPES = ["bf16", "q8_0", "q4_0"];
 
@@ -35,12 +35,12 @@ function problemHere() {
   if (process.platform !== "linux" || process.arch !== "x64") {
     return "llama.cpp is tested and measured only on Linux x64.";
   }
-  return problemsOf(readWanted("package-lock.json"), readWanted("package.json"))[0];
+  return problemsOf(readManifest("package-lock.json"), readManifest("package.json"))[0];
 }
 
-/** Installs it once. @returns whether it is installed */
+/** Installs llama.cpp once. @returns whether it is installed */
 function make() {
-  const stamp = digest([WANTED]);
+  const stamp = digest([LOCK_FOLDER]);
   const made = join(LLAMA, STAMP);
   if (existsSync(made) && readFileSync(made, "utf8") === stamp) return true;
   rmSync(PARTIAL, { recursive: true, force: true });
@@ -59,7 +59,7 @@ function install() {
   const picked = join(PARTIAL, "picked");
   mkdirSync(picked, { recursive: true });
   for (const name of ["package.json", "package-lock.json"]) {
-    cpSync(join(ROOT, WANTED, name), join(picked, name));
+    cpSync(join(ROOT, LOCK_FOLDER, name), join(picked, name));
   }
   // Skips builds for other systems and GPUs, 650 MB of optional dependencies. `npm ci` would need them in the
   // lock.
@@ -91,8 +91,8 @@ function makeFile(type) {
   return true;
 }
 
-function readWanted(name) {
-  return JSON.parse(readFileSync(join(ROOT, WANTED, name), "utf8"));
+function readManifest(name) {
+  return JSON.parse(readFileSync(join(ROOT, LOCK_FOLDER, name), "utf8"));
 }
 
 function run(cwd, name, ...args) {

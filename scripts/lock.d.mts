@@ -1,2 +1,2 @@
-/** A sentence for each entry of a lock that a manifest does not want. */
+/** A sentence for each entry of a lock file that is not allowed. */
 export function problemsOf(lock: object, manifest: object): string[];

@@ -24,7 +24,7 @@ unpacked = GgufConfig(dequantize=True)
 model = AutoModelForCausalLM.from_pretrained(
     **source, dtype=torch.float32, quantization_config=unpacked
 )
-# It still says that it is quantized, and would not be cast or saved.
+# The model still counts as quantized, and could not be cast or saved.
 for owner, name in ((model.config, "quantization_config"), (model, "hf_quantizer")):
     if hasattr(owner, name):
         delattr(owner, name)

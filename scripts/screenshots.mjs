@@ -48,7 +48,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Takes a page's picture in both schemes, and its words. */
+/** Takes a page's picture in the dark and the light colour scheme, and its words. */
 async function take(name) {
   words[name] = wordsOf(await page.locator("body").innerText());
   for (const [colorScheme, suffix] of [

@@ -52,7 +52,7 @@ function resolveNpm([program, ...args]) {
   return [process.execPath, process.env.npm_execpath, ...args];
 }
 
-function need(step, exitCode) {
+function exitOnFailure(step, exitCode) {
   if (exitCode === 0) return;
   console.error(`kit: ${step} failed, see above. Fix the error and run the command again.`);
   process.exit(1);
@@ -78,7 +78,7 @@ export function makeQuickstart() {
     const { status } = spawnSync(process.execPath, [CLI, "init", project], {
       stdio: ["ignore", "ignore", "inherit"],
     });
-    need("kit init", status ?? 1);
+    exitOnFailure("kit init", status ?? 1);
   }
   installQuickstart(project);
   return project;
@@ -108,8 +108,8 @@ function checkNode() {
 /** Installs the dependencies, unless they are from the same lock file. */
 function installDependencies() {
   const stamp = join(STAMPS, "dependencies");
-  const wanted = digest(["package-lock.json"]);
-  const isDone = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+  const lockDigest = digest(["package-lock.json"]);
+  const isDone = existsSync(stamp) && readFileSync(stamp, "utf8") === lockDigest;
   if (isDone) return;
   const problems = lockProblems();
   if (problems.length > 0) {
@@ -121,7 +121,7 @@ function installDependencies() {
   console.log("kit: setting up the dependencies …");
   // No package needs its install script.
   const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  need("npm ci", run("npm", "ci", ...quietly));
+  exitOnFailure("npm ci", run("npm", "ci", ...quietly));
   mkdirSync(STAMPS, { recursive: true });
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, lockDigest);
 }

@@ -38,7 +38,7 @@ await setUp();
 findPrograms();
 const names = Object.keys(CHECKS).join(", ");
 console.log(
-  `kit: 2 of 2: running the tests, and the checks of the sources beside them (${names});`,
+  `kit: 2 of 2: running the tests and, in parallel, the checks of the sources (${names});`,
 );
 console.log("kit: each finished file and each finished check prints a line …");
 const [failures] = await Promise.all([runChecks(), runTests()]);
@@ -62,8 +62,8 @@ console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
 /**
- * Runs while the tests wait, at a lower priority until they have ended: beside other programs, the
- * lowest one would starve it. Resolves with the failures, to show after the tests.
+ * Runs the checks, at a lower priority than the tests until those have ended. At the lowest priority, other
+ * programs would starve them. Resolves with the failures, to show after the tests.
  */
 async function runChecks() {
   const failures = [];

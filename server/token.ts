@@ -29,22 +29,22 @@ export function createTokenAuth(token: string, trust: ConnectionLimit["trust"]):
     const { method, headers, socket } = request;
     const name = cookieName(headers.host);
     const cookies = cookiesNamed(name, headers.cookie);
-    const isKnown = cookies.some((value) => isSameSecret(value, secret));
+    const hasCookie = cookies.some((value) => isSameSecret(value, secret));
     const { path, query } = targetOf(request);
-    const shown = query.get(TOKEN_PARAMETER);
+    const given = query.get(TOKEN_PARAMETER);
     // Also with the cookie, so that no token stays in the address bar.
-    const toPage = isKnown && method === "GET" && path === "/";
-    const isRight = shown !== null && isSameSecret(shown, token);
-    if (isKnown || isRight) trust(socket);
-    if (isRight || (shown !== null && toPage)) {
+    const opensPage = hasCookie && method === "GET" && path === "/";
+    const hasToken = given !== null && isSameSecret(given, token);
+    if (hasCookie || hasToken) trust(socket);
+    if (hasToken || (given !== null && opensPage)) {
       // Without a Path, browsers send it only to this page's folder, even behind a proxy's prefix.
       response.setHeader("Set-Cookie", `${name}=${secret}; HttpOnly; SameSite=Strict`);
       enterPage(request, response);
       return false;
     }
-    if (isKnown) return true;
+    if (hasCookie) return true;
     // A wrong cookie is a guess too.
-    const isGuess = shown !== null || cookies.length > 0;
+    const isGuess = given !== null || cookies.length > 0;
     const isBusy = isGuess && !(await delayRefusal());
     refuse(response, isBusy ? 429 : 401, isBusy ? BUSY : NO_TOKEN, !path.startsWith("/api/"));
     return false;

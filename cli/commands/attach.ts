@@ -14,12 +14,12 @@ export const command = createCommand("attach", {
 })
   .argument("<job>", 'a job id or its prefix, or "latest"')
   .addOption(projectOption())
-  .action(async (named, options) => {
+  .action(async (jobName, options) => {
     const project = enterProject(options.project);
-    const job = findJob(project, named);
+    const job = findJob(project, jobName);
     if (!job) {
-      assertReadable(project, named);
-      throw noJob(modelProject(project), named, "job");
+      assertReadable(project, jobName);
+      throw noJob(modelProject(project), jobName, "job");
     }
     assertRemote(project, job.id);
     process.exit(await followJob(project, job.id));

@@ -20,8 +20,8 @@ const PATIENCE_MS = 15_000;
 
 /**
  * Cancels a queued or running job of any process, and waits for its end.
- * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED`, also if it ends otherwise meanwhile; `CANNOT_WRITE`; and
- * those of `kit attach` for a remote job that nobody follows
+ * @throws KitError `JOB_NOT_FOUND`; `JOB_ENDED`, also if the job completes or fails meanwhile; `CANNOT_WRITE`;
+ * and those of `kit attach` for a remote job that no process follows
  */
 export const command = createCommand("cancel", {
   "kit cancel latest": "cancel the newest unfinished job; its checkpoints stay",
@@ -29,10 +29,10 @@ export const command = createCommand("cancel", {
 })
   .argument("<job>", 'a job id or its prefix, or "latest"')
   .addOption(projectOption())
-  .action(async (named, options) => {
+  .action(async (jobName, options) => {
     const project = enterProject(options.project);
-    const job = newestUnfinished(project, named) ?? findJob(project, named);
-    if (!job) throw noJob(modelProject(project), named, "job");
+    const job = newestUnfinished(project, jobName) ?? findJob(project, jobName);
+    if (!job) throw noJob(modelProject(project), jobName, "job");
     const { id, name, status } = job;
     if (isFinal(status)) throw ended(`Job ${id} has already ended`, status);
     print(`cancelling job ${id} ${printable(name)}`);
@@ -44,8 +44,8 @@ export const command = createCommand("cancel", {
   });
 
 /** The job that `latest` means here: the newest job may have ended while an older one trains. */
-function newestUnfinished(project: string, named: string): Job | undefined {
-  if (named !== LATEST) return undefined;
+function newestUnfinished(project: string, jobName: string): Job | undefined {
+  if (jobName !== LATEST) return undefined;
   return createJobStore(project)
     .list()
     .find(({ status }) => !isFinal(status));

@@ -49,11 +49,11 @@ export const command = createCommand("check", {
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
     process.once("exit", explainEnd);
     exitOnUncaught(explainEnd);
-    const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
+    const result = await checkUntilSignal(trainer, project, options.loss ?? false);
     process.off("exit", explainEnd);
-    const { config, started, learnedTokens, longestRow, memoryBytes, dataset, time } = checked;
+    const { config, started, learnedTokens, longestRow, memoryBytes, dataset, time } = result;
     if (printJson) {
-      printJson(checked);
+      printJson(result);
       process.exit(EXIT_CODE.completed);
     }
     const eventLines = createEventLines({ config, project, directory: "" });
@@ -68,9 +68,9 @@ export const command = createCommand("check", {
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     if (time) print(timeLine(time));
     // Segments are escaped before they are coloured.
-    process.stdout.write(`first row\n${rowLines(checked.firstRow)}\n`);
-    for (const { where, loss, row } of checked.hardest ?? []) {
-      print(`loss ${loss.toFixed(3)} of ${shownLocation(where, project)}`);
+    process.stdout.write(`first row\n${rowLines(result.firstRow)}\n`);
+    for (const { where, loss, row } of result.hardest ?? []) {
+      print(`loss ${loss.toFixed(3)} of ${relativeLocation(where, project)}`);
       process.stdout.write(`${rowLines(row)}\n`);
     }
     // The project's code may have left something open.
@@ -140,7 +140,7 @@ function datasetLines(
   { cut = 0 }: TrainingCheck["started"],
   project: string,
 ): string[] {
-  const locationOf = (where: string) => shownLocation(where, project);
+  const locationOf = (where: string) => relativeLocation(where, project);
   const lines: string[] = [];
   if (Object.keys(forms).length > 1) {
     const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
@@ -181,13 +181,13 @@ function datasetLines(
         : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${locationOf(first)}`;
     // Counted before truncation: a truncated answer is learned without its end.
     const note =
-      cut === 0 ? "" : ` (checked in full; training truncates ${formatCounted(cut, "row")})`;
+      cut === 0 ? "" : ` (result in full; training truncates ${formatCounted(cut, "row")})`;
     lines.push(`json ${formatCounted(all, "answer")}: ${which}${note}`);
   }
   return lines;
 }
 
-function shownLocation(where: string, project: string): string {
+function relativeLocation(where: string, project: string): string {
   return printable(where.replace(project + sep, ""));
 }
 
@@ -213,13 +213,13 @@ function rowLines(segments: Segment[]): string {
     if (lines.at(-1)?.verb !== verb) lines.push({ verb, text: "" });
     lines.at(-1)!.text += isSpecial
       ? styled("dim", printable(text))
-      : shown(text, isLearned, specials);
+      : coloured(text, isLearned, specials);
   }
   return lines.map(({ verb, text }) => `  ${verb}  ${text}`).join("\n");
 }
 
 /** @param specials special tokens; text that is spelt like one is escaped */
-function shown(text: string, isLearned: boolean, specials: readonly string[]): string {
+function coloured(text: string, isLearned: boolean, specials: readonly string[]): string {
   const escaped = specials.reduce(
     (spelt, special) =>
       spelt.replaceAll(special, () => escapeCharacter(special) + special.slice(1)),

@@ -59,7 +59,7 @@ export const command = createCommand("eval", {
   .option("--wrong <file>", "write the wrong rows to a new file, to correct and train on")
   .option("--json", "print all results as JSON and nothing else")
   .addOption(projectOption())
-  .action(async (named, options) => {
+  .action(async (modelName, options) => {
     const signal = abortOnSignal();
     // If the project's code ends the process, a CI job must not pass.
     const explainEnd = (code: number) => {
@@ -71,7 +71,7 @@ export const command = createCommand("eval", {
     exitOnUncaught(explainEnd);
     try {
       const onLoaded = () => process.once("exit", explainEnd);
-      const isMissed = await evaluate(named, options, { signal, onLoaded });
+      const isMissed = await evaluate(modelName, options, { signal, onLoaded });
       process.off("exit", explainEnd);
       // The project's code may have left something open.
       process.exit(lastExitCode(isMissed ? EXIT_CODE.failed : EXIT_CODE.completed));
@@ -88,7 +88,7 @@ export const command = createCommand("eval", {
  * @returns whether a metric is out of its bounds
  */
 async function evaluate(
-  named: string,
+  modelName: string,
   options: Options,
   { signal, onLoaded }: { signal: AbortSignal; onLoaded: () => void },
 ): Promise<boolean> {
@@ -97,8 +97,8 @@ async function evaluate(
   const directory = enterProject(options.project);
   const onNote = (text: string) => printError(printableNote(text));
   const project = modelProject(directory, onNote);
-  const model = findReference(project, named);
-  const other = otherOf(model, against);
+  const model = findReference(project, modelName);
+  const other = modelToCompare(model, against);
   const job = model.job ?? other?.job;
   const config = job?.config ?? configOf({ name: "kit/nano", job: undefined });
   const printJson = json && openJsonOutput();
@@ -113,10 +113,10 @@ async function evaluate(
     maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
   const collectOptions = { project, rows, ...limits, config, signal };
-  const others = other && (await collectAnswers(other, collectOptions));
-  const own = await collectAnswers(model, collectOptions);
-  const [after, before] = others ? answersOfBoth(own, others) : [own];
-  const found = await compareAnswers(metrics, {
+  const otherAnswers = other && (await collectAnswers(other, collectOptions));
+  const ownAnswers = await collectAnswers(model, collectOptions);
+  const [after, before] = otherAnswers ? answersOfBoth(ownAnswers, otherAnswers) : [ownAnswers];
+  const comparison = await compareAnswers(metrics, {
     after,
     before,
     lowerIsBetter: lowerIsBetter(config),
@@ -124,27 +124,29 @@ async function evaluate(
     signal,
     onNote,
   });
-  const missed = missedBounds(found, { min, max });
-  wrongFile?.write(found.wrong);
+  const missed = missedBounds(comparison, { min, max });
+  wrongFile?.write(comparison.wrong);
   if (printJson) {
     const names = { model: model.name, ...(other && { against: other.name }) };
     const counts = { rows: after.length, of: total, unasked: skipped };
     // Without the rows themselves, which repeat the texts.
-    const shown = { ...found, wrong: found.wrong.map(({ row: _, ...texts }) => texts) };
+    const shown = { ...comparison, wrong: comparison.wrong.map(({ row: _, ...texts }) => texts) };
     printJson({ ...names, ...counts, ...shown, missed });
   } else {
     const against = other ? ` against ${other.name}` : "";
-    const some = after.length < total ? ` of ${formatCount(total)}` : "";
-    print(`evaluated ${model.name}${against} on ${formatCount(after.length)}${some} held-out rows`);
+    const ofAll = after.length < total ? ` of ${formatCount(total)}` : "";
+    print(
+      `evaluated ${model.name}${against} on ${formatCount(after.length)}${ofAll} held-out rows`,
+    );
     if (skipped > 0) print(`${formatCount(skipped)} more have no text answer to compare with`);
-    print(comparisonLines(found).join("\n"));
-    if (wrongFile) print(wrongFile.note(found.wrong));
+    print(comparisonLines(comparison).join("\n"));
+    if (wrongFile) print(wrongFile.note(comparison.wrong));
     for (const line of missed) printFailure(`missed: ${line}`);
   }
   return missed.length > 0;
 
-  function otherOf(own: ModelReference, name: string | undefined) {
-    if (name === BASE || (name === undefined && own.job && named !== BASE)) return baseOf(own);
+  function modelToCompare(own: ModelReference, name: string | undefined) {
+    if (name === BASE || (name === undefined && own.job && modelName !== BASE)) return baseOf(own);
     return name === undefined ? undefined : findReference(project, name);
   }
 }

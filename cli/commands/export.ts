@@ -20,8 +20,8 @@ import { print } from "../terminal/print.ts";
 import { pathFrom, shellWord } from "../terminal/shell.ts";
 
 /**
- * Writes a job's model as a standalone folder; merges an adapter into its base. Takes the same
- * checkpoint as `kit infer`.
+ * Writes a job's model as a standalone folder; merges an adapter into its base. Exports the checkpoint
+ * that `kit infer` would load.
  * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`,
  * `CONFIG_INVALID`, `USAGE_INVALID`
  */
@@ -44,14 +44,14 @@ export const command = createCommand("export", {
       ),
     ),
   )
-  .option("--adapter", "write only the adapter, for llama.cpp's --lora")
+  .option("--adapter", "write ggufOptions the adapter, for llama.cpp's --lora")
   .addOption(projectOption())
-  .action(async (named, folder, { format, type, adapter, ...options }) => {
+  .action(async (modelName, folder, { format, type, adapter, ...options }) => {
     assertGguf(format, { type, adapter });
     const project = enterProject(options.project);
     const onNote = (text: string) => print(printableNote(text));
     const models = modelProject(project, onNote);
-    const model = findSaved(models, named);
+    const model = findSaved(models, modelName);
     const { directory } = model;
     const checkpoint = findArtifact(directory);
     assertFolder(checkpoint);
@@ -60,7 +60,7 @@ export const command = createCommand("export", {
     let engine: Fetcher | undefined;
     const abort = new AbortController();
     const { signal } = abort;
-    const ending = onTerminationSignal(() => abort.abort());
+    const signalListener = onTerminationSignal(() => abort.abort());
     try {
       if (isRemoteArtifact(checkpoint)) {
         engine = (await engineOf(models, model)) ?? {};
@@ -80,12 +80,12 @@ export const command = createCommand("export", {
       const trial = models.kit(`infer ${inferArgument(path)}`);
       print(adapter ? size : `${size}; try it: ${trial}`);
       if (format === "gguf")
-        for (const line of usesOf(inferArgument(path), name, adapter)) print(line);
+        for (const line of usageLines(inferArgument(path), name, adapter)) print(line);
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = EXIT_CODE.cancelled;
     } finally {
-      ending.stop();
+      signalListener.stop();
     }
     // The project's code, if it ran, may have left something open.
     if (engine) process.exit();
@@ -100,15 +100,15 @@ function assertFolder(path: string): void {
   );
 }
 
-/** @throws KitError `USAGE_INVALID` for an option that only applies to GGUF */
-function assertGguf(format: ExportFormatName, only: Record<string, unknown>): void {
-  const [name] = Object.entries(only).find(([, value]) => value !== undefined) ?? [];
+/** @throws KitError `USAGE_INVALID` for a GGUF option with another format */
+function assertGguf(format: ExportFormatName, ggufOptions: Record<string, unknown>): void {
+  const [name] = Object.entries(ggufOptions).find(([, value]) => value !== undefined) ?? [];
   if (format === "gguf" || name === undefined) return;
   throw new KitError("USAGE_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
 }
 
 /** How other tools load a GGUF file, one line each. @param path quoted for a shell */
-function usesOf(path: string, name: string, isAdapter = false): string[] {
+function usageLines(path: string, name: string, isAdapter = false): string[] {
   if (isAdapter) return [`  llama.cpp: llama-cli -m <its base>.gguf --lora ${path}`];
   const model = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, "-");
   const modelfile = `${path.slice(0, path.lastIndexOf("/"))}/Modelfile`;

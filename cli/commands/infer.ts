@@ -61,14 +61,14 @@ export const command = createCommand("infer", {
   )
   .addOption(quantizeOption())
   .addOption(projectOption())
-  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
+  .action(async (modelName, prompt, { project: folder, jsonl = false, quantize, ...options }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "USAGE_INVALID",
         "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
       );
     }
-    const { chatTemplateKwargs, ...given } = options;
+    const { chatTemplateKwargs, ...samplingOptions } = options;
     // Only answers go to stdout.
     const onNote = (text: string) => printError(printableNote(text));
     const project = modelProject(enterProject(folder), onNote);
@@ -76,13 +76,13 @@ export const command = createCommand("infer", {
       // EPIPE: the reader wants no more, as with `head`. Anything else loses answers.
       process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
     });
-    const reference = findReference(project, named);
+    const reference = findReference(project, modelName);
     const engine = await engineOf(project, reference);
     const signal = engine?.remote && abortOnSignal();
     const answerWith = async (model: LoadedModel) => {
       const limit =
-        given.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
-      const sampling = { maxTokens: limit?.tokens, ...given, ...(signal && { signal }) };
+        samplingOptions.maxTokens === undefined ? await answerLimit(project, reference) : undefined;
+      const sampling = { maxTokens: limit?.tokens, ...samplingOptions, ...(signal && { signal }) };
       const noteTruncation = createTruncationNote(limit);
       const withOptions = (request: InferRequest): InferRequest => ({
         ...request,
@@ -103,32 +103,32 @@ export const command = createCommand("infer", {
         noteTruncation(await stream.result);
       };
       // A terminal gets a stream, a program the whole answer.
-      const isTty = process.stdout.isTTY && !jsonl;
+      const isStreamed = process.stdout.isTTY && !jsonl;
       if (prompt !== undefined) {
         const request = plainRequest(prompt);
-        if (isTty) await streamAnswer(request);
+        if (isStreamed) await streamAnswer(request);
         else show(await answer(request));
         return EXIT_CODE.completed;
       }
       return answerLines(jsonl ? ROWS : PLAIN, {
-        answer: isTty && isInteractive() ? streamAnswer : answer,
+        answer: isStreamed && isInteractive() ? streamAnswer : answer,
         show,
         // The project's own engine answers one request at a time.
         maxConcurrent: engine ? 1 : MAX_CONCURRENT,
       });
     };
-    // Without a signal, waiting for a line never fails.
-    const end = signal || new AbortController().signal;
+    // Without a signal to abort on, one that never aborts.
+    const abortSignal = signal || new AbortController().signal;
     try {
-      const given = { engine, signal: end, ...(quantize && { quantize }) };
-      const model = await openModel(project, reference, given);
+      const loadOptions = { engine, signal: abortSignal, ...(quantize && { quantize }) };
+      const model = await openModel(project, reference, loadOptions);
       try {
-        process.exitCode = await orAborted(answerWith(model), end);
+        process.exitCode = await orAborted(answerWith(model), abortSignal);
       } finally {
-        await closeModel(model, `of ${named}`, onNote);
+        await closeModel(model, `of ${modelName}`, onNote);
       }
     } catch (error) {
-      if (end.aborted) exitCancelled();
+      if (abortSignal.aborted) exitCancelled();
       process.exitCode = reportError(error);
     }
     // The project's code, if it ran, may have left something open.

@@ -45,9 +45,9 @@ export const command = createCommand("init", {
   });
 
 /** Lists files only when the project existed before. */
-function report(project: string, { created, added, kept }: Report): void {
-  const lists = { created, "added to": added, "left alone": kept };
-  const isNew = created.includes("package.json") && added.length + kept.length === 0;
+function report(project: string, { created, added, leftAlone }: Report): void {
+  const lists = { created, "added to": added, "left alone": leftAlone };
+  const isNew = created.includes("package.json") && added.length + leftAlone.length === 0;
   if (isNew) print(`created a Kit project in ${project}`);
   else if (created.length + added.length > 0) print(`added Kit to ${project}`);
   else print(`nothing to add to ${project}`);

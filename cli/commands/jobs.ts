@@ -38,13 +38,13 @@ export const command = createCommand("jobs", {
     printError(`no jobs in ${project} yet; kit start trains one`);
   });
 
-function summaries(project: string, named: readonly string[]) {
-  const [one, other, ...more] = named.map((name) => {
+function summaries(project: string, names: readonly string[]) {
+  const [first, second, ...rest] = names.map((name) => {
     const job = findJob(project, name);
     if (!job) throw noJob(modelProject(project), name, "job");
     return summarizeJob(project, job);
   });
-  if (one && other && more.length === 0) return [one, other] as const;
+  if (first && second && rest.length === 0) return [first, second] as const;
   throw new KitError("USAGE_INVALID", "Name two jobs: kit jobs --compare 20261123 latest.");
 }
 
@@ -59,7 +59,7 @@ function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {
   return parts.join("  ");
 }
 
-/** As `2026-11-22 00:30`. */
+/** Such as `2026-11-22 00:30`. */
 function localTime(createdAt: string): string {
   const time = new Date(createdAt);
   if (Number.isNaN(time.getTime())) return "????-??-?? ??:??";

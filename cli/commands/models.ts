@@ -37,7 +37,7 @@ function cellsOf({ name, bytes, architecture = NONE, parameters, problem }: Cach
   ];
 }
 
-/** As `135M`. */
+/** Such as `135M`. */
 function compact(count: number): string {
   return count.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 }

@@ -58,7 +58,7 @@ export const command = createCommand("serve", {
   .option("--alias <name=model>", "also serve a model under this name (repeatable)", parseAlias)
   .option(
     "--fine-tuning",
-    "take files and fine-tuning jobs as OpenAI's API does, and train them on this machine",
+    "accept files and fine-tuning jobs over OpenAI's API, and train on this machine",
   )
   .option("--no-follow", "keep serving the same job when a newer one completes")
   .option(
@@ -69,7 +69,7 @@ export const command = createCommand("serve", {
   )
   .option("--json", "log one JSON object per line")
   .addOption(projectOption())
-  .action(async (named, options) => {
+  .action(async (modelNames, options) => {
     const { host, port, json: asJson = false, quantize, engine: engineName } = options;
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
@@ -141,7 +141,7 @@ export const command = createCommand("serve", {
     try {
       following = await loadModels(pool, {
         ...models,
-        named,
+        modelNames,
         aliases: options.alias,
         follows: options.follow,
         onError,

@@ -10,10 +10,10 @@ import { enterProject } from "../project/folder.ts";
 import { print, printError } from "../terminal/print.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
-/** Shorter ones could be guessed. */
-const TOKEN_LENGTH = 16;
-/** npx forwards a Ctrl-C that the terminal has already sent to this process. */
-const ONE_CTRL_C_MS = 300;
+/** Shorter tokens could be guessed. */
+const MIN_TOKEN_LENGTH = 16;
+/** A second Ctrl-C within this time is the same one: the terminal sends it to this process, and npx forwards it. */
+const SAME_CTRL_C_MS = 300;
 
 interface UiOptions {
   port?: number;
@@ -57,7 +57,7 @@ export const command = createCommand("ui", {
     });
     let endingSince: number | undefined;
     onTerminationSignal(() => {
-      if (endingSince !== undefined && performance.now() - endingSince > ONE_CTRL_C_MS)
+      if (endingSince !== undefined && performance.now() - endingSince > SAME_CTRL_C_MS)
         server.kill();
       endingSince ??= performance.now();
       // Exit at once: connections of the closed server may linger.
@@ -76,7 +76,7 @@ export const command = createCommand("ui", {
  * @throws KitError `TOKEN_INVALID`
  */
 function chooseToken({ host, token }: UiOptions): string | undefined {
-  const fixed = process.env[TOKEN_VARIABLE];
+  const ownToken = process.env[TOKEN_VARIABLE];
   // Subprocesses must not inherit the token.
   delete process.env[TOKEN_VARIABLE];
   if (!token) {
@@ -84,11 +84,11 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
     printError(`kit: without a token, anyone who reaches ${host} can run this project's code.`);
     return undefined;
   }
-  if (!fixed) return isLoopback(host) ? undefined : createToken();
-  if (fixed.length >= TOKEN_LENGTH) return fixed;
+  if (!ownToken) return isLoopback(host) ? undefined : createToken();
+  if (ownToken.length >= MIN_TOKEN_LENGTH) return ownToken;
   throw new KitError(
     "TOKEN_INVALID",
-    `KIT_UI_TOKEN needs at least ${TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
+    `KIT_UI_TOKEN needs at least ${MIN_TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
   );
 }
 

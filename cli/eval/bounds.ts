@@ -42,11 +42,11 @@ export function assertKnown(bounds: Bounds, metrics: Metrics): void {
 /** A phrase for each metric that is out of bounds or has no value. */
 export function missedBounds({ figures }: Comparison, { min, max }: Bounds): string[] {
   const names = new Set([...Object.keys(min), ...Object.keys(max)]);
-  // An aggregate metric's values are known only once it ran.
-  const known = figures.map((one) => one.name).join(", ");
-  const reason = known ? `; these have one: ${known}` : ", because no answer was scored";
+  // The names of an aggregate metric's values are known only once it has run.
+  const computed = figures.map((figure) => figure.name).join(", ");
+  const reason = computed ? `; these have one: ${computed}` : ", because no answer was scored";
   return [...names].flatMap((name) => {
-    const found = figures.find((one) => one.name === name);
+    const found = figures.find((figure) => figure.name === name);
     if (!found) return [`${name} has no value${reason}`];
     const { [name]: lower = -Infinity } = min;
     const { [name]: upper = Infinity } = max;

@@ -50,12 +50,12 @@ export function collectAnswers(
 
 /** The answers of both models to the rows that both have answered. @throws KitError `DATASET_INVALID` */
 export function answersOfBoth(
-  one: readonly Answered[],
-  other: readonly Answered[],
+  a: readonly Answered[],
+  b: readonly Answered[],
 ): [Answered[], Answered[]] {
-  const [a, b] = [one, other].map((answers) => new Set(answers.map(({ row }) => row)));
-  const both = [one.filter(({ row }) => b!.has(row)), other.filter(({ row }) => a!.has(row))];
-  if (both[0]!.length > 0) return both as [Answered[], Answered[]];
+  const [rowsOfA, rowsOfB] = [a, b].map((answers) => new Set(answers.map(({ row }) => row)));
+  const common = a.filter(({ row }) => rowsOfB!.has(row));
+  if (common.length > 0) return [common, b.filter(({ row }) => rowsOfA!.has(row))];
   throw new KitError("DATASET_INVALID", "No row fits both models. Pass other rows with --data.");
 }
 

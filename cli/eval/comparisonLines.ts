@@ -23,7 +23,7 @@ export function comparisonLines({ figures, changed, wrong }: Comparison): string
 }
 
 function cells({ name, rows, value, interval, by, before, difference }: ComparedMetric): string[] {
-  const start = [short(name), formatCount(rows)];
+  const start = [excerpt(name), formatCount(rows)];
   if (!difference || before === undefined) {
     const [low, high] = interval.map(formatMetricValue);
     return [...start, `${formatMetricValue(value)}, 95 % CI [${low}, ${high}] (${by})`];
@@ -38,12 +38,12 @@ function changedLines(changed: readonly ChangedRow[], shown: Set<string>): strin
   if (changed.length === 0) return [];
   const worse = changed.filter(({ change }) => change < 0).length;
   const entries = changed.map(({ input, expected, before, after, change }): Entry => {
-    const from = differFrom(expected, after === expected ? before : after);
+    const from = excerptStart(expected, after === expected ? before : after);
     const lines = [
-      `${change < 0 ? "worse" : "better"}    ${short(input)}`,
-      `  expected ${short(expected, from)}`,
-      `  before   ${short(before, from)}`,
-      `  after    ${short(after, from)}`,
+      `${change < 0 ? "worse" : "better"}    ${excerpt(input)}`,
+      `  expected ${excerpt(expected, from)}`,
+      `  before   ${excerpt(before, from)}`,
+      `  after    ${excerpt(after, from)}`,
     ];
     return [keyOf({ input, expected, answer: after }), lines];
   });
@@ -59,20 +59,20 @@ function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
   const verb = wrong.length === 1 ? "is" : "are";
   const above = wrong.filter((row) => shown.has(keyOf(row))).length;
   const some = above < wrong.length ? `${formatCount(above)} of them ` : "";
-  const beside = above > 0 ? `, ${some}shown above` : "";
+  const note = above > 0 ? `, ${some}shown above` : "";
   const entries = wrong.map((row): Entry => {
     const { input, expected, answer } = row;
-    const from = differFrom(expected, answer);
+    const from = excerptStart(expected, answer);
     const lines = [
-      `wrong     ${short(input)}`,
-      `  expected ${short(expected, from)}`,
-      `  answer   ${short(answer, from)}`,
+      `wrong     ${excerpt(input)}`,
+      `  expected ${excerpt(expected, from)}`,
+      `  answer   ${excerpt(answer, from)}`,
     ];
     return [keyOf(row), lines];
   });
   return [
     "",
-    `${formatCounted(wrong.length, "row")} ${verb} wrong${beside}`,
+    `${formatCounted(wrong.length, "row")} ${verb} wrong${note}`,
     ...entryLines(entries, MAX_WRONG, shown),
   ];
 }
@@ -97,18 +97,18 @@ function entryLines(entries: readonly Entry[], max: number, shown: Set<string>):
 }
 
 /** Start of the excerpt that shows the first difference of two long texts. */
-function differFrom(one: string, other: string): number {
-  if (Math.max(one.length, other.length) <= MAX_CHARACTERS) return 0;
+function excerptStart(a: string, b: string): number {
+  if (Math.max(a.length, b.length) <= MAX_CHARACTERS) return 0;
   let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
+  while (at < a.length && a[at] === b[at]) at++;
   return Math.max(0, at - CONTEXT);
 }
 
-function short(text: string, from = 0): string {
+function excerpt(text: string, from = 0): string {
   const start = from < text.length ? from : 0;
   const shown = printable(text.slice(start, start + MAX_CHARACTERS));
-  const isCut = text.length > start + MAX_CHARACTERS || shown.length > MAX_CHARACTERS;
-  return `${start > 0 ? "…" : ""}${shown.slice(0, MAX_CHARACTERS)}${isCut ? "…" : ""}`;
+  const isTruncated = text.length > start + MAX_CHARACTERS || shown.length > MAX_CHARACTERS;
+  return `${start > 0 ? "…" : ""}${shown.slice(0, MAX_CHARACTERS)}${isTruncated ? "…" : ""}`;
 }
 
 function signed(value: number): string {

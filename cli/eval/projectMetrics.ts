@@ -12,24 +12,24 @@ const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
 
 /**
  * The metrics of the project's trainer, or the named ones.
- * @param named names of the trainer's metrics, or `exactMatch`, `validJson`, `jsonFields`, `labels`
- * @throws KitError `USAGE_INVALID` for a name that none has
+ * @param names of the trainer's metrics, or `exactMatch`, `validJson`, `jsonFields`, `labels`
+ * @throws KitError `USAGE_INVALID` for an unknown name
  */
 export async function projectMetrics(
   project: string,
-  named: readonly string[],
+  names: readonly string[],
   onNote: (text: string) => void,
 ): Promise<Metrics> {
   const own = await metricsOfTrainer(project, onNote);
-  if (named.length === 0) return own ?? BUILT_IN;
-  const known: Metrics = { ...BUILT_IN, ...own };
+  if (names.length === 0) return own ?? BUILT_IN;
+  const available: Metrics = { ...BUILT_IN, ...own };
   return Object.fromEntries(
-    named.map((name) => {
-      const metric = Object.hasOwn(known, name) ? known[name] : undefined;
+    names.map((name) => {
+      const metric = Object.hasOwn(available, name) ? available[name] : undefined;
       if (metric) return [name, metric];
       throw new KitError(
         "USAGE_INVALID",
-        `There is no metric ${name}. Use one of ${Object.keys(known).join(", ")}.`,
+        `There is no metric ${name}. Use one of ${Object.keys(available).join(", ")}.`,
       );
     }),
   );

@@ -31,14 +31,18 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
   const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const found = await chooseHeldOutRows(await readable(), { maxRows, isEvaluable, onNote });
+    const found = await chooseHeldOutRows(await evaluationConfig(), {
+      maxRows,
+      isEvaluable,
+      onNote,
+    });
     if (found.rows.length > 0) return found;
     throw new KitError(
       "DATASET_INVALID",
       "No held-out row has a text answer. Pass rows of {prompt, completion} or {messages} with --data.",
     );
 
-    async function readable(): Promise<JobConfig> {
+    async function evaluationConfig(): Promise<JobConfig> {
       if (data !== undefined) {
         const evalDataset = { type: typeOfFile(data), path: resolve(COMMAND_FOLDER, data) };
         // Required by the type, but not read.
@@ -61,11 +65,11 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
 
 /**
  * A file for the rows that a model got wrong, in training format, each with the model's answer as `got`.
- * @param named relative to the user's folder
+ * @param name its path, relative to the user's folder
  * @throws KitError `CANNOT_WRITE` if it exists: its rows may have been corrected
  */
-export function newRowFile(named: string) {
-  const path = resolve(COMMAND_FOLDER, named);
+export function newRowFile(name: string) {
+  const path = resolve(COMMAND_FOLDER, name);
   if (existsSync(path)) {
     throw new KitError("CANNOT_WRITE", `${path} already exists. Pass another file with --wrong.`);
   }
@@ -79,6 +83,6 @@ export function newRowFile(named: string) {
       }
     },
     note: ({ length }: readonly WrongRow[]) =>
-      `wrote ${formatCounted(length, "wrong row")} to ${named}`,
+      `wrote ${formatCounted(length, "wrong row")} to ${name}`,
   };
 }

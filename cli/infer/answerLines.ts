@@ -29,14 +29,14 @@ export async function answerLines(
 
   async function showAnswer(
     number: number,
-    answered: ReturnType<Options["answer"]>,
+    pendingAnswer: ReturnType<Options["answer"]>,
   ): Promise<void> {
     try {
-      const text = await answered;
+      const text = await pendingAnswer;
       if (text !== undefined) show(text);
     } catch (error) {
       if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
-      // A person sees which one failed, and can retry.
+      // A person sees which line failed, and can retry.
       if (isInteractive()) reportError(error);
       else {
         code = reportError(withLine(number, error));
@@ -45,34 +45,34 @@ export async function answerLines(
     }
   }
 
-  const broken = new AbortController();
+  const failure = new AbortController();
   const pending: Promise<void>[] = [];
   let last = Promise.resolve();
   /** Shows in order; resolves once there is room for another request. */
   async function add(showNext: () => unknown): Promise<void> {
-    last = last.then(async () => void (await showNext())).catch((error) => broken.abort(error));
+    last = last.then(async () => void (await showNext())).catch((error) => failure.abort(error));
     pending.push(last);
     if (pending.length >= (isInteractive() ? 1 : maxConcurrent))
-      await orAborted(pending.shift()!, broken.signal);
+      await orAborted(pending.shift()!, failure.signal);
   }
 
   const lines = stdinLines();
   for (;;) {
-    const next = await orAborted(lines.next(), broken.signal);
+    const next = await orAborted(lines.next(), failure.signal);
     if (next.done) break;
     const { text, number } = next.value;
     const isBlank = text.trim() === "";
     isEmpty &&= isBlank;
     if (!isBlank) {
-      const answered = Promise.resolve().then(() => answer(read(text)));
+      const pendingAnswer = Promise.resolve().then(() => answer(read(text)));
       // Handled when its turn comes.
-      answered.catch(() => undefined);
-      await add(() => showAnswer(number, answered));
+      pendingAnswer.catch(() => undefined);
+      await add(() => showAnswer(number, pendingAnswer));
     } else if (blank !== undefined && !isInteractive()) {
       await add(() => show(blank));
     }
   }
-  await orAborted(last, broken.signal);
+  await orAborted(last, failure.signal);
   if (!isEmpty || isInteractive()) return code;
   throw new KitError(
     "USAGE_INVALID",

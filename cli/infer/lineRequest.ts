@@ -82,23 +82,23 @@ function notJson(line: string, { message, offset }: JsonError): KitError {
 
 function requestOf(row: Record<string, unknown>): InferRequest {
   const { prompt } = row;
-  const wrong = problemOfTools(row);
-  if (wrong !== undefined) throw invalid(wrong);
+  const toolsProblem = problemOfTools(row);
+  if (toolsProblem !== undefined) throw invalid(toolsProblem);
   const tools = asTools(row["tools"]);
   const given = row["chat_template_kwargs"] ?? undefined;
-  const wrongKwargs = problemOfKwargs(given);
-  if (wrongKwargs !== undefined) throw invalid(`"chat_template_kwargs" ${wrongKwargs}`);
+  const kwargsProblem = problemOfKwargs(given);
+  if (kwargsProblem !== undefined) throw invalid(`"chat_template_kwargs" ${kwargsProblem}`);
   const kwargs = given !== undefined && { chatTemplateKwargs: given as TemplateKwargs };
-  const beside = { ...(tools && { tools }), ...kwargs };
+  const extras = { ...(tools && { tools }), ...kwargs };
   if (row["messages"] !== undefined && row["messages"] !== null) {
     const messages = messagesOf(row, "messages");
     const context = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
     if (context.length === 0) throw invalid('"messages" has no question');
-    return { messages: context, ...beside };
+    return { messages: context, ...extras };
   }
   if (prompt === undefined || prompt === null) throw invalid('no "prompt" or "messages"');
   if (typeof prompt === "string" && !tools && !hasSystem(row)) return { prompt, ...kwargs };
-  return { messages: messagesOf(row, "prompt"), ...beside };
+  return { messages: messagesOf(row, "prompt"), ...extras };
 }
 
 /** The conversation in a row's field, after the row's system text. */

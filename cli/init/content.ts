@@ -12,7 +12,7 @@ export const PACKAGE_JSON = "package.json";
 export const TSCONFIG = "tsconfig.json";
 
 /** Files of the quickstart that every template has. */
-const SHARED = ["package.json", "tsconfig.json", "gitignore", join("src", "kit", "index.ts")];
+const SHARED_FILES = ["package.json", "tsconfig.json", "gitignore", join("src", "kit", "index.ts")];
 
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
@@ -35,11 +35,11 @@ export interface Values extends DetectedManager {
 
 /** The command for a template's script, even if the project has another script of that name. */
 export function runScript(project: string, manager: PackageManager, script: string): string {
-  const ours = templatePackageJson().scripts?.[script] ?? "";
-  const own = readPackageJson(project)?.scripts?.[script] ?? ours;
-  return own === ours
+  const templateScript = templatePackageJson().scripts?.[script] ?? "";
+  const projectScript = readPackageJson(project)?.scripts?.[script] ?? templateScript;
+  return projectScript === templateScript
     ? `${manager} run ${script}`
-    : ours.replaceAll(/\bkit\b/g, runKitCommand(manager));
+    : templateScript.replaceAll(/\bkit\b/g, runKitCommand(manager));
 }
 
 /** Maps each file's path in the project to its content. */
@@ -47,20 +47,20 @@ export function filesFor(project: string, values: Values): Record<string, string
   const { manager, foundIn } = values;
   const isNew = !existsSync(join(project, PACKAGE_JSON));
   // Otherwise the workspace above owns the folder.
-  const isOwn = isNew || foundIn === undefined || foundIn === project;
-  const files = isOwn ? { ...OWN_FILES[manager] } : {};
-  for (const file of new Set([...SHARED, ...listFiles(folderOf(values.template))])) {
-    files[RENAMED[file] ?? file] = fillIn(file, project, values, isOwn);
+  const isOwnProject = isNew || foundIn === undefined || foundIn === project;
+  const files = isOwnProject ? { ...OWN_FILES[manager] } : {};
+  for (const file of new Set([...SHARED_FILES, ...listFiles(folderOf(values.template))])) {
+    files[RENAMED[file] ?? file] = contentOf(file, project, values, isOwnProject);
   }
   return files;
 }
 
-function fillIn(file: string, project: string, values: Values, isOwn: boolean): string {
+function contentOf(file: string, project: string, values: Values, isOwnProject: boolean): string {
   const { name, manager, template } = values;
   if (file === PACKAGE_JSON) {
     const packageJson = packageJsonFor(project, name);
     // npm reads allowScripts only from the root of an installation.
-    if (isOwn && manager === "npm") packageJson.allowScripts = ALLOW_SCRIPTS;
+    if (isOwnProject && manager === "npm") packageJson.allowScripts = ALLOW_SCRIPTS;
     return `${JSON.stringify(packageJson, null, 2)}\n`;
   }
   const content = readTemplate(file, template);
@@ -88,7 +88,7 @@ function templatePackageJson(): PackageJson {
 }
 
 function readTemplate(file: string, template: Template = "quickstart"): string {
-  const from = SHARED.includes(file) ? "quickstart" : template;
+  const from = SHARED_FILES.includes(file) ? "quickstart" : template;
   return readFileSync(join(folderOf(from), file), "utf8");
 }
 

@@ -7,17 +7,17 @@ export interface Merged {
   /** The parts that were missing. */
   added: string[];
   /** The parts that differ from the template. */
-  kept: string[];
+  leftAlone: string[];
 }
 
 /** Adds scripts and dependencies in the file's own indentation and line ends, as npm does. */
-export function mergePackageJson(text: string, ours: string): Merged {
+export function mergePackageJson(text: string, templateText: string): Merged {
   const packageJson = parsePackageJson(text);
   // `kit init` has refused an invalid one already.
-  if (!packageJson) return { text, added: [], kept: [] };
-  const template = JSON.parse(ours) as PackageJson;
+  if (!packageJson) return { text, added: [], leftAlone: [] };
+  const template = JSON.parse(templateText) as PackageJson;
   const added: string[] = [];
-  const kept = [template.name, undefined].includes(packageJson.name) ? [] : ["name"];
+  const leftAlone = [template.name, undefined].includes(packageJson.name) ? [] : ["name"];
   for (const section of SECTIONS) {
     for (const [name, value] of Object.entries(template[section] ?? {})) {
       const existing = findEntry(packageJson, section, name);
@@ -25,7 +25,7 @@ export function mergePackageJson(text: string, ours: string): Merged {
         packageJson[section] = { ...packageJson[section], [name]: value };
         added.push(`${section}.${name}`);
       } else if (existing !== value) {
-        kept.push(`${section}.${name}`);
+        leftAlone.push(`${section}.${name}`);
       }
     }
   }
@@ -36,30 +36,30 @@ export function mergePackageJson(text: string, ours: string): Merged {
     packageJson.allowScripts = { ...packageJson.allowScripts, [name]: value };
     added.push(`allowScripts.${name}`);
   }
-  return { text: added.length > 0 ? formatLike(text, packageJson) : text, added, kept };
+  return { text: added.length > 0 ? formatLike(text, packageJson) : text, added, leftAlone };
 }
 
 /** Adds missing lines at the end. Treats `/.kit` and `.kit/` as equal. */
-export function mergeGitignore(text: string, ours: string): Merged {
+export function mergeGitignore(text: string, templateText: string): Merged {
   const present = new Set(linesOf(text).map(withoutSlashes));
-  const added = linesOf(ours).filter((line) => !present.has(withoutSlashes(line)));
+  const added = linesOf(templateText).filter((line) => !present.has(withoutSlashes(line)));
   const lineEnd = lineEndOf(text);
   const start = added.length === 0 || text === "" || text.endsWith("\n") ? text : text + lineEnd;
-  return { text: start + added.map((line) => line + lineEnd).join(""), added, kept: [] };
+  return { text: start + added.map((line) => line + lineEnd).join(""), added, leftAlone: [] };
 }
 
 /** Keeps your tsconfig; reports the omitted script. */
-export function keepTsconfig(text: string, ours: string): Merged {
-  return { text, added: [], kept: text === ours ? [] : ["no typecheck script added"] };
+export function keepTsconfig(text: string, templateText: string): Merged {
+  return { text, added: [], leftAlone: text === templateText ? [] : ["no typecheck script added"] };
 }
 
 /** Adds a setting and the lines indented below it, unless the file has that setting. */
-export function mergeSetting(text: string, ours: string): Merged {
-  const [name = ""] = ours.split(":");
-  if (text.includes(ours)) return { text, added: [], kept: [] };
-  if (new RegExp(`^${name}:`, "m").test(text)) return { text, added: [], kept: [name] };
+export function mergeSetting(text: string, templateText: string): Merged {
+  const [name = ""] = templateText.split(":");
+  if (text.includes(templateText)) return { text, added: [], leftAlone: [] };
+  if (new RegExp(`^${name}:`, "m").test(text)) return { text, added: [], leftAlone: [name] };
   const start = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  return { text: start + ours, added: [name], kept: [] };
+  return { text: start + templateText, added: [name], leftAlone: [] };
 }
 
 /** A package counts as present in either kind of dependencies. */

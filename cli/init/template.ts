@@ -11,12 +11,12 @@ import {
 } from "./merge.ts";
 
 /** How to add the template's parts to an existing file. */
-const MERGES: Record<string, (text: string, ours: string) => Merged> = {
+const MERGES: Record<string, (text: string, templateText: string) => Merged> = {
   ".gitignore": mergeGitignore,
   [PACKAGE_JSON]: mergePackageJson,
   [TSCONFIG]: keepTsconfig,
   "pnpm-workspace.yaml": mergeSetting,
-  "yarn.lock": (text) => ({ text, added: [], kept: [] }),
+  "yarn.lock": (text) => ({ text, added: [], leftAlone: [] }),
 };
 
 /** The outcome for each file. Files identical to the template's are not listed. */
@@ -26,12 +26,12 @@ export interface Report {
   /** `package.json (scripts.ui, scripts.build)` */
   added: string[];
   /** `README.md`, `package.json (scripts.train)` */
-  kept: string[];
+  leftAlone: string[];
 }
 
 /** Copies a template into a folder. Adds to existing files and never overwrites. */
 export function copyTemplate(project: string, values: Values): Report {
-  const report: Report = { created: [], added: [], kept: [] };
+  const report: Report = { created: [], added: [], leftAlone: [] };
   const { [PACKAGE_JSON]: packageJson = "", ...files } = filesFor(project, values);
   // package.json comes last: its absence shows that a copy was interrupted.
   for (const [file, content] of Object.entries({ ...files, [PACKAGE_JSON]: packageJson })) {
@@ -41,16 +41,16 @@ export function copyTemplate(project: string, values: Values): Report {
       continue;
     }
     const merged = merge(path, content, MERGES[file]);
-    if (!merged && readText(path) !== content) report.kept.push(file);
+    if (!merged && readText(path) !== content) report.leftAlone.push(file);
     if (merged?.added.length) report.added.push(`${file} (${merged.added.join(", ")})`);
-    if (merged?.kept.length) report.kept.push(`${file} (${merged.kept.join(", ")})`);
+    if (merged?.leftAlone.length) report.leftAlone.push(`${file} (${merged.leftAlone.join(", ")})`);
   }
   return report;
 }
 
 /** Returns false, and writes nothing, if the file exists. */
 function writeNew(path: string, content: string): boolean {
-  // A link to a folder is fine.
+  // The folder may be a symbolic link.
   if (!existsSync(dirname(path))) makeDirectory(dirname(path));
   try {
     writeFileSync(path, content, { flag: "wx" });
@@ -62,10 +62,14 @@ function writeNew(path: string, content: string): boolean {
 }
 
 /** Returns undefined if the path can't be merged. */
-function merge(path: string, ours: string, how?: (typeof MERGES)[string]): Merged | undefined {
+function merge(
+  path: string,
+  templateText: string,
+  mergeTexts?: (typeof MERGES)[string],
+): Merged | undefined {
   const text = readText(path);
-  if (!how || text === undefined) return undefined;
-  const merged = how(text, ours);
+  if (!mergeTexts || text === undefined) return undefined;
+  const merged = mergeTexts(text, templateText);
   // Writes through a symbolic link instead of replacing it.
   if (merged.text !== text) writeFileAtomically(realpathSync(path), merged.text);
   return merged;

@@ -15,18 +15,20 @@ export interface JobComparison {
   jobs: [JobSummary, JobSummary];
 }
 
-export function compareJobs(one: JobSummary, other: JobSummary): JobComparison {
-  const [a, b] = [one, other].map(({ options }) => leavesOf(options));
-  const names = [...new Set([...a!.keys(), ...b!.keys()])];
-  const differing = names.filter((name) => !isDeepStrictEqual(a!.get(name), b!.get(name)));
-  const only = (leaves: ReadonlyMap<string, unknown>) =>
+export function compareJobs(a: JobSummary, b: JobSummary): JobComparison {
+  const [optionsA, optionsB] = [leavesOf(a.options), leavesOf(b.options)];
+  const names = [...new Set([...optionsA.keys(), ...optionsB.keys()])];
+  const differing = names.filter(
+    (name) => !isDeepStrictEqual(optionsA.get(name), optionsB.get(name)),
+  );
+  const onlyDiffering = (leaves: ReadonlyMap<string, unknown>) =>
     Object.fromEntries(
       differing.flatMap((name) => (leaves.has(name) ? [[name, leaves.get(name)]] : [])),
     );
   return {
     jobs: [
-      { ...one, options: only(a!) },
-      { ...other, options: only(b!) },
+      { ...a, options: onlyDiffering(optionsA) },
+      { ...b, options: onlyDiffering(optionsB) },
     ],
   };
 }
@@ -44,17 +46,17 @@ function leavesOf(options: Record<string, unknown>, path = ""): Map<string, unkn
 export function comparisonLines({ jobs }: JobComparison): string[] {
   const row = (name: string, cell: (job: JobSummary) => string | undefined) => [
     name,
-    ...jobs.map((job) => short(cell(job) ?? UNKNOWN)),
+    ...jobs.map((job) => truncated(cell(job) ?? UNKNOWN)),
   ];
   const count = (value: number | undefined) => format(value, formatCount);
-  const named = (all: (job: JobSummary) => object | undefined) => [
+  const namesOf = (all: (job: JobSummary) => object | undefined) => [
     ...new Set(jobs.flatMap((job) => Object.keys(all(job) ?? {}))),
   ];
   return tableLines([
     row("job", ({ id }) => id),
     row("name", ({ name }) => name),
     row("status", ({ status }) => status),
-    ...named(({ options }) => options).map((name) =>
+    ...namesOf(({ options }) => options).map((name) =>
       row(name, ({ options }) => formatOption(options[name])),
     ),
     row("rows", ({ data }) => count(data.rows)),
@@ -66,10 +68,10 @@ export function comparisonLines({ jobs }: JobComparison): string[] {
     ),
     row("loss", ({ loss }) => format(loss, formatLoss)),
     row("evalLoss", ({ evalLoss }) => format(evalLoss, formatLoss)),
-    ...named(({ metrics }) => metrics).map((name) =>
+    ...namesOf(({ metrics }) => metrics).map((name) =>
       row(name, ({ metrics }) => format(metrics?.[name], formatNumber)),
     ),
-    ...named(({ evaluated }) => evaluated).map((name) =>
+    ...namesOf(({ evaluated }) => evaluated).map((name) =>
       row(name, ({ evaluated }) => format(evaluated?.[name], formatMetric)),
     ),
     row("time", ({ seconds }) => format(seconds, formatDuration)),
@@ -94,7 +96,7 @@ function format<T>(value: T | undefined, formatter: (value: T) => string): strin
 }
 
 /** Shortens at the start: the end of a path says more. */
-function short(text: string): string {
+function truncated(text: string): string {
   const shown = printable(text);
   return shown.length > MAX_CHARACTERS ? `…${shown.slice(1 - MAX_CHARACTERS)}` : shown;
 }

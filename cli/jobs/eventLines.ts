@@ -35,7 +35,7 @@ export interface EventLinesOptions {
   /** Whether an artifact's files are on this machine, by its path in the job's folder. */
   isLocal?: (path: string) => boolean;
   /** Metrics up to a step of the job that this one continues. */
-  earlier?: (upTo: number) => readonly MetricEvent[];
+  earlierMetrics?: (upTo: number) => readonly MetricEvent[];
   /** The command line that runs `kit` with these arguments in the user's folder. */
   kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
@@ -48,7 +48,11 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const { isLocal = () => true, earlier = () => [], kit = (words) => `npx kit ${words}` } = options;
+  const {
+    isLocal = () => true,
+    earlierMetrics = () => [],
+    kit = (words) => `npx kit ${words}`,
+  } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
   /** Each step's value of the metric that compares checkpoints, as text. */
@@ -70,22 +74,22 @@ export function createEventLines(options: EventLinesOptions) {
     const isEvaluation = event === EVALUATED;
     const value = isEvaluation ? data.metrics[metric] : heldOutValue(data, metric);
     if (value === undefined) return;
-    const shown =
+    const score =
       metric === EVAL_LOSS ? formatters.formatLoss(value) : formatMetricValue(value ?? NaN);
-    scores.set(data.step, `${metric} ${shown}`);
+    scores.set(data.step, `${metric} ${score}`);
     if (value === null) return;
     const sign = config.greaterIsBetter === false ? -1 : 1;
     if (!best || sign * value > sign * best.value) best = { step: data.step, value };
   }
 
   function startLines(data: EventData["training.started"]): string {
-    if (data.resumedStep !== undefined) earlier(data.resumedStep).forEach(recordMetric);
+    if (data.resumedStep !== undefined) earlierMetrics(data.resumedStep).forEach(recordMetric);
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
-    const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
+    const ofAdapter = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
-    const started = withDetails(`training ${shown(model)}`, {
-      parameters: formatCount(parameters) + of,
+    const started = withDetails(`training ${relativePath(model)}`, {
+      parameters: formatCount(parameters) + ofAdapter,
       data: shownData(),
       rows: formatCount(rows) + ofFormat,
       ...(evalRows === undefined
@@ -130,8 +134,8 @@ export function createEventLines(options: EventLinesOptions) {
     const { step, metrics } = data;
     const values = Object.entries(metrics).map(([name, value]) => {
       const was = step > 0 ? progress.evaluated?.[name]?.before : undefined;
-      const beside = was === undefined ? "" : ` (before ${formatMetricValue(was)})`;
-      return `${name} ${formatMetricValue(value)}${beside}`;
+      const comparedTo = was === undefined ? "" : ` (before ${formatMetricValue(was)})`;
+      return `${name} ${formatMetricValue(value)}${comparedTo}`;
     });
     return `evaluated step ${step}: ${values.join(", ")}`;
   }
@@ -152,10 +156,10 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   /** One line, so that `grep ^completed` finds all of it. */
-  function endLine(how: string): string {
-    if (!last) return how;
+  function endLine(outcome: string): string {
+    if (!last) return outcome;
     const result = { artifact: last, score: scores.get(last.step) };
-    return `${how}; ${resultSummary(result, progress, formatters)}`;
+    return `${outcome}; ${resultSummary(result, progress, formatters)}`;
   }
 
   function failedLines(error: string): string {
@@ -164,7 +168,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   /** Shortens an absolute path inside the project; returns other names unchanged. */
-  function shown(name: string): string {
+  function relativePath(name: string): string {
     if (!isAbsolute(name)) return name;
     const local = relative(project, name);
     return local.startsWith("..") ? name : local;
@@ -178,7 +182,7 @@ export function createEventLines(options: EventLinesOptions) {
     const { type, name, split = "train" } = config.dataset;
     if (type === "code") return "rows from the project's code";
     if (type === "hub") return `${name} (${split})`;
-    const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
+    const [first = "", ...others] = datasetPaths(config.dataset.path).map(relativePath);
     return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
   }
 
@@ -222,7 +226,7 @@ function defaultLine({ event, data }: { event: string; data: object }): string {
   return [event.replace(".", " "), ...fields].join(" ");
 }
 
-/** Keeps each of an engine's texts on one line. */
+/** Escapes an engine's texts, so that each stays on one line. */
 function asPrintable<Data extends object>(data: Data): Data {
   const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
     name,

@@ -58,10 +58,10 @@ export function createJobRun({
   const now = () => performance.now() - ageMs;
   const kit = (words: string) => kitCommand(project, words);
 
-  function end(how: RunEnd): void {
-    status = how;
-    // For project code that ends the process by itself.
-    process.exitCode = EXIT_CODE[how];
+  function end(endStatus: RunEnd): void {
+    status = endStatus;
+    // In case the project's code ends the process by itself.
+    process.exitCode = EXIT_CODE[endStatus];
   }
 
   function show(event: JobEvent, text: string): void {
@@ -75,8 +75,16 @@ export function createJobRun({
       ({ id } = job);
       const isLocal = (path: string) => !isRemoteArtifact(join(directory, path));
       const shown = showPath(project, directory);
-      const earlier = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
-      lines = createEventLines({ config, project, directory: shown, isLocal, earlier, kit, now });
+      const earlierMetrics = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
+      lines = createEventLines({
+        config,
+        project,
+        directory: shown,
+        isLocal,
+        earlierMetrics,
+        kit,
+        now,
+      });
       print(`job ${id} ${printable(job.name)}`);
       // An exception outside the callbacks fails the job, not only the process.
       onUncaught(fail);
@@ -147,7 +155,7 @@ export function createJobRun({
   };
 }
 
-/** Steps are many; the result matters. */
+/** Dims the many steps, and highlights the result. */
 function styleOf(event: JobEvent): Style | undefined {
   if (event.event === "training.log") return "dim";
   return isFinalEvent(event) ? "bold" : undefined;

@@ -10,8 +10,8 @@ import type { TrainerOptions } from "../../sdk/options.ts";
 import { type DrivenTrainer, createTrainer } from "../../sdk/trainer.ts";
 import { Option } from "../command.ts";
 
-/** As OpenAI's `auto`. */
-const MAX_PASSES = 25;
+/** The maximum of OpenAI's `n_epochs: "auto"`. */
+const MAX_EPOCHS = 25;
 
 /** For `kit serve --fine-tuning`, which plans jobs. */
 export function plannedOption() {
@@ -31,25 +31,25 @@ export function plannedTrainer(project: string, id: string): DrivenTrainer {
 /** Checks a planned job, and records that it can train, or ends it with the reason. */
 export async function checkPlanned(project: string, id: string): Promise<void> {
   const directory = join(jobsPath(project), id);
-  let settled: Record<string, unknown>;
+  let updates: Record<string, unknown>;
   try {
     const trainer = plannedTrainer(project, id);
     const { config, started } = await checkTraining(trainer, project, { isUntimed: true });
-    settled = lengthOf(config, started.rows);
+    updates = trainingLength(config, started.rows);
   } catch (thrown) {
     const error = messageOf(thrown);
     return endPlanned(directory, { event: "training.failed", data: { error } });
   }
-  recordChecked(directory, settled);
+  recordChecked(directory, updates);
 }
 
-/** Whole passes of about as many steps as a trainer's default, in batches without a row twice. */
-function lengthOf({ numTrainEpochs, maxSteps = 1, batchSize }: TrainConfig, rows: number) {
+/** Whole epochs of about as many steps as a trainer's default, in batches that contain no row twice. */
+function trainingLength({ numTrainEpochs, maxSteps = 1, batchSize }: TrainConfig, rows: number) {
   const batch = Math.min(batchSize, rows);
-  const passes = Math.round((maxSteps * batch) / rows);
+  const epochs = Math.round((maxSteps * batch) / rows);
   return {
     batchSize: batch,
-    numTrainEpochs: numTrainEpochs ?? Math.min(MAX_PASSES, Math.max(1, passes)),
+    numTrainEpochs: numTrainEpochs ?? Math.min(MAX_EPOCHS, Math.max(1, epochs)),
     maxSteps: undefined,
   };
 }

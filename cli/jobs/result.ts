@@ -36,13 +36,13 @@ export function lossSummary(progress: Progress, formatters: Formatters): string 
   return [...last, ...evaluation].join(", ") + risen;
 }
 
-/** By the metric that compares the job's checkpoints. */
+/** The best value of the metric that compares the job's checkpoints. */
 function bestOf(
   { best }: Progress,
-  { metric, formatLoss, formatMetricValue, best: ofMetric }: Formatters,
+  { metric, formatLoss, formatMetricValue, best: bestOfMetric }: Formatters,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
-  const found = ofMetric();
+  const found = bestOfMetric();
   return found && { step: found.step, value: formatMetricValue(found.value) };
 }
 

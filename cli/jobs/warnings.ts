@@ -5,7 +5,7 @@ import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 /** Fewer rows are too few to learn a task. */
 const FEW_ROWS = 100;
 const MANY_EPOCHS = 100;
-/** Fewer are surely a mistake. */
+/** Fewer rows are surely a mistake. */
 const TINY_ROWS = 5;
 const MANY_EPOCHS_OF_TINY = 20;
 
@@ -66,14 +66,18 @@ export function lostRowWarnings(data: EventData["training.started"]): string[] {
   ];
 }
 
-interface Rows {
+interface RowCounts {
   /** Without the skipped ones. */
   rows: number;
   cut: number | undefined;
   leftOut: number | undefined;
 }
 
-function warningOf({ rows, cut = 0, leftOut = 0 }: Rows, noun: string, limit: string): string[] {
+function warningOf(
+  { rows, cut = 0, leftOut = 0 }: RowCounts,
+  noun: string,
+  limit: string,
+): string[] {
   const of = `of ${formatCounted(rows + leftOut, noun)}`;
   if (leftOut === 0) {
     return cut === 0 ? [] : [`warning: ${formatCount(cut)} ${of} truncated to ${limit}`];

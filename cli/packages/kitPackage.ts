@@ -26,8 +26,8 @@ export const PACKAGE = {
   cli: fileURLToPath(new URL("../kit.js", import.meta.url)),
 };
 
-/** A file or a folder, as npm, pnpm, yarn or bun write it. */
-const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
+/** A dependency on a file or a folder, as npm, pnpm, yarn or bun write it. */
+const PATH_DEPENDENCY = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
 /** Only members of the same workspace can use these. */
 const WORKSPACE_ONLY = /^(workspace|catalog):/;
 
@@ -42,7 +42,7 @@ export function kitDependency(project: string): string {
     const packageJson = readPackageJson(folder);
     const declared = packageJson?.dependencies?.kit ?? packageJson?.devDependencies?.kit;
     if (!declared || WORKSPACE_ONLY.test(declared) || !isInstalledIn(folder)) continue;
-    const path = PATH.exec(declared)?.[1];
+    const path = PATH_DEPENDENCY.exec(declared)?.[1];
     return path === undefined ? declared : fileDependency(project, resolve(folder, path));
   }
   return fileDependency(project, PACKAGE.root);
@@ -79,10 +79,10 @@ function foldersAbove(path: string): string[] {
 }
 
 /** npm has another package named `kit`. */
-type Found = "kit" | "another package" | "nothing";
+type InstalledKit = "kit" | "another package" | "nothing";
 
 /** Finds the package that `import … from "kit"` in a file resolves to. */
-export function installedKit(file: string): Found {
+export function installedKit(file: string): InstalledKit {
   try {
     const path = createRequire(file).resolve("kit/package.json");
     const { bin } = JSON.parse(readFileSync(path, "utf8")) as { bin?: { kit?: unknown } };
@@ -104,7 +104,7 @@ export function wrongKit(project: string): KitError {
 
 /**
  * @param project a folder that has another version of Kit
- * @param version undefined for one too old to record it
+ * @param version undefined for a version too old to record itself
  */
 export function otherVersion(project: string, version = "an older version"): KitError {
   const run = runKitCommand(detectPackageManager(project).manager);

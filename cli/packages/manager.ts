@@ -4,7 +4,7 @@ import { shellWord } from "../terminal/shell.ts";
 import { readPackageJson } from "./packageJson.ts";
 
 /** For each package manager: its own files, and its commands to add a package and to run one. */
-const KNOWN = {
+const MANAGERS = {
   npm: {
     files: ["package-lock.json", "npm-shrinkwrap.json"],
     add: "npm install",
@@ -19,9 +19,9 @@ const KNOWN = {
   bun: { files: ["bun.lock", "bun.lockb"], add: "bun add", run: "bun run" },
 } as const;
 
-export type PackageManager = keyof typeof KNOWN;
+export type PackageManager = keyof typeof MANAGERS;
 
-const NAMES = Object.keys(KNOWN) as PackageManager[];
+const NAMES = Object.keys(MANAGERS) as PackageManager[];
 
 /** A project's package manager, and the folder whose files show it. */
 export interface DetectedManager {
@@ -42,29 +42,29 @@ export function detectPackageManager(
   for (let folder = project; ; folder = dirname(folder)) {
     const manager = packageManagerOf(folder);
     if (manager) return { manager, foundIn: folder };
-    if (folder === dirname(folder)) return { manager: nameIn(userAgent, "/") ?? "npm" };
+    if (folder === dirname(folder)) return { manager: managerIn(userAgent, "/") ?? "npm" };
   }
 }
 
 /** The command that runs an installed `kit` and never fetches a package. */
 export function runKitCommand(manager: PackageManager): string {
-  return `${KNOWN[manager].run} kit`;
+  return `${MANAGERS[manager].run} kit`;
 }
 
 /** The command that installs a package into a project. */
 export function installCommand(project: string, name: string): string {
-  return `${KNOWN[detectPackageManager(project).manager].add} ${shellWord(name)}`;
+  return `${MANAGERS[detectPackageManager(project).manager].add} ${shellWord(name)}`;
 }
 
 function packageManagerOf(folder: string): PackageManager | undefined {
   const files = filesIn(folder);
   return (
-    nameIn(readPackageJson(folder)?.packageManager, "@") ??
-    NAMES.find((name) => KNOWN[name].files.some((file) => files.includes(file)))
+    managerIn(readPackageJson(folder)?.packageManager, "@") ??
+    NAMES.find((name) => MANAGERS[name].files.some((file) => files.includes(file)))
   );
 }
 
-function nameIn(text: unknown, separator: string): PackageManager | undefined {
+function managerIn(text: unknown, separator: string): PackageManager | undefined {
   return NAMES.find((name) => typeof text === "string" && text.startsWith(name + separator));
 }
 

@@ -36,17 +36,19 @@ const CODE = `
 export function restoreSignalsInLoops(): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), HEARTBEAT_MS).unref();
-  let isFree = false;
+  let isRestored = false;
   process.on(EVENT, () => {
-    if (isFree) return;
-    isFree = true;
+    if (isRestored) return;
+    isRestored = true;
     const restore = removeListeners();
     process.nextTick(() => {
-      isFree = false;
+      isRestored = false;
       restore();
     });
-    const who = currentLocation() ?? "This process";
-    printError(`kit: ${who} has blocked the event loop for ${LIMIT_S} s. Ctrl-C stops it at once.`);
+    const location = currentLocation() ?? "This process";
+    printError(
+      `kit: ${location} has blocked the event loop for ${LIMIT_S} s. Ctrl-C stops it at once.`,
+    );
   });
   new Worker(CODE, {
     eval: true,
@@ -75,12 +77,12 @@ function removeListeners(): () => void {
 }
 
 function currentLocation(): string | undefined {
-  const shown = Error.stackTraceLimit;
+  const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = Infinity;
   try {
     return sourceLocation(new Error());
   } finally {
-    Error.stackTraceLimit = shown;
+    Error.stackTraceLimit = limit;
   }
 }
 

@@ -26,7 +26,7 @@ const NODE_TARGET = "node20.19";
 
 /**
  * Reuses the default entry's bundle or builds it; always builds a named entry.
- * @param onStale gets a sentence when the reused bundle lacks the latest edits
+ * @param onStale called with a sentence when the reused bundle lacks the latest edits
  */
 export async function ensureBundle(
   project: string,
@@ -53,11 +53,11 @@ function describeStale(project: string, [first = "", ...others]: string[]): stri
  * @returns the bundle's absolute path
  * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
-export async function buildBundle(project: string, named?: string): Promise<string> {
-  const entry = named ?? DEFAULT_ENTRY;
+export async function buildBundle(project: string, requestedEntry?: string): Promise<string> {
+  const entry = requestedEntry ?? DEFAULT_ENTRY;
   const entryPath = resolve(project, entry);
   if (!existsSync(entryPath)) {
-    if (named !== undefined) {
+    if (requestedEntry !== undefined) {
       throw new KitError(
         "ENTRY_NOT_FOUND",
         `There is no ${entry} in ${project}. Check the name of the file to build.`,
@@ -94,7 +94,7 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       target: NODE_TARGET,
       // Not esbuild's "module", which Node does not know.
       conditions: ["node"],
-      // Has no meaning in Node.
+      // CSS has no meaning in Node.
       loader: { ".css": "empty" },
       plugins: [kitImport(project, entryPath), packageImports(project)],
       sourcemap: "inline",
@@ -160,19 +160,19 @@ export function showPath(project: string, path: string): string {
  * Starts the comment at the end of a bundle: a digest of each source file's content. Modification times
  * would change with a checkout, a copy or a wrong clock.
  */
-const MARK = "\n//# kitInputs=";
+const INPUTS_MARK = "\n//# kitInputs=";
 
 /** @param inputs relative to the project */
 function withInputs(code: string, project: string, inputs: string[]): string {
   const digests = Object.fromEntries(inputs.map((path) => [path, digestOf(join(project, path))]));
-  return `${code.trimEnd()}${MARK}${JSON.stringify(digests)}\n`;
+  return `${code.trimEnd()}${INPUTS_MARK}${JSON.stringify(digests)}\n`;
 }
 
 /** The files that changed since a bundle was built, relative to the project. */
 function changedInputs(bundle: string, project: string): string[] {
   const code = readFileSync(bundle, "utf8");
   // Empty for a bundle that an older Kit built, without the comment.
-  const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length));
+  const digests = parseRecord(code.slice(code.lastIndexOf(INPUTS_MARK) + INPUTS_MARK.length));
   return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
 }
 
@@ -191,9 +191,9 @@ function digestOf(path: string): string | undefined {
  */
 async function buildOnce(options: BuildOptions): Promise<BuildResult> {
   const { build, stop } = await import("esbuild");
-  const started: ChildProcess[] = [];
+  const children: ChildProcess[] = [];
   const onStart = (message: unknown) => {
-    started.push((message as { process: ChildProcess }).process);
+    children.push((message as { process: ChildProcess }).process);
   };
   subscribe("child_process", onStart);
   try {
@@ -201,7 +201,7 @@ async function buildOnce(options: BuildOptions): Promise<BuildResult> {
   } finally {
     unsubscribe("child_process", onStart);
     await stop();
-    await Promise.all(started.map(untilEnded));
+    await Promise.all(children.map(untilEnded));
   }
 }
 

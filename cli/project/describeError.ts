@@ -28,16 +28,16 @@ export function describeError(error: unknown): string {
     /'(file:[^']*sdk\/(?:index|engines|metrics)\.js)'/,
     (_, file: string) => `'${moduleOf(file)}'`,
   );
-  const [, part = "", name = ""] =
+  const [, module = "", name = ""] =
     /module '(.+)' does not provide an export named '(.+)'/.exec(message) ?? [];
-  const names = EXPORTS[part];
+  const names = EXPORTS[module];
   if (names)
-    return `There is no ${name} in ${part}.${didYouMean(name, names)} It has ${names.join(", ")}.`;
+    return `There is no ${name} in ${module}.${didYouMean(name, names)} It has ${names.join(", ")}.`;
   return withLocation(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
-/** The likeliest imports of each package, for advice. */
-const REQUIRED: Record<string, string> = {
+/** The most likely imports of each of Kit's modules, for advice. */
+const USUAL_IMPORTS: Record<string, string> = {
   kit: "{ createKit, createTrainer }",
   "kit/engines": "{ python }",
   "kit/metrics": "{ exactMatch }",
@@ -52,7 +52,7 @@ const EXPORTS: Record<string, string[]> = {
 /** The bundle is an ES module, which has no `require`. */
 function describeRequire(required: string): string {
   const name = moduleOf(required);
-  const names = REQUIRED[name];
+  const names = USUAL_IMPORTS[name];
   const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
   return `require("${name}") does not work here, because projects are built as ES modules. Write ${written} instead.`;
 }

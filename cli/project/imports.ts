@@ -74,11 +74,12 @@ function installedFolder(path: string, from: string): string | undefined {
  */
 export function refuseAliases({ inputs, outputs }: Metafile): void {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
-  const path = imports.find((one) => one.external && ALIAS.test(one.path))?.path;
+  const path = imports.find((found) => found.external && ALIAS.test(found.path))?.path;
   if (path === undefined) return;
   const [file] =
-    Object.entries(inputs).find(([, input]) => input.imports.some((one) => one.path === path)) ??
-    [];
+    Object.entries(inputs).find(([, input]) =>
+      input.imports.some((found) => found.path === path),
+    ) ?? [];
   throw new KitError(
     "BUILD_FAILED",
     `${file} imports "${path}", which doesn't resolve to a file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,

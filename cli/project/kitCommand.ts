@@ -5,7 +5,7 @@ import { pathFrom, shellWord } from "../terminal/shell.ts";
 import { userFolder } from "./folder.ts";
 
 /**
- * A command line for a project that works in the user's folder.
+ * A `kit` command line for a project, to run in the user's folder.
  * @param words a `kit` command and its arguments, quoted for a shell
  */
 export function kitCommand(project: string, words: string): string {

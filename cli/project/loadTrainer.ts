@@ -27,7 +27,7 @@ export async function loadTrainer(
 
 /**
  * The trainer that a project's module passes to `createKit`, if any.
- * @throws KitError `KIT_VERSION` for one of another version of Kit
+ * @throws KitError `KIT_VERSION` if an incompatible version of Kit created it
  */
 export function exposedTrainer(exports: Record<string, unknown>): Trainer | undefined {
   const kit = [exports.default, ...Object.values(exports)].find(isKit);
@@ -76,7 +76,7 @@ const HOOKS = `
   export function initialize(data) { moved = data; }
   export function resolve(name, context, next) {
     const isMoved = context.parentURL?.split("?")[0] === moved.real;
-    return next(name, isMoved ? { ...context, parentURL: moved.shown } : context);
+    return next(name, isMoved ? { ...context, parentURL: moved.linked } : context);
   }
 `;
 
@@ -90,6 +90,6 @@ function resolveFromProject(bundle: string): void {
   const expected = join(realpathSync(project), relative(project, bundle));
   if (real === expected) return;
   register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, {
-    data: { real: pathToFileURL(real).href, shown: pathToFileURL(bundle).href },
+    data: { real: pathToFileURL(real).href, linked: pathToFileURL(bundle).href },
   });
 }

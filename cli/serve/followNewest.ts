@@ -4,7 +4,7 @@ import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 
-/** How often to look for completed jobs. Each look lists a folder. */
+/** How often to look for completed jobs. Each poll lists a folder. */
 const POLL_MS = 2_000;
 
 export interface FollowOptions {
@@ -17,17 +17,17 @@ export interface FollowOptions {
   onError: (error: unknown) => void;
 }
 
-/** Offers the served job and each newer one once it completes, but no job that a caller planned. */
+/** Offers the served job and each newer one once it completes, but no job that an API caller created. */
 export function followNewest({ project, from, onNewer, onError }: FollowOptions) {
   const root = jobsPath(project);
   const jobs = createJobStore(project);
-  /** A job that cannot be served is offered once. */
+  /** The newest job offered so far. One that cannot be served is not offered again. */
   let last = from.id;
   let isCompleted = from.status === "completed";
   let isBusy = false;
   let isStopped = false;
 
-  function newer(): Job | undefined {
+  function findNewer(): Job | undefined {
     for (const id of readJobIds(root)) {
       if (id < last || (id === last && isCompleted)) return undefined;
       const job = jobs.get(id)?.job;
@@ -41,7 +41,7 @@ export function followNewest({ project, from, onNewer, onError }: FollowOptions)
     if (isBusy || isStopped) return;
     isBusy = true;
     try {
-      const job = newer();
+      const job = findNewer();
       if (job) {
         last = job.id;
         isCompleted = true;

@@ -24,8 +24,8 @@ import { followNewest } from "./followNewest.ts";
 interface LoadModelsOptions {
   project: ModelProject;
   /** The user's names for models. Empty: `latest`. */
-  named: readonly string[];
-  /** Models by further names for them. Default: none. */
+  modelNames: readonly string[];
+  /** Models by their aliases. Default: none. */
   aliases?: ReadonlyMap<string, string> | undefined;
   /** `engine` serves all models. Default: the one that trained each. */
   loadOptions: Omit<LoadOptions, "onNote"> & { engine: Engine | undefined };
@@ -47,26 +47,28 @@ export async function loadModels(
 ): Promise<{ stop: () => void }> {
   const { project, onFollow, onError } = options;
   const { aliases = new Map<string, string>() } = options;
-  const named = [...options.named, ...aliases.values()];
+  const named = [...options.modelNames, ...aliases.values()];
   const names = named.length > 0 ? [...new Set(named)] : [LATEST];
-  const all = new Map<string, { model: Served; isFollowed: boolean }>();
+  const all = new Map<string, { model: LoadedReference; isFollowed: boolean }>();
   const aliasesOf = new Map<string, string[]>();
   for (const name of names) {
     const model = await serve(options, referenceOf(project, name));
-    const own = [...aliases].flatMap(([alias, of]) => (of === name ? [alias] : []));
+    const own = [...aliases].flatMap(([alias, model]) => (model === name ? [alias] : []));
     aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...own]);
     if (name === LATEST) noteUnfinished(options, model);
     const isFollowed = options.follows && name === LATEST;
     // The same job may be named twice.
-    const known = all.get(model.id);
-    all.set(model.id, { model, isFollowed: isFollowed || known?.isFollowed === true });
+    const earlier = all.get(model.id);
+    all.set(model.id, { model, isFollowed: isFollowed || earlier?.isFollowed === true });
   }
   // The newer job takes a shared name.
-  const inOrder = [...all.values()].toSorted(({ model: a }, { model: b }) => a.created - b.created);
-  for (const { model } of inOrder) {
+  const oldestFirst = [...all.values()].toSorted(
+    ({ model: a }, { model: b }) => a.created - b.created,
+  );
+  for (const { model } of oldestFirst) {
     await addModel(pool, options, model, aliasesOf.get(model.id));
   }
-  const from = inOrder.find(({ isFollowed }) => isFollowed)?.model.reference.job?.listed;
+  const from = oldestFirst.find(({ isFollowed }) => isFollowed)?.model.reference.job?.listed;
   if (!from) return { stop: () => undefined };
   let current = from.id;
   return followNewest({
@@ -87,7 +89,7 @@ export async function loadModels(
 /** Loads all of its models on one thread, so that adapters of one base share its weights. */
 let sharedEngine: Engine | undefined;
 
-type Served = ServedModel & { reference: ModelReference };
+type LoadedReference = ServedModel & { reference: ModelReference };
 
 /** Resolves a name. `latest` prefers the project's own jobs to those that API callers created. */
 function referenceOf(project: ModelProject, name: string): ModelReference {
@@ -107,7 +109,7 @@ function referenceOf(project: ModelProject, name: string): ModelReference {
 async function serve(
   { project, loadOptions }: Pick<LoadModelsOptions, "project" | "loadOptions">,
   reference: ModelReference,
-): Promise<Served> {
+): Promise<LoadedReference> {
   const { name, job } = reference;
   const projectEngine = loadOptions.engine ? undefined : await engineOf(project, reference);
   const engine = projectEngine ?? loadOptions.engine ?? (sharedEngine ??= createDefaultEngine());
@@ -123,7 +125,7 @@ async function serve(
   };
 }
 
-/** A model as the option `model` of `createTrainer` names it; undefined for one of sizes alone. */
+/** A model as the option `model` of `createTrainer` names it; undefined for one without weights. */
 function sourceOf(reference: ModelReference): string | undefined {
   if (reference.kind === "saved") return findArtifact(reference.directory);
   const { model } = reference.job?.config ?? { model: reference.name };
@@ -132,7 +134,7 @@ function sourceOf(reference: ModelReference): string | undefined {
 
 /**
  * Serves a fine-tuned model once a request names it.
- * @param directory a job's, whose result it is, or a checkpoint's
+ * @param directory of the job whose result it is, or of a checkpoint
  */
 export async function addTuned(
   pool: ModelPool,
@@ -148,14 +150,14 @@ export async function addTuned(
 async function addModel(
   pool: ModelPool,
   options: LoadModelsOptions,
-  served: Served,
+  served: LoadedReference,
   aliases: readonly string[] = [],
 ): Promise<void> {
   const { id, reference } = served;
   const { kind, job } = reference;
   if (kind === "base" || !job?.listed) return pool.add(served, [id, ...aliases]);
   const { name } = job.listed;
-  // A job's name must not hide these names; a caller's suffix, none.
+  // A job's name must not replace `latest` or `base`, nor may an API caller choose a name.
   const isHidden = [LATEST, BASE].includes(name) || readPlan(job.directory) !== undefined;
   const own = isHidden ? [id] : [id, name];
   await pool.add(served, [...new Set(own), LATEST, ...aliases]);
@@ -163,7 +165,10 @@ async function addModel(
 }
 
 /** Notes that an unfinished job's checkpoint is served. */
-function noteUnfinished({ project, follows }: LoadModelsOptions, { reference }: Served): void {
+function noteUnfinished(
+  { project, follows }: LoadModelsOptions,
+  { reference }: LoadedReference,
+): void {
   const { id, name, status } = reference.job?.listed ?? {};
   if (status === undefined || status === "completed") return;
   const until = follows && status === "running" ? " until it completes" : "";

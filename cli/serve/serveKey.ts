@@ -3,7 +3,7 @@ import { isLoopback } from "../../protocol/address.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 export const KEY_VARIABLE = "KIT_SERVE_KEY";
-/** Shorter ones could be guessed. */
+/** Shorter keys could be guessed. */
 const MIN_KEY_LENGTH = 16;
 /** Characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]*$/;

@@ -13,17 +13,17 @@ export function print(text: string, style?: Style): void {
   asKit(() => console.log(style ? styled(style, shown) : shown));
 }
 
-/** As {@link print}, without adding a newline. */
+/** Like {@link print}, without adding a newline. */
 export function printInline(text: string): void {
   process.stdout.write(printableLines(text));
 }
 
-/** As {@link print}, on stderr. */
+/** Like {@link print}, on stderr. */
 export function printError(text: string): void {
   asKit(() => console.error(printableLines(text)));
 }
 
-/** As {@link printError}, in red. */
+/** Like {@link printError}, in red. */
 export function printFailure(text: string): void {
   asKit(() => console.error(styled("red", printableLines(text), process.stderr)));
 }
@@ -32,19 +32,19 @@ export function printFailure(text: string): void {
  * For `--json`: only JSON goes to stdout; the project's own output goes to stderr.
  * @returns a function that prints the JSON
  */
-export function openJsonOutput(): (found: unknown) => void {
+export function openJsonOutput(): (result: unknown) => void {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
-  return (found) => {
+  return (result) => {
     stdout.write = write;
-    print(JSON.stringify(found, undefined, 2));
+    print(JSON.stringify(result, undefined, 2));
   };
 }
 
 let isKit = false;
 
-/** Marks what is printed meanwhile as Kit's own, which no limit drops. */
+/** Exempts what `print` writes from `limitOutput`. */
 function asKit(print: () => void): void {
   const before = isKit;
   isKit = true;

@@ -13,7 +13,7 @@ import { basename, dirname, join } from "node:path";
 import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER, makeDirectory, syncFolder } from "../../disk/file.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
-import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
+import { KitError, isKitError, unwritableMessage } from "../../protocol/error.ts";
 import { writeFully } from "../modelFiles/regularFile.ts";
 
 /** A file's content, whole or in consecutive chunks. */
@@ -120,7 +120,7 @@ export function withChecksums(files: Files): Files {
 }
 
 export function cannotSave(path: string, cause: unknown): KitError {
-  return new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
+  return new KitError("CHECKPOINT_UNWRITABLE", unwritableMessage(`save ${path}`, cause), { cause });
 }
 
 /** Removes what interrupted calls to `writeDirectory` left in `parent`. Best effort. */

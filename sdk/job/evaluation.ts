@@ -66,7 +66,7 @@ export async function createEvaluation(
   if (rows.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
-      `No held-out row has a text answer to compare with. Hold out ${rulesOf(config.objective).answered}, or remove evaluate.`,
+      `No held-out row has a text answer to compare with. Hold out ${rulesOf(config.objective).answeredRows}, or remove evaluate.`,
     );
   }
   const { maxTokens = found.maxTokens, temperature } = evaluate;

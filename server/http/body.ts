@@ -20,7 +20,7 @@ export interface BodyReader {
   ) => Promise<Buffer | Refusal | undefined>;
 }
 
-/** Longest body that is parsed quickly. */
+/** Longest body whose parsing doesn't noticeably delay other requests. */
 const QUICK_BYTES = 32 * 1024;
 
 /** Reads bodies within a limit for each and one for all together. */

@@ -12,11 +12,11 @@ const MAX_PIPELINED = 32;
 const PROBE_MS = 250;
 
 /** Node's code for a request that arrives too slowly. */
-export const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
+export const LATE_CODE = "ERR_HTTP_REQUEST_TIMEOUT";
 
 /** HTTP statuses by Node's error code. */
 const STATUSES: Record<string, number> = {
-  [LATE]: 408,
+  [LATE_CODE]: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
 
@@ -35,7 +35,7 @@ function messageFor(status: number, { advice }: ServerIdentity): string {
 
 /**
  * Answers malformed and late requests on the bare socket; they never reach the request handler.
- * @param pendingResponse the response that a connection awaits; once begun, an error would be taken for it
+ * @param pendingResponse the response that a connection awaits; if it has begun, an error would corrupt it
  */
 export function answerClientErrors(
   server: Server,
@@ -44,8 +44,8 @@ export function answerClientErrors(
 ): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const pending = pendingResponse(socket);
-    const isAnother = pending && (pending.headersSent || pending.req.complete);
-    if (!socket.writable || isAnother) socket.destroy();
+    const hasResponse = pending && (pending.headersSent || pending.req.complete);
+    if (!socket.writable || hasResponse) socket.destroy();
     else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, identity);
   });
   server.on("connect", (_, socket) => answer(socket, 405, identity));

@@ -26,7 +26,7 @@ export interface Listening {
   port: number;
   /** Stops accepting connections, and closes idle ones. */
   stop: () => void;
-  /** Stops accepting connections, and resolves when the open ones are cut. */
+  /** Stops accepting connections, and closes all open ones. */
   close: () => Promise<void>;
 }
 
@@ -50,13 +50,13 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
   for (let tries = port === 0 ? MAX_ANY_PORT_TRIES : 1; ; tries--) {
     const ipv4 = await bindIfAvailable(server, LOCALHOST_IPV4, port);
     if (ipv4 === undefined) return listening(server, await bind(server, LOCALHOST_IPV6, port));
-    const one = listening(server, ipv4);
+    const onIpv4 = listening(server, ipv4);
     try {
-      return listening(server, one.port, await listenOnIpv6(server, one.port));
+      return listening(server, onIpv4.port, await listenOnIpv6(server, onIpv4.port));
     } catch (error) {
       // Without IPv6, no client uses it either.
-      if (!isTaken(error)) return one;
-      await one.close();
+      if (!isTaken(error)) return onIpv4;
+      await onIpv4.close();
       if (tries === 1) throw error;
     }
   }

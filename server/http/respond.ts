@@ -4,7 +4,7 @@ import type { ErrorResponse } from "../../protocol/http.ts";
 /** Methods that a server accepts unless it says otherwise. */
 export const METHODS = ["GET", "HEAD", "POST"];
 
-/** What refusals say about a server. */
+/** A server's properties that the guard and its refusals use. */
 export interface ServerIdentity {
   /** A sentence that says what to do instead: `Open the page at /.` */
   advice: string;

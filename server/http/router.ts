@@ -41,11 +41,11 @@ export function createRouter<Context>(
     const { request, response } = exchange;
     const method = request.method ?? "GET";
     const { path } = targetOf(request);
-    const here = routes.filter(({ pattern }) => pattern.test(path));
-    const found = here.find((each) => each.method === method);
+    const matching = routes.filter(({ pattern }) => pattern.test(path));
+    const found = matching.find((each) => each.method === method);
     if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");
     if ((method === "GET" || method === "HEAD") && files.serve(path, response)) return;
-    const allowed = files.has(path) ? ["GET", "HEAD"] : here.map((each) => each.method);
+    const allowed = files.has(path) ? ["GET", "HEAD"] : matching.map((each) => each.method);
     if (allowed.length > 0) {
       response.setHeader("Allow", allowed.join(", "));
       return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, identity);

@@ -9,7 +9,7 @@ import {
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
 import { messageOf } from "../../protocol/error.ts";
-import { LATE, answerClientErrors, allowHalfOpen, serializeRequests } from "./connections.ts";
+import { LATE_CODE, answerClientErrors, allowHalfOpen, serializeRequests } from "./connections.ts";
 import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
 import {
@@ -56,8 +56,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = createConnectionLimit(limits, auth !== undefined);
   const policy = {
     boundTo: host,
-    machine: hostname(),
-    added: allowedHosts,
+    machineName: hostname(),
+    addedNames: allowedHosts,
     origins: allowedOrigins,
   };
   const guard = createGuard(policy, identity, auth?.(connections.trust));
@@ -67,7 +67,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (await guard(exchange.request, exchange.response)) await answer(exchange);
   }
 
-  function begin(request: IncomingMessage, response: ServerResponse): void {
+  function setHeaders(request: IncomingMessage, response: ServerResponse): void {
     setSecurityHeaders(response);
     setCorsHeaders(request, response, policy);
     prepare?.(response);
@@ -75,7 +75,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Ends a request whose body arrives too slowly. */
   function limitTime(request: IncomingMessage, response: ServerResponse): void {
-    const late = Object.assign(new Error("late"), { code: LATE });
+    const late = Object.assign(new Error("late"), { code: LATE_CODE });
     const timer = setTimeout(() => {
       if (!request.complete) server.emit("clientError", late, request.socket);
     }, limits.requestMs);
@@ -86,7 +86,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
     if (options.isLong?.(request) === false) limitTime(request, response);
-    begin(request, response);
+    setHeaders(request, response);
     if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
       return sendTooMany(response, `${limits.connections} connections are open.`, identity);
@@ -98,7 +98,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 
   const onRequest = serializeRequests(handle, (request, response) => {
-    begin(request, response);
+    setHeaders(request, response);
     response.setHeader("Connection", "close");
     const error = "Too many requests at once. Wait for their answers, then send more.";
     sendError(response, 429, error, identity);
@@ -108,7 +108,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     {
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersMs,
-      // Node's own limit holds for all requests alike.
+      // Node's own limit would apply to every request.
       requestTimeout: options.isLong ? 0 : limits.requestMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: limits.checkMs,

@@ -6,7 +6,7 @@ export interface Target {
   query: URLSearchParams;
 }
 
-/** Visible ASCII after a single slash, without a fragment or anything that passes for a slash. */
+/** Visible ASCII after a single slash, without a fragment or a backslash. */
 const WELL_FORMED = /^\/(?![/\\])[\x21\x22\x24-\x5b\x5d-\x7e]*$/;
 
 export function targetOf({ url = "" }: IncomingMessage): Target {

@@ -48,8 +48,8 @@ function frameOf(
   withTimes: boolean,
 ): string {
   if (!(withTimes ? pageEvents : streamedEvents).has(event)) return "";
-  const sent = `id: ${end}\n${frame(event, data)}`;
-  return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
+  const eventFrame = `id: ${end}\n${frame(event, data)}`;
+  return withTimes && time !== undefined ? frame(TIME, time) + eventFrame : eventFrame;
 }
 
 /** One frame of an event stream, without an id. */

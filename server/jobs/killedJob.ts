@@ -24,7 +24,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   }
 }
 
-/** Why a process's job failed without recording it; undefined for any other. */
+/** Why a process's job failed, if it ended without recording an end. */
 export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
   const [id = ""] = unfinishedJobsOf(owner, jobs);
   return jobs.get(id)?.error;

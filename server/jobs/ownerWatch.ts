@@ -7,13 +7,13 @@ type Reported = Exclude<Owner, "gone">;
 export interface OwnerWatch {
   /** Reads the owner's lease, and reports a change since the last check. */
   check: () => void;
-  /** As last reported. */
+  /** The state as last reported. */
   isSilent: () => boolean;
-  /** As last checked. */
+  /** The state as last checked. */
   isGone: () => boolean;
 }
 
-/** @param report takes `held` as the return of an owner */
+/** @param report called with `held` when a silent or detached owner is back */
 export function createOwnerWatch(
   leaseOf: () => Owner,
   report: (owner: Reported) => void,
@@ -26,10 +26,10 @@ export function createOwnerWatch(
     check() {
       const owner = leaseOf();
       isGone = owner === "gone";
-      const now = isLogRead && owner !== "gone" ? owner : "held";
+      const current = isLogRead && owner !== "gone" ? owner : "held";
       isLogRead = true;
-      if (now !== reported) report(now);
-      reported = now;
+      if (current !== reported) report(current);
+      reported = current;
     },
     isSilent: () => reported === "silent",
     isGone: () => isGone,

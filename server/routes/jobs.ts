@@ -30,7 +30,7 @@ function responseOf(jobs: readonly Job[]): CachedResponse {
 
 /** `GET /api/jobs`: the project's jobs, newest first, and its last run; 304 when nothing has changed. */
 export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
-  const run = runner.known();
+  const run = runner.peekLast();
   const status = run?.status();
   const { tag, body } = responseOf(jobs.list());
   const etag = `"${[tag, ...(run ? [run.id, status] : [])].join("-")}"`;

@@ -83,7 +83,7 @@ async function streamOutput(
   for await (const chunk of output ?? []) {
     await writeChunk(response, chunk);
   }
-  // Clients now read the job's status, and the cached owner check is older than its end.
+  // Clients now read the job's status, and the cached owner check may be older than the run's end.
   jobs.expireOwners();
   response.end();
 }

@@ -2,7 +2,7 @@ import { isRegularFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
 import { watchOwner } from "../../jobs/ownerWatch.ts";
 import { type RunLease, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
-import { KitError, isKitError, unwritable } from "../../protocol/error.ts";
+import { KitError, isKitError, unwritableMessage } from "../../protocol/error.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { inFlightError, launchRun } from "./launch.ts";
 import { openOutput, outputPath } from "./output.ts";
@@ -32,7 +32,7 @@ export interface Runner {
   /** The current run, or the last one if its output still exists. Waits for one being launched. */
   last: () => Promise<Run | undefined>;
   /** Like `last`, without waiting. */
-  known: () => Run | undefined;
+  peekLast: () => Run | undefined;
   /** The last run's job, if it was detached. The process that follows it continues the run. */
   detachedJob: () => string | undefined;
   /**
@@ -70,7 +70,7 @@ export function createRunner(options: RunnerOptions): Runner {
   const force = new AbortController();
   const owner = watchOwner(runDirectory(project));
 
-  function inFlight(): RunProcess | undefined {
+  function runInFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
     const last = running ?? recordedRun(project, owner);
     if (!last?.hasEnded()) running = last;
@@ -93,10 +93,10 @@ export function createRunner(options: RunnerOptions): Runner {
     return last?.id === id ? last : {};
   }
 
-  async function settled(): Promise<RunProcess | undefined> {
+  async function settledRun(): Promise<RunProcess | undefined> {
     // The caller of `start` gets its error.
     await starting?.catch(() => undefined);
-    return inFlight();
+    return runInFlight();
   }
 
   function asRun({ id, owner, hasEnded }: RunProcess): Run {
@@ -107,8 +107,8 @@ export function createRunner(options: RunnerOptions): Runner {
     return { id, owner, output, status, startedAt: () => recordOf(id).startedAt };
   }
 
-  function known(): Run | undefined {
-    const current = inFlight();
+  function peekLast(): Run | undefined {
+    const current = runInFlight();
     if (current) return asRun(current);
     const ended = recordedRun(project, owner);
     return ended && isRegularFile(outputPath(project)) ? asRun(ended) : undefined;
@@ -118,31 +118,31 @@ export function createRunner(options: RunnerOptions): Runner {
     async start() {
       if (isClosed)
         throw new KitError("CLOSED", "kit ui is shutting down. Start it again to train.");
-      if (starting || inFlight()) throw inFlightError();
-      starting = launchRun({ project, kit, isInFlight: () => inFlight() !== undefined });
+      if (starting || runInFlight()) throw inFlightError();
+      starting = launchRun({ project, kit, isInFlight: () => runInFlight() !== undefined });
       try {
         running = await starting;
         return asRun(running);
       } catch (error) {
         if (isKitError(error)) throw error;
-        const message = unwritable(`start a run in ${runDirectory(project)}`, error);
+        const message = unwritableMessage(`start a run in ${runDirectory(project)}`, error);
         throw new KitError("CANNOT_START", message, { cause: error });
       } finally {
         starting = undefined;
       }
     },
     async last() {
-      await settled();
-      return known();
+      await settledRun();
+      return peekLast();
     },
-    known,
+    peekLast,
     detachedJob() {
       const last = recordedRun(project, owner);
       return last?.hasEnded() ? recordOf(last.id).job : undefined;
     },
     async close() {
       isClosed = true;
-      const found = await settled();
+      const found = await settledRun();
       if (!found?.isOurs()) return false;
       const { id, owner } = found;
       onEnding?.();

@@ -160,9 +160,10 @@ const REQUEST_ERRORS = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]
 /** @param names the request's field names by `infer` option */
 function requestError({ message, fault }: KitError, names: ParsedRequest["names"] = {}): ApiError {
   const { option = "" } = fault ?? {};
-  const begins = (name: string) => /^$|^[.[]/.test(option.slice(name.length));
-  const known = Object.keys(names).filter((name) => option.startsWith(name) && begins(name));
-  const [name = ""] = known.toSorted((a, b) => b.length - a.length);
+  const isPrefix = (name: string) =>
+    option.startsWith(name) && /^$|^[.[]/.test(option.slice(name.length));
+  const prefixes = Object.keys(names).filter(isPrefix);
+  const [name = ""] = prefixes.toSorted((a, b) => b.length - a.length);
   const field = names[name] ?? "";
   // The message may begin with the option's name, and name an element of a list.
   const text = message.replace(/^[\w.]+(?=: )|\w+\[\d+\]/g, (path) =>

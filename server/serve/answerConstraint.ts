@@ -11,7 +11,7 @@ type Constraint = { schema: JsonSchema } | { choices: readonly string[] } | { pa
 type ParsedConstraint = readonly [constraint: Constraint, path: string];
 
 /** @returns undefined for an unconstrained answer */
-type Read = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
+type ReadConstraint = (body: Body, field: string, parent?: string) => ParsedConstraint | undefined;
 
 /** A request's constraint on its answer, and its field by `infer` option. */
 export interface AnswerConstraint {
@@ -20,7 +20,7 @@ export interface AnswerConstraint {
 }
 
 /** Fields of vLLM, llama.cpp, Ollama and SGLang that constrain an answer. */
-const FIELDS: Record<string, Read> = {
+const FIELDS: Record<string, ReadConstraint> = {
   structured_outputs: outputsIn,
   guided_json: schemaIn,
   json_schema: schemaIn,
@@ -32,7 +32,7 @@ const FIELDS: Record<string, Read> = {
     fieldOf(body, field) === "json" ? [OBJECT, field] : schemaIn(body, field),
 };
 /** Fields of vLLM's `structured_outputs`. */
-const OUTPUTS: Record<string, Read> = {
+const STRUCTURED_OUTPUTS: Record<string, ReadConstraint> = {
   json: schemaIn,
   choice: choicesIn,
   regex: patternIn,
@@ -48,7 +48,7 @@ const MAX_CHOICES = 1000;
  */
 export function answerConstraint(
   body: Body,
-  formats: Record<string, Read> = { response_format: formatIn },
+  formats: Record<string, ReadConstraint> = { response_format: formatIn },
 ): AnswerConstraint {
   const [first, second] = constraintsIn(body, { ...formats, ...FIELDS });
   if (first && second) {
@@ -62,7 +62,7 @@ export function answerConstraint(
   };
 }
 
-function constraintsIn(body: Body, fields: Record<string, Read>, parent = "") {
+function constraintsIn(body: Body, fields: Record<string, ReadConstraint>, parent = "") {
   return Object.entries(fields).flatMap(([field, read]) => {
     const value = fieldOf(body, field);
     const found = value === undefined || value === "" ? undefined : read(body, field, parent);
@@ -84,20 +84,20 @@ export function formatIn(body: Body, field: string, parent = ""): ParsedConstrai
   if (type !== "json_object" && type !== "json_schema") {
     throw invalid(`${at}.type`, `${at}.type must be text, json_object, json_schema or regex.`);
   }
-  const described = recordOf(format, "json_schema", `${at}.`);
+  const nested = recordOf(format, "json_schema", `${at}.`);
   // llama.cpp and SGLang put the schema beside the type, TGI in `value`.
-  const sent = {
-    "json_schema.schema": fieldOf(described ?? {}, "schema"),
+  const candidates = {
+    "json_schema.schema": fieldOf(nested ?? {}, "schema"),
     schema: fieldOf(format, "schema"),
     value: fieldOf(format, "value"),
   };
-  const found = Object.entries(sent).find(([, schema]) => schema !== undefined);
+  const found = Object.entries(candidates).find(([, schema]) => schema !== undefined);
   if (!found && type === "json_object") return [OBJECT, at];
-  // Responses have the schema beside the type.
+  // The Responses API has the schema beside the type.
   const [missing, form] = parent
     ? ["schema", '"name":"…","schema":{…}']
     : ["json_schema", '"json_schema":{"name":"…","schema":{…}}'];
-  const [path, schema] = found ?? [described ? "json_schema.schema" : missing];
+  const [path, schema] = found ?? [nested ? "json_schema.schema" : missing];
   if (isSchema(schema)) return [{ schema }, `${at}.${path}`];
   throw invalid(
     `${at}.${path}`,
@@ -108,7 +108,7 @@ export function formatIn(body: Body, field: string, parent = ""): ParsedConstrai
 function outputsIn(body: Body, field: string): ParsedConstraint | undefined {
   const outputs = recordOf(body, field) ?? {};
   refuseUnsupported(outputs, `${field}.`);
-  const [first, second] = constraintsIn(outputs, OUTPUTS, `${field}.`);
+  const [first, second] = constraintsIn(outputs, STRUCTURED_OUTPUTS, `${field}.`);
   if (second) throw invalid(second.field, `Send only one constraint in ${field}.`);
   return first?.parsed;
 }
@@ -119,12 +119,12 @@ function objectIn(body: Body, field: string, parent = ""): ParsedConstraint | un
 
 function schemaIn(body: Body, field: string, parent = ""): ParsedConstraint {
   const value = fieldOf(body, field);
-  const schema = typeof value === "string" ? parsed(value) : value;
+  const schema = typeof value === "string" ? tryParse(value) : value;
   if (isSchema(schema)) return [{ schema }, parent + field];
   throw invalid(parent + field, `${parent}${field} must be a JSON Schema, or its text.`);
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -135,13 +135,13 @@ function parsed(text: string): unknown {
 function choicesIn(body: Body, field: string, parent = ""): ParsedConstraint {
   const value = fieldOf(body, field);
   const choices: unknown[] = Array.isArray(value) ? value : [];
-  const isRight = (one: unknown) => typeof one === "string" && one !== "";
+  const isValid = (choice: unknown) => typeof choice === "string" && choice !== "";
   const isList = choices.length > 0 && choices.length <= MAX_CHOICES;
-  if (isList && choices.every(isRight)) {
+  if (isList && choices.every(isValid)) {
     return [{ choices: [...new Set(choices as string[])] }, parent + field];
   }
   throw invalid(
-    pathIn(parent + field, value, isRight),
+    pathIn(parent + field, value, isValid),
     `${parent}${field} must be a list of 1 to ${MAX_CHOICES} nonempty strings.`,
   );
 }

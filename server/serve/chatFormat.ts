@@ -54,11 +54,11 @@ export const CHAT_FORMAT: AnswerFormat = {
 
     return {
       delta({ text, toolCalls = [], logprobs }) {
-        const called = toolCalls.map((call) => ({ index: callCount++, ...callOf(call) }));
-        const calls = called.length > 0 ? chunk({ tool_calls: called }) : "";
-        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + calls;
+        const newCalls = toolCalls.map((call) => ({ index: callCount++, ...callOf(call) }));
+        const callsChunk = newCalls.length > 0 ? chunk({ tool_calls: newCalls }) : "";
+        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + callsChunk;
         const content = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
-        return opening() + content + calls;
+        return opening() + content + callsChunk;
       },
       choice: ({ finishReason }) => opening() + chunk({}, undefined, FINISH_REASONS[finishReason]),
       end: (results) =>

@@ -48,9 +48,9 @@ export const COMPLETION_FORMAT: AnswerFormat = {
       delta({ text, logprobs }) {
         if (!logprobs?.length)
           return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;
-        const written = chunk(text, logprobsOf(logprobs, offset));
+        const textChunk = chunk(text, logprobsOf(logprobs, offset));
         offset += logprobs.reduce((length, { token }) => length + token.length, 0);
-        return written;
+        return textChunk;
       },
       choice({ finishReason }) {
         const last = chunk("", undefined, finishReason);

@@ -37,13 +37,13 @@ export function completionRequest(body: Body): ParsedRequest {
 }
 
 function promptsOf(body: Body): string[] {
-  const given = fieldOf(body, "prompt");
-  const prompts: unknown[] = Array.isArray(given) ? given : [given];
-  const isText = (one: unknown) => typeof one === "string";
+  const value = fieldOf(body, "prompt");
+  const prompts: unknown[] = Array.isArray(value) ? value : [value];
+  const isText = (prompt: unknown) => typeof prompt === "string";
   const isList = prompts.length > 0 && prompts.length <= MAX_PROMPTS;
   if (isList && prompts.every(isText)) return prompts;
   throw invalid(
-    pathIn("prompt", given, isText),
+    pathIn("prompt", value, isText),
     `prompt must be a string, or a list of 1 to ${MAX_PROMPTS} strings. Send texts, not tokens.`,
   );
 }

@@ -77,14 +77,14 @@ function isLong({ text, logprobs = [] }: InferDelta): boolean {
   return text.length >= MAX_CHARACTERS || logprobs.length >= MAX_LOGPROBS;
 }
 
-function merge(one: InferDelta, other: InferDelta): InferDelta {
+function merge(earlier: InferDelta, later: InferDelta): InferDelta {
   return {
-    text: one.text + other.text,
-    ...((one.toolCalls ?? other.toolCalls) && {
-      toolCalls: [...(one.toolCalls ?? []), ...(other.toolCalls ?? [])],
+    text: earlier.text + later.text,
+    ...((earlier.toolCalls ?? later.toolCalls) && {
+      toolCalls: [...(earlier.toolCalls ?? []), ...(later.toolCalls ?? [])],
     }),
-    ...((one.logprobs ?? other.logprobs) && {
-      logprobs: [...(one.logprobs ?? []), ...(other.logprobs ?? [])],
+    ...((earlier.logprobs ?? later.logprobs) && {
+      logprobs: [...(earlier.logprobs ?? []), ...(later.logprobs ?? [])],
     }),
   };
 }

@@ -17,8 +17,8 @@ export function booleanOf(body: Body, name: string, parent = ""): boolean {
 }
 
 /** A field's path, or that of its first invalid element. */
-export function pathIn(field: string, value: unknown, isRight: (one: unknown) => boolean): string {
-  const at = Array.isArray(value) ? value.findIndex((one) => !isRight(one)) : -1;
+export function pathIn(field: string, value: unknown, isValid: (item: unknown) => boolean): string {
+  const at = Array.isArray(value) ? value.findIndex((item) => !isValid(item)) : -1;
   return at === -1 ? field : `${field}[${at}]`;
 }
 
@@ -29,10 +29,10 @@ export interface NumberRange {
 }
 
 /** A count from 0 to a limit. */
-export function upTo(most: number): NumberRange {
+export function upTo(max: number): NumberRange {
   return {
-    expected: `a whole number from 0 to ${most}`,
-    accepts: (value) => Number.isInteger(value) && value >= 0 && value <= most,
+    expected: `a whole number from 0 to ${max}`,
+    accepts: (value) => Number.isInteger(value) && value >= 0 && value <= max,
   };
 }
 

@@ -12,20 +12,20 @@ export function createKeyAuth(key: string, trust: ConnectionLimit["trust"]): Gua
   const delayRefusal = createRefusalDelay();
   return async (request, response) => {
     if (targetOf(request).path === OPEN_PATH) return true;
-    const [, shown] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
-    if (shown !== undefined && isSameSecret(shown, key)) {
+    const [, given] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (given !== undefined && isSameSecret(given, key)) {
       trust(request.socket);
       return true;
     }
-    const isBusy = shown !== undefined && !(await delayRefusal());
+    const isBusy = given !== undefined && !(await delayRefusal());
     response.setHeader("WWW-Authenticate", "Bearer");
-    sendApiError(response, isBusy ? tooMany() : wrong(shown !== undefined));
+    sendApiError(response, isBusy ? tooMany() : unauthorized(given !== undefined));
     return false;
   };
 }
 
-function wrong(isShown: boolean): ApiError {
-  const what = isShown ? "a wrong key" : "no key";
+function unauthorized(hasKey: boolean): ApiError {
+  const what = hasKey ? "a wrong key" : "no key";
   return new ApiError(
     401,
     `The request has ${what}. Send the server's key as the header "Authorization: Bearer <key>".`,

@@ -70,14 +70,14 @@ export function createModelPool(): ModelPool {
     if (entry.isEvicted && entry.users === 0) close(entry).catch(() => undefined);
   }
 
-  function name(entry: PooledModel, names: readonly string[]): void {
-    const before = new Set(names.map((each) => byName.get(each)));
-    for (const each of names) byName.set(each, entry);
+  function assignNames(entry: PooledModel, names: readonly string[]): void {
+    const replaced = new Set(names.map((name) => byName.get(name)));
+    for (const name of names) byName.set(name, entry);
     const named = new Set(byName.values());
-    for (const each of before) {
-      if (!each || named.has(each)) continue;
-      each.isEvicted = true;
-      closeIfUnused(each);
+    for (const old of replaced) {
+      if (!old || named.has(old)) continue;
+      old.isEvicted = true;
+      closeIfUnused(old);
     }
   }
 
@@ -92,13 +92,13 @@ export function createModelPool(): ModelPool {
     async add(served, names) {
       const entry = createEntry(served);
       await modelOf(entry);
-      name(entry, names);
+      assignNames(entry, names);
     },
-    addUnopened: (served, names) => name(createEntry(served), names),
+    addUnopened: (served, names) => assignNames(createEntry(served), names),
     evict(id) {
-      for (const [each, entry] of byName) {
+      for (const [name, entry] of byName) {
         if (entry.served.id !== id) continue;
-        byName.delete(each);
+        byName.delete(name);
         entry.isEvicted = true;
         closeIfUnused(entry);
       }
@@ -123,7 +123,7 @@ export function createModelPool(): ModelPool {
         },
       );
     },
-    names: () => [...byName].map(([each, { served }]) => ({ name: each, served })),
+    names: () => [...byName].map(([name, { served }]) => ({ name, served })),
     async close() {
       byName.clear();
       await Promise.all([...open].map(close));

@@ -47,7 +47,7 @@ const noResponse = refuse(
 
 /** `POST /v1/embeddings` */
 const postEmbeddings = refuse(
-  "kit serve computes no embeddings: its models continue texts. Use an embedding model, such as by llama-server --embeddings.",
+  "kit serve computes no embeddings: its models continue texts. Use an embedding model, such as with llama-server --embeddings.",
 );
 
 function refuse(message: string): ServeRoute {

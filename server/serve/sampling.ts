@@ -16,7 +16,7 @@ const MAX_STOP_LENGTH = 1000;
 const SEED_COUNT = 2 ** 32;
 
 /** OpenAI's names of the token limit. */
-const LIMITS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+const LIMIT_FIELDS = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
 
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
 
@@ -38,7 +38,7 @@ export function samplingOf(body: Body): Sampling {
 }
 
 function maxTokensOf(body: Body): number | undefined {
-  const sent = LIMITS.flatMap((field) => {
+  const sent = LIMIT_FIELDS.flatMap((field) => {
     const limit = numberOf(body, field, SAMPLING.maxTokens);
     return limit === undefined ? [] : [{ field, limit }];
   });

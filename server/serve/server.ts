@@ -37,7 +37,7 @@ export interface ServeOptions {
   onRequest: (record: RequestRecord) => void;
   /** Called with errors that clients do not see. */
   onError: (error: unknown) => void;
-  /** Takes files and trains models for callers. Default: not. */
+  /** Accepts files from callers, and fine-tunes models for them. Default: off. */
   fineTuning?: FineTuningOptions | undefined;
   /** Overrides the limits. For tests. */
   limits?: Partial<Limits> | undefined;

@@ -54,16 +54,16 @@ function allowed(choice: Body, tools: readonly Tool[] | undefined, form: string)
   if (mode !== "auto" && mode !== "required") {
     throw invalid(`${path}.mode`, `${path}.mode must be "auto" or "required".`);
   }
-  const given: unknown[] = Array.isArray(listed) ? listed : [];
-  const kept = given.map((one) => indexOf(nameIn(one), tools));
-  if (!tools || kept.length === 0 || kept.includes(-1)) {
-    const wrong = kept.indexOf(-1);
+  const references: unknown[] = Array.isArray(listed) ? listed : [];
+  const indexes = references.map((reference) => indexOf(nameIn(reference), tools));
+  if (!tools || indexes.length === 0 || indexes.includes(-1)) {
+    const unknown = indexes.indexOf(-1);
     throw invalid(
-      `${path}.tools${wrong === -1 ? "" : `[${wrong}]`}`,
+      `${path}.tools${unknown === -1 ? "" : `[${unknown}]`}`,
       `${path}.tools must be a list of ${form} with names of tools.`,
     );
   }
-  const all = tools.flatMap((tool, at) => (kept.includes(at) ? [{ tool, at }] : []));
+  const all = tools.flatMap((tool, at) => (indexes.includes(at) ? [{ tool, at }] : []));
   const names = all.map(({ at }, i) => [`tools[${i}]`, `tools[${at}]`] as const);
   return {
     tools: all.map(({ tool }) => tool),
@@ -73,9 +73,9 @@ function allowed(choice: Body, tools: readonly Tool[] | undefined, form: string)
 }
 
 /** OpenAI's Responses API puts the name beside the type. */
-function nameIn(one: unknown): string | undefined {
-  if (!isRecord(one)) return undefined;
-  const { name } = isRecord(one["function"]) ? one["function"] : one;
+function nameIn(reference: unknown): string | undefined {
+  if (!isRecord(reference)) return undefined;
+  const { name } = isRecord(reference["function"]) ? reference["function"] : reference;
   return typeof name === "string" ? name : undefined;
 }
 

@@ -83,7 +83,7 @@ const NEUTRAL: Record<string, readonly unknown[]> = {
   disable_any_whitespace: [false],
 };
 
-const FORM = "Send response_format, with a JSON Schema or a regular expression.";
+const RESPONSE_FORMAT = "Send response_format, with a JSON Schema or a regular expression.";
 const THINKING = 'Send chat_template_kwargs, such as {"enable_thinking": false}.';
 const ADAPTER = "Send the name of its model as model.";
 const ADVICE: Record<string, string> = {
@@ -113,19 +113,19 @@ const ADVICE: Record<string, string> = {
   nvext: "Send its fields at the top level, such as guided_json.",
   options: "Send its fields at the top level, by OpenAI's names.",
   extra_body: "Send its fields at the top level.",
-  grammar: FORM,
-  guided_grammar: FORM,
-  ebnf: FORM,
-  structural_tag: FORM,
+  grammar: RESPONSE_FORMAT,
+  guided_grammar: RESPONSE_FORMAT,
+  ebnf: RESPONSE_FORMAT,
+  structural_tag: RESPONSE_FORMAT,
 };
 
 /** @throws ApiError 400 for an unsupported field with an effect */
 export function refuseUnsupported(body: Body, parent = "", all = NEUTRAL, advice = ADVICE): void {
   for (const [name, neutral] of Object.entries(all)) {
     const value = fieldOf(body, name);
-    if (isEmpty(name, value) || neutral.some((one) => isDeepStrictEqual(one, value))) continue;
-    const other = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;
-    throw notSupported(parent + name, advice[name] ?? `Leave it out${other}.`);
+    if (isEmpty(name, value) || neutral.some((same) => isDeepStrictEqual(same, value))) continue;
+    const alternative = neutral[0] === undefined ? "" : `, or send ${JSON.stringify(neutral[0])}`;
+    throw notSupported(parent + name, advice[name] ?? `Leave it out${alternative}.`);
   }
 }
 

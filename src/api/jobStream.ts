@@ -30,8 +30,8 @@ export interface JobStreamListener {
   onOwnerReturned: () => void;
   /** Nothing arrived before the timeout, so the connection was presumed dead and closed. */
   onSilence: () => void;
-  /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
-  onError: (closed: boolean) => void;
+  /** @param isClosed whether the browser has given up; otherwise it reconnects by itself */
+  onError: (isClosed: boolean) => void;
   /** The job is over and all its events have been sent. */
   onEnd: () => void;
 }

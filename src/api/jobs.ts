@@ -19,8 +19,8 @@ export interface JobsList {
   run: string;
 }
 
-/** The last response that had a tag. */
-let known: { etag: string; list: JobsList } | undefined;
+/** The last response with an ETag. */
+let lastTagged: { etag: string; list: JobsList } | undefined;
 
 /**
  * The project's jobs: the same list as last time if the server says that nothing changed.
@@ -30,20 +30,20 @@ export async function fetchJobs(): Promise<JobsList> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const response = await request(ROUTES.jobs, { signal });
   const etag = response.headers.get("etag");
-  if (etag && etag === known?.etag) {
+  if (etag && etag === lastTagged?.etag) {
     // The browser's cached body would parse to the same jobs.
     void response.body?.cancel();
-    return known.list;
+    return lastTagged.list;
   }
   const { jobs } = await readResponse(response, ROUTES.jobs, isJobsResponse);
   const [id, status] = [RUN_HEADER, RUN_STATUS_HEADER].map((name) => response.headers.get(name));
   const list = { jobs, run: id ? `${id} ${status}` : "" };
-  known = etag ? { etag, list } : undefined;
+  lastTagged = etag ? { etag, list } : undefined;
   return list;
 }
 
 /**
- * One of them; undefined if the project has no such job.
+ * A job; undefined if the project does not have it.
  * @throws RequestError
  */
 export async function fetchJob(id: string): Promise<JobResponse | undefined> {

@@ -11,7 +11,7 @@ import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, RISE_ADVICE, risenFrom } from "../../protocol/lossEnds.ts";
 import { type Progress, secondsLeft } from "../../protocol/progress.ts";
 
-/** A download reports more often. */
+/** A download that hasn't reported for this long is over. */
 const DOWNLOAD_MS = 10_000;
 
 /** A fact about a job in words. */
@@ -23,7 +23,7 @@ export interface Fact {
 }
 
 /**
- * A job's facts, in the order in which they become known, so that none moves another.
+ * A job's facts, in the order in which they become known, so that a new one doesn't move the others.
  * Pure.
  * @param sinceMs how long ago the last event came
  */
@@ -35,7 +35,7 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
   const others = Object.entries(metrics).filter(([name]) => !isHeldOut(name));
   return [
     ...fact("elapsed", elapsed, formatDuration),
-    ...fact("step", step, (done) => share(done, steps)),
+    ...fact("step", step, (done) => countOfTotal(done, steps)),
     ...fact("tokens/s", progress.tokensPerSecond, (speed) => formatCount(Math.round(speed))),
     ...fact("learning rate", progress.learningRate, formatNumber),
     ...others.flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
@@ -53,7 +53,7 @@ function fact<T>(name: string, value: T | undefined, inWords: (value: T) => stri
   return isKnown ? [{ name, value: inWords(value) }] : [];
 }
 
-/** As `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
+/** Such as `0 → 0.26 → 0.68 of 30 rows, best at step 50`. */
 function historyInWords(
   { points, count, best, rows }: MetricHistory,
   format: (value: number) => string,
@@ -62,11 +62,11 @@ function historyInWords(
     const isAfterGap = n > 0 && index > points[n - 1]!.index + 1;
     return [...(isAfterGap ? ["…"] : []), format(value)];
   });
-  // "1 of 30 rows" would be one row.
-  const of = Number.isInteger(Number(shown.at(-1))) ? "on" : "of";
-  const answered = rows === undefined ? "" : ` ${of} ${formatCounted(rows, "row")}`;
+  // Not "1 of 30 rows", which would mean one row.
+  const preposition = Number.isInteger(Number(shown.at(-1))) ? "on" : "of";
+  const ofRows = rows === undefined ? "" : ` ${preposition} ${formatCounted(rows, "row")}`;
   const when = best && best.step > 0 ? `at step ${formatCount(best.step)}` : "before training";
-  return shown.join(" → ") + answered + (best && count > 1 ? `, best ${when}` : "");
+  return shown.join(" → ") + ofRows + (best && count > 1 ? `, best ${when}` : "");
 }
 
 /** `evalRewardsMargins` → `eval rewards margins`. */
@@ -74,14 +74,14 @@ function inWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** As `31 of 100`. */
-function share(count: number, all: number | undefined): string {
+/** Such as `31 of 100`. */
+function countOfTotal(count: number, all: number | undefined): string {
   return all === undefined ? formatCount(count) : `${formatCount(count)} of ${formatCount(all)}`;
 }
 
 /**
- * What an unfinished job is doing now, as `evaluating 31 of 100 held-out rows, 1m 20s left`; empty for any
- * other. Pure.
+ * What an unfinished job is doing now, such as `evaluating 31 of 100 held-out rows, 1m 20s left`; empty for a
+ * finished one. Pure.
  * @param createdMs how long ago the job was created
  * @param sinceMs how long ago the last event came
  */
@@ -98,21 +98,21 @@ export function activityOf(
   if (evaluating && evaluating.answered < evaluating.rows) {
     const { answered, rows, secondsLeft: left } = evaluating;
     return withTimeLeft(
-      `evaluating ${share(answered, rows)} held-out rows`,
+      `evaluating ${countOfTotal(answered, rows)} held-out rows`,
       left,
       msSince(evaluating.at),
     );
   }
   if (steps === undefined) {
-    // A job's creation may lie before its turn; what the engine has said does not.
+    // A job may have been queued since its creation; the engine reports only once the job runs.
     const ms = doing ? msSince(doing.since) : createdMs;
     const words = (sinceMs < DOWNLOAD_MS && doing?.words) || "preparing";
-    // From its first event on, a fact says how long ago the job began.
+    // From its first event on, the fact "elapsed" shows the time.
     return startedAt === undefined ? withTime(words, ms) : words;
   }
   if (doing) return withTime(doing.words, msSince(doing.since));
   if (last?.step === steps)
-    return savedStep === steps ? "finishing" : `saving step ${share(steps, undefined)}`;
+    return savedStep === steps ? "finishing" : `saving step ${countOfTotal(steps, undefined)}`;
   const left = secondsLeft(first, last, steps);
   return withTimeLeft(
     last ? "training" : "waiting for the first step",
@@ -135,7 +135,7 @@ function isOver(status: JobStatus | undefined): boolean {
   return status !== undefined && isFinal(status);
 }
 
-/** Advice for a run whose loss ended above where it began; empty for any other. Pure. */
+/** Advice for a run whose loss ended above its first; otherwise empty. Pure. */
 export function adviceOn(losses: LossEnds): string {
   const first = risenFrom(losses);
   const last = losses.last.at(-1);

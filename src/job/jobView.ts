@@ -20,7 +20,7 @@ export interface JobView {
   /** The loss curve, thinned if it is long. */
   points: readonly LossPoint[];
   /** Whether a `training.log` event has arrived, with or without a loss. */
-  logged: boolean;
+  hasLog: boolean;
   progress: Progress;
   error: string;
   /** Offset of the last record seen. A record at or before it is a replay. */
@@ -32,7 +32,7 @@ export const EMPTY_JOB_VIEW: JobView = {
   presumedFailure: undefined,
   lines: [],
   points: [],
-  logged: false,
+  hasLog: false,
   progress: NO_PROGRESS,
   error: "",
   offset: -1,
@@ -82,7 +82,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       break;
     case "training.log": {
       const { step, loss } = numbersIn(data);
-      view.logged = true;
+      view.hasLog = true;
       lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
       if (step !== undefined && loss !== undefined) points.push({ step, loss });
       break;
@@ -130,6 +130,6 @@ function offsetOf({ id }: StreamFrame): number {
 }
 
 function messageIn({ error, message }: Record<string, unknown>): string | undefined {
-  const found = isRecord(error) ? error.message : (error ?? message);
-  return typeof found === "string" ? found : undefined;
+  const text = isRecord(error) ? error.message : (error ?? message);
+  return typeof text === "string" ? text : undefined;
 }

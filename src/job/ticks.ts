@@ -8,19 +8,22 @@ export interface Tick {
   label: string;
   /** Its position in the range, from 0 to 1. */
   at: number;
-  /** Whether a phone leaves it out. */
+  /** Whether it is hidden on a phone. */
   isMinor?: boolean;
 }
 
 /** Desired number of intervals on an axis: few enough for a phone. */
 const INTERVALS = 4;
-/** Characters that fit the chart's margin, and its width on a phone. */
-const MARGIN = 7;
-const WIDTH = 32;
-/** Minimum gap between labels: in characters for steps, as a fractionIn of the height for losses. */
+/** Number of characters that fit the chart's margin, and its width on a phone. */
+const MARGIN_LENGTH = 7;
+const PHONE_LENGTH = 32;
+/** Minimum gap between labels: in characters for steps, as a fraction of the height for losses. */
 const MIN_GAP = { step: 0.5, loss: 0.1 };
 
-/** The round losses in a range, and the lowest at the foot if none is near; else both ends. Pure. */
+/**
+ * Ticks at round losses, and at the lowest loss if none of them is near it; at both ends of the range if it
+ * contains no round loss. Pure.
+ */
 export function lossTicks(range: Range): Tick[] {
   const gap = roundGap((range.max - range.min) / INTERVALS);
   // The widest range is infinite, and the narrowest have no round numbers.
@@ -32,14 +35,17 @@ export function lossTicks(range: Range): Tick[] {
   const ticks = losses.map((loss) => ({ label: labelOf(loss, 0), at: fractionIn(loss, range) }));
   const [first] = ticks;
   if (first && first.at < MIN_GAP.loss) return ticks;
-  const maxLength = Math.max(MARGIN, widest(ticks));
+  const maxLength = Math.max(MARGIN_LENGTH, widest(ticks));
   const labels = [2, 1].map((extra) => withoutZeros(labelOf(range.min, extra)));
   labels.push(labelOf(range.min, 0));
   const foot = labels.find((label) => label.length <= maxLength);
   return foot === undefined || foot === first?.label ? ticks : [{ label: foot, at: 0 }, ...ticks];
 }
 
-/** The round steps in a range whose labels stand apart, on a phone every other; else its ends. Pure. */
+/**
+ * Ticks at round steps whose labels don't touch, on a phone at every other one; at both ends of the range if
+ * there is no room for two. Pure.
+ */
 export function stepTicks(range: Range): Tick[] {
   for (let intervals = INTERVALS; intervals > 1; intervals--) {
     const gap = roundGap(Math.max((range.max - range.min) / intervals, 1));
@@ -68,16 +74,16 @@ function endsOf(range: Range, labelOf: (value: number) => string): Tick[] {
 }
 
 /** 1, 2 or 5 times a power of ten, whichever is nearest by ratio. */
-function roundGap(rough: number): number {
+function roundGap(approximate: number): number {
   // `10 ** -5` is less than 1e-5.
-  const power = Number(`1e${exponentOf(rough)}`);
-  const digit = rough / power;
+  const power = Number(`1e${exponentOf(approximate)}`);
+  const digit = approximate / power;
   return power * (digit < Math.SQRT2 ? 1 : digit < 10 ** 0.5 ? 2 : digit < 50 ** 0.5 ? 5 : 10);
 }
 
-/** At most seven. */
+/** The multiples of `gap` in a range: at most seven. */
 function multiples(range: Range, gap: number): number[] {
-  // An end that is a multiple counts, in spite of rounding.
+  // Include an end that is a multiple, in spite of rounding.
   const slack = (sizeOf(range) / gap) * 2 ** -50;
   const first = Math.ceil(range.min / gap - slack);
   const length = Math.floor(range.max / gap + slack) - first + 1;
@@ -97,7 +103,7 @@ function lossLabels(losses: readonly number[], gap: number) {
   const power = (loss: number) => loss.toExponential(exponentOf(size) - digits);
   const lengthOf = (labelOf: typeof plain) =>
     Math.max(...losses.map((loss) => labelOf(loss, 0).length));
-  const isPlain = size < 1e21 && lengthOf(plain) <= Math.max(MARGIN, lengthOf(power));
+  const isPlain = size < 1e21 && lengthOf(plain) <= Math.max(MARGIN_LENGTH, lengthOf(power));
   const labelOf = isPlain ? plain : power;
   // Zero can be negative, and has no unit.
   return (loss: number, extra: number) => (loss ? labelOf(loss, extra) : "0");
@@ -116,11 +122,11 @@ function stepLabel(step: number, gap: number): string {
   return step ? formatCount(step / unit) + letter : "0";
 }
 
-/** Whether no label comes too near to the one before, on a phone. The chart keeps them inside. */
+/** Whether labels don't touch on a phone. The chart shifts the outer ones inside. */
 function areApart(ticks: readonly Tick[]): boolean {
   let end = -Infinity;
   return ticks.every(({ label: { length }, at }) => {
-    const start = Math.min(Math.max(0, at * WIDTH - length / 2), WIDTH - length);
+    const start = Math.min(Math.max(0, at * PHONE_LENGTH - length / 2), PHONE_LENGTH - length);
     const isApart = start - end >= MIN_GAP.step;
     end = start + length;
     return isApart;

@@ -39,23 +39,23 @@ function setup(id: string) {
   const outcome = ref<JobStatus>();
   const status = computed(() => {
     // While the stream is paused, only the job itself is up to date.
-    const now = connection.value === "paused" ? job.value?.status : undefined;
-    return outcome.value ?? now ?? view.value.status ?? job.value?.status;
+    const polledStatus = connection.value === "paused" ? job.value?.status : undefined;
+    return outcome.value ?? polledStatus ?? view.value.status ?? job.value?.status;
   });
-  const missing = ref(false);
+  const isMissing = ref(false);
 
   /** When the newest event arrived, and what time it is, both in ms by this page's clock. */
   const arrivedAt = ref(0);
   const now = ref(0);
 
   /** The log's size when the server last answered, and when it grew to that. */
-  const grown = computed(() => {
+  const logGrowth = computed(() => {
     const { size = NaN, quietMs = 0 } = polled.value.value?.log ?? {};
     return { size, at: performance.now() - quietMs };
   });
-  /** When the newest event happened: a page that opens late gets old ones. */
-  const heardAt = computed(() => {
-    const { size, at } = grown.value;
+  /** When the newest event happened: a page that opens late gets old events. */
+  const happenedAt = computed(() => {
+    const { size, at } = logGrowth.value;
     return view.value.offset <= size ? Math.min(arrivedAt.value, at) : arrivedAt.value;
   });
 
@@ -65,7 +65,7 @@ function setup(id: string) {
   let stream: { close: () => void } | undefined;
   let stopPolling: (() => void) | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
-  let disposed = false;
+  let isDisposed = false;
 
   function flush(): void {
     repaint.cancel();
@@ -83,7 +83,7 @@ function setup(id: string) {
   /** Requests the job, since the stream sends neither a cancellation nor that a job is unknown. */
   async function settle(): Promise<void> {
     await polled.refresh();
-    if (disposed) return;
+    if (isDisposed) return;
     flush();
     if (polled.error.value) {
       connection.value = "reconnecting";
@@ -96,7 +96,7 @@ function setup(id: string) {
       connection.value = "reconnecting";
       retry = setTimeout(connect, POLL_INTERVAL_MS);
     } else if (connection.value !== "ended") {
-      missing.value = true;
+      isMissing.value = true;
       connection.value = "ended";
     }
   }
@@ -110,7 +110,7 @@ function setup(id: string) {
         enqueue("owner back");
       },
       onFrame: enqueue,
-      // The job says when it last reported.
+      // The job's record has the time of its last report, which the page then shows.
       onOwnerDetached: () => void polled.refresh(),
       onOwnerReturned() {
         enqueue("owner back");
@@ -121,10 +121,10 @@ function setup(id: string) {
         enqueue("stream error");
         connect();
       },
-      onError(closed) {
+      onError(isClosed) {
         enqueue("stream error");
         connection.value = "reconnecting";
-        if (closed) void settle();
+        if (isClosed) void settle();
       },
       onEnd() {
         // Show the last events first, so that an ended log is complete.
@@ -175,7 +175,7 @@ function setup(id: string) {
   }
 
   onScopeDispose(() => {
-    disposed = true;
+    isDisposed = true;
     document.removeEventListener("visibilitychange", onVisibility);
     stopPolling?.();
     stream?.close();
@@ -189,14 +189,14 @@ function setup(id: string) {
     status,
     lastHeardAt: computed(() => (status.value === "running" ? job.value?.lastHeardAt : undefined)),
     connection,
-    missing,
+    isMissing,
     lines: computed(() => view.value.lines),
     points: computed(() => view.value.points),
-    logged: computed(() => view.value.logged),
+    hasLog: computed(() => view.value.hasLog),
     artifacts: computed(() => view.value.progress.artifacts),
-    facts: computed(() => factsOf(view.value.progress, status.value, now.value - heardAt.value)),
+    facts: computed(() => factsOf(view.value.progress, status.value, now.value - happenedAt.value)),
     activity: computed(() =>
-      activityOf(view.value.progress, status.value, ageMs(), now.value - heardAt.value),
+      activityOf(view.value.progress, status.value, ageMs(), now.value - happenedAt.value),
     ),
     resumed: computed(() => view.value.progress.resumed),
     advice: computed(() =>

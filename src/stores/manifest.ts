@@ -23,8 +23,8 @@ export const useManifest = defineStore("manifest", () => {
       const { trainer } = await readResponse(response, ROUTES.manifest, isManifest);
       manifest.value = trainer ? { state: "found", name: trainer.name } : { state: "empty" };
     } catch (cause) {
-      const unreachable = cause instanceof RequestError && cause.status === 0;
-      const error = sentence(cause) + (unreachable ? " Then reload the page." : "");
+      const isUnreachable = cause instanceof RequestError && cause.status === 0;
+      const error = sentence(cause) + (isUnreachable ? " Then reload the page." : "");
       manifest.value = { state: "failed", error };
     }
   }

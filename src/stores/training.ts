@@ -9,7 +9,7 @@ import { useManifest } from "./manifest.ts";
 
 const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status when too many clients read the output. Retrying helps: some will leave. */
-const TOO_MANY = 429;
+const TOO_MANY_REQUESTS = 429;
 
 const LOST = `Lost the connection to the run. Its whole output is in ${RUN_OUTPUT}.`;
 
@@ -27,9 +27,9 @@ export const useTraining = defineStore("training", () => {
   /** The sentence about a problem between the page and the run. */
   const notice = ref("");
   /** Whether the last run is known and shown. Until then, a click would be too early. */
-  const checked = ref(false);
+  const isChecked = ref(false);
   const canStart = computed(
-    () => project.manifest.state === "found" && checked.value && !inFlight.value,
+    () => project.manifest.state === "found" && isChecked.value && !inFlight.value,
   );
   let attaching = Promise.resolve();
   const transcript = createTranscript((read) => (output.value = read));
@@ -45,9 +45,9 @@ export const useTraining = defineStore("training", () => {
       const refusal = sentence(cause);
       notice.value = refusal;
       // The server may have refused because of another tab's run. Show that one.
-      const other = await findRun();
-      if (!other || other.end) return void other?.bytes.cancel();
-      await follow(other);
+      const otherRun = await findRun();
+      if (!otherRun || otherRun.end) return void otherRun?.bytes.cancel();
+      await follow(otherRun);
       if (notice.value === refusal) notice.value = "";
     } finally {
       inFlight.value = false;
@@ -66,16 +66,16 @@ export const useTraining = defineStore("training", () => {
     const found = await findRun();
     const isShown = hasEnded.value && found?.end && found.run === transcript.bookmark().run;
     if (!found || isShown || inFlight.value) {
-      checked.value = true;
+      isChecked.value = true;
       return found?.bytes.cancel();
     }
-    checked.value = !found.end;
+    isChecked.value = !found.end;
     inFlight.value = !found.end;
     try {
       await follow(found);
     } finally {
       inFlight.value = false;
-      checked.value = true;
+      isChecked.value = true;
     }
   }
 
@@ -91,10 +91,10 @@ export const useTraining = defineStore("training", () => {
     startedAt.value = first.startedAt;
     error.value = "";
     while (found) {
-      const reading = await transcript.read(found);
-      const isClosed = reading === "hidden" || reading === "silent";
-      if (isClosed || (reading === "lost" && !found.end)) {
-        found = await reattach(reading === "lost");
+      const readingEnd = await transcript.read(found);
+      const isClosed = readingEnd === "hidden" || readingEnd === "silent";
+      if (isClosed || (readingEnd === "lost" && !found.end)) {
+        found = await reattach(readingEnd === "lost");
         notice.value = found ? "" : LOST;
         continue;
       }
@@ -104,7 +104,7 @@ export const useTraining = defineStore("training", () => {
         hasEnded.value = true;
         end.value = found.end;
         error.value = found.error;
-        if (reading === "lost") notice.value = LOST;
+        if (readingEnd === "lost") notice.value = LOST;
       }
       found = next;
     }
@@ -120,7 +120,7 @@ export const useTraining = defineStore("training", () => {
         return await attachToRun(transcript.bookmark());
       } catch (error) {
         const status = (error instanceof RequestError && error.status) || 500;
-        if (status < 500 && status !== TOO_MANY) return undefined;
+        if (status < 500 && status !== TOO_MANY_REQUESTS) return undefined;
         isLost = true;
       }
     }

@@ -17,8 +17,9 @@ export interface Output {
 
 export const NO_OUTPUT: Output = { blocks: [], dropped: 0 };
 
-/** How much of an output is kept, in characters. Each segment costs this many more. */
+/** How much of an output is kept, in characters. */
 export const OUTPUT_LIMIT = 500_000;
+/** A segment's cost besides its characters. */
 const SEGMENT_COST = 100;
 /** A block is full at this many lines (`logBox.css` assumes the same) or characters. */
 const BLOCK_LINES = 100;
@@ -32,8 +33,8 @@ interface FullBlock {
 
 /** Keeps the last part of a terminal's output. */
 export function createOutput() {
-  let full: FullBlock[] = [];
-  let open: StyledText[] = [];
+  let fullBlocks: FullBlock[] = [];
+  let openSegments: StyledText[] = [];
   let lines = 0;
   let length = 0;
   let nextId = 0;
@@ -45,37 +46,37 @@ export function createOutput() {
     for (let start = 0; start < text.length;) {
       const end = endOfChunk(text, start);
       const chunk = text.slice(start, end);
-      const last = open.at(-1);
+      const last = openSegments.at(-1);
       if (last?.style === style) last.text += chunk;
-      else open.push({ text: chunk, style });
+      else openSegments.push({ text: chunk, style });
       length += chunk.length;
-      const cost = length + open.length * SEGMENT_COST;
+      const cost = length + openSegments.length * SEGMENT_COST;
       const isLine = chunk.endsWith("\n");
       if (isLine) lines++;
       if (length >= BLOCK_SIZE || (isLine && (lines >= BLOCK_LINES || cost >= BLOCK_SIZE))) {
-        close({ block: { id: nextId++, segments: open }, length, cost });
+        close({ block: { id: nextId++, segments: openSegments }, length, cost });
       }
       start = end;
     }
   }
 
   function close(block: FullBlock): void {
-    full.push(block);
+    fullBlocks.push(block);
     total += block.cost;
-    open = [];
+    openSegments = [];
     lines = length = 0;
     let first = 0;
     for (; total > OUTPUT_LIMIT; first++) {
-      total -= full[first]!.cost;
-      dropped += full[first]!.length;
+      total -= fullBlocks[first]!.cost;
+      dropped += fullBlocks[first]!.length;
     }
-    if (first) full = full.slice(first);
+    if (first) fullBlocks = fullBlocks.slice(first);
   }
 
   /** The output so far. Unchanged blocks keep their identity. */
   function view(): Output {
-    const rest = [...open.map((segment) => ({ ...segment })), ...terminal.unfinished()];
-    const blocks = full.map(({ block }) => block);
+    const rest = [...openSegments.map((segment) => ({ ...segment })), ...terminal.unfinished()];
+    const blocks = fullBlocks.map(({ block }) => block);
     return { blocks: rest.length ? [...blocks, { id: nextId, segments: rest }] : blocks, dropped };
   }
 

@@ -30,7 +30,7 @@ export function createRow() {
       size += text.length;
     },
 
-    /** Overwrites from a column on. @returns the column behind the text */
+    /** Overwrites from a column on. @returns the column after the text */
     write(text: string, style: string, column: number): number {
       const row = intoCells();
       while (row.length < column) row.push({ text: " ", style: "" });

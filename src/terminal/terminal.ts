@@ -129,7 +129,7 @@ export function createTerminal(emit: (segment: StyledText) => void) {
     release(rows.length - HEIGHT);
   }
 
-  /** Emits the first rows, as far as the cursor's. */
+  /** Emits the first `count` rows. */
   function release(count: number): void {
     if (count <= 0) return;
     for (const row of rows.slice(0, count)) row.segments("\n").forEach(emit);
@@ -145,7 +145,7 @@ export function createTerminal(emit: (segment: StyledText) => void) {
   return { write, unfinished };
 }
 
-/** Where the last lines of a text begin that the cursor can reach; `from` if all are. */
+/** The offset at which the lines begin that the cursor can still reach; `from` if it reaches all. */
 function startOfLastLines(text: string, from: number): number {
   let start = text.length;
   for (let lines = 0; lines < HEIGHT && start > from; lines++) {

@@ -3,7 +3,7 @@ import type { Bookmark, RunOutput } from "../api/train.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { type Output, NO_OUTPUT, createOutput } from "./output.ts";
 
-/** Output is processed this many bytes at a time, yielding after this long to keep the page responsive. */
+/** Processes output in chunks, and yields to the page after this long to keep it responsive. */
 const SLICE_MS = 10;
 const CHUNK_BYTES = 64 * 1024;
 
@@ -53,7 +53,7 @@ export function createTranscript(show: (output: Output) => void) {
     if (isWhole && !closedBy) screen.write(decoder.decode());
     flush();
     if (!closedBy) return isWhole ? "ended" : "lost";
-    if (closedBy === "hidden") await shown();
+    if (closedBy === "hidden") await tabIsVisible();
     return closedBy;
   }
 
@@ -70,13 +70,13 @@ export function createTranscript(show: (output: Output) => void) {
     reader: ReadableStreamDefaultReader<Uint8Array>,
     onBytes: () => void,
   ): Promise<boolean> {
-    const takeIn = createIntake();
+    const write = createWriter();
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return true;
         onBytes();
-        await takeIn(value);
+        await write(value);
       }
     } catch {
       return false;
@@ -84,7 +84,7 @@ export function createTranscript(show: (output: Output) => void) {
   }
 
   /** Writes bytes to the screen, yielding to the page in between. */
-  function createIntake(): (bytes: Uint8Array) => Promise<void> {
+  function createWriter(): (bytes: Uint8Array) => Promise<void> {
     let sliceEnd = performance.now() + SLICE_MS;
     return async (bytes) => {
       for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
@@ -108,7 +108,7 @@ function createDecoder(): TextDecoder {
 }
 
 /** Resolves once the tab is visible. */
-function shown(): Promise<void> {
+function tabIsVisible(): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
       if (document.hidden) return;

@@ -22,9 +22,9 @@ const checkMethod: Check = (request, policy, { methods = METHODS }) => {
   const { method = "" } = request;
   if (methods.includes(method)) return undefined;
   if (policy.origins.length > 0 && isPreflight(request)) return undefined;
-  const named = `${methods.slice(0, -1).join(", ")} or ${methods.at(-1)}`;
+  const list = `${methods.slice(0, -1).join(", ")} or ${methods.at(-1)}`;
   const headers = { Allow: methods.join(", ") };
-  return { status: 405, error: `Use ${named}. ${method} is not supported.`, headers };
+  return { status: 405, error: `Use ${list}. ${method} is not supported.`, headers };
 };
 
 const checkTarget: Check = (request, _, { advice, takesEncodedSlashes }) => {

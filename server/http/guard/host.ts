@@ -27,9 +27,9 @@ export interface HostPolicy {
   /** The address that the server listens on. */
   boundTo: string;
   /** This machine's own name. */
-  machine: string;
+  machineName: string;
   /** Names that `--allowed-host` adds. */
-  added: string[];
+  addedNames: string[];
   /** Origins whose pages may call, as browsers write them. */
   origins: string[];
 }
@@ -37,11 +37,11 @@ export interface HostPolicy {
 /** Allows known names only, against DNS rebinding. */
 export function isAllowedHost(name: string, policy: HostPolicy): boolean {
   if (LOOPBACK_ADDRESSES.has(name) || isLocalhost(name)) return true;
-  const { boundTo, machine, added } = policy;
-  if ([boundTo, ...added].some((known) => sameName(known, name))) return true;
+  const { boundTo, machineName, addedNames } = policy;
+  if ([boundTo, ...addedNames].some((known) => sameName(known, name))) return true;
   if (isLoopback(boundTo)) return false;
   // An address cannot be rebound.
-  return isIP(name) !== 0 || sameName(machine, name);
+  return isIP(name) !== 0 || sameName(machineName, name);
 }
 
 function sameName(known: string, name: string): boolean {

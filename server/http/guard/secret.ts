@@ -6,9 +6,9 @@ const WRONG_SECRET_MS = 1_000;
 const MAX_DELAYED = 20;
 
 /** Compares in constant time. */
-export function isSameSecret(shown: string, wanted: string): boolean {
+export function isSameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHmac("sha256", "kit").update(text).digest();
-  return timingSafeEqual(digest(shown), digest(wanted));
+  return timingSafeEqual(digest(given), digest(expected));
 }
 
 /**

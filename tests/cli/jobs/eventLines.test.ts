@@ -333,7 +333,7 @@ it("takes what the job before measured for the last line of one that goes on fro
   const lines = createEventLines({
     config: { ...CONFIG, metricForBestModel: "rewardsMargins", greaterIsBetter: true },
     ...{ project: "/", directory: "d", now: () => 0 },
-    earlier: (upTo) => [log(20, 0.5), log(upTo, 0.25)],
+    earlierMetrics: (upTo) => [log(20, 0.5), log(upTo, 0.25)],
   });
   const started = { model: "m", parameters: 1, rows: 1, maxSteps: 60, resumedStep: 40 };
   lines.text({ event: "training.started", data: started });

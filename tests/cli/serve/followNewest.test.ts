@@ -88,9 +88,9 @@ it("leaves a job that a caller of kit serve --fine-tuning planned, at the start 
   const served = new Map<string, string[]>();
   const add = ({ id }: { id: string }, names: string[]) =>
     Promise.resolve(void served.set(id, names));
-  const load = (named: string[]) =>
+  const load = (modelNames: string[]) =>
     loadModels({ add } as unknown as ModelPool, {
-      ...{ project: modelProject(project, () => {}), named, follows: true },
+      ...{ project: modelProject(project, () => {}), modelNames, follows: true },
       ...{ loadOptions: { engine: undefined }, onFollow: () => {}, onError: () => {} },
     });
   const first = await plan();
@@ -113,7 +113,11 @@ it("leaves a job whose checkpoints were deleted, which the first choice has pass
   const [notes, served, errors]: [string[], string[], unknown[]] = [[], [], []];
   const add = ({ id }: { id: string }) => Promise.resolve(void served.push(id));
   const { stop } = await loadModels({ add } as unknown as ModelPool, {
-    ...{ project: modelProject(project, (text) => notes.push(text)), named: [], follows: true },
+    ...{
+      project: modelProject(project, (text) => notes.push(text)),
+      modelNames: [],
+      follows: true,
+    },
     ...{
       loadOptions: { engine: undefined },
       onFollow: () => {},

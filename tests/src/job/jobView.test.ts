@@ -62,7 +62,7 @@ describe("a job's view", () => {
       "[log] step=1 loss=0",
       ...[2, 3, 4, 5].map((step) => `[log] step=${step} loss=n/a`),
     ]);
-    expect(view.logged).toBe(true);
+    expect(view.hasLog).toBe(true);
   });
 
   it("keeps a bounded curve, with every spike, however long the job", () => {
