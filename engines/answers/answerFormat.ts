@@ -77,7 +77,7 @@ export function createAnswerFormats(tokenizer: Tokenizer) {
       tokenizer,
       toolCallFormat()?.markers ?? [],
     ));
-    const compiled = queue.then(() => compiler.begin(spec));
+    const compiled = queue.then(() => compiler.create(spec));
     queue = compiled
       .catch(() => {})
       .then(async () => {

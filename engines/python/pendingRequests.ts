@@ -4,7 +4,7 @@ import { type AnswerAssembler, createAnswerAssembler } from "../answers/answerAs
 import { answerFormat, withoutHiddenTools } from "../answers/answerFormat.ts";
 import { type ConstraintSpec, constraintGrammar } from "../answers/constraintSpec.ts";
 import { withFault } from "../answers/fault.ts";
-import { keyOf } from "../answers/grammar/constraint.ts";
+import { specJson } from "../answers/grammar/constraint.ts";
 import { createExpressions } from "../answers/grammar/expressions.ts";
 import type { HostCallbacks, HostRequest } from "../answers/modelHost.ts";
 import {
@@ -100,7 +100,7 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
 /** Input of kit_engine/answer/grammar.py. Refuses unsupported grammars early, faster than Python. */
 function grammarOf(spec: ConstraintSpec, fault: RequestFault): [json: string, count: number] {
   try {
-    const json = keyOf(spec);
+    const json = specJson(spec);
     const expressions = createExpressions();
     constraintGrammar(expressions, spec);
     // Unicode properties differ slightly between versions.

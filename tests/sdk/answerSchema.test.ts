@@ -38,7 +38,7 @@ const VALIBOT = v.object({
 
 /** JSON that is drawn as a schema allows it. */
 function drawn(schema: Awaited<ReturnType<typeof asJsonSchema>>, seed: number): unknown {
-  const constraint = createConstraints(BYTE_TOKENIZER).begin({ schema });
+  const constraint = createConstraints(BYTE_TOKENIZER).create({ schema });
   const random = createRandom(seed);
   const bytes: number[] = [];
   for (;;) {

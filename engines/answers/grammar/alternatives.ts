@@ -13,27 +13,33 @@ import {
 } from "./schemaNode.ts";
 
 /**
- * Keywords of a schema, without `$ref` and those that combine schemas; also `notValues` and `notPattern`, from a `not`.
+ * A schema's keywords, except `$ref` and those that combine schemas. `notValues` and `notPattern` come from a `not`.
  */
 export interface KeywordSet {
   keywords: Keywords;
-  /** Whether `unevaluatedProperties` and `unevaluatedItems` count what it describes as evaluated. */
+  /** Whether `unevaluatedProperties` and `unevaluatedItems` count the properties and items that it describes. */
   isEvaluated: boolean;
 }
 
 /** Keyword sets that must all hold. */
 export type Alternative = readonly KeywordSet[];
 
-/** Limit of nested combining keywords. */
+/** Maximum nesting of keywords that combine schemas. */
 const MAX_DEPTH = 64;
 
 /** Converts a schema to disjunctive normal form: a value is valid if one of the alternatives allows it. */
-export function createAlternatives(resolved: ReturnType<typeof createReferences>, spend: Spend) {
+export function createAlternatives(resolveRef: ReturnType<typeof createReferences>, spend: Spend) {
   let depth = 0;
-  const disjointness = createDisjointness(resolved, spend);
-  const { negated, problem } = createNegation({ alternativesOf, product, deeper, resolved, spend });
+  const disjointness = createDisjointness(resolveRef, spend);
+  const { negated, problem } = createNegation({
+    alternativesOf,
+    product,
+    withDepth,
+    resolveRef,
+    spend,
+  });
 
-  function deeper<T>(make: () => T): T {
+  function withDepth<T>(make: () => T): T {
     if (++depth > MAX_DEPTH) throw unsupported(`schemas nested deeper than ${MAX_DEPTH}`);
     try {
       return make();
@@ -45,10 +51,10 @@ export function createAlternatives(resolved: ReturnType<typeof createReferences>
   function alternativesOf(schema: unknown): Alternative[] {
     if (schema === true) return [[]];
     if (schema === false) return [];
-    return deeper(() => read(schema));
+    return withDepth(() => expand(schema));
   }
 
-  function read(schema: unknown): Alternative[] {
+  function expand(schema: unknown): Alternative[] {
     const {
       $ref,
       $dynamicRef,
@@ -66,16 +72,16 @@ export function createAlternatives(resolved: ReturnType<typeof createReferences>
       dependentSchemas,
       ...more
     } = others;
-    const { unevaluatedProperties, unevaluatedItems, ...own } = more;
-    const all = [Object.keys(own).length === 0 ? [[]] : evaluated(own)];
+    const { unevaluatedProperties, unevaluatedItems, ...simple } = more;
+    const factors = [Object.keys(simple).length === 0 ? [[]] : evaluated(simple)];
     if ($ref !== undefined || $dynamicRef !== undefined)
-      all.push(alternativesOf(resolved(schema as Keywords)));
-    if (allOf !== undefined) all.push(...listOf("allOf", allOf).map(alternativesOf));
-    if (anyOf !== undefined) all.push(listOf("anyOf", anyOf).flatMap(alternativesOf));
-    if (oneOf !== undefined) all.push(exactlyOne(listOf("oneOf", oneOf)));
-    if (not !== undefined) all.push(negated(not));
+      factors.push(alternativesOf(resolveRef(schema as Keywords)));
+    if (allOf !== undefined) factors.push(...listOf("allOf", allOf).map(alternativesOf));
+    if (anyOf !== undefined) factors.push(listOf("anyOf", anyOf).flatMap(alternativesOf));
+    if (oneOf !== undefined) factors.push(exactlyOne(listOf("oneOf", oneOf)));
+    if (not !== undefined) factors.push(negated(not));
     if (condition !== undefined) {
-      all.push([
+      factors.push([
         ...product([alternativesOf(condition), alternativesOf(then)]),
         ...product([negated(condition), alternativesOf(otherwise)]),
       ]);
@@ -86,23 +92,24 @@ export function createAlternatives(resolved: ReturnType<typeof createReferences>
       ),
       ...Object.entries(recordOf("dependentSchemas", dependentSchemas ?? {})),
     ];
-    for (const [name, one] of dependents) {
-      const needed = unevaluated({ type: "object", required: [name] });
-      all.push([...withoutProperty(name), ...product([needed, alternativesOf(one)])]);
+    for (const [name, dependent] of dependents) {
+      const present = unevaluated({ type: "object", required: [name] });
+      factors.push([...withoutProperty(name), ...product([present, alternativesOf(dependent)])]);
     }
-    return product(all).map((keywordSets) => [
+    return product(factors).map((keywordSets) => [
       ...keywordSets,
       ...unevaluatedRest(keywordSets, unevaluatedProperties, unevaluatedItems),
     ]);
   }
 
-  function product(all: readonly (readonly Alternative[])[]): Alternative[] {
+  /** The conjunction of several disjunctions, as one disjunction. */
+  function product(factors: readonly (readonly Alternative[])[]): Alternative[] {
     let found: Alternative[] = [[]];
-    for (const some of all) {
-      if (some.length === 1 && some[0]!.length === 0) continue;
+    for (const factor of factors) {
+      if (factor.length === 1 && factor[0]!.length === 0) continue;
       // Each alternative is copied, with its keyword sets so far.
-      spend(found.length * some.length * (1 + (found[0]?.length ?? 0)));
-      found = found.flatMap((one) => some.map((other) => [...one, ...other]));
+      spend(found.length * factor.length * (1 + (found[0]?.length ?? 0)));
+      found = found.flatMap((left) => factor.map((right) => [...left, ...right]));
     }
     return found;
   }
@@ -110,11 +117,11 @@ export function createAlternatives(resolved: ReturnType<typeof createReferences>
   /** Exactly one of these schemas holds. */
   function exactlyOne(schemas: readonly unknown[]): Alternative[] {
     const areDisjoint = disjointness(schemas);
-    const negations = schemas.map((one) => once(() => negated(one)));
-    return schemas.flatMap((one, i) =>
+    const negations = schemas.map((schema) => once(() => negated(schema)));
+    return schemas.flatMap((schema, i) =>
       product([
-        alternativesOf(one),
-        ...negations.flatMap((other, j) => (i === j || areDisjoint(i, j) ? [] : [other()])),
+        alternativesOf(schema),
+        ...negations.flatMap((negation, j) => (i === j || areDisjoint(i, j) ? [] : [negation()])),
       ]),
     );
   }
@@ -126,7 +133,7 @@ function evaluated(keywords: Keywords): Alternative[] {
   return [[{ keywords, isEvaluated: true }]];
 }
 
-/** The keyword set of `unevaluated…`: constrains everything that the other sets don't describe. */
+/** The keyword set of `unevaluatedProperties` and `unevaluatedItems`: constrains what the other sets don't describe. */
 function unevaluatedRest(
   keywordSets: Alternative,
   properties: unknown,
@@ -136,28 +143,30 @@ function unevaluatedRest(
     .filter(({ isEvaluated }) => isEvaluated)
     .map(({ keywords }) => keywords);
   const found: Record<string, unknown> = {};
-  const named = (name: string) =>
+  const anyValueOf = (name: string) =>
     Object.fromEntries(
       others
-        .flatMap((one) => Object.keys(isRecord(one[name]) ? one[name] : {}))
+        .flatMap((keywords) => Object.keys(isRecord(keywords[name]) ? keywords[name] : {}))
         .map((key) => [key, true]),
     );
   if (
     properties !== undefined &&
-    others.every((one) => one["additionalProperties"] === undefined)
+    others.every((keywords) => keywords["additionalProperties"] === undefined)
   ) {
-    found["properties"] = named("properties");
-    found["patternProperties"] = named("patternProperties");
+    found["properties"] = anyValueOf("properties");
+    found["patternProperties"] = anyValueOf("patternProperties");
     found["additionalProperties"] = properties;
   }
-  const prefixCount = (one: Keywords) => {
-    const prefixItems = Array.isArray(one["items"]) ? one["items"] : one["prefixItems"];
+  const prefixCount = (keywords: Keywords) => {
+    const prefixItems = Array.isArray(keywords["items"])
+      ? keywords["items"]
+      : keywords["prefixItems"];
     return Array.isArray(prefixItems) ? prefixItems.length : 0;
   };
-  const isOpen = (one: Keywords) =>
-    one["additionalItems"] === undefined &&
-    (one["items"] === undefined || Array.isArray(one["items"]));
-  if (items !== undefined && others.every(isOpen)) {
+  const hasNoRest = (keywords: Keywords) =>
+    keywords["additionalItems"] === undefined &&
+    (keywords["items"] === undefined || Array.isArray(keywords["items"]));
+  if (items !== undefined && others.every(hasNoRest)) {
     const count = Math.max(0, ...others.map(prefixCount));
     if (count > 0) found["prefixItems"] = Array.from({ length: count }, () => true);
     found["items"] = items;

@@ -19,10 +19,10 @@ export function arrayGrammar(
   keywordSets: readonly Keywords[],
 ): Expression {
   const isUnique = keywordSets.some(({ uniqueItems }) => uniqueItems === true);
-  const before = context.isCanonical;
+  const wasCanonical = context.isCanonical;
   context.isCanonical ||= isUnique;
   const found = readArray(context, keywordSets, isUnique);
-  context.isCanonical = before;
+  context.isCanonical = wasCanonical;
   return found;
 }
 
@@ -49,14 +49,14 @@ function readArray(
   );
   if (length > MAX_SIBLINGS) throw tooLarge();
   const schemas = Array.from({ length }, (_, i) =>
-    groups.map(({ prefixItems: own, rest = true }) => (i < own.length ? own[i] : rest)),
+    groups.map(({ prefixItems, rest = true }) => (i < prefixItems.length ? prefixItems[i] : rest)),
   );
-  const others = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
-  const containers = keywordSets.filter((fact) => fact["contains"] !== undefined);
+  const restSchemas = groups.flatMap(({ rest }) => (rest === undefined ? [] : [rest]));
+  const containers = keywordSets.filter((keywords) => keywords["contains"] !== undefined);
   // If the schema doesn't say which items may follow: none if the prefix items satisfy minItems, otherwise any.
   const isEnough = length >= minItems && length > 0 && containers.length === 0;
-  const isClosed = (others.length === 0 && isEnough) || maxItems === length;
-  const item = isClosed ? grammar.none : grammarOf(...others);
+  const isClosed = (restSchemas.length === 0 && isEnough) || maxItems === length;
+  const item = isClosed ? grammar.none : grammarOf(...restSchemas);
   const lists = containers.map(({ contains, minContains = 1, maxContains }) => {
     const itemOf = (...schemas: unknown[]) => ({
       match: grammarOf(contains, ...schemas),
@@ -71,17 +71,17 @@ function readArray(
       minContains: countOf("minContains", minContains),
       maxContains: maxContains === undefined ? Infinity : countOf("maxContains", maxContains),
     };
-    const rest = isClosed ? { match: grammar.none, other: grammar.none } : itemOf(...others);
+    const rest = isClosed ? { match: grammar.none, other: grammar.none } : itemOf(...restSchemas);
     return containsGrammar(
       grammar,
-      { prefixItems: schemas.map((some) => itemOf(...some)), rest },
+      { prefixItems: schemas.map((itemSchemas) => itemOf(...itemSchemas)), rest },
       counts,
     );
   });
-  const prefixItems = schemas.map((some) => grammarOf(...some));
-  const written = prefixItems.map((expression) => ({ expression, isRequired: true }));
+  const prefixItems = schemas.map((itemSchemas) => grammarOf(...itemSchemas));
+  const members = prefixItems.map((expression) => ({ expression, isRequired: true }));
   if (lists.length === 0 && !(isUnique && length === 0))
-    lists.push(listGrammar(grammar, written, item, minItems, maxItems));
+    lists.push(listGrammar(grammar, members, item, minItems, maxItems));
   if (isUnique) {
     const [min, max] = lists.length > 0 ? [0, Infinity] : [minItems, maxItems];
     const unique = uniqueList(grammar, grammar.either(item, ...prefixItems), min, max);

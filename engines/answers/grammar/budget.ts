@@ -1,26 +1,26 @@
 import { KitError } from "../../../protocol/error.ts";
 
-/** Step limit of each part of the work, about a tenth of a second; Unicode properties take the most. */
-const MAX_PART = 120_000;
-/** Step limit of all parts together, however long the answer is. */
-const MAX_IN_ALL = 3_000_000;
-/** Limit of a grammar's expressions. */
+/** Maximum steps to compile a grammar, or to find the tokens that may follow: about 0.1 s. */
+const MAX_PART_STEPS = 120_000;
+/** Maximum steps in all, however long the answer is. */
+const MAX_STEPS = 3_000_000;
+/** Maximum expressions of a grammar. */
 const MAX_EXPRESSIONS = 300_000;
-/** Nesting limit of expressions, within the stack. */
+/** Maximum nesting of expressions, which the stack can hold. */
 export const MAX_DEPTH = 2500;
-/** Limit of properties or prefix items: each nests three expressions. */
+/** Maximum properties or prefix items: each nests three expressions. */
 export const MAX_SIBLINGS = Math.floor(MAX_DEPTH / 3);
 
-/** Counts the work that a grammar takes. @param size returns the number of its expressions */
-export function createBudget(size: () => number) {
-  let left = MAX_PART;
-  let leftInAll = MAX_IN_ALL;
+/** Counts the work that a grammar takes. @param expressionCount returns the number of its expressions */
+export function createBudget(expressionCount: () => number) {
+  let remainingInPart = MAX_PART_STEPS;
+  let remaining = MAX_STEPS;
 
   /** @throws KitError `REQUEST_INVALID` above a limit */
   function spendSteps(steps: number): void {
-    left -= steps;
-    leftInAll -= steps;
-    if (left >= 0 && leftInAll >= 0 && size() <= MAX_EXPRESSIONS) return;
+    remainingInPart -= steps;
+    remaining -= steps;
+    if (remainingInPart >= 0 && remaining >= 0 && expressionCount() <= MAX_EXPRESSIONS) return;
     throw new KitError(
       "REQUEST_INVALID",
       "The schema is too complex: it allows too many combinations. Use fewer or simpler patterns and repetitions.",
@@ -29,10 +29,10 @@ export function createBudget(size: () => number) {
 
   return {
     spendSteps,
-    beginPart: () => void (left = MAX_PART),
-    /** Of all parts. */
-    stepsSpent: () => MAX_IN_ALL - leftInAll,
-    hasBudget: () => leftInAll > MAX_IN_ALL / 2,
+    beginPart: () => void (remainingInPart = MAX_PART_STEPS),
+    /** Steps spent in all. */
+    stepsSpent: () => MAX_STEPS - remaining,
+    hasBudget: () => remaining > MAX_STEPS / 2,
   };
 }
 

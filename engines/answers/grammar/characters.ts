@@ -5,10 +5,10 @@ import type { Expressions } from "./expressions.ts";
 /** An inclusive range of code points. */
 export type Range = readonly [first: number, last: number];
 
-const LAST = 0x10ffff;
+const MAX_CODE_POINT = 0x10ffff;
 /** UTF-16 surrogates, which are not characters. */
 const SURROGATES: Range = [0xd800, 0xdfff];
-export const ANY: readonly Range[] = without([[0, LAST]], [SURROGATES]);
+export const ANY_CHARACTER: readonly Range[] = without([[0, MAX_CODE_POINT]], [SURROGATES]);
 
 /** Merges ranges, in ascending order. */
 export function union(ranges: readonly Range[]): Range[] {
@@ -22,40 +22,40 @@ export function union(ranges: readonly Range[]): Range[] {
 }
 
 export function without(ranges: readonly Range[], others: readonly Range[]): Range[] {
-  const left: Range[] = [];
-  const taken = union(others);
+  const remaining: Range[] = [];
+  const removed = union(others);
   let next = 0;
   for (const [first, last] of union(ranges)) {
     let from = first;
-    while (next < taken.length && taken[next]![1] < from) next++;
-    for (let i = next; i < taken.length && taken[i]![0] <= last; i++) {
-      if (from < taken[i]![0]) left.push([from, taken[i]![0] - 1]);
-      from = taken[i]![1] + 1;
+    while (next < removed.length && removed[next]![1] < from) next++;
+    for (let i = next; i < removed.length && removed[i]![0] <= last; i++) {
+      if (from < removed[i]![0]) remaining.push([from, removed[i]![0] - 1]);
+      from = removed[i]![1] + 1;
     }
-    if (from <= last) left.push([from, last]);
+    if (from <= last) remaining.push([from, last]);
   }
-  return left;
+  return remaining;
 }
 
-const known = new WeakMap<Expressions, Map<string, Expression>>();
+const cache = new WeakMap<Expressions, Map<string, Expression>>();
 
 /** One of these characters in a JSON string: raw, or escaped where JSON requires it. */
 export function characterOf(grammar: Expressions, ranges: readonly Range[]): Expression {
-  const own = known.get(grammar) ?? new Map<string, Expression>();
-  known.set(grammar, own);
+  const cached = cache.get(grammar) ?? new Map<string, Expression>();
+  cache.set(grammar, cached);
   const key = ranges.join(";");
-  const found = own.get(key) ?? charactersOf(grammar, ranges);
-  own.set(key, found);
+  const found = cached.get(key) ?? charactersOf(grammar, ranges);
+  cached.set(key, found);
   return found;
 }
 
 function charactersOf(grammar: Expressions, ranges: readonly Range[]): Expression {
-  const wanted = union(ranges);
-  const plain = without(wanted, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
-  const has = (code: number) => wanted.some(([first, last]) => first <= code && code <= last);
-  const special = [...Array.from({ length: 0x20 }, (_, code) => code), 0x22, 0x5c].filter(has);
-  const escaped = special.map((code) => JSON.stringify(String.fromCharCode(code)).slice(1, -1));
-  return grammar.either(utf8(grammar, plain), textsOf(grammar, escaped));
+  const merged = union(ranges);
+  const unescaped = without(merged, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
+  const has = (code: number) => merged.some(([first, last]) => first <= code && code <= last);
+  const mustEscape = [...Array.from({ length: 0x20 }, (_, code) => code), 0x22, 0x5c].filter(has);
+  const escaped = mustEscape.map((code) => JSON.stringify(String.fromCharCode(code)).slice(1, -1));
+  return grammar.either(utf8(grammar, unescaped), textsOf(grammar, escaped));
 }
 
 /** One of these characters, unescaped. */
@@ -67,14 +67,14 @@ export function textsOf(grammar: Expressions, texts: readonly string[]): Express
   return encodedOf(grammar, texts.map(encodeUtf8));
 }
 
-/** Any of these texts in UTF-8, with one character per byte. */
+/** Any of these texts. They are UTF-8, with one character per byte. */
 export function encodedOf(grammar: Expressions, texts: readonly string[]): Expression {
   const sorted = [...new Set(texts)].sort();
-  return branches(grammar, sorted, 0, sorted.length, 0);
+  return branchByPrefix(grammar, sorted, 0, sorted.length, 0);
 }
 
-/** The sorted texts from `from` to `to`, which share a prefix. Branches one byte at a time. */
-function branches(
+/** The sorted texts from `from` to `to`, without their first `at` bytes, which are equal. Branches one byte at a time. */
+function branchByPrefix(
   grammar: Expressions,
   sorted: readonly string[],
   from: number,
@@ -83,40 +83,40 @@ function branches(
 ): Expression {
   const [first, last] = [sorted[from], sorted[to - 1]];
   if (first === undefined || last === undefined) return grammar.none;
-  let same = at;
-  while (same < first.length && first[same] === last[same]) same++;
-  const head = grammar.encoded(first.slice(at, same));
+  let shared = at;
+  while (shared < first.length && first[shared] === last[shared]) shared++;
+  const head = grammar.encoded(first.slice(at, shared));
   const choices: Expression[] = [];
   let start = from;
-  if (first.length === same) {
+  if (first.length === shared) {
     choices.push(grammar.empty);
     start++;
   }
   for (let end = start; start < to; start = end) {
-    while (end < to && sorted[end]![same] === sorted[start]![same]) end++;
-    choices.push(branches(grammar, sorted, start, end, same));
+    while (end < to && sorted[end]![shared] === sorted[start]![shared]) end++;
+    choices.push(branchByPrefix(grammar, sorted, start, end, shared));
   }
   return grammar.sequence(head, grammar.either(...choices));
 }
 
 /** The last character of each UTF-8 length. */
-const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
+const LAST_BY_LENGTH: readonly (readonly [last: number, bytes: number])[] = [
   [0x7f, 1],
   [0x7ff, 2],
   [0xffff, 3],
-  [LAST, 4],
+  [MAX_CODE_POINT, 4],
 ];
 
 /** Steps per range of characters. */
-const RANGE_WORK = 4;
+const STEPS_PER_RANGE = 4;
 
 /** One of these characters, in UTF-8. */
 function utf8(grammar: Expressions, ranges: readonly Range[]): Expression {
-  grammar.spendSteps(RANGE_WORK * ranges.length);
+  grammar.spendSteps(STEPS_PER_RANGE * ranges.length);
   const paths: Range[][] = [];
   for (const [first, last] of ranges) {
     let from = first;
-    for (const [longest] of LENGTHS) {
+    for (const [longest] of LAST_BY_LENGTH) {
       if (from > longest || from > last) continue;
       const to = Math.min(last, longest);
       paths.push(...byteRanges(bytesOf(from), bytesOf(to)));
@@ -133,15 +133,15 @@ function bytesOf(code: number): number[] {
 /** Byte sequences between two of equal length; all bytes but the first range from 0x80 to 0xbf. */
 function byteRanges([first = 0, ...low]: number[], [last = 0, ...high]: number[]): Range[][] {
   if (low.length === 0) return [[[first, last]]];
-  const head = (from: number, to: number, rest: Range[][]) =>
+  const prepend = (from: number, to: number, rest: Range[][]) =>
     from > to ? [] : rest.map((path): Range[] => [[from, to], ...path]);
-  if (first === last) return head(first, first, byteRanges(low, high));
+  if (first === last) return prepend(first, first, byteRanges(low, high));
   const lowest = low.map(() => 0x80);
   const highest = low.map(() => 0xbf);
   return [
-    ...head(first, first, byteRanges(low, highest)),
-    ...head(first + 1, last - 1, byteRanges(lowest, highest)),
-    ...head(last, last, byteRanges(lowest, high)),
+    ...prepend(first, first, byteRanges(low, highest)),
+    ...prepend(first + 1, last - 1, byteRanges(lowest, highest)),
+    ...prepend(last, last, byteRanges(lowest, high)),
   ];
 }
 
@@ -150,8 +150,8 @@ function branchByByte(grammar: Expressions, paths: readonly Range[][]): Expressi
   const byFirst = new Map<string, { first: Range; rests: Range[][] }>();
   for (const [first, ...rest] of paths) {
     if (first === undefined) return grammar.empty;
-    const same = byFirst.get(first.join());
-    if (same) same.rests.push(rest);
+    const shared = byFirst.get(first.join());
+    if (shared) shared.rests.push(rest);
     else byFirst.set(first.join(), { first, rests: [rest] });
   }
   const byRest = new Map<Expression, Range[]>();

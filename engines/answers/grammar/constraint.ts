@@ -1,6 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import { bitmapLength } from "../allowedBits.ts";
 import { type ConstraintSpec, constraintGrammar } from "../constraintSpec.ts";
 import type { Expression } from "./expression.ts";
 import { type Expressions, createExpressions } from "./expressions.ts";
@@ -8,7 +9,7 @@ import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
 
 /** Constrains an answer, token by token. */
 export interface Constraint {
-  /** Computes the allowed tokens until a deadline (`performance.now()`). @returns whether they are known */
+  /** Computes the allowed tokens until a deadline, in `performance.now()` ms. @returns whether it is done */
   prepare: (until: number) => boolean;
   /** Bitmap of the tokens that may follow [vocabulary], least significant bit first. */
   allowed: () => Int32Array;
@@ -22,21 +23,20 @@ interface Grammar {
   key: string;
   expressions: Expressions;
   root: Expression;
-  /** Allowed tokens, by the id of the state, limited to the longest token. */
+  /** Bitmaps of allowed tokens, by the id of the state limited to the longest token. */
   masks: Map<number, Int32Array>;
 }
 
-/** Limit of all cached grammars, and the approximate size of an expression. */
+/** Maximum size of all cached grammars. */
 const MAX_CACHE_BYTES = 2 ** 27;
-const EXPRESSION_BYTES = 1200;
-/** Limit of a grammar's cached masks. */
+/** Approximate. */
+const BYTES_PER_EXPRESSION = 1200;
+/** Maximum cached masks of a grammar. */
 const MAX_MASKS = 256;
-/** Limit of a schema's JSON, in characters. */
+/** Maximum length of a schema's JSON, in characters. */
 const MAX_SCHEMA_LENGTH = 262_144;
 /** Trie nodes visited between two yields. */
 const NODES_PER_YIELD = 128;
-/** Tokens per word of a mask. */
-const BITS = 32;
 
 /**
  * Constrains a model's answers. Requests with the same constraint share a grammar.
@@ -44,27 +44,27 @@ const BITS = 32;
  */
 export function createConstraints(tokenizer: Tokenizer, markers: readonly number[] = []) {
   let trie: TokenTrie | undefined;
-  let building: ReturnType<typeof createTokenTrie> | undefined;
+  let trieWork: ReturnType<typeof createTokenTrie> | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const stopTokens = ids.filter((id) => tokenizer.isStopToken(id));
-  const maskWords = Math.ceil(tokenizer.vocabulary / BITS);
+  const maskWords = bitmapLength(tokenizer.vocabulary);
   /** By key, most recently used last. */
   const cache = new Map<string, Grammar>();
 
-  let spent = 0;
+  let lastSteps = 0;
 
   /** @throws KitError `REQUEST_INVALID` for an unsupported constraint */
-  function begin(spec: ConstraintSpec): Constraint {
-    spent = 0;
-    const key = keyOf(spec);
-    const known = cache.get(key);
-    const grammar = known?.expressions.hasBudget() ? known : grammarOf(key, spec);
+  function create(spec: ConstraintSpec): Constraint {
+    lastSteps = 0;
+    const key = specJson(spec);
+    const cached = cache.get(key);
+    const grammar = cached?.expressions.hasBudget() ? cached : grammarOf(key, spec);
     cache.delete(key);
     cache.set(key, grammar);
     return constraintOf(grammar);
   }
 
-  /** Grammars grow as answers use them. */
+  /** Called after each use of a grammar, which makes it grow. */
   function evictOldest(): void {
     let bytes = 0;
     for (const [key, grammar] of [...cache].reverse()) {
@@ -74,7 +74,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   }
 
   function bytesOf({ key, expressions, masks }: Grammar): number {
-    return 2 * key.length + expressions.count() * EXPRESSION_BYTES + masks.size * maskWords * 4;
+    return 2 * key.length + expressions.count() * BYTES_PER_EXPRESSION + masks.size * maskWords * 4;
   }
 
   function grammarOf(key: string, spec: ConstraintSpec): Grammar {
@@ -89,34 +89,34 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
     try {
       return constraintGrammar(expressions, spec);
     } finally {
-      spent = expressions.stepsSpent();
+      lastSteps = expressions.stepsSpent();
     }
   }
 
   function constraintOf({ expressions, root, masks }: Grammar): Constraint {
     let state = root;
-    let known: Int32Array | undefined;
-    let work: Generator<undefined, Int32Array> | undefined;
+    let mask: Int32Array | undefined;
+    let maskWork: Generator<undefined, Int32Array> | undefined;
 
     function prepare(until: number): boolean {
-      work ??= find();
-      while (!known) {
-        const { done, value } = work.next();
-        if (done) known = value;
+      maskWork ??= computeMask();
+      while (!mask) {
+        const { done, value } = maskWork.next();
+        if (done) mask = value;
         else if (performance.now() >= until) return false;
       }
       return true;
     }
 
-    function* find(): Generator<undefined, Int32Array> {
-      building ??= createTokenTrie(tokenizer, markers);
+    function* computeMask(): Generator<undefined, Int32Array> {
+      trieWork ??= createTokenTrie(tokenizer, markers);
       while (!trie) {
-        const { done, value } = building.next();
+        const { done, value } = trieWork.next();
         if (done) trie = value;
         else yield;
       }
       expressions.beginPart();
-      const limited = state.limitedTo(trie.longest);
+      const limited = state.limitedTo(trie.maxBytes);
       const found = masks.get(limited.id) ?? (yield* maskOf(trie, expressions, limited));
       if (masks.size === MAX_MASKS) masks.clear();
       masks.set(limited.id, found);
@@ -128,10 +128,10 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
       prepare,
       allowed() {
         prepare(Infinity);
-        return known!;
+        return mask!;
       },
       accept(token) {
-        work = known = undefined;
+        maskWork = mask = undefined;
         expressions.beginPart();
         for (const byte of tokenizer.bytesOf(token)) state = expressions.derivative(state, byte);
       },
@@ -148,7 +148,7 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   ): Generator<undefined, Int32Array> {
     const { depths, bytes, subtreeEnds, tokenStarts, tokens: ids } = trie;
     const mask = new Int32Array(maskWords);
-    const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & (BITS - 1)));
+    const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & 31));
     const path = [from];
     let steps = 0;
     for (let node = 0; node < depths.length;) {
@@ -168,14 +168,14 @@ export function createConstraints(tokenizer: Tokenizer, markers: readonly number
   }
 
   return {
-    begin,
+    create,
     /** Steps that compiling the last constraint took, even if it was refused. */
-    stepsSpent: () => spent,
+    stepsSpent: () => lastSteps,
   };
 }
 
 /** @throws KitError `REQUEST_INVALID` for a schema that is too long or not JSON */
-export function keyOf(spec: ConstraintSpec): string {
+export function specJson(spec: ConstraintSpec): string {
   let text: string | undefined;
   try {
     text = stringifyJson(spec);

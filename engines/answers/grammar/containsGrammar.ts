@@ -1,13 +1,15 @@
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** An array item: the texts that match `contains`, and those that need not. */
+/** An array's item. */
 export interface Item {
+  /** As JSON that matches `contains`. */
   match: Expression;
+  /** As JSON that need not match it. */
   other: Expression;
 }
 
-/** Limits of all items, and of matching ones. */
+/** How many items there may be, and how many of them may match. */
 export interface Counts {
   minItems: number;
   maxItems: number;
@@ -21,51 +23,54 @@ export function containsGrammar(
   { prefixItems, rest }: { prefixItems: readonly Item[]; rest: Item },
   counts: Counts,
 ): Expression {
-  const known = new Map<string, Expression>();
+  const cache = new Map<string, Expression>();
 
-  function from(
+  function itemsFrom(
     index: number,
     { minItems, maxItems, minContains, maxContains }: Counts,
   ): Expression {
     if (maxItems < 0 || maxContains < 0) return grammar.none;
-    const left = {
+    const remaining = {
       minItems: Math.max(0, minItems),
       maxItems,
       minContains: Math.max(0, minContains),
       maxContains,
     };
-    const key = `${index},${Object.values(left).join()}`;
-    const found = known.get(key) ?? make(index, left);
-    known.set(key, found);
-    return found;
+    const key = `${index},${Object.values(remaining).join()}`;
+    const compiled = cache.get(key) ?? make(index, remaining);
+    cache.set(key, compiled);
+    return compiled;
   }
 
-  function make(index: number, left: Counts): Expression {
+  function make(index: number, remaining: Counts): Expression {
     const comma = index === 0 ? grammar.empty : grammar.text(",");
     const { match, other } = prefixItems[index] ?? rest;
     const isRest = index >= prefixItems.length;
     const end =
-      isRest && left.minItems === 0 && left.minContains === 0 ? grammar.empty : grammar.none;
+      isRest && remaining.minItems === 0 && remaining.minContains === 0
+        ? grammar.empty
+        : grammar.none;
     const next = Math.min(index + 1, Math.max(1, prefixItems.length));
     const after = (isMatch: boolean) =>
-      from(next, {
-        minItems: left.minItems - 1,
-        maxItems: left.maxItems - 1,
+      itemsFrom(next, {
+        minItems: remaining.minItems - 1,
+        maxItems: remaining.maxItems - 1,
         ...(isMatch
-          ? { minContains: left.minContains - 1, maxContains: left.maxContains - 1 }
-          : { minContains: left.minContains, maxContains: left.maxContains }),
+          ? { minContains: remaining.minContains - 1, maxContains: remaining.maxContains - 1 }
+          : { minContains: remaining.minContains, maxContains: remaining.maxContains }),
       });
-    const isEndless = isRest && index > 0 && left.minItems === 0 && left.maxItems === Infinity;
-    const isFree = left.minContains === 0 && left.maxContains === Infinity;
-    const found = () => grammar.sequence(comma, match, after(true));
+    const isEndless =
+      isRest && index > 0 && remaining.minItems === 0 && remaining.maxItems === Infinity;
+    const isUnlimited = remaining.minContains === 0 && remaining.maxContains === Infinity;
+    const matching = () => grammar.sequence(comma, match, after(true));
     if (!isEndless)
-      return grammar.either(end, found(), grammar.sequence(comma, other, after(false)));
-    const one = isFree ? grammar.either(match, other) : other;
+      return grammar.either(end, matching(), grammar.sequence(comma, other, after(false)));
+    const item = isUnlimited ? grammar.either(match, other) : other;
     return grammar.sequence(
-      grammar.repeat(grammar.sequence(comma, one), 0, Infinity),
-      isFree ? grammar.empty : grammar.either(end, found()),
+      grammar.repeat(grammar.sequence(comma, item), 0, Infinity),
+      isUnlimited ? grammar.empty : grammar.either(end, matching()),
     );
   }
 
-  return from(0, counts);
+  return itemsFrom(0, counts);
 }

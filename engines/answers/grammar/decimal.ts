@@ -12,19 +12,19 @@ export function decimalOf(value: number | bigint): Decimal {
   }
   const [mantissa = "", exponent = "0"] = String(value).split("e");
   const [before = "", decimals = ""] = mantissa.split(".");
-  // JavaScript writes a number with a fraction with only negative exponents.
+  // JavaScript writes exponents of fractions only if they are negative.
   if (exponent === "0") return { whole: BigInt(before), fraction: decimals };
   return { whole: 0n, fraction: "0".repeat(-Number(exponent) - 1) + before + decimals };
 }
 
 /** An exact comparison; QuickJS 0.17 compares negative doubles with bigints wrongly. */
-export function isLess(one: number | bigint, other: number | bigint): boolean {
-  if (typeof one === "bigint" && typeof other === "number") return one < BigInt(Math.ceil(other));
-  if (typeof one === "number" && typeof other === "bigint") return BigInt(Math.floor(one)) < other;
-  return one < other;
+export function isLess(a: number | bigint, b: number | bigint): boolean {
+  if (typeof a === "bigint" && typeof b === "number") return a < BigInt(Math.ceil(b));
+  if (typeof a === "number" && typeof b === "bigint") return BigInt(Math.floor(a)) < b;
+  return a < b;
 }
 
-/** The adjacent double. @param direction 1 for the next greater one */
+/** The adjacent double. @param direction 1 for the next greater double, -1 for the next smaller */
 export function nextDouble(value: number, direction: 1 | -1): number {
   if (value === 0) return direction * Number.MIN_VALUE;
   const bits = new DataView(new ArrayBuffer(8));

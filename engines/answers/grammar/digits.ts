@@ -1,11 +1,11 @@
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** Limit of digits before and after the point: more than anyone needs, yet a finite double. */
-export const DIGITS = 100;
-export const MAX_INTEGER = 10n ** BigInt(DIGITS) - 1n;
+/** Maximum digits before and after the point: more than anyone needs, yet a double stays finite. */
+export const MAX_DIGITS = 100;
+export const MAX_INTEGER = 10n ** BigInt(MAX_DIGITS) - 1n;
 
-/** From `from` to `to`, both non-negative. */
+/** Integers from `from` to `to`, both non-negative. */
 export function wholeNumbers(grammar: Expressions, from: bigint, to: bigint): Expression {
   if (from > to) return grammar.none;
   const [low, high] = [String(from), String(to)];
@@ -21,6 +21,7 @@ export function wholeNumbers(grammar: Expressions, from: bigint, to: bigint): Ex
   );
 }
 
+/** Numbers from `low` to `high`, which have equally many digits. */
 function sameLength(grammar: Expressions, low: string, high: string): Expression {
   if (low === "") return grammar.empty;
   const digit = digitsOf(grammar);
@@ -48,31 +49,31 @@ export function digitsOf(grammar: Expressions) {
 }
 
 /**
- * Nothing, or a point with digits.
+ * An optional fraction: nothing, or a point and digits.
  * @param from lowest digits after the point
  * @param to highest digits after the point. Default: any
  */
 export function fractions(grammar: Expressions, from = "", to?: string): Expression {
   const digit = digitsOf(grammar);
 
-  /** One digit or more. @param left maximum digits */
-  function more(left: number, low: string, high: string | undefined): Expression {
-    if (left === 0) return grammar.none;
-    if (low === "" && high === undefined) return grammar.repeat(digit(0, 9), 1, left);
+  /** @param max maximum digits, of which at least one is needed */
+  function oneOrMore(max: number, low: string, high: string | undefined): Expression {
+    if (max === 0) return grammar.none;
+    if (low === "" && high === undefined) return grammar.repeat(digit(0, 9), 1, max);
     const [first, last] = [Number(low[0] ?? 0), Number(high?.[0] ?? (high === undefined ? 9 : 0))];
-    const all = (one: string, other: string | undefined) =>
-      grammar.either(more(left - 1, one, other), one === "" ? grammar.empty : grammar.none);
+    const rest = (from: string, to: string | undefined) =>
+      grammar.either(oneOrMore(max - 1, from, to), from === "" ? grammar.empty : grammar.none);
     const [lowRest, highRest] = [low.slice(1), high?.slice(1)];
-    if (first === last) return grammar.sequence(digit(first, first), all(lowRest, highRest));
+    if (first === last) return grammar.sequence(digit(first, first), rest(lowRest, highRest));
     return grammar.either(
-      grammar.sequence(digit(first, first), all(lowRest, undefined)),
-      grammar.sequence(digit(first + 1, last - 1), all("", undefined)),
-      grammar.sequence(digit(last, last), all("", highRest)),
+      grammar.sequence(digit(first, first), rest(lowRest, undefined)),
+      grammar.sequence(digit(first + 1, last - 1), rest("", undefined)),
+      grammar.sequence(digit(last, last), rest("", highRest)),
     );
   }
 
   return grammar.either(
     from === "" ? grammar.empty : grammar.none,
-    grammar.sequence(grammar.text("."), more(DIGITS, from, to)),
+    grammar.sequence(grammar.text("."), oneOrMore(MAX_DIGITS, from, to)),
   );
 }

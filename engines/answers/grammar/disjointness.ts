@@ -10,18 +10,18 @@ import {
 } from "./schemaNode.ts";
 
 /** Finds schemas that can't both match a value. */
-export function createDisjointness(resolved: ReturnType<typeof createReferences>, spend: Spend) {
-  /** Keywords that everything the schema allows certainly satisfies. */
-  function certainOf(schema: unknown): Keywords {
+export function createDisjointness(resolveRef: ReturnType<typeof createReferences>, spend: Spend) {
+  /** Keywords that a schema certainly implies. Some may be missing. */
+  function impliedBy(schema: unknown): Keywords {
     if (!isRecord(schema)) return {};
     const { $ref, allOf, ...own } = keywordsOf(schema, spend);
-    const inner = [...($ref === undefined ? [] : [resolved(schema)]), ...((allOf ?? []) as [])];
-    const all = [...inner.map(certainOf), own];
-    const entries = valuesOf(all, "properties").flatMap((some) =>
-      isRecord(some) ? Object.entries(some) : [],
+    const inner = [...($ref === undefined ? [] : [resolveRef(schema)]), ...((allOf ?? []) as [])];
+    const all = [...inner.map(impliedBy), own];
+    const entries = valuesOf(all, "properties").flatMap((properties) =>
+      isRecord(properties) ? Object.entries(properties) : [],
     );
     return {
-      ...Object.fromEntries(all.flatMap((one) => Object.entries(one))),
+      ...Object.fromEntries(all.flatMap((keywords) => Object.entries(keywords))),
       required: valuesOf(all, "required").flat(),
       properties: Object.fromEntries(entries),
     };
@@ -29,46 +29,46 @@ export function createDisjointness(resolved: ReturnType<typeof createReferences>
 
   /** Whether two schemas of the list are certainly disjoint. */
   return (schemas: readonly unknown[]) => {
-    const certain = schemas.map(certainOf);
-    return (i: number, j: number) => areDisjoint(certain[i]!, certain[j]!, certainOf, spend);
+    const implied = schemas.map(impliedBy);
+    return (i: number, j: number) => areDisjoint(implied[i]!, implied[j]!, impliedBy, spend);
   };
 }
 
 /**
  * Whether types, values and required properties show that no JSON matches both schemas.
- * @param certainOf the certain keywords of a property's schema
+ * @param impliedBy returns the keywords that a property's schema implies
  */
 function areDisjoint(
-  one: Keywords,
-  other: Keywords,
-  certainOf: (schema: unknown) => Keywords,
+  a: Keywords,
+  b: Keywords,
+  impliedBy: (schema: unknown) => Keywords,
   spend: Spend,
 ): boolean {
   spend(2);
-  const [values, others] = [listedBy(one), listedBy(other)];
-  if (values && others) {
-    const known = new Set(others.map((value) => canonicalJson(value, spend)));
+  const [values, otherValues] = [listedBy(a), listedBy(b)];
+  if (values && otherValues) {
+    const known = new Set(otherValues.map((value) => canonicalJson(value, spend)));
     return !values.some((value) => known.has(canonicalJson(value, spend)));
   }
-  const [types, otherTypes] = [one["type"], other["type"]];
+  const [types, otherTypes] = [a["type"], b["type"]];
   if (types !== undefined && otherTypes !== undefined) {
     const general = (type: string) => (type === "integer" ? "number" : type);
     const known = new Set(typesOf(types).map(general));
     if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
   }
-  const isObject = one["type"] === "object" || other["type"] === "object";
+  const isObject = a["type"] === "object" || b["type"] === "object";
   const requiredBy = (keywords: Keywords) =>
     (Array.isArray(keywords["required"]) ? keywords["required"] : []) as string[];
-  const [mine, theirs] = [one["properties"], other["properties"]];
-  if (!isObject || !isRecord(mine) || !isRecord(theirs)) return false;
-  const [some, all] = [requiredBy(one), new Set(requiredBy(other))];
-  spend(some.length + all.size);
-  return some.some(
+  const [properties, otherProperties] = [a["properties"], b["properties"]];
+  if (!isObject || !isRecord(properties) || !isRecord(otherProperties)) return false;
+  const [required, otherRequired] = [requiredBy(a), new Set(requiredBy(b))];
+  spend(required.length + otherRequired.size);
+  return required.some(
     (name) =>
-      all.has(name) &&
-      Object.hasOwn(mine, name) &&
-      Object.hasOwn(theirs, name) &&
-      areDisjoint(certainOf(mine[name]), certainOf(theirs[name]), certainOf, spend),
+      otherRequired.has(name) &&
+      Object.hasOwn(properties, name) &&
+      Object.hasOwn(otherProperties, name) &&
+      areDisjoint(impliedBy(properties[name]), impliedBy(otherProperties[name]), impliedBy, spend),
   );
 }
 

@@ -7,7 +7,7 @@ export interface Expression {
   /** Whether it contains the empty text. */
   readonly isNullable: boolean;
   readonly derive: (byte: number) => Expression;
-  /** An expression with the same texts of up to `bytes` bytes. */
+  /** An expression with the same texts of up to `bytes` bytes: more states then share a mask of allowed tokens. */
   readonly limitedTo: (bytes: number) => Expression;
   /** Cached derivatives, by byte. */
   readonly derivatives: (Expression | undefined)[];
@@ -21,12 +21,13 @@ export interface Expression {
   readonly operands?: readonly Expression[] | undefined;
   /** For a complement: its operand. */
   readonly complementOf?: Expression | undefined;
-  /** Start of each class of bytes with the same derivative, including 0. */
+  /** First byte of each range of bytes with the same derivative, including 0. */
   readonly classStarts: () => ReadonlySet<number>;
   /** Lower bound of its texts' lengths, in bytes. */
-  readonly shortest: number;
+  readonly minBytes: number;
   /** Upper bound of its texts' lengths, in bytes. */
-  readonly longest: number;
+  readonly maxBytes: number;
+  /** Nesting of its operands. */
   readonly depth: number;
 }
 

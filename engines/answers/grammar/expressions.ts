@@ -26,8 +26,8 @@ export interface Expressions {
    */
   repeat: (inner: Expression, min: number, max: number, double?: Expression) => Expression;
   /**
-   * `character` repeated any number of times. `either` and `intersection` simplify against it, so every text made of such
-   * characters must match.
+   * `character` repeated any number of times. To simplify, `either` and `intersection` assume that all texts consist of
+   * such characters.
    */
   any: (character: Expression) => Expression;
   /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
@@ -35,9 +35,9 @@ export interface Expressions {
   derivative: (inner: Expression, byte: number) => Expression;
   /** Returns the expression interned under this key, or makes it. @param operands its parts */
   intern: (key: string, make: () => NewExpression, operands?: readonly Expression[]) => Expression;
-  /** Begins a new part of the work; each part has a step limit. */
+  /** Begins a part of the work, such as finding the tokens that may follow. Each part has a step limit. */
   beginPart: () => void;
-  /** Counts work done elsewhere on the grammar's behalf. */
+  /** Counts work that others do for the grammar. */
   spendSteps: (steps: number) => void;
   /** Number of expressions. */
   count: () => number;
@@ -47,8 +47,9 @@ export interface Expressions {
   hasBudget: () => boolean;
 }
 
-/** Longest text, in bytes, that is keyed by its content. */
-const LONG_TEXT = 64;
+/** Maximum bytes of a text that is keyed by its content. */
+const MAX_KEYED_BYTES = 64;
+
 /** @throws KitError `REQUEST_INVALID`, from any method, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const interned = new Map<string, Expression>();
@@ -60,27 +61,27 @@ export function createExpressions(): Expressions {
     make: () => NewExpression,
     operands: readonly Expression[] = [],
   ): Expression {
-    const known = interned.get(key);
-    if (known) return known;
+    const existing = interned.get(key);
+    if (existing) return existing;
     spendSteps(1);
-    const depth = operands.reduce((max, { depth: own }) => Math.max(max, own + 1), 0);
+    const depth = operands.reduce((max, operand) => Math.max(max, operand.depth + 1), 0);
     if (depth > MAX_DEPTH) throw tooLarge();
-    const found = make();
+    const fields = make();
     // Property by property: spreads would take longer than everything else.
     const made: Expression = {
       id: interned.size,
-      isNullable: found.isNullable,
-      derive: found.derive,
-      limitedTo: found.limitedTo ?? (() => made),
+      isNullable: fields.isNullable,
+      derive: fields.derive,
+      limitedTo: fields.limitedTo ?? (() => made),
       derivatives: [],
-      parts: found.parts,
-      tail: found.tail,
-      choices: found.choices,
-      operands: found.operands,
-      complementOf: found.complementOf,
-      classStarts: once(found.classStarts),
-      shortest: found.shortest ?? (found.isNullable ? 0 : 1),
-      longest: found.longest ?? Infinity,
+      parts: fields.parts,
+      tail: fields.tail,
+      choices: fields.choices,
+      operands: fields.operands,
+      complementOf: fields.complementOf,
+      classStarts: once(fields.classStarts),
+      minBytes: fields.minBytes ?? (fields.isNullable ? 0 : 1),
+      maxBytes: fields.maxBytes ?? Infinity,
       depth,
     };
     interned.set(key, made);
@@ -89,14 +90,14 @@ export function createExpressions(): Expressions {
 
   const none = intern("none", () => ({
     isNullable: false,
-    shortest: Infinity,
-    longest: 0,
+    minBytes: Infinity,
+    maxBytes: 0,
     derive: () => none,
     classStarts: classStartsOf,
   }));
   const empty = intern("empty", () => ({
     isNullable: true,
-    longest: 0,
+    maxBytes: 0,
     derive: () => none,
     classStarts: classStartsOf,
   }));
@@ -112,7 +113,7 @@ export function createExpressions(): Expressions {
       for (const [first, last] of ranges) has.fill(1, first, last + 1);
       return {
         isNullable: false,
-        longest: 1,
+        maxBytes: 1,
         derive: (byte) => (has[byte] === 1 ? empty : none),
         classStarts: () => new Set([0, ...ranges.flatMap(([first, last]) => [first, last + 1])]),
       };
@@ -123,21 +124,22 @@ export function createExpressions(): Expressions {
   const longTexts = new Map<string, number>();
 
   function encoded(content: string): Expression {
-    const isLong = content.length > LONG_TEXT;
+    const isLong = content.length > MAX_KEYED_BYTES;
     if (isLong && !longTexts.has(content)) longTexts.set(content, longTexts.size);
     return textFrom(content, 0, longTexts.get(content));
   }
 
-  function textFrom(content: string, at: number, number: number | undefined): Expression {
-    const left = content.length - at;
-    if (left === 0) return empty;
-    const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.slice(at)}`;
-    const first = content.charCodeAt(at);
+  /** The rest of a text. @param id of a long text */
+  function textFrom(content: string, start: number, id: number | undefined): Expression {
+    const length = content.length - start;
+    if (length === 0) return empty;
+    const key = length > MAX_KEYED_BYTES ? `l${id},${start}` : `t${content.slice(start)}`;
+    const first = content.charCodeAt(start);
     return intern(key, () => ({
       isNullable: false,
-      shortest: left,
-      longest: left,
-      derive: (byte) => (byte === first ? textFrom(content, at + 1, number) : none),
+      minBytes: length,
+      maxBytes: length,
+      derive: (byte) => (byte === first ? textFrom(content, start + 1, id) : none),
       classStarts: () => new Set([0, first, first + 1]),
     }));
   }
@@ -151,8 +153,8 @@ export function createExpressions(): Expressions {
       isNullable: first.isNullable && rest.isNullable,
       parts: [first, rest] as const,
       tail: rest.tail ?? rest,
-      shortest: first.shortest + rest.shortest,
-      longest: first.longest + rest.longest,
+      minBytes: first.minBytes + rest.minBytes,
+      maxBytes: first.maxBytes + rest.maxBytes,
       derive(byte: number) {
         spendSteps(1);
         const after = pair(derivative(first, byte), rest);
@@ -169,15 +171,15 @@ export function createExpressions(): Expressions {
     spendSteps(parts.reduce((count, { choices }) => count + (choices?.length ?? 1), 0));
     const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
     flat.delete(none);
-    const whole = [...flat].find((part) => anything.has(part));
-    if (whole) for (const part of flat) if (part.tail === whole) flat.delete(part);
+    const anyText = [...flat].find((part) => anything.has(part));
+    if (anyText) for (const part of flat) if (part.tail === anyText) flat.delete(part);
     const choices = [...flat].sort((a, b) => a.id - b.id);
     if (choices.length < 2) return choices[0] ?? none;
     const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
       choices,
-      shortest: Math.min(...choices.map(({ shortest }) => shortest)),
-      longest: Math.max(...choices.map(({ longest }) => longest)),
+      minBytes: Math.min(...choices.map(({ minBytes }) => minBytes)),
+      maxBytes: Math.max(...choices.map(({ maxBytes }) => maxBytes)),
       derive(byte: number) {
         spendSteps(choices.length);
         return either(...choices.map((choice) => derivative(choice, byte)));
@@ -205,26 +207,29 @@ export function createExpressions(): Expressions {
     return found.operands && !hasText(found) ? none : found;
   }
 
-  /** May be empty without being `none`. */
+  /** An intersection that may be empty without being `none`. */
   function product(parts: readonly Expression[]): Expression {
     const flat = new Set(parts.flatMap((part) => part.operands ?? [part]));
     flat.delete(complement(none));
     if (flat.has(none)) return none;
-    const isBound = [...flat].some((part) => !part.complementOf && !anything.has(part));
-    if (isBound) for (const part of flat) if (anything.has(part)) flat.delete(part);
-    if (isBound && [...flat].some(({ complementOf }) => complementOf && anything.has(complementOf)))
+    const isRestricted = [...flat].some((part) => !part.complementOf && !anything.has(part));
+    if (isRestricted) for (const part of flat) if (anything.has(part)) flat.delete(part);
+    if (
+      isRestricted &&
+      [...flat].some(({ complementOf }) => complementOf && anything.has(complementOf))
+    )
       return none;
     const operands = [...flat].sort((a, b) => a.id - b.id);
     // States multiply with the number of parts, so few are found in the cache.
     spendSteps(operands.length + 2 ** Math.min(operands.length, 8) / 4);
-    const longest = Math.min(...operands.map((part) => part.longest));
-    if (operands.some(({ shortest }) => shortest > longest)) return none;
+    const maxBytes = Math.min(...operands.map((part) => part.maxBytes));
+    if (operands.some(({ minBytes }) => minBytes > maxBytes)) return none;
     const isNullable = operands.every((part) => part.isNullable);
     if (flat.has(empty)) return isNullable ? empty : none;
     if (operands.length < 2) return operands[0] ?? complement(none);
     const make = () => ({
       isNullable,
-      longest,
+      maxBytes,
       operands,
       classStarts: () => classStartsOf(...operands),
       derive: (byte: number) => intersection(...operands.map((part) => derivative(part, byte))),
@@ -236,31 +241,34 @@ export function createExpressions(): Expressions {
     if (max < min) return none;
     if (max === 0 || inner === empty) return empty;
     if (inner === none) return min > 0 ? none : empty;
-    const needed = inner.isNullable ? 0 : min;
-    if (needed === 1 && max === 1) return inner;
+    const required = inner.isNullable ? 0 : min;
+    if (required === 1 && max === 1) return inner;
     const make = () => ({
-      isNullable: needed === 0,
-      shortest: needed * inner.shortest,
-      longest: max * Math.max(inner.longest, double.longest / 2),
+      isNullable: required === 0,
+      minBytes: required * inner.minBytes,
+      maxBytes: max * Math.max(inner.maxBytes, double.maxBytes / 2),
       derive(byte: number) {
-        const left = Math.max(0, needed - 1);
-        const after = pair(derivative(inner, byte), repeat(inner, left, max - 1, double));
+        const remaining = Math.max(0, required - 1);
+        const after = pair(derivative(inner, byte), repeat(inner, remaining, max - 1, double));
         if (double === none || max < 2) return after;
-        return either(after, pair(derivative(double, byte), repeat(inner, left, max - 2, double)));
+        return either(
+          after,
+          pair(derivative(double, byte), repeat(inner, remaining, max - 2, double)),
+        );
       },
       // Each repetition takes at least one byte.
       limitedTo: cacheLast((count) => {
         const bounded = max === Infinity ? max : Math.min(max, 2 * count + 2);
         return repeat(
           inner.limitedTo(count),
-          Math.min(needed, count + 1),
+          Math.min(required, count + 1),
           bounded,
           double.limitedTo(count),
         );
       }),
       classStarts: () => classStartsOf(inner, double),
     });
-    return intern(`r${inner.id},${needed},${max},${double.id}`, make, [inner, double]);
+    return intern(`r${inner.id},${required},${max},${double.id}`, make, [inner, double]);
   }
 
   /** Results of `any`. */
@@ -274,19 +282,18 @@ export function createExpressions(): Expressions {
 
   function rule(name: string, body: () => Expression): Expression {
     return intern(`n${name}`, () => {
-      let known: Expression | undefined;
-      let isOpen = false;
-      const found = () => (known ??= body());
+      let isDeriving = false;
+      const compiled = once(body);
       return {
         isNullable: false,
-        classStarts: () => found().classStarts(),
+        classStarts: () => compiled().classStarts(),
         derive(byte) {
-          if (isOpen) throw refersToItself();
-          isOpen = true;
+          if (isDeriving) throw refersToItself();
+          isDeriving = true;
           try {
-            return derivative(found(), byte);
+            return derivative(compiled(), byte);
           } finally {
-            isOpen = false;
+            isDeriving = false;
           }
         },
       };
@@ -316,9 +323,9 @@ export function createExpressions(): Expressions {
   };
 }
 
-function classStartsOf(...some: readonly Expression[]): ReadonlySet<number> {
+function classStartsOf(...parts: readonly Expression[]): ReadonlySet<number> {
   const found = new Set([0]);
-  for (const { classStarts } of some) for (const start of classStarts()) found.add(start);
+  for (const { classStarts } of parts) for (const start of classStarts()) found.add(start);
   return found;
 }
 

@@ -4,7 +4,7 @@ const LEAP_YEAR =
 const DATE = `(?:${LEAP_YEAR}-02-29|${YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])))`;
 const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 const ZONE = "[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]";
-/** A model that misses the end of a pattern keeps writing digits. */
+/** Limited, since a model that misses the end of a pattern would write digits forever. */
 const FRACTION = "(?:\\.[0-9]{1,9})?";
 const TIME = `${CLOCK}${FRACTION}(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])`;
 const ANY_TIME = `(?:${CLOCK}${FRACTION}(?:[Zz]|${ZONE})|23:59:60${FRACTION}(?:[Zz]|\\+00:00))`;
@@ -38,32 +38,37 @@ const URI = `https?://${HOST}(?::[0-9]{1,4})?`;
 const REST = `${PATH}(?:\\?[A-Za-z0-9._~=&-]*)?`;
 /** URIs as in RFC 3986. @param more letters that RFC 3987 adds */
 function uris(more: string) {
-  const one = (others: string) => `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
-  const any = one(":@");
-  const host = `//(?:${one(":")}*@)?(?:\\[${IPV6}\\]|${one("")}*)(?::[0-9]{0,5})?(?:/${any}*)*`;
+  const character = (others: string) =>
+    `(?:[A-Za-z0-9._~!$&'()*+,;=${more}${others}-]|%[0-9A-Fa-f]{2})`;
+  const any = character(":@");
+  const host = `//(?:${character(":")}*@)?(?:\\[${IPV6}\\]|${character("")}*)(?::[0-9]{0,5})?(?:/${any}*)*`;
   const path = (first: string) => `/(?:${any}+(?:/${any}*)*)?|${first}+(?:/${any}*)*`;
   const rest = `(?:\\?(?:${any}|[/?])*)?(?:#(?:${any}|[/?])*)?`;
   const uri = `[A-Za-z][A-Za-z0-9+.-]*:(?:${host}|${path(any)})`;
-  return { uri: `^${uri}${rest}$`, reference: `^(?:${uri}|${host}|${path(one("@"))})?${rest}$` };
+  return {
+    uri: `^${uri}${rest}$`,
+    reference: `^(?:${uri}|${host}|${path(character("@"))})?${rest}$`,
+  };
 }
 const ASCII_URIS = uris("");
 const ALL_URIS = uris("\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef");
 const VARIABLE = "(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})+(?::[1-9][0-9]{0,3}|\\*)?";
 
-const duration = (digits: string, more: string) => {
-  const n = (unit: string) => `[0-9]{1,${digits}}${unit}`;
-  const few = (unit: string) => `[0-9]{1,${more}}${unit}`;
-  const time = `T(?:${n("H")}(?:${few("M")}(?:${few("S")})?)?|${n("M")}(?:${few("S")})?|${n("S")})`;
-  const date = `(?:${n("Y")}(?:${few("M")}(?:${few("D")})?)?|${n("M")}(?:${few("D")})?|${n("D")})`;
-  return `^P(?:${date}(?:${time})?|${time}|${n("W")})$`;
+/** @param digits maximum digits of the first number @param laterDigits maximum digits of the others */
+const duration = (digits: string, laterDigits: string) => {
+  const first = (unit: string) => `[0-9]{1,${digits}}${unit}`;
+  const later = (unit: string) => `[0-9]{1,${laterDigits}}${unit}`;
+  const time = `T(?:${first("H")}(?:${later("M")}(?:${later("S")})?)?|${first("M")}(?:${later("S")})?|${first("S")})`;
+  const date = `(?:${first("Y")}(?:${later("M")}(?:${later("D")})?)?|${first("M")}(?:${later("D")})?|${first("D")})`;
+  return `^P(?:${date}(?:${time})?|${time}|${first("W")})$`;
 };
 const POINTER = "(?:/(?:[^/~]|~[01])*)*";
 const uuid = (version: string) =>
   `^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$`;
 const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
-/** A format's usual spellings, which models write well, and everything that it allows, if that is more. */
-type Format = readonly [plain: string, whole?: string];
+/** Patterns of a format's usual spellings, which models write well, and of all that it allows, if that is more. */
+type Format = readonly [usual: string, full?: string];
 
 /** Supported string formats. Any other allows every string, as in JSON Schema. */
 export const FORMATS: ReadonlyMap<unknown, Format> = new Map<string, Format>([

@@ -4,12 +4,12 @@ import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
 
 const POINT_AND_DIGITS = Array.from({ length: 12 }, (_, i) => 0x2e + i);
-/** Greatest factor, without its decimal point and trailing zeros: the automaton has a state for each remainder. */
+/** Maximum factor, without its point and trailing zeros: the automaton has a state for each remainder. */
 const MAX_MODULUS = 400;
 
 /**
- * Exact decimal multiples of any sign, with at most as many decimals as the factor. Leading zeros are allowed, so it
- * must be intersected with a number's grammar.
+ * Exact decimal multiples of any sign, with at most as many decimals as the factor. Leading zeros are allowed, so
+ * intersect the result with a number's grammar.
  */
 export function multiplesOf(grammar: Expressions, factor: number | bigint): Expression {
   const { whole, fraction } = decimalOf(factor);
@@ -32,27 +32,38 @@ export function multiplesOf(grammar: Expressions, factor: number | bigint): Expr
       );
 }
 
-/** Digits with up to so many decimals that, without the point, are a multiple of the modulus. */
+/** Numbers with at most `decimals` decimals whose digits, without the point, are a multiple of `modulus`. */
 function multipleNumbers(grammar: Expressions, modulus: number, decimals: number): Expression {
   const scales = Array.from({ length: decimals + 1 }, (_, i) =>
     Number(10n ** BigInt(i) % BigInt(modulus)),
   );
   const classStarts = new Set([0, ...POINT_AND_DIGITS, 0x3a]);
 
-  /** @param left remaining decimals; undefined before the point */
-  function from(rest: number, left: number | undefined, hasDigit: boolean): Expression {
-    return grammar.intern(`m${modulus},${decimals},${rest},${left},${hasDigit}`, () => ({
-      isNullable: hasDigit && (rest * scales[left ?? decimals]!) % modulus === 0,
-      derive(byte) {
-        if (byte === 0x2e && hasDigit && left === undefined && decimals > 0)
-          return from(rest, decimals, false);
-        const digit = byte - 0x30;
-        if (digit < 0 || digit > 9 || left === 0) return grammar.none;
-        return from((rest * 10 + digit) % modulus, left && left - 1, true);
-      },
-      classStarts: () => classStarts,
-    }));
+  /** @param remainder of the digits so far @param decimalsLeft undefined before the point */
+  function numbersFrom(
+    remainder: number,
+    decimalsLeft: number | undefined,
+    hasDigit: boolean,
+  ): Expression {
+    return grammar.intern(
+      `m${modulus},${decimals},${remainder},${decimalsLeft},${hasDigit}`,
+      () => ({
+        isNullable: hasDigit && (remainder * scales[decimalsLeft ?? decimals]!) % modulus === 0,
+        derive(byte) {
+          if (byte === 0x2e && hasDigit && decimalsLeft === undefined && decimals > 0)
+            return numbersFrom(remainder, decimals, false);
+          const digit = byte - 0x30;
+          if (digit < 0 || digit > 9 || decimalsLeft === 0) return grammar.none;
+          return numbersFrom(
+            (remainder * 10 + digit) % modulus,
+            decimalsLeft && decimalsLeft - 1,
+            true,
+          );
+        },
+        classStarts: () => classStarts,
+      }),
+    );
   }
 
-  return from(0, undefined, false);
+  return numbersFrom(0, undefined, false);
 }

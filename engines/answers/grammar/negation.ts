@@ -30,42 +30,40 @@ const OPPOSITES: Partial<Record<string, readonly [type: string, name: string, st
 export function createNegation({
   alternativesOf,
   product,
-  deeper,
-  resolved,
+  withDepth,
+  resolveRef,
   spend,
 }: {
   alternativesOf: (schema: unknown) => Alternative[];
   product: (all: readonly (readonly Alternative[])[]) => Alternative[];
-  /** Counts nesting. */
-  deeper: <T>(make: () => T) => T;
-  resolved: ReturnType<typeof createReferences>;
+  /** Calls `make` one level deeper. */
+  withDepth: <T>(make: () => T) => T;
+  resolveRef: ReturnType<typeof createReferences>;
   spend: Spend;
 }) {
   let problem: KitError | undefined;
 
   /**
-   * What a schema forbids, as far as Kit can express it.
-   * @throws KitError `REQUEST_INVALID` if it can express nothing of it
+   * The values that a schema forbids, as far as Kit can express them.
+   * @throws KitError `REQUEST_INVALID` if it can express none of them
    */
   function negated(schema: unknown): Alternative[] {
     if (schema === true) return [];
     if (schema === false) return [[]];
     const keywords = keywordsOf(schema, spend);
     const found: Alternative[] = [];
-    let unknown: KitError | undefined;
+    let firstError: KitError | undefined;
     for (const [name, value] of Object.entries(keywords)) {
       try {
-        found.push(...deeper(() => negatedKeyword(name, value, { keywords, schema })));
+        found.push(...withDepth(() => negatedKeyword(name, value, { keywords, schema })));
       } catch (error) {
         if (!isKitError(error)) throw error;
-        unknown ??= error;
+        firstError ??= error;
       }
     }
-    problem ??= unknown;
-    if (found.length === 0 && unknown) throw unknown;
-    return found.map((keywordSets) =>
-      keywordSets.map(({ keywords: one }) => ({ keywords: one, isEvaluated: false })),
-    );
+    problem ??= firstError;
+    if (found.length === 0 && firstError) throw firstError;
+    return found.map((keywordSets) => keywordSets.map((set) => ({ ...set, isEvaluated: false })));
   }
 
   function negatedKeyword(
@@ -80,7 +78,7 @@ export function createNegation({
       const count = countOf(name, value) + step;
       return count < 0 ? [] : unevaluated({ type, [other]: count });
     }
-    const each = () => listOf(name, value);
+    const items = () => listOf(name, value);
     switch (name) {
       case "type": {
         const types = typesOf(value).map((type) => (type === "integer" ? "number" : type));
@@ -89,26 +87,30 @@ export function createNegation({
       case "const":
         return unevaluated({ notValues: [value] });
       case "enum":
-        return unevaluated({ notValues: each() });
+        return unevaluated({ notValues: items() });
       case "pattern":
         return unevaluated({ type: "string", notPattern: value });
       case "required":
-        return each().flatMap((one) => withoutProperty(String(one)));
+        return items().flatMap((property) => withoutProperty(String(property)));
       case "properties":
-        return Object.entries(recordOf(name, value)).flatMap(([key, one]) => {
-          return negated(one).length === 0
+        return Object.entries(recordOf(name, value)).flatMap(([key, schema]) => {
+          return negated(schema).length === 0
             ? []
-            : unevaluated({ type: "object", required: [key], properties: { [key]: { not: one } } });
+            : unevaluated({
+                type: "object",
+                required: [key],
+                properties: { [key]: { not: schema } },
+              });
         });
       case "prefixItems":
-        return each().flatMap((one, i) => {
+        return items().flatMap((item, i) => {
           const prefixItems = [
-            ...each()
+            ...items()
               .slice(0, i)
               .map(() => true),
-            { not: one },
+            { not: item },
           ];
-          return negated(one).length === 0
+          return negated(item).length === 0
             ? []
             : unevaluated({ type: "array", minItems: i + 1, prefixItems });
         });
@@ -122,18 +124,18 @@ export function createNegation({
         return unevaluated({ type: "array", items: { not: value } });
       case "$ref":
       case "$dynamicRef":
-        return negated(resolved(schema as Keywords));
+        return negated(resolveRef(schema as Keywords));
       case "allOf":
-        return each().flatMap(negated);
+        return items().flatMap(negated);
       case "anyOf":
-        return product(each().map(negated));
+        return product(items().map(negated));
       case "oneOf":
         return [
-          ...product(each().map(negated)),
-          ...each().flatMap((one, i) =>
-            each()
+          ...product(items().map(negated)),
+          ...items().flatMap((branch, i) =>
+            items()
               .slice(i + 1)
-              .flatMap((other) => product([alternativesOf(one), alternativesOf(other)])),
+              .flatMap((other) => product([alternativesOf(branch), alternativesOf(other)])),
           ),
         ];
       case "not":
@@ -159,6 +161,7 @@ export function createNegation({
   };
 }
 
+/** Keywords whose properties and items don't count as evaluated. */
 export function unevaluated(keywords: Keywords): Alternative[] {
   return [[{ keywords, isEvaluated: false }]];
 }

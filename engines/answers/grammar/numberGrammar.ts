@@ -24,18 +24,18 @@ export function numberGrammar(
   const upper = bounds(-1, "maximum", "exclusiveMaximum").reduce(tightest(-1), undefined);
   const factors = valuesOf(keywordSets, "multipleOf").map(factorOf);
   const isInteger =
-    type === "integer" || ranges.length > 0 || factors.some((one) => Number.isInteger(one));
+    type === "integer" || ranges.length > 0 || factors.some((factor) => Number.isInteger(factor));
   const found = isInteger
     ? integersOf(grammar, { lower, upper })
     : numbersOf(grammar, { lower, upper });
-  const unwanted = valuesOf(keywordSets, "notValues")
+  const excluded = valuesOf(keywordSets, "notValues")
     .flat()
-    .filter((one) => Number.isFinite(one) || typeof one === "bigint");
+    .filter((value) => Number.isFinite(value) || typeof value === "bigint");
   return grammar.intersection(
     found,
     ...factors.map((factor) => multiplesOf(grammar, factor)),
-    ...(isCanonical || unwanted.length > 0
-      ? [patternOf(grammar, CANONICAL), without(grammar, unwanted)]
+    ...(isCanonical || excluded.length > 0
+      ? [patternOf(grammar, CANONICAL), without(grammar, excluded)]
       : []),
   );
 }
@@ -63,11 +63,11 @@ function numberOf(name: string, value: unknown): number | bigint {
 
 /** The stricter of two bounds. @param sign 1 for lower bounds */
 function tightest(sign: number) {
-  return (one: Bound | undefined, other: Bound | undefined): Bound | undefined => {
-    if (!one || !other) return one ?? other;
-    if (isLess(one.value, other.value)) return sign > 0 ? other : one;
-    if (isLess(other.value, one.value)) return sign > 0 ? one : other;
-    return { value: one.value, isExclusive: one.isExclusive || other.isExclusive };
+  return (a: Bound | undefined, b: Bound | undefined): Bound | undefined => {
+    if (!a || !b) return a ?? b;
+    if (isLess(a.value, b.value)) return sign > 0 ? b : a;
+    if (isLess(b.value, a.value)) return sign > 0 ? a : b;
+    return { value: a.value, isExclusive: a.isExclusive || b.isExclusive };
   };
 }
 
@@ -77,7 +77,7 @@ function factorOf(value: unknown): number | bigint {
   throw unsupported('"multipleOf" that is not greater than 0');
 }
 
-/** Every text but these numbers in canonical form. */
+/** Every text except these numbers in canonical form. */
 function without(grammar: Expressions, values: readonly unknown[]): Expression {
   const texts = values.map((value) => {
     const { whole, fraction } = decimalOf(magnitudeOf(value));

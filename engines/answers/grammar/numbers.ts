@@ -1,6 +1,6 @@
 import type { KitError } from "../../../protocol/error.ts";
 import { decimalOf, isLess, nextDouble } from "./decimal.ts";
-import { DIGITS, MAX_INTEGER, digitsOf, fractions, wholeNumbers } from "./digits.ts";
+import { MAX_DIGITS, MAX_INTEGER, digitsOf, fractions, wholeNumbers } from "./digits.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
@@ -54,13 +54,13 @@ export function numbersOf(grammar: Expressions, { lower, upper }: Bounds): Expre
   assertWithinDigits(low, high);
   const from = low === undefined || isLess(low, -MAX_INTEGER) ? undefined : low;
   const to = high === undefined || isLess(MAX_INTEGER, high) ? undefined : high;
-  const isBelow = from === undefined || from < 0;
-  const isAbove = to === undefined || to >= 0;
+  const hasNegative = from === undefined || from < 0;
+  const hasPositive = to === undefined || to >= 0;
   const magnitudes = from === undefined ? undefined : -from;
-  const negative = isBelow
+  const negative = hasNegative
     ? decimals(grammar, to === undefined || to > 0 ? 0 : -to, magnitudes)
     : grammar.none;
-  const positive = isAbove
+  const positive = hasPositive
     ? decimals(grammar, from === undefined || from < 0 ? 0 : from, to)
     : grammar.none;
   const found = grammar.either(grammar.sequence(grammar.text("-"), negative), positive);
@@ -75,7 +75,7 @@ function toInclusive({ value, isExclusive }: Bound, direction: 1 | -1): number |
   return typeof value === "bigint" ? value + BigInt(direction) : nextDouble(value, direction);
 }
 
-/** From `from` to `to`, both non-negative. */
+/** Decimal numbers from `from` to `to`, both non-negative. */
 function decimals(
   grammar: Expressions,
   from: number | bigint,
@@ -84,40 +84,40 @@ function decimals(
   if (to === undefined && Number(from) === 0) return magnitude(grammar);
   if (to !== undefined && isLess(to, from)) return grammar.none;
   const low = decimalOf(from);
-  const part = (first: bigint, last: bigint, fraction: Expression) =>
+  const numbers = (first: bigint, last: bigint, fraction: Expression) =>
     grammar.sequence(wholeNumbers(grammar, first, last), fraction);
   const aboveLow = fractions(grammar, low.fraction, undefined);
   if (to === undefined) {
     return grammar.either(
-      part(low.whole, low.whole, aboveLow),
-      part(low.whole + 1n, MAX_INTEGER, fractions(grammar)),
+      numbers(low.whole, low.whole, aboveLow),
+      numbers(low.whole + 1n, MAX_INTEGER, fractions(grammar)),
     );
   }
   const high = decimalOf(to);
   if (low.whole === high.whole) {
-    return part(low.whole, low.whole, fractions(grammar, low.fraction, high.fraction));
+    return numbers(low.whole, low.whole, fractions(grammar, low.fraction, high.fraction));
   }
   return grammar.either(
-    part(low.whole, low.whole, aboveLow),
-    part(low.whole + 1n, high.whole - 1n, fractions(grammar)),
-    part(high.whole, high.whole, fractions(grammar, "", high.fraction)),
+    numbers(low.whole, low.whole, aboveLow),
+    numbers(low.whole + 1n, high.whole - 1n, fractions(grammar)),
+    numbers(high.whole, high.whole, fractions(grammar, "", high.fraction)),
   );
 }
 
 /** Any unsigned number. Exponents to 199 after any digits, or 200 to 307 after one digit: always finite as a double. */
 function magnitude(grammar: Expressions): Expression {
   const digit = digitsOf(grammar);
-  const hundreds = (first: number, last: number) =>
+  const threeDigits = (first: number, last: number) =>
     grammar.sequence(digit(first, last), digit(0, 9), digit(0, 9));
-  const few = grammar.repeat(digit(0, 9), 1, 2);
+  const upTo99 = grammar.repeat(digit(0, 9), 1, 2);
   const e = grammar.either(grammar.text("e"), grammar.text("E"));
   const minus = grammar.sequence(grammar.text("-"), grammar.repeat(digit(0, 9), 1, 3));
   const plus = (...exponents: Expression[]) =>
     grammar.sequence(grammar.repeat(grammar.text("+"), 0, 1), grammar.either(...exponents));
-  const exponent = grammar.sequence(e, grammar.either(minus, plus(few, hundreds(1, 1))));
-  const greatExponent = grammar.sequence(
+  const exponent = grammar.sequence(e, grammar.either(minus, plus(upTo99, threeDigits(1, 1))));
+  const largeExponent = grammar.sequence(
     e,
-    plus(hundreds(2, 2), grammar.sequence(grammar.text("30"), digit(0, 7))),
+    plus(threeDigits(2, 2), grammar.sequence(grammar.text("30"), digit(0, 7))),
   );
   return grammar.either(
     grammar.sequence(
@@ -125,11 +125,11 @@ function magnitude(grammar: Expressions): Expression {
       fractions(grammar),
       grammar.repeat(exponent, 0, 1),
     ),
-    grammar.sequence(digit(0, 9), fractions(grammar), greatExponent),
+    grammar.sequence(digit(0, 9), fractions(grammar), largeExponent),
   );
 }
 
-/** @throws KitError `REQUEST_INVALID` where all numbers within bounds have more than 100 digits */
+/** @throws KitError `REQUEST_INVALID` if all numbers within bounds have more than 100 digits */
 function assertWithinDigits(
   low: number | bigint | undefined,
   high: number | bigint | undefined,
@@ -141,5 +141,5 @@ function assertWithinDigits(
 }
 
 function tooManyDigits(): KitError {
-  return unsupported(`"minimum" or "maximum" of more than ${DIGITS} digits`);
+  return unsupported(`"minimum" or "maximum" of more than ${MAX_DIGITS} digits`);
 }

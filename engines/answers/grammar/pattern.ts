@@ -1,12 +1,19 @@
 import { KitError, isKitError, messageOf } from "../../../protocol/error.ts";
-import { type Range, ANY, bareCharacterOf, characterOf, union, without } from "./characters.ts";
+import {
+  type Range,
+  ANY_CHARACTER,
+  bareCharacterOf,
+  characterOf,
+  union,
+  without,
+} from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
 
 const DIGIT: Range[] = [[0x30, 0x39]];
 const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
-// As ECMAScript defines them.
+/** White space as ECMAScript defines it. */
 const SPACE: Range[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -19,31 +26,32 @@ const SPACE: Range[] = [
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 ];
-const LINE_ENDS: Range[] = [
+const LINE_TERMINATORS: Range[] = [
   [0x0a, 0x0a],
   [0x0d, 0x0d],
   [0x2028, 0x2029],
 ];
-const IN_A_LINE = without(ANY, LINE_ENDS);
+/** What `.` matches. */
+const NOT_LINE_END = without(ANY_CHARACTER, LINE_TERMINATORS);
 const CLASSES: Record<string, readonly Range[]> = {
   d: DIGIT,
-  D: without(ANY, DIGIT),
+  D: without(ANY_CHARACTER, DIGIT),
   w: WORD,
-  W: without(ANY, WORD),
+  W: without(ANY_CHARACTER, WORD),
   s: SPACE,
-  S: without(ANY, SPACE),
+  S: without(ANY_CHARACTER, SPACE),
 };
-const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
+const CONTROL_ESCAPES: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
 
 /** Prepends a part of the pattern to the rest, which lookaheads must see. */
 type Prepend = (rest: Expression) => Expression;
 
-/** Limit of nested groups. */
+/** Maximum nesting of groups. */
 const MAX_DEPTH = 100;
 
 /**
  * Compiles a regular expression with the `u` flag to the texts that it matches, as written in a JSON string.
- * @param write how to write a character; another function anchors the pattern at both ends
+ * @param write how to write a character. With a function other than the default, the pattern must match the whole text
  * @throws Error naming a feature that an automaton can't express, such as a backreference
  */
 export function patternOf(grammar: Expressions, source: string, write = characterOf): Expression {
@@ -51,8 +59,8 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   let at = 0;
   let depth = 0;
   let lookaheads = 0;
-  const set = (ranges: readonly Range[]) => write(grammar, ranges);
-  const any = grammar.any(set(ANY));
+  const oneOf = (ranges: readonly Range[]) => write(grammar, ranges);
+  const any = grammar.any(oneOf(ANY_CHARACTER));
   /** What may precede and follow a match. */
   const padding = write === characterOf ? any : grammar.empty;
 
@@ -64,15 +72,15 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return true;
   }
 
-  /** @param kind `look` in a lookahead, which anything may follow */
-  function alternatives(kind: "whole" | "group" | "look"): Prepend {
+  /** @param kind "whole" for the whole pattern; anything may follow a "lookahead" */
+  function alternatives(kind: "whole" | "group" | "lookahead"): Prepend {
     const found: Prepend[] = [];
     do {
       const isFromStart = kind !== "group" && take("^");
       const parts = sequence(kind);
       const isToEnd = kind === "group" || take("$");
       found.push((rest) => {
-        const after = isToEnd ? rest : grammar.sequence(kind === "look" ? any : padding, rest);
+        const after = isToEnd ? rest : grammar.sequence(kind === "lookahead" ? any : padding, rest);
         const text = parts.reduceRight((next, part) => part(next), after);
         return kind === "whole" && !isFromStart ? grammar.sequence(padding, text) : text;
       });
@@ -86,13 +94,13 @@ export function patternOf(grammar: Expressions, source: string, write = characte
       if (kind !== "group" && isEnd()) break;
       const before = lookaheads;
       const isGroup = peek("(");
-      const one = isGroup ? group() : always(atom());
-      parts.push(repeated(one, lookaheads > before));
+      const part = isGroup ? group() : constant(atom());
+      parts.push(repeated(part, lookaheads > before));
     }
     return parts;
   }
 
-  function always(text: Expression): Prepend {
+  function constant(text: Expression): Prepend {
     return (rest) => grammar.sequence(text, rest);
   }
 
@@ -101,13 +109,13 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return peek("$") && (at + 1 === characters.length || "|)".includes(characters[at + 1]!));
   }
 
-  function repeated(one: Prepend, isLooking: boolean): Prepend {
+  function repeated(part: Prepend, hasLookahead: boolean): Prepend {
     const [min, max] = quantifier();
     take("?");
-    if (!isLooking) return always(grammar.repeat(one(grammar.empty), min, max));
+    if (!hasLookahead) return constant(grammar.repeat(part(grammar.empty), min, max));
     if (max > 1) throw new Error("a repeated lookahead");
     return (rest) =>
-      grammar.either(max > 0 ? one(rest) : grammar.none, min === 0 ? rest : grammar.none);
+      grammar.either(max > 0 ? part(rest) : grammar.none, min === 0 ? rest : grammar.none);
   }
 
   function quantifier(): [number, number] {
@@ -125,15 +133,15 @@ export function patternOf(grammar: Expressions, source: string, write = characte
   }
 
   function atom(): Expression {
-    if (take("[")) return set(characterClass());
-    if (take(".")) return set(IN_A_LINE);
-    if (take("\\")) return set(escape());
+    if (take("[")) return oneOf(characterClass());
+    if (take(".")) return oneOf(NOT_LINE_END);
+    if (take("\\")) return oneOf(escape());
     const character = characters[at] ?? "";
     if ("^$".includes(character)) throw new Error(`"${character}" in the middle`);
     if ("*+?{}])".includes(character)) throw new Error(`an unescaped "${character}"`);
     at++;
     const code = character.codePointAt(0)!;
-    return set([[code, code]]);
+    return oneOf([[code, code]]);
   }
 
   function group(): Prepend {
@@ -141,8 +149,8 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     const isNegative = peek("?!");
     if (take("?=") || take("?!")) {
       lookaheads++;
-      const seen = nested("look")(grammar.empty);
-      return (rest) => grammar.intersection(rest, isNegative ? grammar.complement(seen) : seen);
+      const ahead = nested("lookahead")(grammar.empty);
+      return (rest) => grammar.intersection(rest, isNegative ? grammar.complement(ahead) : ahead);
     }
     if (peek("?<=") || peek("?<!")) throw new Error("a lookbehind");
     if (take("?<")) while (at < characters.length && !take(">")) at++;
@@ -150,7 +158,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
     return nested("group");
   }
 
-  function nested(kind: "group" | "look"): Prepend {
+  function nested(kind: "group" | "lookahead"): Prepend {
     if (++depth > MAX_DEPTH) throw new Error(`groups deeper than ${MAX_DEPTH}`);
     const found = alternatives(kind);
     if (!take(")")) throw new Error('an unclosed "("');
@@ -173,7 +181,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
 
   function codeOf(letter: string): number {
     if (letter === "0" && /\d/.test(characters[at] ?? "")) throw new Error("an octal escape");
-    const control = CONTROLS[letter];
+    const control = CONTROL_ESCAPES[letter];
     if (control !== undefined) return control;
     if (letter === "x") return hex(2);
     if (letter === "u" && take("{")) {
@@ -224,7 +232,7 @@ export function patternOf(grammar: Expressions, source: string, write = characte
         throw new Error("an invalid range");
       ranges.push([from, to]);
     }
-    return isNegated ? without(ANY, ranges) : union(ranges);
+    return isNegated ? without(ANY_CHARACTER, ranges) : union(ranges);
   }
 
   function classMember(): readonly Range[] {
@@ -248,14 +256,14 @@ export function patternOf(grammar: Expressions, source: string, write = characte
 /** Compiles a schema's pattern, as written in JSON. @throws KitError `REQUEST_INVALID` for an unsupported feature */
 export function schemaPattern(grammar: Expressions, source: unknown): Expression {
   if (typeof source !== "string") throw unsupported('"pattern" that is not a string');
-  return compiled(grammar, source, characterOf, (why) =>
+  return compile(grammar, source, characterOf, (why) =>
     unsupported(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${why})`),
   );
 }
 
 /** Compiles a regular expression that must match the whole text. @throws KitError as `schemaPattern` */
 export function textPattern(grammar: Expressions, source: string): Expression {
-  return compiled(
+  return compile(
     grammar,
     source,
     bareCharacterOf,
@@ -267,7 +275,7 @@ export function textPattern(grammar: Expressions, source: string): Expression {
   );
 }
 
-function compiled(
+function compile(
   grammar: Expressions,
   source: string,
   write: typeof characterOf,
@@ -281,15 +289,15 @@ function compiled(
   }
 }
 
-/** Steps of a Unicode property, which is tested on all characters. */
-const PROPERTY_WORK = 30_000;
-const properties = new Map<string, readonly Range[]>();
+/** Counted for a Unicode property, which is tested on all characters. */
+const STEPS_PER_PROPERTY = 30_000;
+const cachedProperties = new Map<string, readonly Range[]>();
 
-/** @param property Unicode property as a pattern, without its closing brace */
+/** @param property as in a pattern, without the closing brace */
 function charactersWith(grammar: Expressions, property: string): readonly Range[] {
-  const known = properties.get(property);
-  if (known) return known;
-  grammar.spendSteps(PROPERTY_WORK);
+  const cached = cachedProperties.get(property);
+  if (cached) return cached;
+  grammar.spendSteps(STEPS_PER_PROPERTY);
   const has = new RegExp(property, "u");
   const found: [number, number][] = [];
   for (let code = 0; code <= 0x10ffff; code++) {
@@ -298,6 +306,6 @@ function charactersWith(grammar: Expressions, property: string): readonly Range[
     if (last?.[1] === code - 1) last[1] = code;
     else found.push([code, code]);
   }
-  properties.set(property, found);
+  cachedProperties.set(property, found);
   return found;
 }

@@ -3,99 +3,101 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { stringifyJson } from "../../../protocol/json.ts";
 import { type Keywords, type Spend, unsupported } from "./schemaNode.ts";
 
-/** Base address of a schema without an `$id`. */
-const NOWHERE = "schema://kit/";
+/** The base URI of a schema without an `$id`. */
+const DEFAULT_BASE = "schema://kit/";
 /** Keywords whose values look like schemas but are plain data. */
-const VALUES = new Set(["const", "enum", "default", "examples", "example"]);
+const DATA_KEYWORDS = new Set(["const", "enum", "default", "examples", "example"]);
 
 /** Resolves each `$ref`: by its path, `$id` or `$anchor`. */
 export function createReferences(root: unknown, spend: Spend) {
   const bases = new Map<unknown, string>();
-  const known = new Map<string, unknown>();
-  const dynamic = new Map<string, number>();
+  const targets = new Map<string, unknown>();
+  const dynamicAnchorCounts = new Map<string, number>();
   function findAddresses(): void {
-    known.set(NOWHERE, root);
-    const open: (readonly [at: unknown, base: string])[] = [[root, NOWHERE]];
-    for (const [at, from] of open) {
-      if ((!isRecord(at) && !Array.isArray(at)) || bases.has(at)) continue;
+    targets.set(DEFAULT_BASE, root);
+    const queue: (readonly [node: unknown, base: string])[] = [[root, DEFAULT_BASE]];
+    for (const [node, parentBase] of queue) {
+      if ((!isRecord(node) && !Array.isArray(node)) || bases.has(node)) continue;
       spend(1);
-      const { $id: id, $anchor: anchor, $dynamicAnchor: moving } = at as Keywords;
-      const base = typeof id === "string" ? addressOf(id, from) : from;
-      bases.set(at, base);
-      if (base !== from) known.set(base, at);
-      for (const name of [anchor, moving])
-        if (typeof name === "string") known.set(`${base}#${name}`, at);
-      if (typeof moving === "string") dynamic.set(moving, (dynamic.get(moving) ?? 0) + 1);
-      for (const [name, value] of Object.entries(at)) {
-        if (!VALUES.has(name) || Array.isArray(at)) open.push([value, base]);
+      const { $id: id, $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node as Keywords;
+      const base = typeof id === "string" ? resolveAddress(id, parentBase) : parentBase;
+      bases.set(node, base);
+      if (base !== parentBase) targets.set(base, node);
+      for (const name of [anchor, dynamicAnchor])
+        if (typeof name === "string") targets.set(`${base}#${name}`, node);
+      if (typeof dynamicAnchor === "string")
+        dynamicAnchorCounts.set(dynamicAnchor, (dynamicAnchorCounts.get(dynamicAnchor) ?? 0) + 1);
+      for (const [name, value] of Object.entries(node)) {
+        if (!DATA_KEYWORDS.has(name) || Array.isArray(node)) queue.push([value, base]);
       }
     }
   }
 
   /** @throws KitError `REQUEST_INVALID` for a missing target */
-  function resolved(schema: Keywords): unknown {
-    if (known.size === 0) findAddresses();
+  function resolveRef(schema: Keywords): unknown {
+    if (targets.size === 0) findAddresses();
     const ref = schema["$ref"] ?? schema["$dynamicRef"];
     const missing = () => unsupported(`"$ref" ${stringifyJson(ref)}, which is not in the schema`);
-    const address = typeof ref === "string" && addressOf(ref, bases.get(schema) ?? NOWHERE);
+    const address =
+      typeof ref === "string" && resolveAddress(ref, bases.get(schema) ?? DEFAULT_BASE);
     if (!address) throw missing();
     const [base = "", fragment = ""] = address.split("#");
     const name = nameOf(fragment);
-    if (schema["$ref"] === undefined && (dynamic.get(name) ?? 0) > 1) {
+    if (schema["$ref"] === undefined && (dynamicAnchorCounts.get(name) ?? 0) > 1) {
       throw unsupported(`"$dynamicRef" ${stringifyJson(ref)}, which several schemas define`);
     }
     if (name !== "" && !name.startsWith("/")) {
-      if (!known.has(`${base}#${name}`)) throw missing();
-      return known.get(`${base}#${name}`);
+      if (!targets.has(`${base}#${name}`)) throw missing();
+      return targets.get(`${base}#${name}`);
     }
-    if (!known.has(base)) throw missing();
-    let at = known.get(base);
+    if (!targets.has(base)) throw missing();
+    let node = targets.get(base);
     for (const part of fragment.split("/").slice(1)) {
       const key = nameOf(part).replaceAll("~1", "/").replaceAll("~0", "~");
-      const isThere = (isRecord(at) || Array.isArray(at)) && Object.hasOwn(at, key);
+      const isThere = (isRecord(node) || Array.isArray(node)) && Object.hasOwn(node, key);
       if (!isThere) throw missing();
-      at = (at as Keywords)[key];
+      node = (node as Keywords)[key];
     }
-    return at;
+    return node;
   }
 
-  return resolved;
+  return resolveRef;
 }
 
-/** Scheme, host, path, query and fragment. */
-const PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is;
+/** A URI's scheme, host, path, query and fragment. */
+const URI_PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is;
 
-/** Resolves a reference against a base address (RFC 3986, 5.2). QuickJS has no URL. */
-function addressOf(reference: string, base: string): string {
-  const [, scheme, host, path = "", query, fragment] = PARTS.exec(reference) ?? [];
-  const [, ownScheme = "", ownHost, ownPath = "", ownQuery] = PARTS.exec(base) ?? [];
+/** Resolves a reference against a base URI (RFC 3986, 5.2), since QuickJS has no `URL`. */
+function resolveAddress(reference: string, base: string): string {
+  const [, scheme, host, path = "", query, fragment] = URI_PARTS.exec(reference) ?? [];
+  const [, baseScheme = "", baseHost, basePath = "", baseQuery] = URI_PARTS.exec(base) ?? [];
   const isAbsolute = scheme !== undefined || host !== undefined;
-  const isSame = !isAbsolute && path === "";
-  const isWhole = isAbsolute || path.startsWith("/");
-  const joined = isWhole ? path : ownPath.replace(/[^/]*$/, "") + path;
-  const at = isAbsolute ? host : ownHost;
+  const isSameDocument = !isAbsolute && path === "";
+  const isFullPath = isAbsolute || path.startsWith("/");
+  const joined = isFullPath ? path : basePath.replace(/[^/]*$/, "") + path;
+  const authority = isAbsolute ? host : baseHost;
   return [
-    `${(scheme ?? ownScheme).toLowerCase()}:`,
-    at === undefined ? "" : `//${at.toLowerCase()}`,
-    isSame ? ownPath : withoutDots(joined) || (at === undefined ? "" : "/"),
-    ...optional("?", isSame ? (query ?? ownQuery) : query),
+    `${(scheme ?? baseScheme).toLowerCase()}:`,
+    authority === undefined ? "" : `//${authority.toLowerCase()}`,
+    isSameDocument ? basePath : withoutDots(joined) || (authority === undefined ? "" : "/"),
+    ...optional("?", isSameDocument ? (query ?? baseQuery) : query),
     ...optional("#", fragment),
   ].join("");
 }
 
-function optional(mark: string, part = ""): string[] {
-  return part === "" ? [] : [mark, part];
+function optional(separator: string, part = ""): string[] {
+  return part === "" ? [] : [separator, part];
 }
 
 function withoutDots(path: string): string {
-  const kept: string[] = [];
+  const segments: string[] = [];
   const parts = path.split("/");
   for (const part of parts) {
-    if (part === "..") kept.length = Math.max(1, kept.length - 1);
-    else if (part !== ".") kept.push(part);
+    if (part === "..") segments.length = Math.max(1, segments.length - 1);
+    else if (part !== ".") segments.push(part);
   }
-  if (/^\.{1,2}$/.test(parts.at(-1)!)) kept.push("");
-  return kept.join("/");
+  if (/^\.{1,2}$/.test(parts.at(-1)!)) segments.push("");
+  return segments.join("/");
 }
 
 function nameOf(part: string): string {

@@ -5,7 +5,7 @@ import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import { createAlternatives } from "./alternatives.ts";
 import { arrayGrammar } from "./arrayGrammar.ts";
 import { tooLarge } from "./budget.ts";
-import { ANY, characterOf, textsOf } from "./characters.ts";
+import { ANY_CHARACTER, characterOf, textsOf } from "./characters.ts";
 import { encodeUtf8 } from "./encodeUtf8.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
@@ -29,8 +29,8 @@ import {
 import { ANY_TEXT, anyString, stringGrammar, describeString } from "./stringGrammar.ts";
 
 const SCALARS = ALL_TYPES.slice(2);
-/** The types that keywords imply if a schema names none. */
-const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
+/** If a schema names no type, its keywords imply some. */
+const IMPLIED_TYPES: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   [
     "object",
     [
@@ -49,21 +49,23 @@ const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[]
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ];
 
-interface Body {
+/** The target of a `$ref`. */
+interface RefTarget {
   schema: unknown;
   isCanonical: boolean;
   rule: Expression;
+  /** Undefined until compiled. */
   body: Expression | undefined;
-  read: () => Expression;
+  compile: () => Expression;
 }
 
-/** Limits: nesting of schemas, and their number. */
+/** Maximum nesting of schemas. */
 const MAX_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
 
 /**
- * The JSON that a schema allows, without white space; properties are in the schema's order, and nothing that it leaves
- * open is added.
+ * The JSON that a schema allows, without white space. Properties are in the schema's order; those that it doesn't mention
+ * are left out.
  * @param scope distinguishes several schemas of a grammar
  * @throws KitError `REQUEST_INVALID` naming an unsupported keyword
  */
@@ -78,18 +80,18 @@ export function schemaGrammar(grammar: Expressions, root: JsonSchema, scope = ""
 
 function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): Expression {
   const { spendSteps: spend } = grammar;
-  const resolved = createReferences(root, spend);
-  const { alternativesOf, disjointness, problem } = createAlternatives(resolved, spend);
-  /** The target of each `$ref`, compiled before an answer begins. */
-  const bodies: Body[] = [];
+  const resolveRef = createReferences(root, spend);
+  const { alternativesOf, disjointness, problem } = createAlternatives(resolveRef, spend);
+  /** Compiled before an answer begins. */
+  const refTargets: RefTarget[] = [];
   /** Compiled intersections, by key; undefined while compiling. */
   const intersections = new Map<string, { found: Expression | undefined }>();
-  const numbers = new Map<unknown, number>();
+  const schemaIds = new Map<unknown, number>();
   let depth = 0;
   let count = 0;
   const context: CompileContext = {
     grammar,
-    character: characterOf(grammar, ANY),
+    character: characterOf(grammar, ANY_CHARACTER),
     grammarOf,
     isCanonical: false,
     missing: undefined,
@@ -99,40 +101,40 @@ function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): 
     if (++count > MAX_SCHEMAS) throw unsupported(`more than ${MAX_SCHEMAS} schemas`);
     if (++depth > MAX_DEPTH) throw unsupported(`schemas nested deeper than ${MAX_DEPTH}`);
     try {
-      const some = [...new Set(schemas)].filter((schema) => schema !== true);
-      if (some.includes(false)) return grammar.none;
-      const [first] = some;
+      const restrictive = [...new Set(schemas)].filter((schema) => schema !== true);
+      if (restrictive.includes(false)) return grammar.none;
+      const [first] = restrictive;
       if (first === undefined) return anyValue();
-      return some.length > 1 ? allOf(some) : ofSchema(first);
+      return restrictive.length > 1 ? allOf(restrictive) : schemaExpression(first);
     } finally {
       depth--;
     }
   }
 
-  function ofSchema(schema: unknown): Expression {
+  function schemaExpression(schema: unknown): Expression {
     const keywords = keywordsOf(schema, spend);
     const names = Object.keys(keywords);
     if (names.length === 0) return anyValue();
     if (names.length > 1) return allOf([schema]);
     const { $ref, allOf: all, anyOf, oneOf } = keywords;
-    if ($ref !== undefined) return ruleOf(resolved(schema as Keywords));
+    if ($ref !== undefined) return ruleOf(resolveRef(schema as Keywords));
     if (anyOf !== undefined)
-      return grammar.either(...listOf("anyOf", anyOf).map((one) => grammarOf(one)));
+      return grammar.either(...listOf("anyOf", anyOf).map((branch) => grammarOf(branch)));
     if (Array.isArray(all) && all.length === 1) return grammarOf(all[0]);
     if (oneOf !== undefined && allDisjoint(listOf("oneOf", oneOf))) {
-      return grammar.either(...listOf("oneOf", oneOf).map((one) => grammarOf(one)));
+      return grammar.either(...listOf("oneOf", oneOf).map((branch) => grammarOf(branch)));
     }
     return allOf([schema]);
   }
 
-  /** Recursion becomes a rule. */
+  /** The values that all schemas allow. A schema that is still being compiled becomes a rule, for recursion. */
   function allOf(schemas: readonly unknown[]): Expression {
-    const key = `${context.isCanonical ? "plain " : ""}${schemas.map(numberOf).join()}`;
-    const known = intersections.get(key);
-    if (known) {
+    const key = `${context.isCanonical ? "canonical " : ""}${schemas.map(idOf).join()}`;
+    const existing = intersections.get(key);
+    if (existing) {
       return (
-        known.found ??
-        grammar.rule(`${scope} ${key}`, () => assertNotNone(known.found ?? grammar.none))
+        existing.found ??
+        grammar.rule(`${scope} ${key}`, () => assertNotNone(existing.found ?? grammar.none))
       );
     }
     const made: { found: Expression | undefined } = { found: undefined };
@@ -140,73 +142,79 @@ function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): 
     const alternatives = alternativesOf(schemas.length > 1 ? { allOf: schemas } : schemas[0]);
     made.found = grammar.either(
       ...alternatives.map((keywordSets) =>
-        ofKeywordSets(keywordSets.map(({ keywords }) => keywords)),
+        keywordSetsExpression(keywordSets.map(({ keywords }) => keywords)),
       ),
     );
     return made.found;
   }
 
-  function numberOf(schema: unknown): number {
-    if (!numbers.has(schema)) numbers.set(schema, numbers.size);
-    return numbers.get(schema)!;
+  function idOf(schema: unknown): number {
+    if (!schemaIds.has(schema)) schemaIds.set(schema, schemaIds.size);
+    return schemaIds.get(schema)!;
   }
 
   function ruleOf(schema: unknown): Expression {
     const { isCanonical } = context;
-    const known = bodies.find((one) => one.schema === schema && one.isCanonical === isCanonical);
-    if (known) return known.rule;
-    const read = () => {
+    const existing = refTargets.find(
+      (target) => target.schema === schema && target.isCanonical === isCanonical,
+    );
+    if (existing) return existing.rule;
+    const compile = () => {
       context.isCanonical = isCanonical;
       return assertNotNone(grammarOf(schema));
     };
-    const made: Body = {
+    const made: RefTarget = {
       schema,
       isCanonical,
-      read,
+      compile,
       body: undefined,
-      rule: grammar.rule(`${scope} $ref ${bodies.length}`, () => (made.body ??= read())),
+      rule: grammar.rule(`${scope} $ref ${refTargets.length}`, () => (made.body ??= compile())),
     };
-    bodies.push(made);
+    refTargets.push(made);
     return made.rule;
   }
 
   /** Compiles the targets of all `$ref`s, and refuses left recursion. */
   function compileRules(): void {
-    for (const one of bodies) one.body = one.read();
-    for (const { rule } of bodies) grammar.derivative(rule, 0);
+    for (const target of refTargets) target.body = target.compile();
+    for (const { rule } of refTargets) grammar.derivative(rule, 0);
   }
 
   function allDisjoint(schemas: readonly unknown[]): boolean {
-    const values = schemas.flatMap((one) =>
-      isRecord(one) && "const" in one ? [canonicalJson(one["const"], spend)] : [],
+    const values = schemas.flatMap((schema) =>
+      isRecord(schema) && "const" in schema ? [canonicalJson(schema["const"], spend)] : [],
     );
     if (values.length === schemas.length && new Set(values).size === values.length) return true;
     const areDisjoint = disjointness(schemas);
     return schemas.every((_, i) => schemas.every((__, j) => j <= i || areDisjoint(i, j)));
   }
 
-  function ofKeywordSets(keywordSets: readonly Keywords[]): Expression {
+  function keywordSetsExpression(keywordSets: readonly Keywords[]): Expression {
     const types = allowedTypes(keywordSets);
     const lists = keywordSets.flatMap((keywords) => [
       ...("enum" in keywords ? [listOf("enum", keywords["enum"])] : []),
       ...("const" in keywords ? [[keywords["const"]]] : []),
     ]);
     const [first, ...others] = lists;
-    if (!first) return grammar.either(...types.map((type) => ofType(type, keywordSets)));
-    const texts = others.map((some) => new Set(some.map((one) => canonicalJson(one, spend))));
+    if (!first) return grammar.either(...types.map((type) => typeExpression(type, keywordSets)));
+    const texts = others.map((list) => new Set(list.map((value) => canonicalJson(value, spend))));
     const candidates = first.filter((value) => {
       const text = canonicalJson(value, spend);
-      return types.some((type) => isOfType(value, type)) && texts.every((some) => some.has(text));
+      return types.some((type) => isOfType(value, type)) && texts.every((list) => list.has(text));
     });
-    const more = keywordSets.map(({ enum: _, const: __, type: ___, ...beside }) => beside);
-    if (more.every((one) => Object.keys(one).length === 0)) return valuesGrammar(candidates);
-    const left = candidates.filter((value) => {
-      const type = [...ALL_TYPES].find((one) => isOfType(value, one))!;
-      return isIn(ofType(type, [...more, ANY_TEXT]), canonicalJson(value, spend));
+    const restrictions = keywordSets.map(({ enum: _, const: __, type: ___, ...others }) => others);
+    if (restrictions.every((keywords) => Object.keys(keywords).length === 0))
+      return valuesGrammar(candidates);
+    const allowed = candidates.filter((value) => {
+      const type = ALL_TYPES.find((type) => isOfType(value, type))!;
+      return matchesText(
+        typeExpression(type, [...restrictions, ANY_TEXT]),
+        canonicalJson(value, spend),
+      );
     });
-    const isFormat = left.length === 0 && valuesOf(more, "format").length > 0;
-    if (isFormat) context.missing ??= describeString(keywordSets);
-    return valuesGrammar(left);
+    const isFormatUnmet = allowed.length === 0 && valuesOf(restrictions, "format").length > 0;
+    if (isFormatUnmet) context.missing ??= describeString(keywordSets);
+    return valuesGrammar(allowed);
   }
 
   function valuesGrammar(values: readonly unknown[]): Expression {
@@ -216,29 +224,29 @@ function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): 
     );
   }
 
-  function isIn(some: Expression, text: string): boolean {
-    let left = some;
+  function matchesText(from: Expression, text: string): boolean {
+    let state = from;
     for (const byte of encodeUtf8(text)) {
       spend(1);
-      left = grammar.derivative(left, byte.charCodeAt(0));
+      state = grammar.derivative(state, byte.charCodeAt(0));
     }
-    return left.isNullable;
+    return state.isNullable;
   }
 
   /** The types that all keyword sets allow; if none is named, those that their keywords imply. */
   function allowedTypes(keywordSets: readonly Keywords[]): string[] {
     const named = valuesOf(keywordSets, "type").map(typesOf);
     if (named.length > 0) return named.reduce(commonTypes);
-    const implied = TYPE_OF.filter(([, names]) =>
+    const implied = IMPLIED_TYPES.filter(([, names]) =>
       names.some((name) => keywordSets.some((keywords) => name in keywords)),
     );
     return implied.length > 0 ? implied.map(([name]) => name) : ALL_TYPES;
   }
 
-  function ofType(type: string, keywordSets: readonly Keywords[]): Expression {
+  function typeExpression(type: string, keywordSets: readonly Keywords[]): Expression {
     switch (type) {
       case "object":
-        return objectGrammar(context, keywordSets, isIn);
+        return objectGrammar(context, keywordSets, matchesText);
       case "array":
         return arrayGrammar(context, keywordSets);
       case "string":
@@ -256,7 +264,8 @@ function compileGrammar(grammar: Expressions, root: JsonSchema, scope: string): 
 
   /** Any JSON value, expanded lazily. */
   function anyValue(): Expression {
-    if (context.isCanonical) return grammar.either(...SCALARS.map((type) => ofType(type, [])));
+    if (context.isCanonical)
+      return grammar.either(...SCALARS.map((type) => typeExpression(type, [])));
     return grammar.rule("any", () => {
       const [value, string] = [anyValue(), anyString(context)];
       const member = grammar.sequence(string, grammar.text(":"), value);

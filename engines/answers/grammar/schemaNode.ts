@@ -4,7 +4,7 @@ import { WholeFloat, stringifyJson } from "../../../protocol/json.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 
-/** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
+/** Counts steps of work. @throws KitError `REQUEST_INVALID` if there are too many */
 export type Spend = (steps: number) => void;
 
 export type Keywords = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface CompileContext {
   isCanonical: boolean;
   /** The first string constraint that no text satisfies, for the error message. */
   missing: string | undefined;
-  /** The JSON that all of these schemas allow. */
+  /** The values that all of these schemas allow. */
   grammarOf: (...schemas: unknown[]) => Expression;
 }
 
@@ -40,7 +40,7 @@ export const SUPPORTED_KEYWORDS = [
   ...["minLength", "maxLength", "pattern", "format"],
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set(SUPPORTED_KEYWORDS);
+const SUPPORTED: ReadonlySet<string> = new Set(SUPPORTED_KEYWORDS);
 
 /** @param what the unsupported keyword, with what is unsupported about it */
 export function unsupported(what: string): KitError {
@@ -50,43 +50,48 @@ export function unsupported(what: string): KitError {
   );
 }
 
-/** A schema without its annotations, with whole floats converted to JavaScript numbers. @throws KitError `REQUEST_INVALID` naming an unsupported keyword */
+/**
+ * A schema without annotations. Numbers such as 1.0 become JavaScript numbers.
+ * @throws KitError `REQUEST_INVALID` naming an unsupported keyword
+ */
 export function keywordsOf(schema: unknown, spend: Spend): Keywords {
   if (!isRecord(schema))
     throw unsupported(`${stringifyJson(schema)?.slice(0, 60)}, which is not a schema`);
   for (const value of Object.values(schema)) spend(1 + sizeOf(value));
-  const own = Object.entries(schema).filter(
+  const constraints = Object.entries(schema).filter(
     ([name, value]) => value !== undefined && !ANNOTATIONS.has(name) && !name.startsWith("x-"),
   );
-  const unknown = own.find(([name]) => !KNOWN.has(name) && name !== "discriminator");
+  const unknown = constraints.find(([name]) => !SUPPORTED.has(name) && name !== "discriminator");
   if (unknown) throw unsupported(`"${unknown[0].slice(0, 60)}"`);
-  const beyond = own.find(([name, value]) => exceedsDouble(value, VALUES.has(name)));
-  if (beyond) throw unsupported(`a number in "${beyond[0]}" that exceeds 1.8e308`);
+  const tooLarge = constraints.find(([name, value]) =>
+    exceedsDouble(value, VALUE_KEYWORDS.has(name)),
+  );
+  if (tooLarge) throw unsupported(`a number in "${tooLarge[0]}" that exceeds 1.8e308`);
   const { discriminator, ...found } = Object.fromEntries(
-    own.map(([name, value]) => {
+    constraints.map(([name, value]) => {
       const isFloat = name !== "const" && value instanceof WholeFloat;
       return [name, isFloat ? Number(value) : value];
     }),
   );
-  const tag = isRecord(discriminator) && discriminator["propertyName"];
-  for (const name of typeof tag === "string" ? ["oneOf", "anyOf"] : []) {
+  const tagName = isRecord(discriminator) && discriminator["propertyName"];
+  for (const name of typeof tagName === "string" ? ["oneOf", "anyOf"] : []) {
     if (!Array.isArray(found[name])) continue;
     // Pydantic allows a default for the discriminator, so it may not be required. Without it, a value
     // could match several branches.
-    const tagged = { type: "object", required: [tag] };
-    found[name] = (found[name] as unknown[]).map((one) => ({ allOf: [one, tagged] }));
+    const tagged = { type: "object", required: [tagName] };
+    found[name] = (found[name] as unknown[]).map((branch) => ({ allOf: [branch, tagged] }));
   }
   return found;
 }
 
-const VALUES = new Set(["const", "enum"]);
+const VALUE_KEYWORDS = new Set(["const", "enum"]);
 
 /** Whether a value is, or contains, a number too large for a double. */
 function exceedsDouble(value: unknown, isDeep: boolean): boolean {
   if (typeof value === "number" || value instanceof WholeFloat)
     return !Number.isFinite(Number(value));
   if (!isDeep || typeof value !== "object" || value === null) return false;
-  return Object.values(value).some((one) => exceedsDouble(one, isDeep));
+  return Object.values(value).some((inner) => exceedsDouble(inner, isDeep));
 }
 
 function sizeOf(value: unknown): number {
@@ -96,13 +101,13 @@ function sizeOf(value: unknown): number {
 
 /** A keyword's values in several keyword sets. */
 export function valuesOf(keywordSets: readonly Keywords[], name: string): unknown[] {
-  return keywordSets.flatMap((fact) => (fact[name] === undefined ? [] : [fact[name]]));
+  return keywordSets.flatMap((keywords) => (keywords[name] === undefined ? [] : [keywords[name]]));
 }
 
-/** A canonical text: equal for equal JSON only. */
+/** A text that is equal for equal JSON, and only for equal JSON. */
 export function canonicalJson(value: unknown, spend: Spend): string {
   spend(1);
-  if (Array.isArray(value)) return `[${value.map((one) => canonicalJson(one, spend)).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, spend)).join()}]`;
   if (isRecord(value)) {
     const names = Object.keys(value).sort();
     return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name], spend)}`).join()}}`;
@@ -119,17 +124,17 @@ export const ALL_TYPES = ["object", "array", "string", "number", "boolean", "nul
 /** Types without duplicates. @throws KitError `REQUEST_INVALID` for an unknown type */
 export function typesOf(type: unknown): string[] {
   const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
-  const wrong = types.find((one) => one !== "integer" && !ALL_TYPES.includes(one as string));
+  const wrong = types.find((name) => name !== "integer" && !ALL_TYPES.includes(name as string));
   if (wrong !== undefined) throw unsupported(`"type" ${stringifyJson(wrong)?.slice(0, 60)}`);
   return types.includes("number")
-    ? (types.filter((one) => one !== "integer") as string[])
+    ? (types.filter((name) => name !== "integer") as string[])
     : (types as string[]);
 }
 
-export function commonTypes(own: readonly string[], others: readonly string[]): string[] {
-  return own.flatMap((type) => {
-    if (others.includes(type) || (type === "integer" && others.includes("number"))) return [type];
-    return type === "number" && others.includes("integer") ? ["integer"] : [];
+export function commonTypes(a: readonly string[], b: readonly string[]): string[] {
+  return a.flatMap((type) => {
+    if (b.includes(type) || (type === "integer" && b.includes("number"))) return [type];
+    return type === "number" && b.includes("integer") ? ["integer"] : [];
   });
 }
 

@@ -1,14 +1,14 @@
 import { stringifyJson } from "../../../protocol/json.ts";
-import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
+import { type Range, ANY_CHARACTER, characterOf, textsOf, without } from "./characters.ts";
 import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
 import { schemaPattern } from "./pattern.ts";
 import { type Keywords, type CompileContext, countsOf, valuesOf } from "./schemaNode.ts";
 
-/** Characters that UTF-16 encodes as two units. */
-const PAIRS: Range[] = [[0x10000, 0x10ffff]];
-const SINGLE = without(ANY, PAIRS);
+/** Characters beyond U+FFFF, which UTF-16 encodes as two units. */
+const TWO_UNITS: Range[] = [[0x10000, 0x10ffff]];
+const ONE_UNIT = without(ANY_CHARACTER, TWO_UNITS);
 
 export function quoted(grammar: Expressions, content: Expression): Expression {
   return grammar.sequence(grammar.text('"'), content, grammar.text('"'));
@@ -18,7 +18,7 @@ export function anyString({ grammar, character }: CompileContext): Expression {
   return quoted(grammar, grammar.repeat(character, 0, Infinity));
 }
 
-/** Matches every text; beside a pattern, a format allows everything that it means, not only its usual spelling. */
+/** Matches every text. A format beside a pattern, such as this one, allows all spellings, not only the usual ones. */
 export const ANY_TEXT = { pattern: "" };
 
 export function stringGrammar(
@@ -27,36 +27,36 @@ export function stringGrammar(
 ): Expression {
   const { grammar } = context;
   const formats = valuesOf(keywordSets, "format").flatMap((name) => {
-    const known = FORMATS.get(name);
-    return known ? [known] : [];
+    const format = FORMATS.get(name);
+    return format ? [format] : [];
   });
   const sources = [...new Set(valuesOf(keywordSets, "pattern"))].filter((source) => source !== "");
-  const others = valuesOf(keywordSets, "notPattern").map((source) =>
+  const excluded = valuesOf(keywordSets, "notPattern").map((source) =>
     schemaPattern(grammar, source),
   );
   const hasNoPattern = keywordSets.every(
     (keywords) => !("pattern" in keywords) && !("notPattern" in keywords),
   );
-  const unwanted = valuesOf(keywordSets, "notValues")
+  const excludedTexts = valuesOf(keywordSets, "notValues")
     .flat()
-    .filter((one) => typeof one === "string")
-    .map((one) => JSON.stringify(one).slice(1, -1));
+    .filter((value) => typeof value === "string")
+    .map((value) => JSON.stringify(value).slice(1, -1));
   const patterns = sources.map((source) => schemaPattern(grammar, source));
   const { minimum: minLength, maximum: maxLength } = countsOf(
     keywordSets,
     "minLength",
     "maxLength",
   );
-  const within = (forms: readonly string[]) =>
+  const within = (formatPatterns: readonly string[]) =>
     textWithin(context, {
       minLength,
       maxLength,
-      others: [...others, textsOf(grammar, unwanted)],
-      patterns: [...patterns, ...forms.map((source) => schemaPattern(grammar, source))],
+      excluded: [...excluded, textsOf(grammar, excludedTexts)],
+      patterns: [...patterns, ...formatPatterns.map((source) => schemaPattern(grammar, source))],
     });
-  const plain = hasNoPattern ? within(formats.map(([form]) => form)) : grammar.none;
+  const usual = hasNoPattern ? within(formats.map(([pattern]) => pattern)) : grammar.none;
   const found =
-    plain === grammar.none ? within(formats.map(([form, whole = form]) => whole)) : plain;
+    usual === grammar.none ? within(formats.map(([pattern, full = pattern]) => full)) : usual;
   if (found === grammar.none) context.missing ??= describeString(keywordSets);
   return quoted(grammar, found);
 }
@@ -70,29 +70,29 @@ export function describeString(keywordSets: readonly Keywords[]): string {
   return `text with ${constraints.join(" and ")}`;
 }
 
-/** A string's content: within these lengths, matching all patterns and none of the others. */
+/** A string's content: within these lengths, matching all patterns and none of the excluded. */
 export function textWithin(
   { grammar, character }: CompileContext,
   {
     minLength = 0,
     maxLength = Infinity,
     patterns,
-    others,
+    excluded,
   }: {
     minLength?: number;
     maxLength?: number;
     patterns: readonly Expression[];
-    others: readonly Expression[];
+    excluded: readonly Expression[];
   },
 ): Expression {
-  // JSON Schema counts characters; JavaScript counts two for each beyond U+FFFF. Both counts must fit.
+  // JSON Schema counts characters, JavaScript UTF-16 units. Both counts must be within the limits.
   function ofLength(): Expression {
     if (maxLength === Infinity) return grammar.repeat(character, minLength, maxLength);
-    const single = characterOf(grammar, SINGLE);
-    return grammar.repeat(single, minLength, maxLength, characterOf(grammar, PAIRS));
+    const single = characterOf(grammar, ONE_UNIT);
+    return grammar.repeat(single, minLength, maxLength, characterOf(grammar, TWO_UNITS));
   }
 
-  const isOpen = minLength === 0 && maxLength === Infinity && patterns.length > 0;
-  const lacking = others.filter((one) => one !== grammar.none).map(grammar.complement);
-  return grammar.intersection(...(isOpen ? [] : [ofLength()]), ...patterns, ...lacking);
+  const hasAnyLength = minLength === 0 && maxLength === Infinity && patterns.length > 0;
+  const complements = excluded.filter((text) => text !== grammar.none).map(grammar.complement);
+  return grammar.intersection(...(hasAnyLength ? [] : [ofLength()]), ...patterns, ...complements);
 }

@@ -1,6 +1,6 @@
 import type { Expression } from "./expression.ts";
 
-/** Distances above this many bytes count as equal. */
+/** Larger numbers of remaining bytes count as equal. */
 const MAX_RANK = 4096;
 
 /** Searches a product automaton for a text that it accepts, by least remaining bytes first. Caches its results. */
@@ -9,46 +9,46 @@ export function createTextSearch({
   product,
 }: {
   derivative: (inner: Expression, byte: number) => Expression;
-  /** May be empty without being `none`. */
+  /** An intersection that may be empty without being `none`. */
   product: (parts: readonly Expression[]) => Expression;
 }): (from: Expression) => boolean {
   const isAlive = new Map<Expression, boolean>();
 
   return function hasText(from) {
-    const before = new Map<Expression, Expression | undefined>([[from, undefined]]);
-    /** By the number of bytes that their operands still need. */
-    const open: Expression[][] = [];
+    const predecessors = new Map<Expression, Expression | undefined>([[from, undefined]]);
+    /** States by the least number of bytes that all their operands together still need. */
+    const queue: Expression[][] = [];
     let nearest = MAX_RANK;
-    function add(one: Expression): void {
-      const bytes = (one.operands ?? []).reduce((sum, { shortest }) => sum + shortest, 0);
+    function add(state: Expression): void {
+      const bytes = (state.operands ?? []).reduce((sum, { minBytes }) => sum + minBytes, 0);
       const rank = Math.min(bytes, MAX_RANK);
-      (open[rank] ??= []).push(one);
+      (queue[rank] ??= []).push(state);
       nearest = Math.min(nearest, rank);
     }
 
     add(from);
-    while (nearest < open.length) {
-      const at = open[nearest]?.shift();
-      if (!at) {
+    while (nearest < queue.length) {
+      const state = queue[nearest]?.shift();
+      if (!state) {
         nearest++;
         continue;
       }
-      if (isAlive.get(at) === false) continue;
-      if (!at.operands || at.isNullable || isAlive.get(at)) {
+      if (isAlive.get(state) === false) continue;
+      if (!state.operands || state.isNullable || isAlive.get(state)) {
         // Everything on the path to an accepted text accepts one, too.
-        for (let one: Expression | undefined = at; one; one = before.get(one))
-          isAlive.set(one, true);
+        for (let on: Expression | undefined = state; on; on = predecessors.get(on))
+          isAlive.set(on, true);
         return true;
       }
-      for (const byte of at.classStarts()) {
+      for (const byte of state.classStarts()) {
         if (byte > 255) continue;
-        const after = product(at.operands.map((part) => derivative(part, byte)));
-        if (after.shortest === Infinity || before.has(after)) continue;
-        before.set(after, at);
+        const after = product(state.operands.map((part) => derivative(part, byte)));
+        if (after.minBytes === Infinity || predecessors.has(after)) continue;
+        predecessors.set(after, state);
         add(after);
       }
     }
-    for (const one of before.keys()) isAlive.set(one, false);
+    for (const searched of predecessors.keys()) isAlive.set(searched, false);
     return false;
   };
 }

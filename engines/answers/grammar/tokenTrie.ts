@@ -2,20 +2,20 @@ import type { Tokenizer } from "../../tokens/tokenizer.ts";
 
 /** A trie of the tokens that answers may contain, by their bytes; nodes are in depth-first order. */
 export interface TokenTrie {
-  /** Depth of each node: number of bytes that lead to it. */
+  /** Each node's depth, in bytes. */
   depths: Uint16Array;
-  /** The last of these bytes. */
+  /** The byte that leads to each node from its parent. */
   bytes: Uint8Array;
   /** The next node outside each node's subtree. */
   subtreeEnds: Int32Array;
-  /** Each node's first token, as an index into `tokens`; one more marks the end. */
+  /** Where each node's tokens start in `tokens`, and then the end of the last. */
   tokenStarts: Int32Array;
   tokens: Int32Array;
   /** Bytes of the longest token. */
-  longest: number;
+  maxBytes: number;
 }
 
-/** Longer tokens, such as a hundred spaces, are excluded: a shorter one can always start. */
+/** Longer tokens, such as a hundred spaces, are excluded: shorter ones can spell them. */
 const MAX_TOKEN_BYTES = 64;
 
 /** Tokens read or inserted between two yields. */
@@ -26,7 +26,7 @@ export function* createTokenTrie(
   { vocabulary, isTextToken, isStopToken, bytesOf }: Tokenizer,
   markers: readonly number[],
 ): Generator<undefined, TokenTrie> {
-  /** By first byte; texts have one character per byte, which sorts faster than bytes. */
+  /** Tokens by first byte. Texts have one character per byte, which sorts faster than bytes. */
   const byFirst = Array.from({ length: 256 }, (): { id: number; text: string }[] => []);
   for (let id = 0; id < vocabulary; id++) {
     if (id % TOKENS_PER_YIELD === 0) yield;
@@ -36,9 +36,9 @@ export function* createTokenTrie(
     byFirst[bytes[0]!]!.push({ id, text: Buffer.from(bytes).toString("latin1") });
   }
   const sorted = [];
-  for (const some of byFirst) {
-    some.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : a.id - b.id));
-    sorted.push(...some);
+  for (const group of byFirst) {
+    group.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : a.id - b.id));
+    sorted.push(...group);
     yield;
   }
   const size = sorted.reduce((sum, { text }) => sum + text.length, 0);
@@ -47,24 +47,25 @@ export function* createTokenTrie(
   const subtreeEnds = new Int32Array(size);
   const tokenStarts = new Int32Array(size + 1);
   const tokens = new Int32Array(sorted.length);
-  const open: number[] = [];
+  const path: number[] = [];
   let count = 0;
-  let before = "";
+  let previous = "";
   for (const [index, { id, text }] of sorted.entries()) {
     if (index % TOKENS_PER_YIELD === 0) yield;
-    let same = 0;
-    while (same < before.length && before.charCodeAt(same) === text.charCodeAt(same)) same++;
-    for (const node of open.splice(same)) subtreeEnds[node] = count;
-    for (let at = same; at < text.length; at++) {
-      open.push(count);
+    let shared = 0;
+    while (shared < previous.length && previous.charCodeAt(shared) === text.charCodeAt(shared))
+      shared++;
+    for (const node of path.splice(shared)) subtreeEnds[node] = count;
+    for (let at = shared; at < text.length; at++) {
+      path.push(count);
       depths[count] = at + 1;
       bytes[count] = text.charCodeAt(at);
       tokenStarts[count++] = index;
     }
     tokens[index] = id;
-    before = text;
+    previous = text;
   }
-  for (const node of open) subtreeEnds[node] = count;
+  for (const node of path) subtreeEnds[node] = count;
   tokenStarts[count] = sorted.length;
   return {
     depths: depths.slice(0, count),
@@ -72,6 +73,6 @@ export function* createTokenTrie(
     subtreeEnds: subtreeEnds.slice(0, count),
     tokenStarts: tokenStarts.slice(0, count + 1),
     tokens,
-    longest: sorted.reduce((most, { text }) => Math.max(most, text.length), 0),
+    maxBytes: sorted.reduce((max, { text }) => Math.max(max, text.length), 0),
   };
 }

@@ -3,18 +3,18 @@ import type { Expression } from "./expression.ts";
 import type { Expressions } from "./expressions.ts";
 import { unsupported } from "./schemaNode.ts";
 
-/** Limit of a list's items. */
+/** Maximum items of a list. */
 const MAX_ITEMS = 1000;
-/** Items of up to this many bytes are counted. */
-const MAX_BYTES = 256;
+/** Maximum length of items that are counted. */
+const MAX_COUNTED_BYTES = 256;
 
 /** Comma-separated items, at least one, whose texts differ. */
 interface UniqueList {
   item: Expression;
   minItems: number;
   maxItems: number;
-  /** Whether there are more distinct items than a list may have. */
-  isEndless: boolean;
+  /** Whether there are more distinct items than Kit counts. */
+  isUncounted: boolean;
 }
 
 interface ItemsSoFar {
@@ -40,30 +40,31 @@ export function uniqueList(
   };
   return list.minItems > list.maxItems
     ? grammar.none
-    : follow(grammar, { ...list, isEndless: count > MAX_ITEMS });
+    : compileList(grammar, { ...list, isUncounted: count > MAX_ITEMS });
 }
 
-function follow(grammar: Expressions, list: UniqueList): Expression {
-  const { item, minItems, maxItems, isEndless } = list;
+function compileList(grammar: Expressions, list: UniqueList): Expression {
+  const { item, minItems, maxItems, isUncounted } = list;
   const bytes = new Set(Array.from({ length: 256 }, (_, byte) => byte));
-  const begins = [...bytes].filter((byte) => grammar.derivative(item, byte) !== grammar.none);
+  const firstBytes = [...bytes].filter((byte) => grammar.derivative(item, byte) !== grammar.none);
   const all: ItemsSoFar[] = [];
-  const number = grammar.count();
-  const stuck = grammar.intern(`stuck ${number}`, () => ({
+  const listId = grammar.count();
+  // Matches nothing, but isn't `none`, which a sequence would become.
+  const stuck = grammar.intern(`stuck ${listId}`, () => ({
     isNullable: false,
     derive: () => grammar.none,
     classStarts: grammar.none.classStarts,
   }));
-  // Only as far as all items begin alike: what follows depends on the items so far.
-  const alike: Expression[] =
-    begins.length === 1 ? [grammar.bytes([[begins[0]!, begins[0]!]])] : [];
-  const opening = grammar.sequence(grammar.text(","), ...alike, stuck);
+  // The first byte that all items share, if any: the rest depends on the items so far.
+  const sharedByte: Expression[] =
+    firstBytes.length === 1 ? [grammar.bytes([[firstBytes[0]!, firstBytes[0]!]])] : [];
+  const opening = grammar.sequence(grammar.text(","), ...sharedByte, stuck);
 
   function itemsOf(texts: readonly string[]): ItemsSoFar {
     return all[all.push({ id: all.length, texts, after: new Map() }) - 1]!;
   }
 
-  function from(seen: ItemsSoFar): Expression {
+  function nextItem(seen: ItemsSoFar): Expression {
     return within(
       grammar.intersection(item, grammar.complement(encodedOf(grammar, seen.texts))),
       "",
@@ -71,30 +72,30 @@ function follow(grammar: Expressions, list: UniqueList): Expression {
     );
   }
 
-  /** @param left rest of the item that begins with `text`, one character per byte */
-  function within(left: Expression, text: string, seen: ItemsSoFar): Expression {
-    if (left === grammar.none) return grammar.none;
+  /** @param rest rest of the item that begins with `text`, one character per byte */
+  function within(rest: Expression, text: string, seen: ItemsSoFar): Expression {
+    if (rest === grammar.none) return grammar.none;
     const count = seen.texts.length + 1;
-    function nextItem(): Expression {
+    function afterComma(): Expression {
       if (count >= maxItems) return grammar.none;
-      const known = seen.after.get(text) ?? itemsOf([...seen.texts, text]);
-      seen.after.set(text, known);
-      return from(known);
+      const extended = seen.after.get(text) ?? itemsOf([...seen.texts, text]);
+      seen.after.set(text, extended);
+      return nextItem(extended);
     }
-    return grammar.intern(`u${number},${left.id},${seen.id},${text}`, () => ({
-      isNullable: left.isNullable && count >= minItems,
+    return grammar.intern(`u${listId},${rest.id},${seen.id},${text}`, () => ({
+      isNullable: rest.isNullable && count >= minItems,
       derive(byte) {
         const inside = within(
-          grammar.derivative(left, byte),
+          grammar.derivative(rest, byte),
           text + String.fromCharCode(byte),
           seen,
         );
-        return byte === 0x2c && left.isNullable ? grammar.either(inside, nextItem()) : inside;
+        return byte === 0x2c && rest.isNullable ? grammar.either(inside, afterComma()) : inside;
       },
-      ...(isEndless && {
+      ...(isUncounted && {
         limitedTo: (length: number) =>
           grammar.sequence(
-            left.limitedTo(length),
+            rest.limitedTo(length),
             grammar.either(
               count < minItems ? grammar.none : grammar.empty,
               count < maxItems ? opening : grammar.none,
@@ -106,30 +107,30 @@ function follow(grammar: Expressions, list: UniqueList): Expression {
     }));
   }
 
-  return from(itemsOf([]));
+  return nextItem(itemsOf([]));
 }
 
 /**
  * Number of distinct texts, at most `max`.
- * @throws KitError `REQUEST_INVALID` if it can't find `min`, because longer ones may exist
+ * @throws KitError `REQUEST_INVALID` if it finds fewer than `min`, but longer ones may exist
  */
 function countOf(grammar: Expressions, from: Expression, min: number, max: number): number {
   let level = new Map([[from, 1]]);
   let count = 0;
-  for (let length = 0; length < MAX_BYTES && level.size > 0 && count < max; length++) {
+  for (let length = 0; length < MAX_COUNTED_BYTES && level.size > 0 && count < max; length++) {
     const next = new Map<Expression, number>();
-    for (const [at, ways] of level) {
-      if (at.isNullable) count += ways;
-      const starts = [...at.classStarts()].sort((a, b) => a - b);
+    for (const [state, textCount] of level) {
+      if (state.isNullable) count += textCount;
+      const starts = [...state.classStarts()].sort((a, b) => a - b);
       starts.forEach((byte, i) => {
-        const after = byte > 255 ? grammar.none : grammar.derivative(at, byte);
+        const after = byte > 255 ? grammar.none : grammar.derivative(state, byte);
         const width = (starts[i + 1] ?? 256) - byte;
-        if (after !== grammar.none) next.set(after, (next.get(after) ?? 0) + ways * width);
+        if (after !== grammar.none) next.set(after, (next.get(after) ?? 0) + textCount * width);
       });
     }
     level = next;
   }
   if (level.size > 0 && count < min)
-    throw unsupported(`"uniqueItems" with items longer than ${MAX_BYTES} bytes`);
+    throw unsupported(`"uniqueItems" with items longer than ${MAX_COUNTED_BYTES} bytes`);
   return Math.min(count, max);
 }

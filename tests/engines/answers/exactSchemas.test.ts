@@ -6,7 +6,7 @@ import { parseJson } from "../../../protocol/json.ts";
 
 /** What a model that would write a text by itself writes of it under a schema; "…" for what it cannot end there. */
 function written(schema: string, text: string): string {
-  const constraint = createConstraints(BYTE_TOKENIZER).begin({
+  const constraint = createConstraints(BYTE_TOKENIZER).create({
     schema: parseJson(schema) as JsonSchema,
   });
   const bytes = Buffer.from(text);

@@ -166,7 +166,7 @@ const behindRef = (schema: JsonSchema) => ({
 test.each(Object.entries(HOSTILE))(
   "%s: an answer is held to it, or it is refused, within bounded work",
   (_, schema) => {
-    const { begin } = createConstraints(BYTE_TOKENIZER);
+    const { create } = createConstraints(BYTE_TOKENIZER);
     const random = createRandom(1);
     try {
       let steps = 0;
@@ -174,7 +174,7 @@ test.each(Object.entries(HOSTILE))(
       const answers = compiled(() => schemaGrammar(grammar, schema));
       expect(steps).toBeLessThan(MAX_STEPS);
       if (!answers) return;
-      const constraint = begin({ schema });
+      const constraint = create({ schema });
       for (let n = 0; n < 300; n++) {
         const mask = constraint.allowed();
         const all = IDS.filter((id) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1);
@@ -220,13 +220,13 @@ test.each<[RegExp, JsonSchema]>([
   [/"pattern"/, behindRef({ type: "string", pattern: "(?<=a)" })],
   [/"\$ref"/, behindRef({ $ref: "#/$defs/nope" })],
 ])("what is wrong behind a $ref is found before the first token: %s in %j", (found, schema) => {
-  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(found);
+  expect(() => createConstraints(BYTE_TOKENIZER).create({ schema })).toThrow(found);
 });
 
 test("a circle in a schema's objects is refused", () => {
   const schema: Record<string, unknown> = { type: "array" };
   schema["items"] = schema;
-  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(/contains itself/);
+  expect(() => createConstraints(BYTE_TOKENIZER).create({ schema })).toThrow(/contains itself/);
 });
 
 const REFUSED: [string, JsonSchema][] = [
@@ -272,7 +272,7 @@ const REFUSED: [string, JsonSchema][] = [
 test.each(REFUSED)(
   "what an answer is not held to is refused by its name: %s in %j",
   (name, schema) => {
-    const begin = () => createConstraints(BYTE_TOKENIZER).begin({ schema });
+    const begin = () => createConstraints(BYTE_TOKENIZER).create({ schema });
     expect(begin).toThrow(new RegExp(`^Kit can't enforce .*"${name.replace("$", "\\$")}"`));
   },
 );
@@ -292,7 +292,7 @@ test.each([
   { not: {} },
   false,
 ])("a schema that allows nothing is refused: %j", (schema) => {
-  expect(() => createConstraints(BYTE_TOKENIZER).begin({ schema })).toThrow(/allows no answer/);
+  expect(() => createConstraints(BYTE_TOKENIZER).create({ schema })).toThrow(/allows no answer/);
 });
 
 test.each<[JsonSchema, string]>([
@@ -300,13 +300,13 @@ test.each<[JsonSchema, string]>([
   [{ const: "x", format: "date" }, '"const" "x" and "format" "date"'],
   [{ pattern: "^🌊$", maxLength: 1 }, '"pattern" "^🌊$" and "maxLength" 1'],
 ])("what no text has together is named: %j", (schema, names) => {
-  const begin = () => createConstraints(BYTE_TOKENIZER).begin({ schema });
+  const begin = () => createConstraints(BYTE_TOKENIZER).create({ schema });
   expect(begin).toThrow(`The schema allows no answer: there is no text with ${names}. `);
 });
 
 test("what is found of a schema serves the next request, until larger ones take its place", () => {
-  const { begin } = createConstraints(BYTE_TOKENIZER);
-  const ask = (schema: JsonSchema) => begin({ schema }).allowed();
+  const { create } = createConstraints(BYTE_TOKENIZER);
+  const ask = (schema: JsonSchema) => create({ schema }).allowed();
   const first = ask({ type: "string" });
   for (let i = 0; i < 100; i++) ask({ type: "string", maxLength: i });
   expect(ask({ type: "string" })).toBe(first);
@@ -454,12 +454,12 @@ test("what may follow is found in slices, as is a large vocabulary", () => {
     isStopToken: (id: number) => id < 264 && BYTE_TOKENIZER.isStopToken(id),
     bytesOf: (id: number) => letters[id - 264] ?? BYTE_TOKENIZER.bytesOf(id),
   };
-  const { begin } = createConstraints(large);
+  const { create } = createConstraints(large);
   const slices = (schema: JsonSchema) => {
-    const constraint = begin({ schema });
+    const constraint = create({ schema });
     let count = 1;
     while (!constraint.prepare(0)) count++;
-    expect(constraint.allowed()).toEqual(begin({ schema }).allowed());
+    expect(constraint.allowed()).toEqual(create({ schema }).allowed());
     return count;
   };
   expect(slices({ type: "string", pattern: "^a" })).toBeGreaterThan(20);

@@ -59,11 +59,11 @@ test.each(Object.entries(HELD))(
     const random = createRandom(1, name);
     for (const schema of schemas) {
       const validate = validatorOf(schema);
-      const { begin } = createConstraints(BYTE_TOKENIZER);
+      const { create } = createConstraints(BYTE_TOKENIZER);
       const texts = new Set<string>();
       let ended = 0;
       for (let i = 0; i < DRAWS && ended < ENOUGH; i++) {
-        const text = drawn(begin({ schema }), random);
+        const text = drawn(create({ schema }), random);
         if (text === undefined) continue;
         ended++;
         texts.add(text);
