@@ -52,9 +52,9 @@ const ANY_IPV6 = "[::]";
 
 /** A server's URL for this machine, then its URLs for others: browsers can't open a wildcard address. */
 export function urlsOf(hostname: string, port: number, path: string): URL[] {
-  const others = networkAddresses(hostname, networkInterfaces());
-  const own = isAnyAddress(hostname) ? LOOPBACK : hostname;
-  return [own, ...others].map((host) => new URL(`http://${host}:${port}${path}`));
+  const otherHosts = networkAddresses(hostname, networkInterfaces());
+  const ownHost = isAnyAddress(hostname) ? LOOPBACK : hostname;
+  return [ownHost, ...otherHosts].map((host) => new URL(`http://${host}:${port}${path}`));
 }
 
 function isAnyAddress(hostname: string): boolean {

@@ -46,8 +46,9 @@ function withCommand(text: string, word: string, commands: readonly string[]): s
     return text.replace(COMMANDER_SUGGESTED, "(Did you mean npx kit $1?)");
   }
   const words = [...commands, ...Object.values(COMMAND_SYNONYMS).flat()];
-  const meant = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
-  const command = exact ?? (commands.includes(meant) ? meant : nameFor(meant, COMMAND_SYNONYMS));
+  const suggestion = /"(.+)"/.exec(didYouMean(word, words))?.[1] ?? "";
+  const command =
+    exact ?? (commands.includes(suggestion) ? suggestion : nameFor(suggestion, COMMAND_SYNONYMS));
   if (command === undefined) return `${text}(npx kit --help lists the commands)\n`;
   return `${text.replace(COMMANDER_SUGGESTION, "")}(Did you mean npx kit ${command}?)\n`;
 }

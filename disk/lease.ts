@@ -101,8 +101,8 @@ function markReleased(path: string, record: LeaseRecord): void {
 
 /** The lease's holder, or its last one. */
 export function leaseOwner(path: string): Owner | undefined {
-  const found = readLease(path);
-  return found === "unreadable" ? undefined : found.record?.owner;
+  const lease = readLease(path);
+  return lease === "unreadable" ? undefined : lease.record?.owner;
 }
 
 /** A lease and its file's stamp before reading. */
@@ -159,10 +159,10 @@ export function watchLease<T extends LeaseRecord>(
   let holder: LeaseRecord | undefined;
   return () => {
     const at = now();
-    const found = readLease<T>(path);
+    const lease = readLease<T>(path);
     // An unreadable lease tells nothing, so this time doesn't count.
-    const isUnreadable = found === "unreadable";
-    const { record, stamp } = isUnreadable ? (last ?? { record: undefined, stamp: "" }) : found;
+    const isUnreadable = lease === "unreadable";
+    const { record, stamp } = isUnreadable ? (last ?? { record: undefined, stamp: "" }) : lease;
     const sign = isUnreadable
       ? (last?.sign ?? "")
       : [record?.owner.pid, record?.renewal ?? stamp, extraSign()].join(" ");

@@ -38,7 +38,7 @@ const PS_LIMIT_MS = 2_000;
 
 let thisSystem: System | undefined;
 let ownStart: string | undefined;
-const psCache = new Map<number, { seen: ProcessInfo | undefined; at: number }>();
+const psCache = new Map<number, { info: ProcessInfo | undefined; at: number }>();
 
 /** The system that this process runs on, which never changes. */
 function describeSystem(): System {
@@ -64,11 +64,11 @@ export function ownerState(owner: Owner): OwnerState {
   if (!isHere(owner)) return "unknown";
   if (!processExists(owner.pid)) return "gone";
   if (owner.startTime === undefined) return "unknown";
-  const found = readProcess(owner.pid);
+  const info = readProcess(owner.pid);
   // Hidden, as when `/proc` is mounted with `hidepid`, or this process has too many files open.
-  if (!found) return "unknown";
-  const isZombie = found.state === "Z" || found.state === "X";
-  return found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
+  if (!info) return "unknown";
+  const isZombie = info.state === "Z" || info.state === "X";
+  return info.startTime === owner.startTime && !isZombie ? "alive" : "gone";
 }
 
 /**
@@ -111,7 +111,7 @@ function readProcess(pid: number, freshMs = PS_FRESH_MS): ProcessInfo | undefine
 function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
   const at = performance.now();
   const last = psCache.get(pid);
-  if (last && at - last.at < freshMs) return last.seen;
+  if (last && at - last.at < freshMs) return last.info;
   for (const [other, old] of psCache) if (at - old.at > PS_FRESH_MS) psCache.delete(other);
   const columns = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
   const line = tryTo(() =>
@@ -124,9 +124,9 @@ function readPs(pid: number, freshMs: number): ProcessInfo | undefined {
     }),
   );
   const [stat = "", ...start] = line?.trim().split(/\s+/) ?? [];
-  const seen = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : undefined;
-  psCache.set(pid, { seen, at });
-  return seen;
+  const info = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : undefined;
+  psCache.set(pid, { info, at });
+  return info;
 }
 
 function readProc(pid: number): ProcessInfo | undefined {

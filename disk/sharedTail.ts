@@ -40,11 +40,11 @@ export async function openSharedTail(path: string): Promise<SharedTail | undefin
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });
   const key = `${dev} ${ino}`;
-  const known = openTails.get(key);
-  const shared = known ?? createShared(path, handle);
+  const existing = openTails.get(key);
+  const shared = existing ?? createShared(path, handle);
   shared.followers++;
   openTails.set(key, shared);
-  if (known) await handle.close();
+  if (existing) await handle.close();
   return {
     ...shared,
     async release() {

@@ -12,7 +12,7 @@ import { positionIn } from "./jsonProblem.ts";
 import { problemOfMarks } from "./learnedMarks.ts";
 
 /** Parameters of `apply_chat_template` itself. */
-const OWN_KWARGS = [
+const RESERVED_KWARGS = [
   ...["conversation", "messages", "tools", "chat_template", "add_generation_prompt"],
   ...["continue_final_message", "tokenize", "padding", "truncation", "max_length"],
   ...["return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs"],
@@ -63,10 +63,10 @@ export function faultOfMessage(message: unknown): Fault | undefined {
 
 function problemOfRole(role: unknown): string {
   if (typeof role !== "string") return ROLE_AND_CONTENT;
-  const meant = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((name) =>
+  const match = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((name) =>
     ROLES.includes(name),
   );
-  const choice = meant === undefined ? "system, developer, user, assistant or tool" : `"${meant}"`;
+  const choice = match === undefined ? "system, developer, user, assistant or tool" : `"${match}"`;
   return `has the role ${JSON.stringify(role)}: write ${choice}`;
 }
 
@@ -90,9 +90,9 @@ function faultOfCall(call: unknown): Fault | undefined {
     const form = '{"type":"function","function":{"name":"…","arguments":"{…}"}}';
     return [`has a call that is not ${form}`, path];
   }
-  const { name, arguments: given } = called as { name: string; arguments: unknown };
-  if (argumentsOf(given) !== undefined) return undefined;
-  const problem = `has a call to ${name} with "arguments" that are not ${problemOfArguments(given)}`;
+  const { name, arguments: rawArguments } = called as { name: string; arguments: unknown };
+  if (argumentsOf(rawArguments) !== undefined) return undefined;
+  const problem = `has a call to ${name} with "arguments" that are not ${problemOfArguments(rawArguments)}`;
   return [problem, ".function.arguments"];
 }
 
@@ -104,12 +104,12 @@ function pathOfFault(value: unknown, type: unknown): string | undefined {
   return typeof value["function"]["name"] === "string" ? undefined : ".function.name";
 }
 
-function problemOfArguments(given: unknown): string {
+function problemOfArguments(rawArguments: unknown): string {
   try {
-    if (typeof given === "string") parseJson(given);
+    if (typeof rawArguments === "string") parseJson(rawArguments);
   } catch (error) {
     if (error instanceof JsonError) {
-      const { column } = positionIn(given as string, error.offset);
+      const { column } = positionIn(rawArguments as string, error.offset);
       return `valid JSON at character ${column}: ${error.message.replace(/\.$/, "")}`;
     }
   }
@@ -128,10 +128,10 @@ export function faultOfKwargs(kwargs: unknown): Fault | undefined {
   if (!Array.isArray(documents) || !documents.every(isRecord)) {
     return ['has "documents" that are not a list of {"title":"…","text":"…"}', ".documents"];
   }
-  const own = OWN_KWARGS.find((name) => Object.hasOwn(kwargs, name));
-  return own === undefined
+  const reserved = RESERVED_KWARGS.find((name) => Object.hasOwn(kwargs, name));
+  return reserved === undefined
     ? undefined
-    : [`has ${JSON.stringify(own)}, which is not a chat template variable`, `.${own}`];
+    : [`has ${JSON.stringify(reserved)}, which is not a chat template variable`, `.${reserved}`];
 }
 
 /** What is wrong with a row's or a request's tools; undefined if nothing is. */

@@ -10,13 +10,13 @@ const MIN_SUBSTRING = 4;
  */
 export function didYouMean(unknown: string, known: readonly string[]): string {
   const normalized = normalize(unknown);
-  const near = known
+  const closest = known
     .map((name) => ({ name, edits: editsBetween(normalized, normalize(name)) }))
     .filter(({ name, edits }) => edits <= MAX_EDIT_SHARE * Math.min(normalized.length, name.length))
     .toSorted((a, b) => a.edits - b.edits);
   const substrings = known.filter((name) => isSubstring(normalized, normalize(name)));
-  const meant = near[0]?.name ?? (substrings.length === 1 ? substrings[0] : undefined);
-  return meant === undefined ? "" : ` Did you mean "${meant}"?`;
+  const suggestion = closest[0]?.name ?? (substrings.length === 1 ? substrings[0] : undefined);
+  return suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
 }
 
 function normalize(name: string): string {

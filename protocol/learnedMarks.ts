@@ -23,9 +23,9 @@ export function problemOfMarks(message: object): string | undefined {
       return `has a "${key}", which Kit does not read: write "weight": 0 for an answer that is not learned`;
     }
     if (flagOf(value) !== undefined) continue;
-    const written = `has a ${JSON.stringify(key)} of ${stringifyJson(value)}`;
-    if (key === "weight") return `${written}: write 0 or 1`;
-    return `${written}: write "weight": 0 for an answer that is not learned, or remove it`;
+    const subject = `has a ${JSON.stringify(key)} of ${stringifyJson(value)}`;
+    if (key === "weight") return `${subject}: write 0 or 1`;
+    return `${subject}: write "weight": 0 for an answer that is not learned, or remove it`;
   }
   return undefined;
 }

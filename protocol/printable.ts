@@ -5,7 +5,10 @@ const SHORT_ESCAPES: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": 
 
 /** Escapes control characters for a terminal. */
 export function printable(text: string): string {
-  return text.replace(CONTROL, (found) => SHORT_ESCAPES[found] ?? escapeCharacter(found));
+  return text.replace(
+    CONTROL,
+    (character) => SHORT_ESCAPES[character] ?? escapeCharacter(character),
+  );
 }
 
 /** Like {@link printable}, but keeps line ends. */

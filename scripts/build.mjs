@@ -77,22 +77,22 @@ async function buildParts(names) {
 
 async function build(name) {
   const { sources, commands } = PARTS[name];
-  const built = join(STAMPS, `${name}-${process.pid}`);
+  const outDir = join(STAMPS, `${name}-${process.pid}`);
   const sourceDigest = digest(sources);
   rmSync(stampOf(name), { force: true });
   try {
     // With vitest's NODE_ENV, "test", Vite would bundle Vue's development version.
     const env = { ...process.env, NODE_ENV: "production" };
-    for (const words of commands(built)) {
+    for (const words of commands(outDir)) {
       const child = spawn(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
       const [code] = await once(child, "close");
       if (code !== 0) {
         throw new Error("The build failed, see above. Fix the error and run the command again.");
       }
     }
-    replace(name, built);
+    replace(name, outDir);
   } finally {
-    rmSync(built, { recursive: true, force: true });
+    rmSync(outDir, { recursive: true, force: true });
   }
   // Stamp the sources as read before the build: they may have changed meanwhile.
   writeFileSync(stampOf(name), state(name, sourceDigest));
@@ -103,10 +103,10 @@ function modulePath(path) {
 }
 
 /** Replaces each file by rename, so that a process running from `dist/` always finds it. */
-function replace(name, built) {
+function replace(name, outDir) {
   const { folder } = PARTS[name];
-  const paths = listFiles(relative(ROOT, built)).map((file) => {
-    const path = join(folder, relative(built, join(ROOT, file)));
+  const paths = listFiles(relative(ROOT, outDir)).map((file) => {
+    const path = join(folder, relative(outDir, join(ROOT, file)));
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     renameSync(join(ROOT, file), join(ROOT, path));
     return path;

@@ -46,8 +46,10 @@ const filesFromChunk = {
   name: "files-from-chunk",
   transform(code, path) {
     const folder = dirname(relative(outDir, path));
-    const others = code.replaceAll(FILE_URL, "").replaceAll("createRequire(import.meta.url)", "");
-    if (others.includes("import.meta.url")) {
+    const otherCode = code
+      .replaceAll(FILE_URL, "")
+      .replaceAll("createRequire(import.meta.url)", "");
+    if (otherCode.includes("import.meta.url")) {
       throw new Error(`${path}: write new URL("…", import.meta.url), with a literal.`);
     }
     return code.replaceAll(

@@ -23,8 +23,8 @@ export function digest(paths) {
 
 /** A path itself, or all files below it. */
 export function listFiles(path) {
-  const found = readdirOrNull(join(ROOT, path));
-  return found ? found.sort().flatMap((name) => listFiles(join(path, name))) : [path];
+  const names = readdirOrNull(join(ROOT, path));
+  return names ? names.sort().flatMap((name) => listFiles(join(path, name))) : [path];
 }
 
 function readdirOrNull(path) {

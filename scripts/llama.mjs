@@ -41,8 +41,8 @@ function problemHere() {
 /** Installs llama.cpp once. @returns whether it is installed */
 function make() {
   const stamp = digest([LOCK_FOLDER]);
-  const made = join(LLAMA, STAMP);
-  if (existsSync(made) && readFileSync(made, "utf8") === stamp) return true;
+  const stampFile = join(LLAMA, STAMP);
+  if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return true;
   rmSync(PARTIAL, { recursive: true, force: true });
   try {
     if (!install()) return false;
@@ -70,7 +70,9 @@ function install() {
 /** Creates each file once. */
 async function makeFiles() {
   if (!existsSync(REAL_WEIGHTS)) {
-    console.error("kit: The benchmark's files are made from .real-weights/. Run: npm run python");
+    console.error(
+      "kit: The benchmark's files are made from .real-weights/. Run: npm run python",
+    );
     return false;
   }
   const filter = (path) => !KERNELS.test(basename(path));

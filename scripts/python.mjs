@@ -17,8 +17,8 @@ const requested = ENVIRONMENTS[process.argv[2] ?? "python"];
 process.exitCode = isComplete(requested) ? 0 : makeEnvironment(requested);
 if (process.exitCode === 0 && requested === ENVIRONMENTS.python) {
   const python = (...words) => run(pythonOf(requested), ...words);
-  const made = { ".real-weights/": makeRealWeights, ".chat-templates/": makeChatTemplates };
-  for (const [folder, make] of Object.entries(made)) {
+  const folders = { ".real-weights/": makeRealWeights, ".chat-templates/": makeChatTemplates };
+  for (const [folder, make] of Object.entries(folders)) {
     if (make(python)) continue;
     console.error(
       `kit: ${folder} could not be created, so tests that need it are skipped. To try again: npm run python`,
@@ -37,8 +37,8 @@ function makeEnvironment({ folder, lists, stamp, wanted }) {
       );
       return 1;
     }
-    const made = run(program, "-m", "venv", folder);
-    if (made !== 0) return made;
+    const exitCode = run(program, "-m", "venv", folder);
+    if (exitCode !== 0) return exitCode;
   }
   const packages = lists.flatMap((list) => ["--requirement", list]);
   const installed = run(python, "-m", "pip", "install", "--quiet", ...packages);

@@ -181,7 +181,7 @@ function datasetLines(
         : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${locationOf(first)}`;
     // Counted before truncation: a truncated answer is learned without its end.
     const note =
-      cut === 0 ? "" : ` (result in full; training truncates ${formatCounted(cut, "row")})`;
+      cut === 0 ? "" : ` (checked in full; training truncates ${formatCounted(cut, "row")})`;
     lines.push(`json ${formatCounted(all, "answer")}: ${which}${note}`);
   }
   return lines;

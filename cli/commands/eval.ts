@@ -98,8 +98,8 @@ async function evaluate(
   const onNote = (text: string) => printError(printableNote(text));
   const project = modelProject(directory, onNote);
   const model = findReference(project, modelName);
-  const other = modelToCompare(model, against);
-  const job = model.job ?? other?.job;
+  const otherModel = modelToCompare(model, against);
+  const job = model.job ?? otherModel?.job;
   const config = job?.config ?? configOf({ name: "kit/nano", job: undefined });
   const printJson = json && openJsonOutput();
   const metrics = await projectMetrics(directory, metric, onNote);
@@ -113,7 +113,7 @@ async function evaluate(
     maxRows: options.rows ?? config.evaluate?.rows ?? DEFAULT_ROWS,
   });
   const collectOptions = { project, rows, ...limits, config, signal };
-  const otherAnswers = other && (await collectAnswers(other, collectOptions));
+  const otherAnswers = otherModel && (await collectAnswers(otherModel, collectOptions));
   const ownAnswers = await collectAnswers(model, collectOptions);
   const [after, before] = otherAnswers ? answersOfBoth(ownAnswers, otherAnswers) : [ownAnswers];
   const comparison = await compareAnswers(metrics, {
@@ -127,13 +127,16 @@ async function evaluate(
   const missed = missedBounds(comparison, { min, max });
   wrongFile?.write(comparison.wrong);
   if (printJson) {
-    const names = { model: model.name, ...(other && { against: other.name }) };
+    const names = { model: model.name, ...(otherModel && { against: otherModel.name }) };
     const counts = { rows: after.length, of: total, unasked: skipped };
     // Without the rows themselves, which repeat the texts.
-    const shown = { ...comparison, wrong: comparison.wrong.map(({ row: _, ...texts }) => texts) };
-    printJson({ ...names, ...counts, ...shown, missed });
+    const withoutRows = {
+      ...comparison,
+      wrong: comparison.wrong.map(({ row: _, ...texts }) => texts),
+    };
+    printJson({ ...names, ...counts, ...withoutRows, missed });
   } else {
-    const against = other ? ` against ${other.name}` : "";
+    const against = otherModel ? ` against ${otherModel.name}` : "";
     const ofAll = after.length < total ? ` of ${formatCount(total)}` : "";
     print(
       `evaluated ${model.name}${against} on ${formatCount(after.length)}${ofAll} held-out rows`,

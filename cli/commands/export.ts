@@ -44,7 +44,7 @@ export const command = createCommand("export", {
       ),
     ),
   )
-  .option("--adapter", "write ggufOptions the adapter, for llama.cpp's --lora")
+  .option("--adapter", "write only the adapter, for llama.cpp's --lora")
   .addOption(projectOption())
   .action(async (modelName, folder, { format, type, adapter, ...options }) => {
     assertGguf(format, { type, adapter });

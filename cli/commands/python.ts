@@ -101,8 +101,8 @@ const NAMES = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 function findPython(): string {
-  const found = NAMES.find((name) => canRun(name, "-c", NEW_ENOUGH));
-  if (found !== undefined) return found;
+  const python = NAMES.find((name) => canRun(name, "-c", NEW_ENOUGH));
+  if (python !== undefined) return python;
   throw new KitError(
     "PYTHON_NOT_FOUND",
     "There is no Python 3.10 or newer on the PATH. Install one with its venv module, or uv.",

@@ -106,7 +106,7 @@ export const command = createCommand("serve", {
       ...(options.fineTuning && { fineTuning }),
       onRequest: (record) => say("request", record, requestLine(record)),
     });
-    const [url, ...others] = urlsOf(hostname, server.port, "/v1").map(({ href }) => href);
+    const [url, ...otherUrls] = urlsOf(hostname, server.port, "/v1").map(({ href }) => href);
 
     let isEnding = false;
     let following: { stop: () => void } | undefined;
@@ -128,8 +128,8 @@ export const command = createCommand("serve", {
     });
 
     say("listening", { url }, `kit serve  ${url}  loading …`);
-    for (const other of others) {
-      say("listening", { url: other }, `           ${other}  from other machines`);
+    for (const otherUrl of otherUrls) {
+      say("listening", { url: otherUrl }, `           ${otherUrl}  from other machines`);
     }
     if (options.fineTuning) {
       say(

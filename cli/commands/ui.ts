@@ -65,9 +65,9 @@ export const command = createCommand("ui", {
     });
     const query = new URLSearchParams(token === undefined ? {} : { [TOKEN_PARAMETER]: token });
     const path = token === undefined ? "/" : `/?${query.toString()}`;
-    const [url, ...others] = urlsOf(hostname, server.port, path).map(({ href }) => href);
+    const [url, ...otherUrls] = urlsOf(hostname, server.port, path).map(({ href }) => href);
     print(`kit ui  ${url}  ${project}  stop with Ctrl-C`);
-    for (const other of others) print(`        ${other}  from other machines`);
+    for (const otherUrl of otherUrls) print(`        ${otherUrl}  from other machines`);
     if (options.open) await openBrowser(url!);
   });
 

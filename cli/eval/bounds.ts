@@ -46,14 +46,14 @@ export function missedBounds({ figures }: Comparison, { min, max }: Bounds): str
   const computed = figures.map((figure) => figure.name).join(", ");
   const reason = computed ? `; these have one: ${computed}` : ", because no answer was scored";
   return [...names].flatMap((name) => {
-    const found = figures.find((figure) => figure.name === name);
-    if (!found) return [`${name} has no value${reason}`];
+    const metric = figures.find((figure) => figure.name === name);
+    if (!metric) return [`${name} has no value${reason}`];
     const { [name]: lower = -Infinity } = min;
     const { [name]: upper = Infinity } = max;
-    if (!(found.value >= lower))
-      return [`${name} is ${formatMetricValue(found.value)}, below ${formatMetricValue(lower)}`];
-    if (!(found.value <= upper))
-      return [`${name} is ${formatMetricValue(found.value)}, above ${formatMetricValue(upper)}`];
+    if (!(metric.value >= lower))
+      return [`${name} is ${formatMetricValue(metric.value)}, below ${formatMetricValue(lower)}`];
+    if (!(metric.value <= upper))
+      return [`${name} is ${formatMetricValue(metric.value)}, above ${formatMetricValue(upper)}`];
     return [];
   });
 }

@@ -14,11 +14,11 @@ export function comparisonLines({ figures, changed, wrong }: Comparison): string
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
   const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["value"])];
-  const shown = new Set<string>();
+  const shownKeys = new Set<string>();
   return [
     ...tableLines([head, ...rows]),
-    ...changedLines(changed, shown),
-    ...wrongLines(wrong, shown),
+    ...changedLines(changed, shownKeys),
+    ...wrongLines(wrong, shownKeys),
   ];
 }
 
@@ -34,7 +34,7 @@ function cells({ name, rows, value, interval, by, before, difference }: Compared
   return [...start, formatMetricValue(before), formatMetricValue(value), text];
 }
 
-function changedLines(changed: readonly ChangedRow[], shown: Set<string>): string[] {
+function changedLines(changed: readonly ChangedRow[], shownKeys: Set<string>): string[] {
   if (changed.length === 0) return [];
   const worse = changed.filter(({ change }) => change < 0).length;
   const entries = changed.map(({ input, expected, before, after, change }): Entry => {
@@ -50,14 +50,14 @@ function changedLines(changed: readonly ChangedRow[], shown: Set<string>): strin
   return [
     "",
     `${formatCounted(changed.length, "row")} changed: ${formatCount(worse)} worse, ${formatCount(changed.length - worse)} better`,
-    ...entryLines(entries, MAX_CHANGED, shown),
+    ...entryLines(entries, MAX_CHANGED, shownKeys),
   ];
 }
 
-function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
+function wrongLines(wrong: readonly WrongRow[], shownKeys: Set<string>): string[] {
   if (wrong.length === 0) return [];
   const verb = wrong.length === 1 ? "is" : "are";
-  const above = wrong.filter((row) => shown.has(keyOf(row))).length;
+  const above = wrong.filter((row) => shownKeys.has(keyOf(row))).length;
   const some = above < wrong.length ? `${formatCount(above)} of them ` : "";
   const note = above > 0 ? `, ${some}shown above` : "";
   const entries = wrong.map((row): Entry => {
@@ -73,7 +73,7 @@ function wrongLines(wrong: readonly WrongRow[], shown: Set<string>): string[] {
   return [
     "",
     `${formatCounted(wrong.length, "row")} ${verb} wrong${note}`,
-    ...entryLines(entries, MAX_WRONG, shown),
+    ...entryLines(entries, MAX_WRONG, shownKeys),
   ];
 }
 
@@ -85,11 +85,11 @@ function keyOf({ input, expected, answer }: Omit<WrongRow, "row">): string {
 }
 
 /** The first few entries not shown yet, without duplicates. */
-function entryLines(entries: readonly Entry[], max: number, shown: Set<string>): string[] {
-  const others = [...new Map(entries)].filter(([key]) => !shown.has(key));
-  const listed = others.slice(0, max);
-  for (const [key] of listed) shown.add(key);
-  const more = others.length - listed.length;
+function entryLines(entries: readonly Entry[], max: number, shownKeys: Set<string>): string[] {
+  const remaining = [...new Map(entries)].filter(([key]) => !shownKeys.has(key));
+  const listed = remaining.slice(0, max);
+  for (const [key] of listed) shownKeys.add(key);
+  const more = remaining.length - listed.length;
   return [
     ...listed.flatMap(([, lines]) => lines),
     ...(more > 0 ? [`and ${formatCount(more)} more; --json prints all`] : []),
@@ -106,9 +106,9 @@ function excerptStart(a: string, b: string): number {
 
 function excerpt(text: string, from = 0): string {
   const start = from < text.length ? from : 0;
-  const shown = printable(text.slice(start, start + MAX_CHARACTERS));
-  const isTruncated = text.length > start + MAX_CHARACTERS || shown.length > MAX_CHARACTERS;
-  return `${start > 0 ? "…" : ""}${shown.slice(0, MAX_CHARACTERS)}${isTruncated ? "…" : ""}`;
+  const escaped = printable(text.slice(start, start + MAX_CHARACTERS));
+  const isTruncated = text.length > start + MAX_CHARACTERS || escaped.length > MAX_CHARACTERS;
+  return `${start > 0 ? "…" : ""}${escaped.slice(0, MAX_CHARACTERS)}${isTruncated ? "…" : ""}`;
 }
 
 function signed(value: number): string {

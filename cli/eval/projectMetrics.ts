@@ -20,9 +20,9 @@ export async function projectMetrics(
   names: readonly string[],
   onNote: (text: string) => void,
 ): Promise<Metrics> {
-  const own = await metricsOfTrainer(project, onNote);
-  if (names.length === 0) return own ?? BUILT_IN;
-  const available: Metrics = { ...BUILT_IN, ...own };
+  const trainerMetrics = await metricsOfTrainer(project, onNote);
+  if (names.length === 0) return trainerMetrics ?? BUILT_IN;
+  const available: Metrics = { ...BUILT_IN, ...trainerMetrics };
   return Object.fromEntries(
     names.map((name) => {
       const metric = Object.hasOwn(available, name) ? available[name] : undefined;

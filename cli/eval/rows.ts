@@ -31,12 +31,12 @@ export async function evaluatedRows(options: EvaluatedRowsOptions): Promise<Held
   const { job, config, data, maxRows, onNote } = options;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const found = await chooseHeldOutRows(await evaluationConfig(), {
+    const heldOutRows = await chooseHeldOutRows(await evaluationConfig(), {
       maxRows,
       isEvaluable,
       onNote,
     });
-    if (found.rows.length > 0) return found;
+    if (heldOutRows.rows.length > 0) return heldOutRows;
     throw new KitError(
       "DATASET_INVALID",
       "No held-out row has a text answer. Pass rows of {prompt, completion} or {messages} with --data.",

@@ -85,10 +85,10 @@ function requestOf(row: Record<string, unknown>): InferRequest {
   const toolsProblem = problemOfTools(row);
   if (toolsProblem !== undefined) throw invalid(toolsProblem);
   const tools = asTools(row["tools"]);
-  const given = row["chat_template_kwargs"] ?? undefined;
-  const kwargsProblem = problemOfKwargs(given);
+  const value = row["chat_template_kwargs"] ?? undefined;
+  const kwargsProblem = problemOfKwargs(value);
   if (kwargsProblem !== undefined) throw invalid(`"chat_template_kwargs" ${kwargsProblem}`);
-  const kwargs = given !== undefined && { chatTemplateKwargs: given as TemplateKwargs };
+  const kwargs = value !== undefined && { chatTemplateKwargs: value as TemplateKwargs };
   const extras = { ...(tools && { tools }), ...kwargs };
   if (row["messages"] !== undefined && row["messages"] !== null) {
     const messages = messagesOf(row, "messages");
@@ -103,8 +103,8 @@ function requestOf(row: Record<string, unknown>): InferRequest {
 
 /** The conversation in a row's field, after the row's system text. */
 function messagesOf(row: Record<string, unknown>, name: string): Message[] {
-  const given = row[name];
-  const list = name === "prompt" && typeof given === "string" ? [userMessage(given)] : given;
+  const value = row[name];
+  const list = name === "prompt" && typeof value === "string" ? [userMessage(value)] : value;
   if (!Array.isArray(list)) {
     throw invalid(
       `"${name}" is ${name === "prompt" ? "neither text nor" : "not"} a list of messages`,

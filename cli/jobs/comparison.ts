@@ -97,6 +97,6 @@ function format<T>(value: T | undefined, formatter: (value: T) => string): strin
 
 /** Shortens at the start: the end of a path says more. */
 function truncated(text: string): string {
-  const shown = printable(text);
-  return shown.length > MAX_CHARACTERS ? `…${shown.slice(1 - MAX_CHARACTERS)}` : shown;
+  const escaped = printable(text);
+  return escaped.length > MAX_CHARACTERS ? `…${escaped.slice(1 - MAX_CHARACTERS)}` : escaped;
 }

@@ -74,12 +74,12 @@ export function createJobRun({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
       const isLocal = (path: string) => !isRemoteArtifact(join(directory, path));
-      const shown = showPath(project, directory);
+      const shownDirectory = showPath(project, directory);
       const earlierMetrics = (upTo: number) => readEvaluations(dirname(directory), id, upTo);
       lines = createEventLines({
         config,
         project,
-        directory: shown,
+        directory: shownDirectory,
         isLocal,
         earlierMetrics,
         kit,

@@ -42,8 +42,8 @@ function bestOf(
   { metric, formatLoss, formatMetricValue, best: bestOfMetric }: Formatters,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
-  const found = bestOfMetric();
-  return found && { step: found.step, value: formatMetricValue(found.value) };
+  const bestValue = bestOfMetric();
+  return bestValue && { step: bestValue.step, value: formatMetricValue(bestValue.value) };
 }
 
 /** An artifact, and its metric as text if it was evaluated. */

@@ -51,8 +51,8 @@ export function kitDependency(project: string): string {
 /** Whether code in a folder imports the running Kit. */
 function isInstalledIn(folder: string): boolean {
   try {
-    const found = createRequire(join(folder, "package.json")).resolve("kit/package.json");
-    return dirname(found) === PACKAGE.root;
+    const resolved = createRequire(join(folder, "package.json")).resolve("kit/package.json");
+    return dirname(resolved) === PACKAGE.root;
   } catch {
     // No Kit is installed there.
     return false;

@@ -36,7 +36,7 @@ export async function ensureBundle(
   const path = bundlePath(project, DEFAULT_ENTRY);
   refuseLink(dirname(path));
   if (entry !== undefined || !isRegularFile(path)) return buildBundle(project, entry);
-  for (const made of [dirname(dirname(path)), dirname(path), path]) denyOthersWrite(made);
+  for (const kitPath of [dirname(dirname(path)), dirname(path), path]) denyOthersWrite(kitPath);
   const changed = changedInputs(path, project);
   if (changed.length > 0) onStale(describeStale(project, changed));
   return path;
@@ -44,8 +44,8 @@ export async function ensureBundle(
 
 function describeStale(project: string, [first = "", ...others]: string[]): string {
   const isRemoved = others.length === 0 && !existsSync(join(project, first));
-  const what = others.length === 0 ? first : `${first} and ${others.length} more`;
-  return `${what} ${isRemoved ? "was removed" : "changed"} after the last build, which this run uses. To train your latest edits, run: ${kitCommand(project, "build")}`;
+  const subject = others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `${subject} ${isRemoved ? "was removed" : "changed"} after the last build, which this run uses. To train your latest edits, run: ${kitCommand(project, "build")}`;
 }
 
 /**
@@ -118,15 +118,15 @@ function kitImport(project: string, entryPath: string): Plugin {
     name: "kit-import",
     setup(build) {
       build.onResolve({ filter: /^kit(\/.*)?$/ }, ({ path: name }) => {
-        const found = installedKit(entryPath);
-        if (found === "another package") throw wrongKit(project);
+        const installed = installedKit(entryPath);
+        if (installed === "another package") throw wrongKit(project);
         const names = Object.keys(PACKAGE.exports);
         if (!names.includes(name)) {
           const text = `There is no "${name}".${didYouMean(name, names)} Kit has ${names.join(", ")}.`;
           return { errors: [{ text }] };
         }
-        const own = PACKAGE.exports[name as keyof typeof PACKAGE.exports];
-        return { path: found === "kit" ? name : pathToFileURL(own).href, external: true };
+        const ownModule = PACKAGE.exports[name as keyof typeof PACKAGE.exports];
+        return { path: installed === "kit" ? name : pathToFileURL(ownModule).href, external: true };
       });
     },
   };
@@ -138,8 +138,8 @@ function describeFailure(error: unknown): string {
   if (!first) return messageOf(error);
   const { location, text } = first;
   const prefix = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
-  const others = (failure.errors?.length ?? 1) - 1;
-  return `${prefix}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
+  const moreErrors = (failure.errors?.length ?? 1) - 1;
+  return `${prefix}${text}${moreErrors > 0 ? ` (and ${moreErrors} more)` : ""}`;
 }
 
 /** A named entry gets its own bundle, so that the page keeps using `src/kit/index.ts`. */

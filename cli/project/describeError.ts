@@ -53,8 +53,8 @@ const EXPORTS: Record<string, string[]> = {
 function describeRequire(required: string): string {
   const name = moduleOf(required);
   const names = USUAL_IMPORTS[name];
-  const written = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
-  return `require("${name}") does not work here, because projects are built as ES modules. Write ${written} instead.`;
+  const statement = names ? `import ${names} from "${name}"` : `an import of "${name}"`;
+  return `require("${name}") does not work here, because projects are built as ES modules. Write ${statement} instead.`;
 }
 
 /** The import name of one of Kit's modules, from that name or its path in a bundle. */

@@ -27,17 +27,17 @@ export function packageImports(project: string): Plugin {
         if (isLeftToEsbuild) return undefined;
         const from = { importer, namespace, resolveDir, with: attributes };
         const options = { kind, ...from, pluginData: RESOLVING };
-        const found = await build.resolve(path, options);
-        if (found.errors.length > 0) return { path, external: true };
-        if (found.external) return { path: found.path, external: true };
-        const isJson = extname(found.path) === ".json";
-        if (isInstalled(found.path) && !isJson) return external(project, args, found.path);
+        const resolved = await build.resolve(path, options);
+        if (resolved.errors.length > 0) return { path, external: true };
+        if (resolved.external) return { path: resolved.path, external: true };
+        const isJson = extname(resolved.path) === ".json";
+        if (isInstalled(resolved.path) && !isJson) return external(project, args, resolved.path);
         // An alias under tsconfig's `paths` resolves to the project's own files.
         const isPackage = installedFolder(path, resolveDir) !== undefined;
-        if (isPackage && NODE_EXTENSIONS.has(extname(found.path)))
-          return external(project, args, found.path);
-        const { sideEffects, suffix } = found;
-        return { path: found.path, namespace: found.namespace, sideEffects, suffix };
+        if (isPackage && NODE_EXTENSIONS.has(extname(resolved.path)))
+          return external(project, args, resolved.path);
+        const { sideEffects, suffix } = resolved;
+        return { path: resolved.path, namespace: resolved.namespace, sideEffects, suffix };
       });
     },
   };
@@ -62,8 +62,8 @@ function external(
 function installedFolder(path: string, from: string): string | undefined {
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path;
   for (let folder = from; ; folder = dirname(folder)) {
-    const found = join(folder, "node_modules", name);
-    if (existsSync(found)) return realpathSync(found);
+    const candidate = join(folder, "node_modules", name);
+    if (existsSync(candidate)) return realpathSync(candidate);
     if (dirname(folder) === folder) return undefined;
   }
 }
@@ -74,11 +74,11 @@ function installedFolder(path: string, from: string): string | undefined {
  */
 export function refuseAliases({ inputs, outputs }: Metafile): void {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
-  const path = imports.find((found) => found.external && ALIAS.test(found.path))?.path;
+  const path = imports.find((imported) => imported.external && ALIAS.test(imported.path))?.path;
   if (path === undefined) return;
   const [file] =
     Object.entries(inputs).find(([, input]) =>
-      input.imports.some((found) => found.path === path),
+      input.imports.some((imported) => imported.path === path),
     ) ?? [];
   throw new KitError(
     "BUILD_FAILED",

@@ -9,12 +9,12 @@ import { userFolder } from "./folder.ts";
  * @param words a `kit` command and its arguments, quoted for a shell
  */
 export function kitCommand(project: string, words: string): string {
-  const here = userFolder();
-  const folder = shellWord(pathFrom(here, project));
-  if (folder === "") return `${kitIn(here)} ${words}`;
-  const isHere = hasKit(here) || !hasKit(project);
-  return isHere
-    ? `${kitIn(here)} ${words} --project ${folder}`
+  const currentFolder = userFolder();
+  const folder = shellWord(pathFrom(currentFolder, project));
+  if (folder === "") return `${kitIn(currentFolder)} ${words}`;
+  const runsHere = hasKit(currentFolder) || !hasKit(project);
+  return runsHere
+    ? `${kitIn(currentFolder)} ${words} --project ${folder}`
     : `cd ${folder} && ${kitIn(project)} ${words}`;
 }
 

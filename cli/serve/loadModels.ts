@@ -53,8 +53,8 @@ export async function loadModels(
   const aliasesOf = new Map<string, string[]>();
   for (const name of names) {
     const model = await serve(options, referenceOf(project, name));
-    const own = [...aliases].flatMap(([alias, model]) => (model === name ? [alias] : []));
-    aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...own]);
+    const ownAliases = [...aliases].flatMap(([alias, target]) => (target === name ? [alias] : []));
+    aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...ownAliases]);
     if (name === LATEST) noteUnfinished(options, model);
     const isFollowed = options.follows && name === LATEST;
     // The same job may be named twice.
@@ -93,16 +93,16 @@ type LoadedReference = ServedModel & { reference: ModelReference };
 
 /** Resolves a name. `latest` prefers the project's own jobs to those that API callers created. */
 function referenceOf(project: ModelProject, name: string): ModelReference {
-  const found = findReference(project, name);
-  const { directory } = found.job ?? {};
+  const reference = findReference(project, name);
+  const { directory } = reference.job ?? {};
   if (![LATEST, BASE].includes(name) || directory === undefined || !readPlan(directory))
-    return found;
+    return reference;
   const jobs = createJobStore(project.directory);
-  const own = jobs
+  const ownJob = jobs
     .list()
     .find((job) => !readPlan(jobs.directoryOf(job.id)) && hasCheckpoint(project, job));
-  if (!own) return found;
-  const latest = findReference(project, own.id);
+  if (!ownJob) return reference;
+  const latest = findReference(project, ownJob.id);
   return name === BASE ? baseOf(latest) : latest;
 }
 
@@ -159,8 +159,8 @@ async function addModel(
   const { name } = job.listed;
   // A job's name must not replace `latest` or `base`, nor may an API caller choose a name.
   const isHidden = [LATEST, BASE].includes(name) || readPlan(job.directory) !== undefined;
-  const own = isHidden ? [id] : [id, name];
-  await pool.add(served, [...new Set(own), LATEST, ...aliases]);
+  const names = isHidden ? [id] : [id, name];
+  await pool.add(served, [...new Set(names), LATEST, ...aliases]);
   if (job.config.lora) pool.addUnopened(await serve(options, baseOf(reference)), [BASE]);
 }
 

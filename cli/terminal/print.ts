@@ -9,8 +9,8 @@ const MAX_BYTES = 256 * 2 ** 20;
  * here; the project's own code prints as it likes.
  */
 export function print(text: string, style?: Style): void {
-  const shown = printableLines(text);
-  asKit(() => console.log(style ? styled(style, shown) : shown));
+  const escaped = printableLines(text);
+  asKit(() => console.log(style ? styled(style, escaped) : escaped));
 }
 
 /** Like {@link print}, without adding a newline. */

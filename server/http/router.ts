@@ -42,10 +42,12 @@ export function createRouter<Context>(
     const method = request.method ?? "GET";
     const { path } = targetOf(request);
     const matching = routes.filter(({ pattern }) => pattern.test(path));
-    const found = matching.find((each) => each.method === method);
-    if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");
+    const route = matching.find((candidate) => candidate.method === method);
+    if (route) return route.answer(context, exchange, route.pattern.exec(path)?.[1] ?? "");
     if ((method === "GET" || method === "HEAD") && files.serve(path, response)) return;
-    const allowed = files.has(path) ? ["GET", "HEAD"] : matching.map((each) => each.method);
+    const allowed = files.has(path)
+      ? ["GET", "HEAD"]
+      : matching.map((candidate) => candidate.method);
     if (allowed.length > 0) {
       response.setHeader("Allow", allowed.join(", "));
       return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, identity);

@@ -20,8 +20,8 @@ interface CachedResponse {
 const responses = new WeakMap<readonly Job[], CachedResponse>();
 
 function responseOf(jobs: readonly Job[]): CachedResponse {
-  const known = responses.get(jobs);
-  if (known) return known;
+  const cached = responses.get(jobs);
+  if (cached) return cached;
   const body = Buffer.from(JSON.stringify({ jobs } satisfies JobsResponse));
   const answer = { tag: randomBytes(12).toString("base64url"), body };
   responses.set(jobs, answer);
@@ -53,9 +53,9 @@ export const getJobs: Route = ({ jobs, runner }, { request, response }) => {
 };
 
 export const getJob: Route = ({ jobs }, { response }, id) => {
-  const found = jobs.get(id);
-  if (!found) return sendError(response, 404, noJob(id));
-  const { job } = found;
+  const entry = jobs.get(id);
+  if (!entry) return sendError(response, 404, noJob(id));
+  const { job } = entry;
   const isRunning = job.status === "running";
   const progress = isRunning ? progressOf(jobs.directoryOf(id)) : undefined;
   const stats = isRunning ? statsOf(jobs.logPath(id)) : undefined;

@@ -142,11 +142,11 @@ export function createRunner(options: RunnerOptions): Runner {
     },
     async close() {
       isClosed = true;
-      const found = await settledRun();
-      if (!found?.isOurs()) return false;
-      const { id, owner } = found;
+      const runProcess = await settledRun();
+      if (!runProcess?.isOurs()) return false;
+      const { id, owner } = runProcess;
       onEnding?.();
-      await endRun(found, {
+      await endRun(runProcess, {
         graceMs,
         force: force.signal,
         onGone() {

@@ -133,8 +133,8 @@ function isGone(response: ServerResponse): boolean {
 }
 
 function unknownModel(name: string): ApiError {
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-  const message = `The model ${JSON.stringify(shown)} does not exist. Choose a name that GET /v1/models lists.`;
+  const excerpt = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const message = `The model ${JSON.stringify(excerpt)} does not exist. Choose a name that GET /v1/models lists.`;
   return new ApiError(404, message, { param: "model", code: "model_not_found" });
 }
 

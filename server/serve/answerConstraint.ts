@@ -65,8 +65,8 @@ export function answerConstraint(
 function constraintsIn(body: Body, fields: Record<string, ReadConstraint>, parent = "") {
   return Object.entries(fields).flatMap(([field, read]) => {
     const value = fieldOf(body, field);
-    const found = value === undefined || value === "" ? undefined : read(body, field, parent);
-    return found ? [{ field: parent + field, parsed: found }] : [];
+    const parsed = value === undefined || value === "" ? undefined : read(body, field, parent);
+    return parsed ? [{ field: parent + field, parsed }] : [];
   });
 }
 
@@ -91,13 +91,13 @@ export function formatIn(body: Body, field: string, parent = ""): ParsedConstrai
     schema: fieldOf(format, "schema"),
     value: fieldOf(format, "value"),
   };
-  const found = Object.entries(candidates).find(([, schema]) => schema !== undefined);
-  if (!found && type === "json_object") return [OBJECT, at];
+  const candidate = Object.entries(candidates).find(([, schema]) => schema !== undefined);
+  if (!candidate && type === "json_object") return [OBJECT, at];
   // The Responses API has the schema beside the type.
   const [missing, form] = parent
     ? ["schema", '"name":"…","schema":{…}']
     : ["json_schema", '"json_schema":{"name":"…","schema":{…}}'];
-  const [path, schema] = found ?? [nested ? "json_schema.schema" : missing];
+  const [path, schema] = candidate ?? [nested ? "json_schema.schema" : missing];
   if (isSchema(schema)) return [{ schema }, `${at}.${path}`];
   throw invalid(
     `${at}.${path}`,

@@ -29,11 +29,12 @@ export async function readJsonBody(
       "Send the body as it is, with the header Content-Type: application/json.",
     );
   }
-  const read = await bodies.read(request, response);
-  if (read === undefined) return undefined;
-  if (Buffer.isBuffer(read)) return asBody(read);
-  for (const [name, value] of Object.entries(read.headers ?? {})) response.setHeader(name, value);
-  throw new ApiError(read.status, read.error);
+  const received = await bodies.read(request, response);
+  if (received === undefined) return undefined;
+  if (Buffer.isBuffer(received)) return asBody(received);
+  for (const [name, value] of Object.entries(received.headers ?? {}))
+    response.setHeader(name, value);
+  throw new ApiError(received.status, received.error);
 }
 
 function asBody(bytes: Buffer): Body {
@@ -61,5 +62,5 @@ function tooDeep(): ApiError {
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }

@@ -27,8 +27,8 @@ const getModels: ServeRoute = ({ models }, { response }) => {
 /** `GET /v1/models/{path}` */
 const getModel: ServeRoute = ({ models }, { response }, path) => {
   const requested = decodeURIComponent(path);
-  const found = models.names().find(({ name }) => name === requested);
-  if (found) return sendJson(response, 200, asModel(found.name, found.served));
+  const match = models.names().find(({ name }) => name === requested);
+  if (match) return sendJson(response, 200, asModel(match.name, match.served));
   const message = "There is no model of this name. Choose one that GET /v1/models lists.";
   sendApiError(response, new ApiError(404, message, { param: "model", code: "model_not_found" }));
 };

@@ -38,13 +38,14 @@ export function samplingOf(body: Body): Sampling {
 }
 
 function maxTokensOf(body: Body): number | undefined {
-  const sent = LIMIT_FIELDS.flatMap((field) => {
+  const limits = LIMIT_FIELDS.flatMap((field) => {
     const limit = numberOf(body, field, SAMPLING.maxTokens);
     return limit === undefined ? [] : [{ field, limit }];
   });
-  const [first, ...others] = sent;
-  const other = others.find(({ limit }) => limit !== first?.limit);
-  if (other) throw invalid(other.field, `Send ${first?.field} or ${other.field}, not both.`);
+  const [first, ...others] = limits;
+  const conflicting = others.find(({ limit }) => limit !== first?.limit);
+  if (conflicting)
+    throw invalid(conflicting.field, `Send ${first?.field} or ${conflicting.field}, not both.`);
   return first?.limit;
 }
 

@@ -73,6 +73,6 @@ function isJob(value: unknown): value is JobResponse {
     (value.progress === undefined || typeof value.progress === "number") &&
     (value.log === undefined ||
       (isRecord(value.log) &&
-        [value.log.size, value.log.quietMs].every((each) => typeof each === "number")))
+        [value.log.size, value.log.quietMs].every((item) => typeof item === "number")))
   );
 }

@@ -32,13 +32,13 @@ export function factsOf(progress: Progress, status: JobStatus | undefined, since
   const { startedAt = NaN, at = NaN } = progress;
   const elapsed = (at - startedAt + (isOver(status) ? 0 : sinceMs)) / 1000;
   const step = last?.step ?? (steps === undefined ? undefined : (resumed?.step ?? 0));
-  const others = Object.entries(metrics).filter(([name]) => !isHeldOut(name));
+  const trainingMetrics = Object.entries(metrics).filter(([name]) => !isHeldOut(name));
   return [
     ...fact("elapsed", elapsed, formatDuration),
     ...fact("step", step, (done) => countOfTotal(done, steps)),
     ...fact("tokens/s", progress.tokensPerSecond, (speed) => formatCount(Math.round(speed))),
     ...fact("learning rate", progress.learningRate, formatNumber),
-    ...others.flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
+    ...trainingMetrics.flatMap(([name, value]) => fact(inWords(name), value, formatNumber)),
     ...Object.entries(histories).map(([name, history]) => ({
       // A project's own names stay unchanged.
       name: isHeldOut(name) ? inWords(name) : name,
@@ -58,15 +58,15 @@ function historyInWords(
   { points, count, best, rows }: MetricHistory,
   format: (value: number) => string,
 ): string {
-  const shown = points.flatMap(({ value, index }, n) => {
+  const values = points.flatMap(({ value, index }, n) => {
     const isAfterGap = n > 0 && index > points[n - 1]!.index + 1;
     return [...(isAfterGap ? ["…"] : []), format(value)];
   });
   // Not "1 of 30 rows", which would mean one row.
-  const preposition = Number.isInteger(Number(shown.at(-1))) ? "on" : "of";
+  const preposition = Number.isInteger(Number(values.at(-1))) ? "on" : "of";
   const ofRows = rows === undefined ? "" : ` ${preposition} ${formatCounted(rows, "row")}`;
   const when = best && best.step > 0 ? `at step ${formatCount(best.step)}` : "before training";
-  return shown.join(" → ") + ofRows + (best && count > 1 ? `, best ${when}` : "");
+  return values.join(" → ") + ofRows + (best && count > 1 ? `, best ${when}` : "");
 }
 
 /** `evalRewardsMargins` → `eval rewards margins`. */

@@ -63,16 +63,16 @@ export const useTraining = defineStore("training", () => {
   }
 
   async function attachOnce(): Promise<void> {
-    const found = await findRun();
-    const isShown = hasEnded.value && found?.end && found.run === transcript.bookmark().run;
-    if (!found || isShown || inFlight.value) {
+    const runOutput = await findRun();
+    const isShown = hasEnded.value && runOutput?.end && runOutput.run === transcript.bookmark().run;
+    if (!runOutput || isShown || inFlight.value) {
       isChecked.value = true;
-      return found?.bytes.cancel();
+      return runOutput?.bytes.cancel();
     }
-    isChecked.value = !found.end;
-    inFlight.value = !found.end;
+    isChecked.value = !runOutput.end;
+    inFlight.value = !runOutput.end;
     try {
-      await follow(found);
+      await follow(runOutput);
     } finally {
       inFlight.value = false;
       isChecked.value = true;
@@ -86,27 +86,28 @@ export const useTraining = defineStore("training", () => {
 
   /** Shows a run's output to its end, across lost connections and hidden tabs. */
   async function follow(first: RunOutput): Promise<void> {
-    let found: RunOutput | undefined = first;
+    let runOutput: RunOutput | undefined = first;
     hasEnded.value = false;
     startedAt.value = first.startedAt;
     error.value = "";
-    while (found) {
-      const readingEnd = await transcript.read(found);
+    while (runOutput) {
+      const readingEnd = await transcript.read(runOutput);
       const isClosed = readingEnd === "hidden" || readingEnd === "silent";
-      if (isClosed || (readingEnd === "lost" && !found.end)) {
-        found = await reattach(readingEnd === "lost");
-        notice.value = found ? "" : LOST;
+      if (isClosed || (readingEnd === "lost" && !runOutput.end)) {
+        runOutput = await reattach(readingEnd === "lost");
+        notice.value = runOutput ? "" : LOST;
         continue;
       }
       // A response that began while the run was in flight can't say how it ended. The next one can.
-      const next: RunOutput | undefined = found.run && !found.end ? await findRun() : undefined;
+      const next: RunOutput | undefined =
+        runOutput.run && !runOutput.end ? await findRun() : undefined;
       if (!next) {
         hasEnded.value = true;
-        end.value = found.end;
-        error.value = found.error;
+        end.value = runOutput.end;
+        error.value = runOutput.error;
         if (readingEnd === "lost") notice.value = LOST;
       }
-      found = next;
+      runOutput = next;
     }
   }
 

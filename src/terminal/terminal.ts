@@ -70,10 +70,10 @@ export function createTerminal(emit: (segment: StyledText) => void) {
       return SEQUENCE.lastIndex;
     }
     PARTIAL_SEQUENCE.lastIndex = index;
-    const found = PARTIAL_SEQUENCE.exec(text);
+    const partialMatch = PARTIAL_SEQUENCE.exec(text);
     // A title is dropped, so only its start has to be kept.
-    if (found) partial = found[1] ? `\x1b${found[1]}` : found[0];
-    if (!found || partial.length > MAX_SEQUENCE_LENGTH) {
+    if (partialMatch) partial = partialMatch[1] ? `\x1b${partialMatch[1]}` : partialMatch[0];
+    if (!partialMatch || partial.length > MAX_SEQUENCE_LENGTH) {
       partial = "";
       return index + 1;
     }
