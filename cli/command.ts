@@ -77,6 +77,11 @@ export function parseKwargs(text: string): TemplateKwargs {
   return kwargs as TemplateKwargs;
 }
 
+/** Adds a value of a repeatable option to the values given before. */
+export function parseList(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
 /** Adds another name of a model, `name=model`, to the names given before. */
 export function parseAlias(text: string, before = new Map<string, string>()): Map<string, string> {
   const [, name, model] = /^([^=]+)=(.+)$/.exec(text) ?? [];

@@ -9,16 +9,15 @@ import type { RepeatedRows, TrainingCheck } from "./trainingCheck.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-const toolCalls = v.array(
-  v.object({
-    id: v.optional(v.string()),
-    type: v.optional(v.literal("function")),
-    function: v.object({
-      name: v.string(),
-      arguments: v.union([v.string(), v.record(v.string(), v.unknown())]),
-    }),
+const toolCall = v.object({
+  id: v.optional(v.string()),
+  type: v.optional(v.literal("function")),
+  function: v.object({
+    name: v.string(),
+    arguments: v.union([v.string(), v.record(v.string(), v.unknown())]),
   }),
-);
+});
+const toolCalls = v.array(toolCall);
 
 const logprob = v.object({ token: v.string(), bytes: v.array(v.number()), logprob: v.number() });
 const logprobs = v.array(v.object({ ...logprob.entries, top: v.array(logprob) }));
@@ -29,6 +28,7 @@ const RESULT = v.object({
   promptTokens: count,
   tokens: count,
   toolCalls: v.optional(toolCalls),
+  truncatedCall: v.optional(toolCall),
   choices: v.optional(v.array(v.object({ text: v.string(), probability: v.number() }))),
   value: v.optional(v.unknown()),
   logprobs: v.optional(logprobs),

@@ -114,6 +114,8 @@ export interface InferResult {
   tokens: number;
   /** The model's tool calls, if the request has `tools` and the chat template supports calls. */
   toolCalls?: ToolCall[];
+  /** With `length`: the call that was cut off, if its name was complete; its arguments are the beginning of JSON. */
+  truncatedCall?: ToolCall;
   /** For a request with `choices`: each choice's probability, in order; the sum is 1. */
   choices?: { text: string; probability: number }[];
   /**

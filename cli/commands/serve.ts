@@ -10,6 +10,7 @@ import {
   Option,
   createCommand,
   parseAlias,
+  parseList,
   parseNonNegative,
   parsePort,
   projectOption,
@@ -32,7 +33,7 @@ const MAX_WAITING = 256;
 export const command = createCommand("serve", {
   "kit serve": "serve the newest job's model at http://localhost:4748/v1",
   "kit serve --quantize q8_0": "faster, less memory",
-  "kit serve --fine-tuning --alias gpt-4.1-nano=org/name": "fine-tune org/name by OpenAI's API",
+  "kit serve --fine-tuning --base org/name": "let callers fine-tune org/name by OpenAI's API",
   "kit serve --host 0.0.0.0 --key-file key.txt": "accept other machines that send the key",
   "kit serve --allowed-origin https://app.example": "allow browser requests from that site",
 })
@@ -55,6 +56,7 @@ export const command = createCommand("serve", {
       "run models with llama.cpp through the project's node-llama-cpp (default: the engine that trained the model)",
     ).choices(["llama"]),
   )
+  .option("--base <model>", "also serve this model, to fine-tune it (repeatable)", parseList)
   .option("--alias <name=model>", "also serve a model under this name (repeatable)", parseAlias)
   .option(
     "--fine-tuning",
@@ -141,7 +143,7 @@ export const command = createCommand("serve", {
     try {
       following = await loadModels(pool, {
         ...models,
-        modelNames,
+        modelNames: [...modelNames, ...(options.base ?? [])],
         aliases: options.alias,
         follows: options.follow,
         onError,

@@ -36,12 +36,14 @@ export function createAnswerAssembler(
   /** Whether the model ended the answer itself. */
   let isComplete = false;
   let finishReason: "stop" | "length" = "stop";
+  let truncatedCall: ToolCall | undefined;
 
   /** @param end undefined if more may come; `truncated` if the model didn't end the answer itself */
   function send(more: string, end?: "complete" | "truncated", logprobs: Logprobs = []): void {
     const parsed = callReader?.push(more) ?? { text: more, toolCalls: [] };
-    const text =
-      parsed.text + (end && callReader ? callReader.flush(end === "truncated").text : "");
+    const flushed = end && callReader?.flush(end === "truncated");
+    const text = parsed.text + (flushed?.text ?? "");
+    truncatedCall = flushed?.truncatedCall;
     const toolCalls = parsed.toolCalls.slice(0, maxCalls - sent.toolCalls.length);
     sent.text += text;
     sent.toolCalls.push(...toolCalls);
@@ -77,6 +79,7 @@ export function createAnswerAssembler(
       promptTokens,
       tokens,
       ...(hasCalls && { toolCalls }),
+      ...(truncatedCall && finishReason === "length" && { truncatedCall }),
       ...(hasValue && { value: valueOf(text) }),
       ...(logprobCount !== undefined && { logprobs }),
     };

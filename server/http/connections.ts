@@ -44,9 +44,12 @@ export function answerClientErrors(
 ): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const pending = pendingResponse(socket);
-    const hasResponse = pending && (pending.headersSent || pending.req.complete);
-    if (!socket.writable || hasResponse) socket.destroy();
-    else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, identity);
+    if (!socket.writable || pending?.headersSent) socket.destroy();
+    else if (pending?.req.complete) {
+      // The malformed bytes follow a request that still gets its response.
+      stopReading(socket);
+      pending.once("close", () => socket.destroy());
+    } else answer(socket, STATUSES[error.code ?? ""] ?? MALFORMED, identity);
   });
   server.on("connect", (_, socket) => answer(socket, 405, identity));
 }
@@ -93,7 +96,7 @@ export function serializeRequests(
 }
 
 /** Drops further input, so that the client's disconnect is noticed. Up to 64 KiB already read is still parsed. */
-function stopReading(socket: Socket): void {
+function stopReading(socket: Duplex): void {
   socket.removeAllListeners("data").on("data", () => {});
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { EngineModel } from "../../protocol/engine.ts";
 import { type ErrorCode, KitError, isKitError } from "../../protocol/error.ts";
-import type { InferDelta, InferResult } from "../../protocol/infer.ts";
+import type { InferResult } from "../../protocol/infer.ts";
 import { stringifyJson } from "../../protocol/json.ts";
 import { JSON_TYPE, closeSignal, disableTimeout, sendText } from "../http/respond.ts";
 import type { RequestContext } from "../http/router.ts";
@@ -64,26 +64,24 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
         const frames = format.frames(head, parsed);
         const startedAt = performance.now();
         const times = { first: 0 };
-        const write = (delta: InferDelta) => {
-          stream.open ??= createEventStream(response, frames);
-          stream.open.push(delta);
-        };
+        const openStream = () => (stream.open ??= createEventStream(response, frames));
         const results: InferResult[] = [];
         try {
-          await checkPrompts(model, parsed.requests, signal);
+          const isChecked = await checkRequests(model, parsed, signal);
+          if (isChecked && parsed.isStreamed) openStream();
           for (const request of parsed.requests) {
             signal.throwIfAborted();
             let hasStreamed = false;
             const result = await model.infer({ ...request, signal }, (delta) => {
               times.first ||= performance.now();
               hasStreamed = true;
-              if (parsed.isStreamed) write(delta);
+              if (parsed.isStreamed) openStream().push(delta);
             });
             results.push(result);
             if (!parsed.isStreamed) continue;
             // An engine may report only the whole answer.
-            if (!hasStreamed) write(result);
-            stream.open?.endChoice(result);
+            if (!hasStreamed) openStream().push(result);
+            openStream().endChoice(result);
           }
         } catch (error) {
           // The next request reopens the model.
@@ -102,7 +100,7 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
           const text = stringifyJson(format.whole(head, results, parsed)) ?? "";
           return sendText(response, 200, JSON_TYPE, text);
         }
-        stream.open?.end(results);
+        openStream().end(results);
       } finally {
         release();
       }
@@ -110,21 +108,26 @@ export function createCompletionRoute(read: (body: Body) => ParsedRequest, forma
   };
 }
 
-/** Checks all prompts of a list before answering any. */
-async function checkPrompts(
+/**
+ * Checks a list of prompts before answering any, and a request before its stream begins.
+ * @returns whether it could
+ */
+async function checkRequests(
   { check }: EngineModel,
-  requests: ParsedRequest["requests"],
+  { requests, isStreamed }: ParsedRequest,
   signal: AbortSignal,
-): Promise<void> {
-  if (!check || requests.length < 2) return;
+): Promise<boolean> {
+  const isList = requests.length > 1;
+  if (!check || (!isList && !isStreamed)) return false;
   for (const [at, request] of requests.entries()) {
     await check({ ...request, signal }).catch((error: unknown) => {
-      if (!isKitError(error) || error.fault?.option !== "prompt") throw error;
+      if (!isList || !isKitError(error) || error.fault?.option !== "prompt") throw error;
       const option = `prompt[${at}]`;
       const fault = { ...error.fault, option };
       throw new KitError(error.code, `${option}: ${error.message}`, { cause: error, fault });
     });
   }
+  return true;
 }
 
 /** Whether the client disconnected before the end of the response. */

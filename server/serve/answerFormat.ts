@@ -14,6 +14,8 @@ export interface AnswerHead {
 
 /** Formats the events of a streamed answer. */
 export interface Frames {
+  /** Begins the stream. */
+  opening: () => string;
   delta: (delta: InferDelta) => string;
   /** Ends a choice; the next delta belongs to another. */
   choice: (result: InferResult) => string;

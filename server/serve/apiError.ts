@@ -29,7 +29,8 @@ export function invalid(param: string, message: string): ApiError {
 }
 
 export const IDENTITY: ServerIdentity = {
-  advice: "Send your request to /v1/chat/completions.",
+  advice:
+    "Send requests to /v1/chat/completions, /v1/responses, /v1/completions, /v1/models, /v1/files or /v1/fine_tuning/jobs.",
   command: "kit serve",
   methods: [...METHODS, "DELETE"],
   takesEncodedSlashes: true,

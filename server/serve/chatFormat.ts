@@ -34,7 +34,6 @@ export const CHAT_FORMAT: AnswerFormat = {
     /** Precomputed around the content: text-only deltas are the most frequent. */
     const [before = "", after = ""] = chunk({ content: "" }).split(NO_CONTENT);
     let callCount = 0;
-    let isFirst = true;
 
     function chunk(
       delta: object,
@@ -46,21 +45,21 @@ export const CHAT_FORMAT: AnswerFormat = {
       return frame({ ...common, choices, ...usage });
     }
 
-    function opening(): string {
-      if (!isFirst) return "";
-      isFirst = false;
-      return chunk({ role: "assistant", content: "" });
+    function callChunk(calls: readonly ToolCall[]): string {
+      const called = calls.map((call) => ({ index: callCount++, ...callOf(call) }));
+      return called.length > 0 ? chunk({ tool_calls: called }) : "";
     }
 
     return {
+      opening: () => chunk({ role: "assistant", content: "" }),
       delta({ text, toolCalls = [], logprobs }) {
-        const newCalls = toolCalls.map((call) => ({ index: callCount++, ...callOf(call) }));
-        const callsChunk = newCalls.length > 0 ? chunk({ tool_calls: newCalls }) : "";
-        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + callsChunk;
+        if (logprobs?.length) return chunk({ content: text }, logprobs) + callChunk(toolCalls);
         const content = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
-        return opening() + content + callsChunk;
+        return content + callChunk(toolCalls);
       },
-      choice: ({ finishReason }) => opening() + chunk({}, undefined, FINISH_REASONS[finishReason]),
+      choice: ({ finishReason, truncatedCall }) =>
+        callChunk(truncatedCall ? [truncatedCall] : []) +
+        chunk({}, undefined, FINISH_REASONS[finishReason]),
       end: (results) =>
         streamEnd(includesUsage ? { ...common, choices: [], usage: usageOf(results) } : undefined),
       fail: errorFrame,
@@ -68,8 +67,9 @@ export const CHAT_FORMAT: AnswerFormat = {
   },
 };
 
-function choiceOf({ text, toolCalls = [], finishReason, logprobs }: InferResult, index: number) {
-  const calls = toolCalls.map(callOf);
+function choiceOf(result: InferResult, index: number) {
+  const { text, finishReason, logprobs } = result;
+  const calls = callsOf(result).map(callOf);
   const message = {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
@@ -82,6 +82,11 @@ function choiceOf({ text, toolCalls = [], finishReason, logprobs }: InferResult,
     logprobs: logprobsOf(logprobs) ?? null,
     finish_reason: FINISH_REASONS[finishReason],
   };
+}
+
+/** All calls of an answer; the last one may be cut. */
+export function callsOf({ toolCalls = [], truncatedCall }: InferResult): ToolCall[] {
+  return truncatedCall ? [...toolCalls, truncatedCall] : toolCalls;
 }
 
 export function callOf({ id, function: { name, arguments: given } }: ToolCall) {

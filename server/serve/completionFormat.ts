@@ -45,6 +45,7 @@ export const COMPLETION_FORMAT: AnswerFormat = {
     }
 
     return {
+      opening: () => "",
       delta({ text, logprobs }) {
         if (!logprobs?.length)
           return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;

@@ -49,7 +49,6 @@ export function conversationRequest(
     names: {
       toolChoice: "tool_choice",
       chatTemplateKwargs: KWARGS,
-      [`chatTemplateKwargs.${EFFORT}`]: effortField,
       ...names,
       ...answer.names,
       ...calls.names,

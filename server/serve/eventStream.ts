@@ -3,7 +3,7 @@ import type { InferDelta, InferResult } from "../../protocol/infer.ts";
 import type { Frames } from "./answerFormat.ts";
 import type { ApiError } from "./apiError.ts";
 
-/** Limit of bytes buffered for a slow client. */
+/** Limit of bytes buffered for a slow client, besides the opening. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 export interface EventStream {
@@ -15,16 +15,19 @@ export interface EventStream {
 }
 
 /**
- * Sends each delta at once, in one write. Merges deltas while the client does not read, and disconnects
+ * Begins an answer's stream. Sends each delta at once, in one write. Merges deltas while the client does not read, and disconnects
  * it when too much is unread.
  */
 export function createEventStream(response: ServerResponse, frames: Frames): EventStream {
   let unsent: InferDelta | undefined;
+  const opening = frames.opening();
+  // A response's opening repeats its request, which may be long.
+  const maxUnread = MAX_UNREAD_BYTES + Buffer.byteLength(opening);
 
   function write(text: string): void {
     if (response.destroyed || text === "") return;
     // Before the write, because a single event may be longer.
-    if (response.writableLength > MAX_UNREAD_BYTES) return void response.destroy();
+    if (response.writableLength > maxUnread) return void response.destroy();
     const { socket } = response;
     // Corked, so that Node sends one packet.
     socket?.cork();
@@ -45,6 +48,9 @@ export function createEventStream(response: ServerResponse, frames: Frames): Eve
     // Tells proxies not to buffer.
     "X-Accel-Buffering": "no",
   });
+  // Before the first token, which may take long.
+  response.flushHeaders();
+  write(opening);
   response.on("drain", flush);
 
   return {

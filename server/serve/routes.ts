@@ -42,7 +42,17 @@ const postResponses = createCompletionRoute(responseRequest, RESPONSE_FORMAT);
 
 /** `GET /v1/responses/{id}` and the like. */
 const noResponse = refuse(
-  "kit serve stores no responses. Send the whole conversation to POST /v1/responses as input.",
+  "kit serve stores no responses. Keep them yourself, and send the whole conversation to POST /v1/responses as input.",
+);
+
+/** `POST /v1/responses/input_tokens` */
+const postInputTokens = refuse(
+  "kit serve counts no tokens in advance. Read usage.input_tokens of a response.",
+);
+
+/** `POST /v1/responses/compact` */
+const postCompact = refuse(
+  "kit serve compacts no conversations. Send fewer items to POST /v1/responses as input.",
 );
 
 /** `POST /v1/embeddings` */
@@ -77,6 +87,8 @@ export const ROUTE_TABLE: Record<string, ServeRoute> = {
   "POST /v1/completions": postCompletions,
   "POST /v1/embeddings": postEmbeddings,
   "POST /v1/responses": postResponses,
+  "POST /v1/responses/compact": postCompact,
+  "POST /v1/responses/input_tokens": postInputTokens,
   "DELETE /v1/responses/{path}": noResponse,
   "GET /v1/responses/{path}": noResponse,
   "POST /v1/responses/{path}": noResponse,

@@ -138,14 +138,32 @@ describe("kit serve", () => {
     expect((await sayTo(serve, { max_tokens: 8 })).text).not.toBe(base.text);
   });
 
+  it.each([
+    [
+      ["--base", "talker", "--base", "latest"],
+      ["talker", "latest"],
+    ],
+    [
+      ["talker", "--base", "talker", "--alias", "gpt=talker"],
+      ["talker", "gpt"],
+    ],
+    [
+      ["--base=talker", "latest"],
+      ["talker", "latest"],
+    ],
+  ])("serves %j by the names %j", async (args, names) => {
+    expect(await namesOf(await startServe(template, args))).toEqual(expect.arrayContaining(names));
+  });
+
   it("serves a model of the hub by its name, and asks the hub for no other, whatever callers name", async () => {
     const files = createProject();
     saveToolModel(join(files, "model"));
     const hub = await startHub({ "org/talker": { files: join(files, "model") } });
     onTestFinished(() => hub.close());
     const env = { HF_ENDPOINT: hub.endpoint, HF_HOME: files, HF_TOKEN: "hf_owner" };
-    const serve = await startServe(template, ["org/talker"], env);
-    expect(await namesOf(serve)).toEqual(["org/talker"]);
+    const args = ["--fine-tuning", "--base", "org/talker", "--alias", "gpt-4.1-nano=org/talker"];
+    const serve = await startServe(template, args, env);
+    expect(await namesOf(serve)).toEqual(["org/talker", "gpt-4.1-nano"]);
     expect((await fetch(`${serve.url}/v1/models/org/talker`)).status).toBe(200);
     expect((await sayTo(serve, { model: "org/talker", max_tokens: 1 })).status).toBe(200);
     const asked = hub.requests.length;

@@ -10,7 +10,7 @@ import { LONGER } from "./table.ts";
 
 const REQUESTS = 2_000 * LONGER;
 const AT_ONCE = 16;
-const UPLOADS = { fileBytes: 2_000, stalledMs: 50, uploads: 8 };
+const UPLOADS = { fileBytes: 2_000, uploads: 8 };
 const METHODS = ["GET", "GET", "POST", "POST", "POST", "DELETE", "HEAD", "PUT"];
 const IDS = [
   "file-0",
@@ -111,14 +111,14 @@ test("thousands of random, mutated and broken requests for files and fine-tuning
       const socket = createConnection({ host: "127.0.0.1", port: server.port });
       let text = "";
       socket.setEncoding("latin1");
-      socket.setTimeout(1_000, () => socket.destroy());
       socket.on("data", (chunk: string) => {
         text += chunk;
         if (statusesIn(text).some((status) => status >= 200)) socket.destroy();
       });
       socket.on("error", () => undefined);
       socket.on("close", () => resolve(statusesIn(text)));
-      socket.write(bytes, () => random() < 0.1 && socket.destroy());
+      // The end of its side ends a request that is shorter than it says.
+      socket.end(bytes, () => random() < 0.1 && socket.destroy());
     });
   }
 

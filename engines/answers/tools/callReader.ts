@@ -15,8 +15,9 @@ export interface CallReader {
   /**
    * Returns the held-back text at the end of the answer.
    * @param isTruncated whether the model would have continued, so an unfinished call doesn't count as text
+   * @returns also the unfinished call, if its name is complete
    */
-  flush: (isTruncated: boolean) => ParsedDelta;
+  flush: (isTruncated: boolean) => { text: string; truncatedCall?: ToolCall | undefined };
 }
 
 /**
@@ -147,14 +148,18 @@ export function createCallReader(
   }
 
   function callOf(text: string): ToolCall | undefined {
+    const isWhole = isJson(text) && membersOf(text).get(argumentsKey)?.type === "object";
+    return isWhole ? begunCallOf(text) : undefined;
+  }
+
+  /** @param text JSON or its beginning */
+  function begunCallOf(text: string): ToolCall | undefined {
     const members = membersOf(text);
-    const [nameNode, argumentsNode] = [members?.get("name"), members?.get(argumentsKey)];
-    const name: unknown = nameNode?.value;
-    if (typeof name !== "string" || !names.includes(name) || argumentsNode?.type !== "object") {
-      return undefined;
-    }
+    const name: unknown = members.get("name")?.value;
+    if (typeof name !== "string" || !names.includes(name)) return undefined;
+    const { offset = 0, length = 0 } = members.get(argumentsKey) ?? {};
     // Verbatim: parsing could change numbers and the order of keys.
-    const written = text.slice(argumentsNode.offset, argumentsNode.offset + argumentsNode.length);
+    const written = text.slice(offset, offset + length);
     return { type: "function", function: { name, arguments: written } };
   }
 
@@ -163,19 +168,24 @@ export function createCallReader(
     flush(isTruncated) {
       const remaining = state === "text" ? trimmedAfterCall(stops.flush()) : heldBack;
       const isCall = state === "after" || (isTruncated && (isCallOnly || isInCall()));
+      const begun = state === "call" && isCall ? /\{.*/s.exec(heldBack)?.[0] : undefined;
       heldBack = "";
-      return { text: isCall ? "" : remaining, toolCalls: [] };
+      return { text: isCall ? "" : remaining, truncatedCall: begunCallOf(begun ?? "") };
     },
   };
 }
 
-/** The members of a JSON object by name; undefined for invalid JSON. */
-function membersOf(text: string): Map<string, jsonc.Node> | undefined {
+function isJson(text: string): boolean {
   try {
     JSON.parse(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
+}
+
+/** The members of a JSON object, or of its beginning, by name. */
+function membersOf(text: string): Map<string, jsonc.Node> {
   const members = (jsonc.parseTree(text)?.children ?? []).flatMap(
     ({ children: [name, value] = [] }) =>
       name && value ? [[String(name.value), value] as const] : [],

@@ -51,25 +51,25 @@ const checkHostName: Check = ({ headers }, policy, { command }) => {
  * Admits the server's own page, the address bar, links to the page, and pages of allowed origins, as
  * reported by the browser.
  */
-const checkFetchSite: Check = (request, policy, { advice, page }) => {
+const checkFetchSite: Check = (request, policy, identity) => {
   const { method, headers } = request;
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return undefined;
   if (isAllowedOrigin(request, policy)) return undefined;
   const isLink =
     method === "GET" &&
-    targetOf(request).path === page &&
+    targetOf(request).path === identity.page &&
     headers["sec-fetch-mode"] === "navigate" &&
     headers["sec-fetch-dest"] === "document";
   if (isLink) return undefined;
   return {
     status: 403,
-    error: `Requests from other sites are refused. ${advice}`,
+    error: `Requests from other sites are refused. ${siteAdvice(identity)}`,
   };
 };
 
 /** For browsers that send no `Sec-Fetch-Site`, which they omit for plain HTTP to other machines. */
-const checkOrigin: Check = (request, policy, { advice }) => {
+const checkOrigin: Check = (request, policy, identity) => {
   const { headers } = request;
   const { origin, host = "" } = headers;
   if (headers["sec-fetch-site"] !== undefined || origin === undefined) return undefined;
@@ -78,9 +78,14 @@ const checkOrigin: Check = (request, policy, { advice }) => {
   if (originHost?.toLowerCase() === host.toLowerCase()) return undefined;
   return {
     status: 403,
-    error: `Requests from other origins are refused. ${advice}`,
+    error: `Requests from other origins are refused. ${siteAdvice(identity)}`,
   };
 };
+
+function siteAdvice({ advice, command, page }: ServerIdentity): string {
+  if (page !== undefined) return advice;
+  return `If the site is yours, start the server with: ${command} --allowed-origin <origin>`;
+}
 
 /** Checks in order; the first refusal is the response. */
 export const CHECKS: Check[] = [

@@ -20,7 +20,7 @@ export function tuningRoute(handle: TuningRoute): ServeRoute {
       await handle(context.fineTuning, exchange, id, context);
     } catch (error) {
       request.resume();
-      const problem = error instanceof ApiError ? error : failure();
+      const problem = error instanceof ApiError ? error : failure(error);
       // The message may name a path.
       if (problem !== error && !response.destroyed) context.onError(error);
       if (response.headersSent) response.destroy();
@@ -46,6 +46,11 @@ function isOff(): ApiError {
   );
 }
 
-function failure(): ApiError {
+function failure(error: unknown): ApiError {
+  const { code, cause } = error as NodeJS.ErrnoException;
+  const systemCode = (cause as NodeJS.ErrnoException | undefined)?.code ?? code;
+  if (systemCode === "ENOSPC" || systemCode === "EDQUOT") {
+    return new ApiError(507, "The server's disk is full. Free disk space there.");
+  }
   return new ApiError(500, "The request failed. See the output of kit serve for the reason.");
 }

@@ -77,7 +77,7 @@ export function createUploads(store: FileStore, limits: UploadLimits) {
       const isStalled = error instanceof ApiError && error.status === STALLED;
       if (isStalled) response.setHeader("Connection", "close");
       drain(request, limits);
-      throw asProblem(error);
+      throw error;
     } finally {
       partial?.discard();
       open--;
@@ -122,16 +122,19 @@ async function receive(
   };
   const twice = (name: string) => fail(invalid(name, `Send ${printable(name)} once.`));
   form.once("filesLimit", () => twice("file"));
-  form.on("field", (name, value) => {
+  // Its types lack that a part may have no name, and no filename.
+  form.on("field", (name: string | undefined, value) => {
+    if (!name) return fail(malformed());
     if (received.fields.has(name)) twice(name);
     received.fields.set(name, value);
   });
-  form.on("file", (name, content, filename) => {
+  form.on("file", (name: string | undefined, content, filename: string | undefined) => {
     if (name !== "file") {
       content.resume();
+      if (!name) return fail(malformed());
       return fail(invalid(name, `${printable(name)} is not supported. Send one file, as file.`));
     }
-    received.filename = nameOf(filename);
+    received.filename = nameOf(filename ?? "");
     content.once("limit", () => fail(tooLong(fileBytes)));
     content.on("data", (chunk: Buffer) => (received.bytes += chunk.length));
     const file = createWriteStream(path, { flags: "wx", mode: OWNER_ONLY });
@@ -172,13 +175,6 @@ function openForm(config: BusboyConfig): BusboyInstance {
 /** A file's name as the client sent it, which never becomes a path. */
 function nameOf(sent: string): string {
   return printable(basename(sent.replaceAll("\\", "/"))).slice(0, MAX_NAME) || "file";
-}
-
-function asProblem(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
-  const message = "The server's disk is full. Free disk space there.";
-  return new ApiError(507, message, {}, { cause: error });
 }
 
 function tooLong(bytes: number): ApiError {

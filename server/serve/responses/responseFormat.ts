@@ -6,7 +6,7 @@ import { apiErrorBody } from "../apiError.ts";
 import { asTokens } from "../chatFormat.ts";
 import {
   type ResponseObject,
-  callItem,
+  callItems,
   finalState,
   hasMessage,
   messageItem,
@@ -28,7 +28,7 @@ export const RESPONSE_FORMAT: AnswerFormat = {
     const [result] = results as [InferResult];
     const part = textPart(result.text, result.logprobs);
     const message = messageItem(createId("msg_"), statusOf(result), [part]);
-    const calls = (result.toolCalls ?? []).map(callItem);
+    const calls = callItems(result);
     const output = hasMessage(result) ? [message, ...calls] : calls;
     return responseOf(head, request, finalState(result, output));
   },
@@ -46,15 +46,6 @@ export const RESPONSE_FORMAT: AnswerFormat = {
     function event(data: EventData): string {
       const json = stringifyJson({ ...data, sequence_number: number++ });
       return `event: ${data.type}\ndata: ${json}\n\n`;
-    }
-
-    function opening(): string {
-      if (number > 0) return "";
-      const response = responseOf(head, request, { status: "in_progress", output: [] });
-      return (
-        event({ type: "response.created", response }) +
-        event({ type: "response.in_progress", response })
-      );
     }
 
     function messageOpening(): string {
@@ -89,7 +80,7 @@ export const RESPONSE_FORMAT: AnswerFormat = {
       );
     }
 
-    function callEvents(item: ReturnType<typeof callItem>): string {
+    function callEvents(item: ReturnType<typeof callItems>[number]): string {
       const output_index = output.push(item) - 1;
       const at = { item_id: item.id, output_index };
       const opened = { ...item, status: "in_progress" as const, arguments: "" };
@@ -103,14 +94,20 @@ export const RESPONSE_FORMAT: AnswerFormat = {
     }
 
     return {
+      opening() {
+        const response = responseOf(head, request, { status: "in_progress", output: [] });
+        return (
+          event({ type: "response.created", response }) +
+          event({ type: "response.in_progress", response })
+        );
+      },
       delta({ text: delta, logprobs: more = [] }) {
         logprobs.push(...more);
-        return opening() + (delta === "" ? "" : messageOpening() + textDelta(delta));
+        return delta === "" ? "" : messageOpening() + textDelta(delta);
       },
       choice(result) {
-        const message = opening() + (hasMessage(result) ? messageEnd(result) : "");
-        const calls = (result.toolCalls ?? []).map((call) => callEvents(callItem(call)));
-        return message + calls.join("");
+        const message = hasMessage(result) ? messageEnd(result) : "";
+        return message + callItems(result).map(callEvents).join("");
       },
       end(results) {
         const [result] = results as [InferResult];
@@ -124,7 +121,6 @@ export const RESPONSE_FORMAT: AnswerFormat = {
         // OpenAI's types have the fields beside the type; its clients throw the value of `error`.
         const nested = apiErrorBody(status, message, details);
         return (
-          opening() +
           event({ type: "error", code, message, param, ...nested }) +
           event({ type: "response.failed", response })
         );

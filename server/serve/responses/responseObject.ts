@@ -4,10 +4,9 @@ import type {
   ResponseOutputMessage,
   ResponseOutputText,
 } from "openai/resources/responses/responses";
-import type { ToolCall } from "../../../protocol/chat.ts";
 import type { InferResult } from "../../../protocol/infer.ts";
 import { type AnswerHead, createId, tokensOf, unixTime } from "../answerFormat.ts";
-import { asTokens, callOf } from "../chatFormat.ts";
+import { asTokens, callOf, callsOf } from "../chatFormat.ts";
 import type { ParsedRequest } from "../parsedRequest.ts";
 
 /** Clients add `output_text` themselves. */
@@ -61,8 +60,8 @@ export function statusOf({ finishReason }: InferResult): "completed" | "incomple
 }
 
 /** Whether an answer has a message: text, or no calls. */
-export function hasMessage({ text, toolCalls = [] }: InferResult): boolean {
-  return text !== "" || toolCalls.length === 0;
+export function hasMessage(result: InferResult): boolean {
+  return result.text !== "" || callsOf(result).length === 0;
 }
 
 export function messageItem(
@@ -77,13 +76,10 @@ export function textPart(text = "", logprobs: InferResult["logprobs"] = []): Res
   return { type: "output_text", text, annotations: [], logprobs: asTokens(logprobs) };
 }
 
-export function callItem(call: ToolCall): ResponseFunctionToolCallItem {
-  const { id, function: called } = callOf(call);
-  return {
-    id: createId("fc_"),
-    type: "function_call",
-    status: "completed",
-    call_id: id,
-    ...called,
-  };
+export function callItems(result: InferResult): ResponseFunctionToolCallItem[] {
+  return callsOf(result).map((call) => {
+    const { id, function: called } = callOf(call);
+    const status = call === result.truncatedCall ? "incomplete" : "completed";
+    return { id: createId("fc_"), type: "function_call", status, call_id: id, ...called };
+  });
 }

@@ -39,7 +39,6 @@ export function responseRequest(body: Body): ParsedRequest {
   };
 }
 
-/** Ignores `verbosity`, a hint that `@openai/agents` sends by default. */
 function textFormat(body: Body, field: string) {
   const text = recordOf(body, field) ?? {};
   return fieldOf(text, "format") === undefined ? undefined : formatIn(text, "format", `${field}.`);

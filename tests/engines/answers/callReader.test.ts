@@ -60,12 +60,13 @@ function readAll(
 ) {
   const found = [1, 2, 3, 7, text.length].map((size) => {
     const reader = createCallReader(formatOf(name)!, ["f", "g"], isHeld);
-    const reads = [];
+    const reads: ReturnType<typeof reader.push>[] = [];
     for (let at = 0; at < text.length; at += size)
       reads.push(reader.push(text.slice(at, at + size)));
-    reads.push(reader.flush(isCut));
+    const { text: rest, truncatedCall } = reader.flush(isCut);
     return {
-      text: reads.map((read) => read.text).join(""),
+      text: reads.map((read) => read.text).join("") + rest,
+      ...(truncatedCall && { truncated: truncatedCall.function }),
       calls: reads.flatMap((read) =>
         read.toolCalls.map(
           ({ function: called }) => `${called.name} ${called.arguments as string}`,
@@ -130,18 +131,21 @@ test("a broken call stays text, and the next is a call", () => {
 });
 
 test.each([
-  ["hermes", '<tool_call>\n{"name": "f", "argum', "", []],
+  ["hermes", '<tool_call>\n{"name": "f", "argum', "", [], ""],
+  ["hermes", '<tool_call>\n{"name": "f", "arguments": {"a": "}{", "b', "", [], '{"a": "}{", "b'],
   ["hermes", "Well.\n<tool_call>", "Well.\n", []],
   ["hermes", `<tool_call>${F}</tool_call>\n<tool_call>\n{"na`, "", CALLS.slice(0, 1)],
   ["hermes", "Well, <tool", "Well, <tool", []],
   ["hermes", "Write <tool_call> before", "Write <tool_call> before", []],
-  ["mistral", `[TOOL_CALLS] [${F}, {"name": "g", `, "", CALLS.slice(0, 1)],
+  ["mistral", `[TOOL_CALLS] [${F}, {"name": "f", `, "", CALLS.slice(0, 1), ""],
   ["mistral", "[TOOL_CALLS]", "", []],
-  ["llama", '{"name": "f", "para', "", []],
+  ["llama", '{"name": "f", "para', "", [], ""],
+  ["llama", '{"name": "f", "parameters": {"a": [1, ', "", [], '{"a": [1, '],
   ["llama", '{"name": ', '{"name": ', []],
   ["llama", '{"a": 1', '{"a": 1', []],
-] as const)("%s: a call that is cut off is no text: %j", (name, answer, text, calls) => {
-  expect(readAll(name, answer, { isCut: true })).toEqual({ text, calls });
+] as const)("%s: a call that is cut off is no text: %j", (name, answer, text, calls, begun?) => {
+  const cut = begun !== undefined && { truncated: { name: "f", arguments: begun } };
+  expect(readAll(name, answer, { isCut: true })).toEqual({ text, calls, ...cut });
 });
 
 test.each([

@@ -216,6 +216,36 @@ test("the models are listed by each of their names, and found by it", async () =
   expect((await fetch(`${url}/v1/models/..%2Fname`)).status).toBe(400);
 });
 
+test.each(["chat/completions", "completions", "responses"])(
+  "a stream of /v1/%s has headers before its first token, but only for a valid request",
+  async (path) => {
+    let seeHeaders = () => {};
+    const headers = new Promise<void>((resolve) => (seeHeaders = resolve));
+    const { model } = standIn(async () => {
+      await headers;
+      return { text: "a", finishReason: "stop", promptTokens: 1, tokens: 1 };
+    });
+    const fault = { option: "messages" };
+    const check = ({ maxTokens }: InferRequest) =>
+      maxTokens === 7
+        ? Promise.reject(new KitError("REQUEST_INVALID", "It is wrong.", { fault }))
+        : Promise.resolve();
+    const { post } = await serve({ ...sayBack(), model: { ...model, check } });
+    const messages = [{ role: "user", content: "1" }];
+    const body = path === "chat/completions" ? { messages } : { prompt: "1" };
+    const asked = {
+      model: "latest",
+      stream: true,
+      ...(path === "responses" ? { input: "1" } : body),
+    };
+    const limit = path === "responses" ? "max_output_tokens" : "max_tokens";
+    expect((await post(path, { ...asked, [limit]: 7 })).status).toBe(400);
+    const response = await post(path, asked);
+    seeHeaders();
+    expect(await response.text()).toMatch(/"a"/);
+  },
+);
+
 test.each([
   [
     { option: "messages", isTooLong: true },
@@ -225,7 +255,6 @@ test.each([
   [{ option: "toolChoice" }, { param: "tool_choice" }],
   [{ option: "tools[1].function.parameters" }, { param: "tools[1].function.parameters" }],
   [{ option: "chatTemplateKwargs.mood" }, { param: "chat_template_kwargs.mood" }],
-  [{ option: "chatTemplateKwargs.reasoning_effort" }, { param: "reasoning_effort" }],
   [undefined, { param: null }],
 ] as const)(
   "what the model refuses of a request is the caller's error, with the field's own name: %j",

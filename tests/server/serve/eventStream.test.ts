@@ -15,6 +15,7 @@ function createClient() {
   const client = Object.assign(new EventEmitter(), {
     ...{ writableNeedDrain: false, writableLength: 0, destroyed: false, text: "" },
     writeHead: () => undefined,
+    flushHeaders: () => undefined,
     destroy: () => void (client.destroyed = true),
     write(text: string) {
       client.text += text;
@@ -47,7 +48,7 @@ test("a response that repeats a long request goes out whole, unless its client r
   const request = responseRequest({ model: "m", input: "1", instructions: "a".repeat(1_000_000) });
   const frames = RESPONSE_FORMAT.frames(HEAD, request);
   const stream = createEventStream(client as unknown as ServerResponse, frames);
-  stream.push({ text: "b" });
+  stream.push({ text: "b".repeat(2 ** 20) });
   expect([client.destroyed, client.text.includes("output_text.delta")]).toEqual([false, true]);
   stream.push({ text: "c" });
   expect(client.destroyed).toBe(true);

@@ -11,7 +11,6 @@ const plain = (more: object = {}) => completionRequest({ model: "m", prompt: "1"
 
 const NAMES = {
   ...{ toolChoice: "tool_choice", chatTemplateKwargs: "chat_template_kwargs" },
-  "chatTemplateKwargs.reasoning_effort": "reasoning_effort",
 };
 
 /** The field that a request is refused for, and the sentence. */
@@ -142,7 +141,7 @@ describe("a chat completion's request", () => {
       ...{ guided_json: null, grammar: "", format: "", structured_outputs: null, n_predict: -1 },
       ...{ guided_json_object: false, raw: false, min_length: 0, bad_words_ids: [], lora: [] },
       ...{
-        verbosity: "medium",
+        verbosity: "low",
         documents: [],
         add_generation_prompt: true,
         chat_template: null,
@@ -409,12 +408,12 @@ describe("what the openai package sends", () => {
   /** They are for OpenAI's books, its speed and its price, and change no answer. */
   const IGNORED = [
     ...["metadata", "prediction", "prompt_cache_key", "prompt_cache_options", "store", "user"],
-    ...["prompt_cache_retention", "safety_identifier", "service_tier"],
+    ...["prompt_cache_retention", "safety_identifier", "service_tier", "verbosity"],
   ];
   const REFUSED = {
     ...{ audio: { voice: "a" }, frequency_penalty: 1, function_call: "auto", functions: [{}] },
     ...{ logit_bias: { 7: 1 }, modalities: ["audio"], moderation: { model: "a" }, n: 2 },
-    ...{ presence_penalty: 1, verbosity: "low", web_search_options: {} },
+    ...{ presence_penalty: 1, web_search_options: {} },
     ...{ best_of: 2, echo: true, suffix: "a" },
   };
 

@@ -80,6 +80,29 @@ describe("the openai package's responses", () => {
     expect(said.output_text).not.toBe("");
   });
 
+  it.each([30, 40])("show a call that max_output_tokens: %d cuts as incomplete", async (limit) => {
+    const { client } = await start();
+    const tools = [zodResponsesFunction({ name: "look", parameters: Look })];
+    const asked = { model: "tools", input: "1", tools, tool_choice: "required" as const };
+    const cut = { ...asked, max_output_tokens: limit };
+    const whole = await client.responses.create(cut);
+    const stream = client.responses.stream(cut);
+    for (const { status, incomplete_details, output } of [whole, await stream.finalResponse()]) {
+      expect([status, incomplete_details]).toEqual(["incomplete", { reason: "max_output_tokens" }]);
+      expect(output).toMatchObject([{ type: "function_call", name: "look", status }]);
+    }
+    const [{ arguments: begun }] = whole.output as [OpenAI.Responses.ResponseFunctionToolCall];
+    expect(() => JSON.parse(begun) as unknown).toThrow();
+    const chat = await client.chat.completions.create({
+      ...{ model: "tools", messages: [{ role: "user", content: "1" }], max_tokens: limit },
+      tools: [{ type: "function", function: { name: "look", parameters: tools[0]!.parameters! } }],
+      tool_choice: "required",
+    });
+    expect(chat.choices[0]).toMatchObject({
+      ...{ finish_reason: "length", message: { tool_calls: [{ function: { arguments: begun } }] } },
+    });
+  });
+
   it("are refused by the package's own errors", async () => {
     const { client } = await start();
     for (const [more, param] of [

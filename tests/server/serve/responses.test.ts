@@ -444,12 +444,19 @@ test("an error of the model names the request's own fields", async () => {
 test("nothing is stored, and nothing embedded", async () => {
   const model = sayBack();
   const { url, post } = await serve(model);
-  const paths = { GET: "resp_1", DELETE: "resp_1", POST: "resp_1/cancel" };
-  for (const [method, path] of Object.entries(paths)) {
+  for (const [route, sentence] of [
+    ["GET resp_1", "kit serve stores no responses. Keep them"],
+    ["GET resp_1/input_items", "kit serve stores no responses"],
+    ["DELETE resp_1", "kit serve stores no responses"],
+    ["POST resp_1/cancel", "kit serve stores no responses"],
+    ["POST input_tokens", "Read usage.input_tokens of a response."],
+    ["POST compact", "Send fewer items"],
+  ] as const) {
+    const [method = "", path = ""] = route.split(" ");
     const response = await fetch(`${url}/v1/responses/${path}`, { method });
     expect([response.status, (await apiErrorOf(response)).message]).toEqual([
       404,
-      expect.stringContaining("kit serve stores no responses"),
+      expect.stringContaining(sentence),
     ]);
   }
   const embeddings = await post("embeddings", { model: "latest", input: "1" });

@@ -5,6 +5,7 @@ import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { openFileStore } from "../../../../server/serve/fineTuning/fileStore.ts";
 import type { FineTuningOptions } from "../../../../server/serve/fineTuning/fineTuning.ts";
+import { emptyDisk, fillDisk, mountDisk } from "../../../disk.ts";
 import { createProject } from "../../../project.ts";
 import { asBytes, openRaw } from "../../../rawHttp.ts";
 import { type TestServe, apiErrorOf, serve } from "../serveServer.ts";
@@ -18,9 +19,12 @@ const STALLING = { uploadLimits: { ...LIMITS, stalledMs: 300 } };
 /** A server that takes files into a project, whose `kit` is another program. */
 async function serveFiles(
   options: object = {},
-  { kit = [process.execPath, "-e", ""], uploadLimits = LIMITS }: Partial<FineTuningOptions> = {},
+  {
+    project = createProject(),
+    kit = [process.execPath, "-e", ""],
+    uploadLimits = LIMITS,
+  }: Partial<FineTuningOptions> = {},
 ) {
-  const project = createProject();
   const fineTuning = { project, kit, serveModel: () => Promise.resolve(), uploadLimits };
   const server = await serve(undefined, { fineTuning, ...options });
   const folder = join(project, ".kit", "files");
@@ -38,6 +42,7 @@ function part(name: string, content: string, filename?: string): string {
 
 const FILE = part("file", "{}", "train.jsonl");
 const PURPOSE = part("purpose", "fine-tune");
+const NAMELESS = "--x\r\nContent-Disposition: form-data\r\n\r\n{}\r\n";
 const END = "--x--\r\n";
 
 function upload({ url }: TestServe, body: string, headers: Record<string, string> = {}) {
@@ -102,6 +107,8 @@ describe("an upload that is refused leaves nothing behind", () => {
       400,
       "expires_after[seconds]",
     ],
+    ["has a field without a name", FILE + PURPOSE + NAMELESS + END, 400, null],
+    ["has a file without a name", NAMELESS.replace("data", 'data; filename="a"') + END, 400, null],
     ["has no end", FILE + PURPOSE, 400, null],
     ["is no form", "{}", 400, null],
   ])("it %s", async (_, body, status, param) => {
@@ -146,10 +153,37 @@ describe("an upload that is refused leaves nothing behind", () => {
   it("it says that it is shorter than it is", async () => {
     const { server, left } = await serveFiles();
     const socket = begin(server, FILE.length - 10, FILE + PURPOSE + END);
-    // The rest is a request of its own, and malformed.
-    await answerOf(socket);
-    await expect.poll(left).toEqual([]);
+    // The rest is a malformed request of its own.
+    expect(await answerOf(socket)).toMatch(
+      /^HTTP\/1.1 400 [^]*"The form is malformed or incomplete/,
+    );
+    expect(left()).toEqual([]);
   });
+});
+
+it("a full disk gets a 507 in every phase, and the files before are whole", async () => {
+  const project = createProject();
+  const disk = join(project, ".kit");
+  mountDisk(disk, 1024);
+  const uploadLimits = { fileBytes: 2 ** 23 };
+  const { server, file, left } = await serveFiles({}, { project, uploadLimits });
+  const kept = await file();
+  const contentOf = async () => (await fetch(`${server.url}/v1/files/${kept}/content`)).text();
+  const send = async (length: number) => {
+    const response = await upload(server, part("file", "x".repeat(length), "a") + PURPOSE + END);
+    return [response.status, (await apiErrorOf(response)).message];
+  };
+  const full = [507, "The server's disk is full. Free disk space there."];
+  // Within the file, and longer than all buffers.
+  for (const length of [2 ** 20, 2 ** 22]) expect(await send(length)).toEqual(full);
+  expect(left()).toEqual([kept]);
+  fillDisk(disk);
+  expect(await send(9)).toEqual(full);
+  const job = await server.post("fine_tuning/jobs", { model: "org/name", training_file: kept });
+  expect([job.status, (await apiErrorOf(job)).message]).toEqual(full);
+  expect([left(), await contentOf()]).toEqual([[kept], "{}"]);
+  emptyDisk(disk);
+  expect(await file()).toBeDefined();
 });
 
 it("an upload whose server was killed is gone when the next one starts", () => {
@@ -164,9 +198,12 @@ it.each([
   ["/etc/passwd", "passwd"],
   ["..", "file"],
   ["a\u001bb", "a\\u001bb"],
+  [undefined, "file"],
 ])("a file named %j is named %j, which is never a path", async (sent, filename) => {
   const { server, left } = await serveFiles();
-  const response = await upload(server, part("file", "{}", sent) + PURPOSE + END);
+  const whole = part("file", "{}", sent);
+  const bytes = whole.replace("\r\n\r\n", "\r\nContent-Type: application/octet-stream\r\n\r\n");
+  const response = await upload(server, bytes + PURPOSE + END);
   const file = (await response.json()) as { id: string };
   expect(file).toMatchObject({ filename });
   expect(left()).toEqual([file.id]);
@@ -211,6 +248,20 @@ it("a body that takes too long gets a 408, but an upload may take longer", async
   expect(await closed()).toMatch(/^HTTP\/1.1 408 [^]*took too long/);
   const slow = begin(server, 10_000, FILE);
   expect(await answerOf(slow)).toMatch(/sent nothing for 0.3 s/);
+});
+
+it.each([
+  ["files/x/y", {}, 404, /\/v1\/files or \/v1\/fine_tuning\/jobs\.$/],
+  ["fine_tuning/jobs/x/y", {}, 404, /\/v1\/files or \/v1\/fine_tuning\/jobs\.$/],
+  ["files", { Origin: "https://a.example" }, 403, /kit serve --allowed-origin <origin>$/],
+  ["files", { "Sec-Fetch-Site": "cross-site" }, 403, /kit serve --allowed-origin <origin>$/],
+])("an error at /v1/%s has advice that fits: %j", async (path, headers, status, message) => {
+  const { server } = await serveFiles();
+  const response = await fetch(`${server.url}/v1/${path}`, { headers });
+  expect([response.status, (await apiErrorOf(response)).message]).toEqual([
+    status,
+    expect.stringMatching(message),
+  ]);
 });
 
 it("needs the key, an allowed host and an allowed origin on every route", async () => {

@@ -25,7 +25,8 @@ const PROGRAM = fileURLToPath(new URL("script.py", import.meta.url));
 it("runs OpenAI's fine-tuning script with another baseURL and model name; the model is there after a restart", async () => {
   const project = createTuningProject({ "mydata.jsonl": jsonl(ROWS), "count.cjs": COUNT });
   const count = join(project, "count.cjs");
-  const args = ["--fine-tuning", "--alias", `gpt-4.1-nano-2025-04-14=${BASE}`];
+  const alias = `gpt-4.1-nano-2025-04-14=${BASE}`;
+  const args = ["--fine-tuning", "--base", BASE, "--alias", alias];
   const serve = await startServe(project, args);
   const client = new OpenAI({ baseURL: serve.baseURL, apiKey: "none" });
 
