@@ -93,6 +93,15 @@ export function trainedBaseType(path: string): BaseType | undefined {
   return BASE_TYPES.find((type) => type === baseType);
 }
 
+/** The config with the base type of the run that it resumes, which Kit may have chosen. */
+export function withResumedType(
+  { lora, ...config }: TrainConfig,
+  resumeFrom: string | undefined,
+): TrainConfig {
+  const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
+  return { ...config, lora: lora && { ...lora, ...(baseType && { baseType }) } };
+}
+
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerProgress) {
   const best = bestOf(logs);

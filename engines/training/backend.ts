@@ -59,14 +59,18 @@ export interface InitialState {
   moments: Moments | undefined;
 }
 
+/** A backend whose memory is planned, but not allocated. */
+export interface PlannedBackend {
+  /** Memory that training will need, without the dataset. */
+  memoryBytes: number;
+  start: (initial: InitialState) => Awaitable<Backend>;
+}
+
 /**
  * Plans a training run's memory, before any weight is read.
- * @returns a function that starts the backend
  * @throws KitError `OUT_OF_MEMORY`
  */
-export type PlanBackend = (
-  preparation: Preparation,
-) => (initial: InitialState) => Awaitable<Backend>;
+export type PlanBackend = (preparation: Preparation) => PlannedBackend;
 
 /** AdamW's hyperparameters, the same on every backend. */
 export const ADAMW = {

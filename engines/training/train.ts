@@ -11,6 +11,7 @@ import {
   optimizerFiles,
   readResumed,
   trainerState,
+  withResumedType,
 } from "../checkpoint/trainerState.ts";
 import constants from "../constants.json" with { type: "json" };
 import type { Sequence } from "../examples/examples.ts";
@@ -51,13 +52,14 @@ interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"
  * @throws KitError for an unsuitable config, model or dataset, and `DIVERGED`
  */
 export async function train(
-  config: TrainConfig,
+  requested: TrainConfig,
   directory: string,
-  { source, resumeFrom, onEvent, onNote, planBackend, objective = objectiveOf(config) }: Options,
+  { source, resumeFrom, onEvent, onNote, planBackend, objective = objectiveOf(requested) }: Options,
 ): Promise<void> {
+  const config = withResumedType(requested, resumeFrom);
   const preparation = prepareTraining(config, { source, objective, resumeFrom, onNote });
   const { start, data, maxLength, steps, started } = preparation;
-  const startBackend = planBackend(preparation);
+  const planned = planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
   const { shape, origin, tokenizerOrigin, tokenizer, templateDate } = start;
@@ -70,7 +72,7 @@ export async function train(
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   /** Whether training overwrites the weights of the reference model, which is the model before training. */
   const overwritesReference = objective.needsReference === true && !lora;
-  const backend = await startBackend({
+  const backend = await planned.start({
     ...initialWeights(config, start, base, {
       ...metadata,
       resumed: overwritesReference ? undefined : weights,

@@ -1,4 +1,5 @@
 import type { Sequence } from "../../examples/examples.ts";
+import { inputLength } from "../../training/microBatches.ts";
 import type { Arena } from "../kernels/arena.ts";
 import { scoreCount } from "../ops/attention.ts";
 import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
@@ -64,37 +65,6 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
       return words[3] !== 0;
     },
   };
-}
-
-/** Limits of a micro-batch, in which every sequence fits. */
-export type MicroBatchLimits = Pick<BatchLimits, "tokens" | "scores">;
-
-/** Number of input tokens of a sequence: its last token is only predicted. */
-export function inputLength({ tokens }: Sequence): number {
-  return tokens.length - 1;
-}
-
-/** Splits groups of sequences, in order, into micro-batches within the limits. A group is never split. */
-export function microBatchesOf<T>(
-  groups: readonly T[],
-  lengthsOf: (group: T) => readonly number[],
-  limits: MicroBatchLimits,
-): T[][] {
-  const microBatches: T[][] = [];
-  const remaining = { tokens: 0, scores: 0 };
-  for (const group of groups) {
-    const lengths = lengthsOf(group);
-    const tokens = lengths.reduce((sum, length) => sum + length, 0);
-    const scores = lengths.reduce((sum, length) => sum + scoreCount(length), 0);
-    if (microBatches.length === 0 || tokens > remaining.tokens || scores > remaining.scores) {
-      microBatches.push([]);
-      Object.assign(remaining, { tokens: limits.tokens, scores: limits.scores });
-    }
-    microBatches.at(-1)?.push(group);
-    remaining.tokens -= tokens;
-    remaining.scores -= scores;
-  }
-  return microBatches;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ropeTables } from "../../families/rope.ts";
+import { type Recompute, type Segment, createSegments } from "../../training/segments.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/matmuls.ts";
@@ -15,29 +16,12 @@ import {
 import { planBatch } from "./batch.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
-/** What the backward pass recomputes, with identical bits, so that the model's segments can share memory. */
-export interface Recompute {
-  /** Whether to recompute all segments' cheap operations. */
-  cheap: boolean;
-  /** Number of segments, counted from the first, to recompute entirely from their inputs. */
-  segments: number;
-  /** Whether a segment is a whole layer instead of half of one, so that half as many inputs are saved. */
-  isPerLayer?: boolean;
-}
-
 export interface GraphOptions extends TensorOptions {
   limits: BatchLimits;
   threads: number;
   recompute: Recompute;
   /** The KV cache; set for inference. */
   cache?: Pick<CachePlan, "context" | "pages">;
-}
-
-/** Operations that end with an addition to the residual, or those after the last addition. */
-export interface Segment {
-  operations: Operation[];
-  /** What to recompute before its backward pass. */
-  recompute: "all" | "cheap" | "nothing";
 }
 
 /** A constant array, written once before the first pass. */
@@ -58,7 +42,7 @@ export interface GraphPlan {
   adapterTables: AdapterTables;
   constants: Constant[];
   /** The embedding, then the segments that add to the residual, then the final norm. */
-  segments: Segment[];
+  segments: Segment<Operation>[];
 }
 
 export function createGraph(
@@ -77,59 +61,32 @@ export function createGraph(
   const adapterTables: AdapterTables = {};
   const { plan: tensors, ...tensorBuilders } = createTensors(arena, options);
   const constants: Constant[] = [];
-  const segments: Segment[] = [{ operations: [], recompute: "nothing" }];
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
-  const shared = createSharedArrays(words);
-  const segment = () => segments.at(-1)!;
-  let halfLayers = 0;
-  /** Whether the current residual becomes a segment's input. */
-  const startsSegment = () => !recompute.isPerLayer || halfLayers % 2 === 0;
-
-  function endSegment(): void {
-    const endsHere = startsSegment();
-    halfLayers++;
-    if (!endsHere) return;
-    const isAll = segments.length <= recompute.segments;
-    segments.push({
-      operations: [],
-      recompute: isAll ? "all" : recompute.cheap ? "cheap" : "nothing",
-    });
-    shared.restart();
-  }
-
-  const saved: Graph["saved"] = (count, { isCheap = false, isSmall = false } = {}) => {
-    const { recompute } = segment();
-    const isShared =
-      cache !== undefined ||
-      (recompute === "all" && !isSmall) ||
-      (recompute === "cheap" && isCheap);
-    return isShared ? shared.take(isCheap ? "cheap" : "whole", count) : words(count);
-  };
-  const gradient = (count: number) =>
-    cache === undefined ? shared.take("gradient", count) : UNUSED;
+  const { segments, ...memory } = createSegments<Operation, Address>({
+    recompute,
+    reserve: words,
+    sharesAll: cache !== undefined,
+  });
 
   const graph: Graph = {
     limits,
     batch,
     threads,
     cache,
-    saved,
     ...tensorBuilders,
-    add: (operation) => void segment().operations.push(operation),
+    ...memory,
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {
       const count = limits[rows] * width;
-      const at = isResidual ? words(count) : saved(count, { isCheap });
-      const grad = isResidual && cache === undefined ? words(count) : gradient(count);
+      const at = isResidual ? words(count) : memory.saved(count, { isCheap });
+      const gradient = isResidual ? words : memory.gradient;
+      const grad = cache === undefined ? gradient(count) : UNUSED;
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
     residual(to) {
       // Inference updates the residual in place.
       if (cache !== undefined) return to;
-      const count = limits[to.rows] * to.width;
-      return { ...to, at: startsSegment() ? words(count) : saved(count) };
+      return { ...to, at: memory.residual(limits[to.rows] * to.width) };
     },
-    endSegment,
-    scratch: (count) => shared.take("scratch", count),
     adapterTable(name, out, inner) {
       const at = words((1 + MAX_ADAPTERS) * ENTRY_WORDS);
       adapterTables[name] = { at, out, in: inner };
@@ -155,22 +112,3 @@ export function createGraph(
 
 /** A placeholder for memory that nothing uses. */
 const UNUSED = 0;
-
-/** Arrays that all segments share: the n-th array of a kind and size has the same address in each segment. */
-function createSharedArrays(words: (count: number) => Address) {
-  const arrays = new Map<string, Address>();
-  let taken = new Map<string, number>();
-  return {
-    take(kind: string, count: number): Address {
-      const index = taken.get(`${kind} ${count}`) ?? 0;
-      taken.set(`${kind} ${count}`, index + 1);
-      const key = `${kind} ${count} ${index}`;
-      const at = arrays.get(key) ?? words(count);
-      arrays.set(key, at);
-      return at;
-    },
-    restart(): void {
-      taken = new Map();
-    },
-  };
-}

@@ -1,4 +1,5 @@
 import type { Rope } from "../../families/dimensions.ts";
+import type { SaveOptions } from "../../training/segments.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Matrix, Matmuls, Rows } from "../kernels/matmuls.ts";
 import type { Thread } from "../kernels/team.ts";
@@ -163,11 +164,4 @@ export interface Graph {
   persistent: (count: number) => Address;
   /** RoPE's cosines and sines, [positions, headDim / 2] each. */
   angles: (rope: Rope, headDim: number) => { cosines: Address; sines: Address };
-}
-
-interface SaveOptions {
-  /** Whether it is cheap to recompute from the rest of the segment. */
-  isCheap?: boolean;
-  /** Whether it is too small to be worth recomputing. */
-  isSmall?: boolean;
 }

@@ -1,5 +1,5 @@
 import type { Moments } from "../../checkpoint/trainerState.ts";
-import type { Example, Sequence } from "../../examples/examples.ts";
+import type { Example } from "../../examples/examples.ts";
 import { inMemoryTensors } from "../../modelFiles/tensors.ts";
 import type { Weights } from "../../modelFiles/weights.ts";
 import type {
@@ -9,12 +9,19 @@ import type {
   LogProbsOptions,
   Weigh,
 } from "../../training/backend.ts";
+import {
+  inputLength,
+  learnedSequences,
+  logProbsOf,
+  microBatchesOf,
+} from "../../training/microBatches.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels, instantiate } from "../kernels/module.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead } from "../kernels/team.ts";
-import { batchArrays, microBatchesOf, inputLength, writeBatch } from "../model/batch.ts";
+import { batchArrays, writeBatch } from "../model/batch.ts";
 import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
+import { microBatchLimits } from "./batchLimits.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, gradientOperation, trainingProgram } from "./trainingProgram.ts";
 
@@ -76,12 +83,13 @@ export function createLearner(
 
   /** Splits examples into micro-batches that fit. An example is never split. */
   function microBatchesIn(examples: readonly Example[]): Example[][] {
-    return microBatchesOf(examples, (example) => learnedOf(example).map(inputLength), limits);
+    const lengthsOf = (example: Example) => learnedSequences(example).map(inputLength);
+    return microBatchesOf(examples, lengthsOf, microBatchLimits(limits));
   }
 
   /** @returns the number of learned tokens */
   function write(microBatch: readonly Example[], usesAdapter = true): number {
-    return writeBatch(arrays, microBatch.flatMap(learnedOf), usesAdapter);
+    return writeBatch(arrays, microBatch.flatMap(learnedSequences), usesAdapter);
   }
 
   /** Computes log probabilities, and leaves the activations in memory for the backward pass. */
@@ -153,21 +161,4 @@ export function createLearner(
     moments: () => ({ first: viewsOf("firstMoments"), second: viewsOf("secondMoments") }),
     gradients: () => viewsOf("gradients"),
   };
-}
-
-/** Converts the learned tokens' losses to log probabilities, one array for each sequence. */
-function logProbsOf(examples: readonly Example[], losses: Float32Array): LogProbs {
-  let from = 0;
-  return examples.map(({ sequences }) =>
-    sequences.map(({ learned }) => {
-      const count = learned.reduce((sum, flag) => sum + flag, 0);
-      from += count;
-      return losses.subarray(from - count, from).map((loss) => -loss);
-    }),
-  );
-}
-
-/** The sequences with a learned token; others have no gradient. */
-function learnedOf({ sequences }: Example): Sequence[] {
-  return sequences.filter(({ learned }) => learned.includes(1));
 }

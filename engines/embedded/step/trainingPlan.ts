@@ -1,10 +1,15 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Dimensions } from "../../families/dimensions.ts";
+import {
+  RECOMPUTE_CHEAP,
+  RECOMPUTE_NOTHING,
+  type Recompute,
+  minimalRecompute,
+} from "../../training/segments.ts";
 import { type Arena, createArena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Staging } from "../kernels/quantized.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
-import type { Recompute } from "../model/graph.ts";
 import type { ModelPlan } from "../model/passes.ts";
 import { planModel } from "../model/planModel.ts";
 import type { BatchLimits } from "../ops/operation.ts";
@@ -49,29 +54,14 @@ export const MODERATE_BYTES = 1.15 * 2 ** 30;
 
 /** @throws KitError `OUT_OF_MEMORY` */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
-  const recompute = sizes.recompute ?? minimalRecompute(sizes);
+  const recompute =
+    sizes.recompute ??
+    minimalRecompute(sizes.shape.layers, (some) => bytesWith(sizes, some), {
+      small: SMALL_BYTES,
+      moderate: MODERATE_BYTES,
+    });
   return planArena((arena) => reserveTraining(arena, { ...sizes, recompute }), ADVICE);
 }
-
-/** The least recomputation that keeps memory moderate: of cheap operations, else of segments, else of whole layers. */
-function minimalRecompute(sizes: TrainingSizes): Recompute {
-  const segments = 2 * sizes.shape.layers;
-  const isModerate = (count: number) =>
-    bytesWith(sizes, { cheap: true, segments: count }) <= MODERATE_BYTES;
-  if (bytesWith(sizes, RECOMPUTE_NOTHING) <= SMALL_BYTES) return RECOMPUTE_NOTHING;
-  if (!isModerate(segments)) return { cheap: true, segments: sizes.shape.layers, isPerLayer: true };
-  // Binary search for the fewest segments: recomputing more never needs more memory.
-  let [low, high] = [0, segments];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (isModerate(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return { cheap: true, segments: low };
-}
-
-const RECOMPUTE_NOTHING: Recompute = { cheap: false, segments: 0 };
-const RECOMPUTE_CHEAP: Recompute = { cheap: true, segments: 0 };
 
 /** Bytes of a plan that recomputes no whole segment. It is for one thread, so that it is the same for any number. */
 export function bytesOf(sizes: Omit<TrainingSizes, "threads">): number {

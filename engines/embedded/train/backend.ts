@@ -1,8 +1,8 @@
 import { isKitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { machineMemory } from "../../dataset/freeMemory.ts";
-import type { ExampleSet } from "../../examples/examples.ts";
 import type { PlanBackend } from "../../training/backend.ts";
+import { batchesOf } from "../../training/batchSizes.ts";
 import type { Preparation } from "../../training/preparation.ts";
 import { MAX_THREADS } from "../kernels/threadCount.ts";
 import { batchLimits } from "../step/batchLimits.ts";
@@ -22,7 +22,10 @@ export interface Team {
 export function embeddedBackend({ threads, initWorkers, onNote }: Team): PlanBackend {
   return (preparation) => {
     const plan = planFor(preparation, threads, onNote);
-    return (initial) => createLearner(plan, initial, { initWorkers });
+    return {
+      memoryBytes: plan.arena.sizes().all,
+      start: (initial) => createLearner(plan, initial, { initWorkers }),
+    };
   };
 }
 
@@ -31,26 +34,14 @@ export function embeddedBackend({ threads, initWorkers, onNote }: Team): PlanBac
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(
-  { config, objective, start, data, steps, maxLength }: Preparation,
+  preparation: Preparation,
   threads: number,
   onNote: (text: string) => void = () => {},
 ): TrainingPlan {
+  const { config, start } = preparation;
   const { shape, bfloat16 } = start;
   const { lora, weightDecay, maxGradNorm } = config;
-  const { klExamples } = objective;
-  const longestOf = (examples: ExampleSet | undefined) =>
-    (examples && klExamples?.maxTokensOf(examples)) ?? 0;
-  const batches = {
-    training: data.training.examples,
-    evaluation: data.evaluation?.examples,
-    rows: config.batchSize,
-    seed: config.seed,
-    count: steps * config.gradientAccumulationSteps,
-    longestKlExample: Math.min(
-      maxLength,
-      Math.max(longestOf(data.training.examples), longestOf(data.evaluation?.examples)),
-    ),
-  };
+  const batches = batchesOf(preparation);
   function planWith(lora: LoraConfig | undefined, threads: number): TrainingPlan {
     const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
     return planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });

@@ -1,7 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
-import { trainedBaseType } from "../../checkpoint/trainerState.ts";
 import { train } from "../../training/train.ts";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { type Team, embeddedBackend } from "./backend.ts";
@@ -22,22 +20,17 @@ try {
 }
 
 async function check(): Promise<TrainingCheck> {
-  const { checkTraining } = await import("./checkTraining.ts");
-  return checkTraining({ config, source, ...team, measuring: { ...team, directory } });
+  const { checkTraining } = await import("../../training/checkTraining.ts");
+  const { onNote } = team;
+  return checkTraining({ config, source, planBackend: embeddedBackend(team), directory, onNote });
 }
 
 async function run(): Promise<undefined> {
-  await train(withResumedType(config), directory, {
+  await train(config, directory, {
     source,
     resumeFrom,
     onNote: team.onNote,
     onEvent: (event) => send({ type: "event", event }),
     planBackend: embeddedBackend(team),
   });
-}
-
-/** The config with the base type of the run that it resumes, which Kit may have chosen. */
-function withResumedType({ lora, ...rest }: TrainConfig): TrainConfig {
-  const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
-  return { ...rest, lora: lora && { ...lora, ...(baseType && { baseType }) } };
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { microBatchesOf, writeBatch } from "../../../../engines/embedded/model/batch.ts";
+import { writeBatch } from "../../../../engines/embedded/model/batch.ts";
+import { microBatchLimits } from "../../../../engines/embedded/step/batchLimits.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
 import { SPECIALS, VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
+import { microBatchesOf } from "../../../../engines/training/microBatches.ts";
 
 /** The start, 1 to `count` times its index, and an end that is learned. */
 function examplesOf(count: number) {
@@ -48,7 +50,7 @@ test("sequences follow one another without padding, and each learned token is a 
 
 test("a batch splits into parts that fit, in its order, and no group of sequences is split", () => {
   const split = (groups: number[][], tokens: number, scores = Infinity) =>
-    microBatchesOf(groups, (lengths) => lengths, { tokens, scores });
+    microBatchesOf(groups, (lengths) => lengths, microBatchLimits({ tokens, scores }));
   expect(split([[3], [4], [2], [9], [1]], 9)).toEqual([[[3], [4], [2]], [[9]], [[1]]]);
   expect(split([[4], [4], [8]], 100, 64)).toEqual([[[4], [4]], [[8]]]);
   expect(split([[3, 4], [2, 5], [1]], 9)).toEqual([[[3, 4]], [[2, 5], [1]]]);
