@@ -28,12 +28,12 @@ const POSITIVE: NumberRange = {
   accepts: (value) => value > 0 && Number.isFinite(value),
 };
 const RANGES: Record<MethodType, Record<string, NumberRange>> = {
-  supervised: { batch_size: COUNT, learning_rate_multiplier: UP_TO_1000, n_epochs: UP_TO_1000 },
+  supervised: { batch_size: COUNT, learning_rate_multiplier: UP_TO_1000, n_epochs: COUNT },
   dpo: {
     batch_size: COUNT,
     beta: POSITIVE,
     learning_rate_multiplier: UP_TO_1000,
-    n_epochs: UP_TO_1000,
+    n_epochs: COUNT,
   },
 };
 

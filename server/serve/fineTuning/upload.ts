@@ -62,14 +62,14 @@ export function createUploads(store: FileStore, limits: UploadLimits) {
       // The client sends its body only after this.
       if (request.headers.expect !== undefined) response.writeContinue();
       const { bytes, filename, fields } = await receive(request, partial.path, limits);
-      const purpose = fields.get("purpose");
-      if (filename === undefined)
-        throw invalid("file", "Send the file as the form's field file, with its filename.");
-      if (purpose !== PURPOSE) throw invalid("purpose", `purpose must be "${PURPOSE}".`);
       const other = [...fields.keys()].find((name) => name !== "purpose");
       if (other !== undefined) {
         throw invalid(other, `${printable(other)} is not supported. Leave it out.`);
       }
+      const purpose = fields.get("purpose");
+      if (filename === undefined)
+        throw invalid("file", "Send the file as the form's field file, with its filename.");
+      if (purpose !== PURPOSE) throw invalid("purpose", `purpose must be "${PURPOSE}".`);
       if (bytes === 0) throw invalid("file", "The file is empty. Send a file of JSON lines.");
       return partial.keep({ bytes, filename, purpose });
     } catch (error) {
@@ -124,14 +124,14 @@ async function receive(
   form.once("filesLimit", () => twice("file"));
   // Its types lack that a part may have no name, and no filename.
   form.on("field", (name: string | undefined, value) => {
-    if (!name) return fail(malformed());
+    if (!isName(name)) return fail(malformed());
     if (received.fields.has(name)) twice(name);
     received.fields.set(name, value);
   });
   form.on("file", (name: string | undefined, content, filename: string | undefined) => {
     if (name !== "file") {
       content.resume();
-      if (!name) return fail(malformed());
+      if (!isName(name)) return fail(malformed());
       return fail(invalid(name, `${printable(name)} is not supported. Send one file, as file.`));
     }
     received.filename = nameOf(filename ?? "");
@@ -170,6 +170,10 @@ function openForm(config: BusboyConfig): BusboyInstance {
   } catch {
     throw malformed();
   }
+}
+
+function isName(name: string | undefined): name is string {
+  return name !== undefined && name !== "" && name.length <= MAX_NAME;
 }
 
 /** A file's name as the client sent it, which never becomes a path. */

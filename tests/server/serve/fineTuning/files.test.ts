@@ -109,6 +109,13 @@ describe("an upload that is refused leaves nothing behind", () => {
     ],
     ["has a field without a name", FILE + PURPOSE + NAMELESS + END, 400, null],
     ["has a file without a name", NAMELESS.replace("data", 'data; filename="a"') + END, 400, null],
+    ["has a name without end", part("a".repeat(256), "1") + END, 400, null],
+    [
+      "has many fields",
+      [...Array(40).keys()].map((n) => part(`${n}`, "")).join("") + FILE + END,
+      400,
+      "0",
+    ],
     ["has no end", FILE + PURPOSE, 400, null],
     ["is no form", "{}", 400, null],
   ])("it %s", async (_, body, status, param) => {

@@ -57,7 +57,8 @@ it("refuses what it can't do with a 400 that names the field and what to do", as
     [{ integrations: [{ type: "wandb" }] }, "integrations", /kit ui/],
     [{ method: { type: "reinforcement" } }, "method.type", /dpo, or right answers/],
     [{ method: { type: "dpo", supervised: {} } }, "method.supervised", /Leave it out/],
-    [{ hyperparameters: { n_epochs: 0 } }, "hyperparameters.n_epochs", /above 0/],
+    [{ hyperparameters: { n_epochs: 0 } }, "hyperparameters.n_epochs", /whole number from 1/],
+    [{ hyperparameters: { n_epochs: 0.5 } }, "hyperparameters.n_epochs", /whole number from 1/],
     [
       { hyperparameters: { learning_rate_multiplier: 1e300 } },
       "hyperparameters.learning_rate_multiplier",
