@@ -5,20 +5,20 @@ import {
   type Schema,
   allowsNull,
   itemsOf,
-  objectWith,
+  mapObject,
   propertyOf,
   unlessEmptied,
   withoutNulls,
 } from "./toolSchema.ts";
 
 /**
- * Drops the nulls that Arrow (hence Parquet and `datasets`) pads objects with to give all of them the
- * same keys: in a call's arguments keys that the tool doesn't have, in tools those that no schema has.
+ * Arrow (hence Parquet and `datasets`) gives all objects of a column the same keys, with nulls for missing values.
+ * Drops these nulls: from calls, keys that the tool doesn't have; from tools, all that a schema can't mean.
  */
 export interface ArrowPadding {
   /** @param row in Kit's own format */
   drop: <Row extends object>(row: Row, where: string) => Row;
-  /** Lines for people. */
+  /** Notes and warnings about dropped and doubtful nulls. */
   notes: (dataset: string) => string[];
 }
 
@@ -30,41 +30,42 @@ export function createArrowPadding(isArrow: boolean): ArrowPadding {
 
   /** Outside a table, `default: null` is intended, unless other nulls show Arrow's padding. */
   function schemaWithout(schema: Schema, onDrop: () => void): Schema {
-    let isFilled = isArrow;
-    const meant = withoutNulls(schema, () => void (isFilled = true), true);
-    return isFilled ? withoutNulls(schema, onDrop) : meant;
+    let isPadded = isArrow;
+    const intended = withoutNulls(schema, () => void (isPadded = true), true);
+    return isPadded ? withoutNulls(schema, onDrop) : intended;
   }
 
   function toolWithout(tool: Tool, onDrop: () => void): Tool {
     const clean = (value: unknown, key: string): unknown => {
       if (value === null) return onDrop();
-      if (key === "function") return objectWith(value as Schema, clean);
+      if (key === "function") return mapObject(value as Schema, clean);
       return key === "parameters" && isRecord(value) ? schemaWithout(value, onDrop) : value;
     };
-    return objectWith({ ...tool }, clean) as unknown as Tool;
+    return mapObject({ ...tool }, clean) as unknown as Tool;
   }
 
   function callWithout(call: ToolCall, tools: readonly Tool[], where: string): ToolCall {
     const tool = tools.find(({ function: { name } }) => name === call.function.name);
     const root = tool?.function.parameters ?? {};
-    const without = (value: unknown, schema: unknown): unknown => {
-      if (Array.isArray(value)) return value.map((one) => without(one, itemsOf(schema, root)));
+    const withoutPadding = (value: unknown, schema: unknown): unknown => {
+      if (Array.isArray(value))
+        return value.map((item) => withoutPadding(item, itemsOf(schema, root)));
       if (!isRecord(value)) return value;
-      return objectWith(value, (one, key) => {
+      return mapObject(value, (member, key) => {
         const property = propertyOf(schema, key, root);
         const isPadding = property === undefined && (tool !== undefined || isArrow);
-        if (one !== null) {
-          const kept = without(one, property);
-          return isPadding ? unlessEmptied(one, kept) : kept;
+        if (member !== null) {
+          const cleaned = withoutPadding(member, property);
+          return isPadding ? unlessEmptied(member, cleaned) : cleaned;
         }
         if (isPadding) return dropped.add(where);
         if (property === undefined || !allowsNull(property, root)) doubtful.add(where);
-        return one;
+        return member;
       });
     };
     const { function: called } = call;
-    const args = without(called.arguments, root);
-    return objectWith({ ...call }, (value, key) =>
+    const args = withoutPadding(called.arguments, root);
+    return mapObject({ ...call }, (value, key) =>
       key === "function" ? { ...called, arguments: args } : (value ?? undefined),
     ) as unknown as ToolCall;
   }
@@ -78,7 +79,7 @@ export function createArrowPadding(isArrow: boolean): ArrowPadding {
         const calls = message.tool_calls?.map((call) => callWithout(call, tools ?? [], where));
         return calls ? { ...message, tool_calls: calls } : message;
       };
-      return objectWith({ ...row } as Schema, (value, key) => {
+      return mapObject({ ...row } as Schema, (value, key) => {
         if (key === "tools") return tools;
         return Array.isArray(value) ? (value as Message[]).map(messageWithout) : value;
       }) as typeof row;

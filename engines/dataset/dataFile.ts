@@ -11,11 +11,11 @@ import { didYouMean } from "../../protocol/didYouMean.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /**
- * Never blocks on a pipe without a writer. A folder opens, but reading it fails.
+ * Opens a data file. Doesn't block on a pipe without a writer. A folder can be opened, but reading it fails.
  * @throws KitError `DATASET_UNREADABLE`
  */
 export function openDataFile(path: string): number {
-  return readable(path, () => openRegularFile(path));
+  return withReadError(path, () => openRegularFile(path));
 }
 
 function openRegularFile(path: string): number {
@@ -32,7 +32,7 @@ const PROBLEMS: Record<string, string> = {
 };
 
 /** @throws KitError `DATASET_UNREADABLE` when the reading fails */
-export function readable<T>(path: string, read: () => T): T {
+export function withReadError<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
@@ -60,14 +60,15 @@ const METADATA_FILE = /^(dataset_infos?|dataset_dict|state|config)\.json$/;
 function adviceForFolder(folder: string): string | undefined {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
-    const own = endingOf(entries.map(({ name }) => name));
+    const extension = extensionOf(entries.map(({ name }) => name));
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-    const inner = own ?? endingOf(folders.flatMap((name) => readdirSync(join(folder, name))));
+    const inner =
+      extension ?? extensionOf(folders.flatMap((name) => readdirSync(join(folder, name))));
     if (inner === undefined) return undefined;
     if (inner === "arrow") {
       return `Save its rows as Parquet: datasets.load_from_disk("${folder}").to_parquet("rows.parquet").`;
     }
-    return `Name the files in it: ${join(folder, own ? "" : "**", `*.${inner}`)}.`;
+    return `Name the files in it: ${join(folder, extension ? "" : "**", `*.${inner}`)}.`;
   } catch {
     // The folder itself is already reported.
     return undefined;
@@ -84,9 +85,9 @@ function adviceForMissing(path: string): string | undefined {
     const closest = closestIn(folder, basename(path));
     return closest && `Did you mean "${closest}"?`;
   }
-  const near = closestIn(dirname(folder), basename(folder));
-  const file = near && closestIn(join(dirname(folder), near), basename(path));
-  return file && `Did you mean "${near}/${file}"?`;
+  const similarFolder = closestIn(dirname(folder), basename(folder));
+  const file = similarFolder && closestIn(join(dirname(folder), similarFolder), basename(path));
+  return file && `Did you mean "${similarFolder}/${file}"?`;
 }
 
 function closestIn(folder: string, name: string): string | undefined {
@@ -98,7 +99,7 @@ function closestIn(folder: string, name: string): string | undefined {
       .map((inner) => join(inner, name));
     const found = below.find((file) => existsSync(join(folder, file)));
     if (found !== undefined) return found;
-    // Compare names without extensions.
+    // Names are compared without extensions.
     const stems = names.map(stemOf);
     const stem = /"(.+)"/.exec(didYouMean(stemOf(name), stems))?.[1];
     return names[stems.indexOf(stem ?? stemOf(name))];
@@ -112,11 +113,11 @@ function stemOf(name: string): string {
 }
 
 /** The most common extension of the data files. */
-function endingOf(names: string[]): string | undefined {
+function extensionOf(names: string[]): string | undefined {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const ending = METADATA_FILE.test(name) ? undefined : DATA_FILE.exec(name)?.[1];
-    if (ending !== undefined) counts.set(ending, (counts.get(ending) ?? 0) + 1);
+    const extension = METADATA_FILE.test(name) ? undefined : DATA_FILE.exec(name)?.[1];
+    if (extension !== undefined) counts.set(extension, (counts.get(extension) ?? 0) + 1);
   }
-  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0];
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import { invalid } from "./tables/tableRow.ts";
 
-/** First bytes that identify a file's kind. */
+/** Number of first bytes that suffice to identify a file's kind. */
 export const HEAD_BYTES = 512;
 
 interface Kind {
-  /** Matches its first bytes, as Latin-1. */
+  /** Matches the file's first bytes, as Latin-1. */
   start: RegExp;
-  /** What the file is, for people. */
+  /** What the file is, for the error. */
   name: string;
   /** What to do. `$` stands for the file's name, `*` for its name without the extension. */
   advice: string;
@@ -79,7 +79,7 @@ function kind(start: RegExp, name: string, advice: string): Kind {
  */
 export function refuseOtherKinds(path: string, head: Buffer, expected?: "Parquet"): void {
   const start = head.toString("latin1");
-  const found = KINDS.find((one) => one.start.test(start));
+  const found = KINDS.find((kind) => kind.start.test(start));
   if (!found || found.name === expected) return;
   const file = basename(path);
   const advice = found.advice.replaceAll("$", () => file);

@@ -62,7 +62,7 @@ function realPath(file: string): string {
 const SUPPORTED_URL = /^(?!https?:|file:\/\/[^/])[a-z][^\p{Cc}\s]*$/iu;
 
 /**
- * For an engine that reads datasets on this machine.
+ * Refuses URLs as datasets, for an engine that reads datasets on this machine.
  * @throws KitError `CONFIG_INVALID`
  */
 export function refuseUrls(engine: string, options: TrainingOptions): void {
@@ -75,7 +75,7 @@ export function refuseUrls(engine: string, options: TrainingOptions): void {
 }
 
 /**
- * For an engine whose workers read URLs by Arrow's file systems.
+ * Refuses unsupported URLs as datasets, for an engine whose workers read URLs through Arrow's file systems.
  * @throws KitError `CONFIG_INVALID`
  */
 export function checkUrls(options: TrainingOptions): void {
@@ -96,5 +96,7 @@ export function checkUrls(options: TrainingOptions): void {
 }
 
 function urlsOf({ dataset, evalDataset }: TrainingOptions): string[] {
-  return [dataset, evalDataset].flatMap((one) => (one ? datasetPaths(one.path) : [])).filter(isUrl);
+  return [dataset, evalDataset]
+    .flatMap((config) => (config ? datasetPaths(config.path) : []))
+    .filter(isUrl);
 }

@@ -23,11 +23,11 @@ export function heldOutRows(rows: number, share: number, seed: number): Uint8Arr
  */
 export function sampleRows(rows: number, count: number, random: Random): Uint8Array {
   const isSampled = new Uint8Array(rows);
-  let left = count;
+  let remaining = count;
   for (let row = 0; row < rows; row++) {
-    if (random.uniform() * (rows - row) >= left) continue;
+    if (random.uniform() * (rows - row) >= remaining) continue;
     isSampled[row] = 1;
-    left--;
+    remaining--;
   }
   return isSampled;
 }

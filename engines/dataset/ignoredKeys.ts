@@ -2,7 +2,7 @@ import { formatCounted } from "../../protocol/format.ts";
 import { saysLearned } from "../../protocol/learnedMarks.ts";
 import { SYSTEM_KEYS } from "../../protocol/system.ts";
 
-/** Known in rows of every format. */
+/** Keys known in rows of every format. */
 const ROW_KEYS = ["tools", "chat_template_kwargs", "functions", "parallel_tool_calls"];
 const MESSAGE_KEYS = [
   ...[
@@ -17,7 +17,7 @@ const MESSAGE_KEYS = [
   ],
   ...["reasoning_content", "reasoning", "thinking"],
 ];
-/** Some datasets use data as keys. */
+/** Maximum keys in a note: some datasets use data as keys. */
 const MAX_NAMED_KEYS = 8;
 
 type Owner = "row" | "message";
@@ -27,15 +27,16 @@ export interface IgnoredKeys {
   /** Adds a row's unknown keys. @param known the keys of its format */
   add: (row: Record<string, unknown>, known: readonly string[]) => void;
   /**
-   * Adds a record's keys that don't end up in its row.
-   * @param lost keys that may belong to the question
+   * Adds a record's keys that its row doesn't use.
+   * @param read keys that the row uses
+   * @param lost unused keys that may belong to the question, which gives a warning
    */
   addUnused: (
     record: Record<string, unknown>,
     read: readonly string[],
     lost: readonly string[],
   ) => void;
-  /** Notes for people. */
+  /** Notes and warnings about the ignored keys. */
   notes: (dataset: string) => string[];
 }
 
@@ -46,10 +47,10 @@ export function createIgnoredKeys(advice = "set map"): IgnoredKeys {
   let hasMore = false;
 
   function addKeys(value: object, known: readonly string[], owner: Owner): void {
-    for (const [key, one] of Object.entries(value) as [string, unknown][]) {
-      if (isEmpty(one) || known.includes(key)) continue;
+    for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+      if (isEmpty(member) || known.includes(key)) continue;
       if (owner === "row" && lostCounts.has(key)) continue;
-      if (owner === "message" && isUsedMark(value, key, one)) continue;
+      if (owner === "message" && isUsedMark(value, key, member)) continue;
       const id = `${owner} ${key}`;
       const found = counts.get(id);
       if (found) found.count++;
@@ -97,7 +98,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Only answers are learned, whatever the marks of other messages say. */
+/** Whether Kit does what a message's mark says. Only answers are learned, whatever marks of other messages say. */
 function isUsedMark(message: { role?: unknown }, key: string, value: unknown): boolean {
   const isLearned = saysLearned(key, value);
   return isLearned === false || (isLearned === true && message.role === "assistant");

@@ -9,12 +9,12 @@ import { openText } from "./textFile.ts";
 const HEAD_BYTES = 2 ** 16;
 
 /**
- * Reads the records of a JSONL file, or of a single JSON array under that name, as many programs save it.
- * @param expected what a line has, for errors
- * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
+ * Reads the records of a JSONL file, or of a single JSON array, which many programs save as .jsonl.
+ * @param expected what a line should be, for errors
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the location
  */
 export function* readJsonl(path: string, expected: string, onRead: OnRead): Generator<TableRow> {
-  if (isArray(path)) {
+  if (isArrayFile(path)) {
     yield* readJson(path);
     return;
   }
@@ -26,7 +26,7 @@ export function* readJsonl(path: string, expected: string, onRead: OnRead): Gene
 }
 
 /** Whether a file is a single array of objects, not a list of messages on each line. */
-function isArray(path: string): boolean {
+function isArrayFile(path: string): boolean {
   const { read, close } = openText(path);
   const head = Buffer.alloc(HEAD_BYTES);
   const text = head.toString("utf8", 0, read(head, 0, HEAD_BYTES));
@@ -39,7 +39,7 @@ const CSV_CELLS = /^[^{}[\]:]+[,;\t|][^\s{}[\]:][^{}[\]:]*$/;
 
 /**
  * Parses a line of a JSONL file.
- * @param expected what a line has, for the error
+ * @param expected what a line should be, for the error
  * @throws KitError `DATASET_INVALID`, its message beginning with `where`
  */
 function parseJsonLine(text: string, where: string, expected: string): unknown {

@@ -25,10 +25,10 @@ export interface LabelledAnswer extends TemplateInput {
 const EXPECTED_LABELLED =
   '{"prompt":"…","completion":"…","label":true} or {"messages":[…],"label":false}';
 
-/** Labels in JSON, databases and text tables. */
+/** Labels as JSON, databases and text tables write them. */
 const LABELS = new Map<unknown, boolean>([
-  ...[true, 1, "true", "1"].map((good) => [good, true] as const),
-  ...[false, 0, "false", "0"].map((bad) => [bad, false] as const),
+  ...[true, 1, "true", "1"].map((label) => [label, true] as const),
+  ...[false, 0, "false", "0"].map((label) => [label, false] as const),
 ]);
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
@@ -41,14 +41,14 @@ function parseLabelledAnswer(value: unknown, where: string, ignored?: IgnoredKey
   if (row.label === undefined) {
     return fail(`no "label" that says whether the answer is good${OTHER_NAMES_HINT}`);
   }
-  const label = LABELS.get(plainLabel(row.label));
+  const label = LABELS.get(normalizedLabel(row.label));
   if (label === undefined) return fail('"label" is neither true nor false');
   const { prompt, completion } =
     "messages" in row ? lastAnswer(object) : promptAndCompletion(object);
   if (prompt === undefined) return fail(`no "prompt" or "messages"${OTHER_NAMES_HINT}`);
   if (completion === undefined) return fail('a "prompt" without a "completion"');
-  const answered = "messages" in row ? ["messages"] : ["prompt", "completion"];
-  ignored?.add(row, [...answered, "label", ...SYSTEM_KEYS]);
+  const answerKeys = "messages" in row ? ["messages"] : ["prompt", "completion"];
+  ignored?.add(row, [...answerKeys, "label", ...SYSTEM_KEYS]);
   return {
     prompt: withSystemOf(object, questionIn(object, "prompt", prompt)),
     completion: answerIn(object, "completion", completion),
@@ -58,7 +58,7 @@ function parseLabelledAnswer(value: unknown, where: string, ignored?: IgnoredKey
 }
 
 /** pandas and Arrow write a label as `1.0` if some rows lack one. */
-function plainLabel(label: unknown): unknown {
+function normalizedLabel(label: unknown): unknown {
   if (typeof label === "string") return label.toLowerCase();
   return label instanceof WholeFloat ? Number(label) : label;
 }
@@ -80,7 +80,7 @@ export const LABELLED_FORMAT = withKwargs<LabelledAnswer>({
   expected: EXPECTED_LABELLED,
   parse: parseLabelledAnswer,
   columns: {
-    own: [
+    formats: [
       ["messages", "label"],
       ["prompt", "completion", "label"],
     ],

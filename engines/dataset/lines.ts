@@ -27,25 +27,25 @@ export function* readLines<T>(
     /** Unconsumed bytes of the buffer: from `start` to `end`. */
     let start = 0;
     let end = 0;
-    let read = 0;
+    let bytesRead = 0;
     let lineBreak = NEWLINE;
-    for (let number = 1, isOver = false; !isOver || start < end;) {
+    for (let number = 1, isAtEnd = false; !isAtEnd || start < end;) {
       const where = `${path}:${number}`;
       const newline = buffer.indexOf(lineBreak, start);
       // Bytes past `end` are stale.
       const isWhole = newline !== -1 && newline < end;
-      if (!isWhole && !isOver) {
-        const rest = end - start;
-        refuseLongRow(rest, where);
+      if (!isWhole && !isAtEnd) {
+        const remaining = end - start;
+        refuseLongRow(remaining, where);
         // Doubles for a long line, and shrinks after it.
-        const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, MAX_LINE_BYTES + CHUNK_BYTES));
+        const length = Math.max(CHUNK_BYTES, Math.min(2 * remaining, MAX_LINE_BYTES + CHUNK_BYTES));
         buffer = moveToStart(buffer, start, end, length);
-        const count = readText(buffer, rest, length);
-        [start, end] = [0, rest + count];
-        if (read === 0) lineBreak = lineBreakOf(buffer.subarray(0, count));
-        read += count;
-        isOver = count === 0;
-        if (!isOver) onRead?.(read, size);
+        const count = readText(buffer, remaining, length);
+        [start, end] = [0, remaining + count];
+        if (bytesRead === 0) lineBreak = lineBreakOf(buffer.subarray(0, count));
+        bytesRead += count;
+        isAtEnd = count === 0;
+        if (!isAtEnd) onRead?.(bytesRead, size);
         continue;
       }
       const lineEnd = isWhole ? newline : end;
@@ -87,8 +87,8 @@ function moveToStart(
 
 /** Detects the line break from a file's first bytes. Some spreadsheets still write a lone CR. */
 function lineBreakOf(bytes: Buffer): number {
-  const at = bytes.indexOf(CARRIAGE_RETURN);
-  const isInside = at !== -1 && at < bytes.length - 1;
+  const index = bytes.indexOf(CARRIAGE_RETURN);
+  const isInside = index !== -1 && index < bytes.length - 1;
   return isInside && !bytes.includes(NEWLINE) ? CARRIAGE_RETURN : NEWLINE;
 }
 

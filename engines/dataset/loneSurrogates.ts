@@ -1,13 +1,13 @@
 import { formatCounted } from "../../protocol/format.ts";
 
-/** How JSON.stringify escapes a lone surrogate, after an even number of backslashes. */
+/** A lone surrogate as JSON.stringify escapes it, if its backslash isn't escaped itself. */
 const LONE_SURROGATE = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 
-/** Replaces lone surrogates, as of text truncated within a character, by U+FFFD. */
+/** Replaces lone surrogates, which truncating text within a character leaves, with U+FFFD. */
 export interface LoneSurrogates {
   /** @param line JSON, as JSON.stringify writes it */
   replace: (line: string, where: string) => string;
-  /** A note for people; undefined without any. */
+  /** A warning about replaced surrogates, if any. */
   note: (dataset: string) => string | undefined;
 }
 

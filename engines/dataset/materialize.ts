@@ -19,8 +19,8 @@ import { type SourceMap, createSourceMap } from "./sourceMap.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
-/** How often to yield to timers and signals: a job renews its lease. */
-const YIELD_EVERY_MS = 50;
+/** How often to yield to timers and signals, such as the timer that renews the job's lease. */
+const YIELD_INTERVAL_MS = 50;
 const CHUNK_CHARACTERS = 2 ** 18;
 
 /** A dataset whose files are on this disk, or that the project's code makes. */
@@ -29,18 +29,18 @@ export interface FileDataset extends Pick<DatasetConfig, "path" | "columns" | "i
 }
 
 export interface MaterializeOptions {
-  /** The dataset as sentences name it. */
+  /** The dataset's name in messages. */
   name: string;
   format: RowFormat<object>;
-  /** Takes notes for people: how columns become rows, progress, ignored keys. */
+  /** Called with messages to the user: how columns become rows, progress, ignored keys. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Writes any dataset's rows to a JSONL file, which every engine then reads; checks each row.
+ * Checks a dataset's rows and writes them to a JSONL file, which any engine can read.
  * @returns the source of each line
- * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with where it is wrong, `CANNOT_WRITE`; what
+ * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with the location, `CANNOT_WRITE`; and what
  * the project's code throws
  */
 export async function materializeDataset(
@@ -73,7 +73,7 @@ export async function materializeDataset(
     const records = recordsOf(dataset, code, { ...options, onRead });
     let yieldedAt = performance.now();
     for await (const record of untilAborted(records, signal)) {
-      if (performance.now() - yieldedAt > YIELD_EVERY_MS) {
+      if (performance.now() - yieldedAt > YIELD_INTERVAL_MS) {
         await setImmediate();
         yieldedAt = performance.now();
       }
@@ -132,15 +132,15 @@ async function* recordsOf(
   { name, format, onRead }: ReadOptions,
 ): AsyncGenerator<TableRow> {
   if (dataset.type === "code") {
-    const made: unknown = typeof rows === "function" ? await rows() : rows;
-    if (!isIterable(made)) {
+    const produced: unknown = typeof rows === "function" ? await rows() : rows;
+    if (!isIterable(produced)) {
       throw new KitError(
         "DATASET_INVALID",
         `The function of ${name} returned no rows. Return an array of rows, or write it as async function* and yield them.`,
       );
     }
     let number = 0;
-    for await (const value of made) {
+    for await (const value of produced) {
       yield { value, where: `${name}, row ${++number}` };
     }
     return;
@@ -163,10 +163,10 @@ async function* readFile(
   }
   const names = isMapped ? [] : await tableColumns(type, file);
   const options = { columns, rows: format.columns };
-  const found = names.length > 0 ? recordFormat(names, file, options) : undefined;
+  const recordsFormat = names.length > 0 ? recordFormat(names, file, options) : undefined;
   // Another file may have rows.
-  if (!found && !isMapped) return;
-  const needed = found && [...found.reads, ...found.drops];
+  if (!recordsFormat && !isMapped) return;
+  const needed = recordsFormat && [...recordsFormat.reads, ...recordsFormat.drops];
   const unreadNames = needed ? names.filter((name) => !needed.includes(name)) : [];
   const unread = Object.fromEntries(unreadNames.map((name) => [name, name]));
   for await (const row of readTable(type, file, needed)) {
@@ -183,13 +183,13 @@ function urlNeedsJsonl(url: string): KitError {
 
 function isIterable(value: unknown): value is AsyncIterable<TableRow["value"]> {
   if (typeof value !== "object" || value === null) return false;
-  const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = value as Partial<
+  const { [Symbol.asyncIterator]: asyncIterator, [Symbol.iterator]: iterator } = value as Partial<
     AsyncIterable<unknown> & Iterable<unknown>
   >;
-  return typeof (later ?? now) === "function";
+  return typeof (asyncIterator ?? iterator) === "function";
 }
 
-/** A record as the project's code receives it. */
+/** A record as the project's `map` receives it. */
 function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   try {
     return withPlainFloats(value) as TableRow["value"];
@@ -239,7 +239,7 @@ async function* untilAborted<T>(items: AsyncGenerator<T>, signal: AbortSignal): 
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // Closes files. The project's code may never return.
+    // Closes open files. Not awaited, since the project's code may never return.
     void items.return(undefined).catch(() => undefined);
   }
 }
@@ -247,14 +247,14 @@ async function* untilAborted<T>(items: AsyncGenerator<T>, signal: AbortSignal): 
 /** A file that appears under its name only when complete. */
 function createWriter(path: string) {
   const partial = `${path}.partial`;
-  const orCannotWrite = <T>(work: () => T): T => {
+  const withWriteError = <T>(work: () => T): T => {
     try {
       return work();
     } catch (error) {
       throw isKitError(error) ? error : cannotWrite(`write ${path}`, error);
     }
   };
-  const file = orCannotWrite(() => openSync(partial, "w", OWNER_ONLY));
+  const file = withWriteError(() => openSync(partial, "w", OWNER_ONLY));
   let pending = "";
   let bytes = 0;
   let isOpen = true;
@@ -262,7 +262,7 @@ function createWriter(path: string) {
   function flush(): void {
     const chunk = Buffer.from(pending);
     pending = "";
-    for (let at = 0; at < chunk.length;) at += writeSync(file, chunk, at);
+    for (let start = 0; start < chunk.length;) start += writeSync(file, chunk, start);
   }
 
   function close(): void {
@@ -271,15 +271,15 @@ function createWriter(path: string) {
   }
 
   return {
-    /** @returns all bytes so far */
+    /** @returns the number of bytes written so far */
     write(text: string): number {
       pending += text;
       bytes += Buffer.byteLength(text);
-      if (pending.length >= CHUNK_CHARACTERS) orCannotWrite(flush);
+      if (pending.length >= CHUNK_CHARACTERS) withWriteError(flush);
       return bytes;
     },
     finish(): void {
-      orCannotWrite(() => {
+      withWriteError(() => {
         flush();
         fsyncSync(file);
         close();

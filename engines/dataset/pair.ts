@@ -41,18 +41,18 @@ function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
   return { ...pair, ...(tools && { tools }) };
 }
 
-/** A pair, and the keys of the row that it comes from. */
-interface ReadPair extends Pair {
+/** A pair, and the row's keys that it was made from. */
+interface ParsedPair extends Pair {
   keys: readonly string[];
 }
 
-function readPair(object: RowObject): ReadPair {
+function readPair(object: RowObject): ParsedPair {
   if ("preferred_output" in object.row) return openAiPair(object);
   return "rejected_response" in object.row ? swiftPair(object) : trlPair(object);
 }
 
 /** ms-swift's format: a conversation, and a rejected alternative to its last answer. */
-function swiftPair(object: RowObject): ReadPair {
+function swiftPair(object: RowObject): ParsedPair {
   const { row, tools } = object;
   const { prompt, completion } = lastAnswer(object);
   return {
@@ -64,25 +64,25 @@ function swiftPair(object: RowObject): ReadPair {
   };
 }
 
-function trlPair(object: RowObject): ReadPair {
+function trlPair(object: RowObject): ParsedPair {
   const { row, tools, fail } = object;
   const { chosen, rejected } = row;
-  if (chosen === undefined && rejected === undefined) return fail(otherForm(row));
+  if (chosen === undefined && rejected === undefined) return fail(otherFormatProblem(row));
   if (chosen === undefined) return fail('a "rejected" answer without a "chosen" one');
   if (rejected === undefined) return fail('a "chosen" answer without a "rejected" one');
-  const { isPromptUnread = false, ...parts } = partsOf(object);
+  const { isPromptUnused = false, ...parts } = partsOf(object);
   return {
     prompt: withSystemOf(object, questionIn(object, "prompt", parts.prompt)),
     chosen: answerIn(object, "chosen", parts.chosen),
     rejected: answerIn(object, "rejected", parts.rejected),
     ...(tools && { tools }),
-    keys: ["chosen", "rejected", ...SYSTEM_KEYS, ...(isPromptUnread ? [] : ["prompt"])],
+    keys: ["chosen", "rejected", ...SYSTEM_KEYS, ...(isPromptUnused ? [] : ["prompt"])],
   };
 }
 
 interface Parts extends Record<"prompt" | "chosen" | "rejected", unknown> {
-  /** Whether the row's prompt isn't part of its conversations. */
-  isPromptUnread?: boolean;
+  /** Whether the row's prompt is ignored, since the conversations don't contain it. */
+  isPromptUnused?: boolean;
 }
 
 /** Removes the question from answers that are whole conversations. */
@@ -97,22 +97,22 @@ function partsOf(object: RowObject): Parts {
       ? [{ name, found: splitAfterQuestion(question, messages) }]
       : [];
   });
-  const [one, other] = whole;
+  const [first, second] = whole;
   const isText = typeof prompt === "string";
-  if (one && other) {
+  if (first && second) {
     // As TRL's `maybe_extract_prompt`, which then ignores a text prompt.
-    if (isText) return { ...conversations(object), isPromptUnread: !one.found };
-    if (!one.found || !isDeepStrictEqual(one.found.question, other.found?.question)) {
+    if (isText) return { ...conversations(object), isPromptUnused: !first.found };
+    if (!first.found || !isDeepStrictEqual(first.found.question, second.found?.question)) {
       return { prompt, ...answers };
     }
     const parts = conversations(object);
-    const system = question.filter((message) => message === one.found?.question[0]);
+    const system = question.filter((message) => message === first.found?.question[0]);
     return { ...parts, prompt: [...system, ...parts.prompt] };
   }
-  if (one?.found?.question.length === question.length) {
-    return { prompt, ...answers, [one.name]: one.found.answer };
+  if (first?.found?.question.length === question.length) {
+    return { prompt, ...answers, [first.name]: first.found.answer };
   }
-  if (!one || !isText) return { prompt, ...answers };
+  if (!first || !isText) return { prompt, ...answers };
   return object.fail('one of "chosen" and "rejected" is a whole conversation, the other an answer');
 }
 
@@ -122,21 +122,21 @@ function conversations(object: RowObject): Omit<Pair, "tools"> {
   if (!Array.isArray(row.chosen)) return fail('"chosen" and "rejected" without a "prompt"');
   const chosen = messagesIn(object, "chosen", row.chosen);
   const rejected = messagesIn(object, "rejected", row.rejected);
-  const same = sharedPrefixLength(chosen, rejected);
-  if (same === 0) return fail('"chosen" and "rejected" start with different questions');
-  if (same === chosen.length && same === rejected.length) {
+  const shared = sharedPrefixLength(chosen, rejected);
+  if (shared === 0) return fail('"chosen" and "rejected" start with different questions');
+  if (shared === chosen.length && shared === rejected.length) {
     return fail('"chosen" and "rejected" are the same answer');
   }
-  if (same === chosen.length) return fail('"rejected" starts with all of "chosen"');
-  if (same === rejected.length) return fail('"chosen" starts with all of "rejected"');
+  if (shared === chosen.length) return fail('"rejected" starts with all of "chosen"');
+  if (shared === rejected.length) return fail('"chosen" starts with all of "rejected"');
   return {
-    prompt: chosen.slice(0, same),
-    chosen: chosen.slice(same),
-    rejected: rejected.slice(same),
+    prompt: chosen.slice(0, shared),
+    chosen: chosen.slice(shared),
+    rejected: rejected.slice(shared),
   };
 }
 
-function openAiPair(object: RowObject): ReadPair {
+function openAiPair(object: RowObject): ParsedPair {
   const { input, preferred_output: chosen, non_preferred_output: rejected } = object.row;
   if (!isRecord(input)) return object.fail('"input" is not {"messages":[…]}');
   const problem = problemOfTools(input);
@@ -151,7 +151,7 @@ function openAiPair(object: RowObject): ReadPair {
   };
 }
 
-function otherForm(row: Record<string, unknown>): string {
+function otherFormatProblem(row: Record<string, unknown>): string {
   if ("label" in row) return 'a "label" is for the objective "kto", not "dpo"';
   if ("messages" in row || "completion" in row || "text" in row) {
     return 'a single answer, but the objective "dpo" needs two';
@@ -163,9 +163,9 @@ export const PAIR_FORMAT = withKwargs<Pair>({
   expected: EXPECTED_PAIR,
   parse: parsePair,
   columns: {
-    own: [["prompt", "chosen", "rejected"]],
+    formats: [["prompt", "chosen", "rejected"]],
     answer: ["chosen", "rejected"],
-    last: ["chosen", "rejected"],
+    fallback: ["chosen", "rejected"],
   },
   answersOf: ({ chosen }) => answerTexts(chosen),
   rightAnswerOf: ({ prompt, chosen, tools }) => ({

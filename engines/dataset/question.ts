@@ -13,12 +13,10 @@ export function isWholeConversation(answer: readonly Message[]): boolean {
   return (first === "user" || first === "system" || first === "developer") && last === "assistant";
 }
 
-/**
- * Length of two conversations' common prefix, in messages, as in TRL's `extract_prompt`.
- */
-export function sharedPrefixLength(one: readonly Message[], other: readonly Message[]): number {
-  const different = one.findIndex((message, at) => !isDeepStrictEqual(message, other[at]));
-  return different === -1 ? one.length : different;
+/** Length of two conversations' common prefix, in messages, as in TRL's `extract_prompt`. */
+export function sharedPrefixLength(a: readonly Message[], b: readonly Message[]): number {
+  const different = a.findIndex((message, i) => !isDeepStrictEqual(message, b[i]));
+  return different === -1 ? a.length : different;
 }
 
 /**
@@ -30,7 +28,7 @@ export function splitAfterQuestion(
   conversation: readonly Message[],
 ): Split | undefined {
   for (let start = 0; start + question.length < conversation.length; start++) {
-    if (!question.every((message, at) => isSame(message, conversation[start + at]))) continue;
+    if (!question.every((message, i) => isSameMessage(message, conversation[start + i]))) continue;
     const end = start + question.length;
     return { question: conversation.slice(0, end), answer: conversation.slice(end) };
   }
@@ -43,11 +41,11 @@ export function splitAfterQuestion(
 }
 
 /** Ignores weights, since questions are never learned. */
-function isSame(one: Message, other: Message | undefined): boolean {
-  if (other === undefined) return false;
-  const [plain, otherPlain] = [one, other].map(({ weight: _, content = "", ...rest }) => ({
+function isSameMessage(a: Message, b: Message | undefined): boolean {
+  if (b === undefined) return false;
+  const [aPlain, bPlain] = [a, b].map(({ weight: _, content = "", ...rest }) => ({
     ...rest,
     content: content.trim(),
   }));
-  return isDeepStrictEqual(plain, otherPlain);
+  return isDeepStrictEqual(aPlain, bPlain);
 }

@@ -3,7 +3,7 @@ import { megabytes } from "../hub/downloadNotes.ts";
 
 /** Reading a smaller file takes about a second. */
 const LARGE_BYTES = 16e6;
-const NOTE_EVERY_MS = 10_000;
+const NOTE_INTERVAL_MS = 10_000;
 
 /**
  * Notes on the progress of reading: at once for a large file, then every few seconds.
@@ -17,14 +17,14 @@ export function createReadingNotes(
   let notedAt = now();
   let isFirst = true;
   return (rows, bytes, fileBytes) => {
-    const at = now();
+    const time = now();
     const isLarge = isFirst && fileBytes >= LARGE_BYTES;
     isFirst = false;
-    if (!isLarge && at - notedAt < NOTE_EVERY_MS) return;
-    notedAt = at;
+    if (!isLarge && time - notedAt < NOTE_INTERVAL_MS) return;
+    notedAt = time;
     if (isLarge) return note(`reading the dataset, ${megabytes(fileBytes)}`);
     // A pipe has no size.
-    const of = fileBytes >= bytes ? ` of ${megabytes(fileBytes)}` : "";
-    note(`reading the dataset: ${formatCount(rows)} rows, ${megabytes(bytes)}${of}`);
+    const ofTotal = fileBytes >= bytes ? ` of ${megabytes(fileBytes)}` : "";
+    note(`reading the dataset: ${formatCount(rows)} rows, ${megabytes(bytes)}${ofTotal}`);
   };
 }

@@ -3,7 +3,7 @@ import { KitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
-import { ANSWERS } from "./records/fields.ts";
+import { DEMONSTRATION_COLUMNS } from "./records/fields.ts";
 import { type DatasetCheck, withKwargs } from "./rowFormat.ts";
 import {
   type RowObject,
@@ -47,12 +47,12 @@ export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): 
     const { prompt, completion } = row;
     if (prompt === undefined) return fail('a "completion" without a "prompt"');
     if (completion === undefined) return fail('a "prompt" without a "completion"');
-    const learned =
+    const content =
       typeof prompt === "string" && typeof completion === "string" && !hasSystem(row)
         ? { prompt, completion }
         : { messages: conversationOf(object) };
     ignored?.add(row, ["prompt", "completion", ...SYSTEM_KEYS]);
-    return { ...learned, ...(tools && { tools }) };
+    return { ...content, ...(tools && { tools }) };
   }
   if ("text" in row) {
     if (typeof row.text !== "string") return fail('"text" is not a string');
@@ -78,7 +78,7 @@ function refuseUnlearned({ fail }: RowObject, messages: readonly Message[]): voi
   if (!answers.some(isLearned)) fail('every answer has the "weight" 0');
 }
 
-/** Whether walking a row's values overflowed the stack. */
+/** Whether an error says that recursion over a row's values overflowed the stack. */
 export function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
 }
@@ -96,7 +96,9 @@ export function nestedTooDeeply(where: string, cause: unknown): KitError {
 function isEmpty(row: Row): boolean {
   if ("text" in row) return isBlank(row.text);
   if ("completion" in row) return isBlank(row.completion);
-  return row.messages.some((one) => isLearned(one) && !one.tool_calls && isBlank(one.content));
+  return row.messages.some(
+    (message) => isLearned(message) && !message.tool_calls && isBlank(message.content),
+  );
 }
 
 function answersOf(row: Row): string[] {
@@ -109,11 +111,11 @@ function isBlank(text = ""): boolean {
   return text.trim() === "";
 }
 
-/** Rows of demonstrations, and plain texts. */
+/** The format of demonstrations and plain texts. */
 export const ROW_FORMAT = withKwargs<Row>({
   expected: EXPECTED_ROW,
   parse: parseRow,
-  columns: ANSWERS,
+  columns: DEMONSTRATION_COLUMNS,
   createCheck: () => checkEmptyAnswers(isEmpty, EXPECTED_ROW),
   answersOf,
   rightAnswerOf: (row) => row,
@@ -144,8 +146,8 @@ function checkEmptyAnswers<Row extends object>(
           `Every row of ${name} has an empty answer or text. Write ${expected} on each line.`,
         );
       }
-      const of = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;
-      note(`warning: an empty answer or text in ${of}\n  the first is ${first}`);
+      const share = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;
+      note(`warning: an empty answer or text in ${share}\n  the first is ${first}`);
     },
   };
 }

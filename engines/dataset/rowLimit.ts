@@ -2,7 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import constants from "../constants.json" with { type: "json" };
 
-/** Default for pretrained models, whose context may be 100 times as long. */
+/** Default maximum for pretrained models, whose context may be 100 times as long. */
 const DEFAULT_MAX_TOKENS = constants.defaultMaxLength;
 
 /**
@@ -24,9 +24,9 @@ export function rowLimit(
   );
 }
 
-/** Share of all rows; fewer are outliers. */
+/** A smaller share of skipped rows needs no advice: they are outliers. */
 const MIN_SKIPPED_SHARE = 0.1;
-/** Longer rows take too much time and memory. */
+/** Maximum context to advise: longer rows take too much time and memory. */
 const MAX_CONTEXT = 16_384;
 
 export interface SkippedRows {
@@ -37,15 +37,15 @@ export interface SkippedRows {
   needed: number;
   /** Effective maxLength, if below the context. */
   maxLength: number | undefined;
-  /** The model's, in tokens. */
+  /** The model's context length, in tokens. */
   context: number;
   /** Set for a model trained from scratch, whose context can be changed. */
   shape?: ModelShape;
 }
 
 /** Options that would keep every row; undefined if only few are skipped. */
-export function skippedRowsAdvice(found: SkippedRows): string | undefined {
-  const { rows, leftOut, needed, maxLength, context, shape } = found;
+export function skippedRowsAdvice(skipped: SkippedRows): string | undefined {
+  const { rows, leftOut, needed, maxLength, context, shape } = skipped;
   if (leftOut <= MIN_SKIPPED_SHARE * (rows + leftOut)) return undefined;
   const option = maxLength === undefined ? "" : `maxLength: ${needed}`;
   if (needed <= context) return option;

@@ -34,8 +34,8 @@ export function parseRowObject(value: unknown, where: string, expected: string):
 /** Libraries write missing keys as null. */
 function withoutNulls(row: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(row);
-  const set = entries.filter(([, value]) => value !== null);
-  return set.length === entries.length ? row : Object.fromEntries(set);
+  const present = entries.filter(([, value]) => value !== null);
+  return present.length === entries.length ? row : Object.fromEntries(present);
 }
 
 /** Whether a key belongs to a preference pair of TRL, OpenAI or ms-swift. */
@@ -54,10 +54,10 @@ export function lastAnswer(object: RowObject): { prompt: Message[]; completion: 
 }
 
 /** A conversation with the system prompt that the row has beside it. */
-export function withSystemOf<Of extends Message>(
+export function withSystemOf<M extends Message>(
   { row, fail }: RowObject,
-  messages: readonly Of[],
-): (Of | Message)[] {
+  messages: readonly M[],
+): (M | Message)[] {
   const problem = problemOfSystem(row, messages);
   return problem === undefined ? withSystem(row, messages) : fail(problem);
 }
@@ -70,14 +70,14 @@ export function messagesIn(
   if (!Array.isArray(value) || value.length === 0) {
     return fail(`"${name}" is not a list of messages`);
   }
-  for (const [at, message] of value.entries()) {
-    const wrong = problemOfMessage(message);
-    if (wrong !== undefined) return fail(`${name}[${at}] ${wrong}`);
+  for (const [i, message] of value.entries()) {
+    const problem = problemOfMessage(message);
+    if (problem !== undefined) return fail(`${name}[${i}] ${problem}`);
   }
   return value.map(asMessage);
 }
 
-/** The question in a row's field, as text or messages; none of its answers is learned. */
+/** The question in a row's field, which holds text or messages. None of its messages is learned. */
 export function questionIn(row: RowObject, name: string, value: unknown): Message[] {
   if (typeof value === "string") return [{ role: "user", content: value }];
   return messagesOrFail(row, name, value).map((message) =>
@@ -87,7 +87,7 @@ export function questionIn(row: RowObject, name: string, value: unknown): Messag
 
 /**
  * Removes the question from a completion that is a whole conversation.
- * @returns both as they are in the row, or as messages
+ * @returns prompt and completion, unchanged or as messages
  */
 export function promptAndCompletion(object: RowObject): { prompt: unknown; completion: unknown } {
   const { prompt, completion } = object.row;
@@ -100,7 +100,7 @@ export function promptAndCompletion(object: RowObject): { prompt: unknown; compl
   return object.fail('"completion" is a conversation without the "prompt" in it');
 }
 
-/** The answer in a row's field, as text or messages. */
+/** The answer in a row's field, which holds text or messages. */
 export function answerIn(row: RowObject, name: string, value: unknown): Message[] {
   const messages = answerMessagesIn(row, name, value);
   if (messages.at(-1)?.role !== "assistant") {
@@ -128,7 +128,7 @@ function withoutWeightOf1(message: Message): Message {
   return weight === 0 ? message : rest;
 }
 
-/** The learned texts of an answer, for people. */
+/** The learned texts of an answer, for display. */
 export function answerTexts(answer: readonly Message[]): string[] {
   return answer.filter(isLearned).flatMap(({ content }) => content ?? []);
 }

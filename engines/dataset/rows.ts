@@ -19,7 +19,7 @@ export function* readRows<Row>(
   }
 }
 
-/** The dataset as errors name it. */
+/** The dataset's name in messages. */
 export function nameOf(path: DatasetPath): string {
   return datasetPaths(path).join(", ");
 }

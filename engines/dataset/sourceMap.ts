@@ -21,33 +21,34 @@ export function createSourceMap(): SourceMap {
         names[last] === name && Number(digits) - numbers[last]! === lines - firstLines[last]!;
       if (isNext) return;
       firstLines.push(lines);
-      // Reuses the string: no copies.
+      // Reuses the string, to keep no copies.
       names.push(names[last] === name ? names[last] : name);
       numbers.push(Number(digits));
     },
     locationOf(line) {
       if (line < 1 || line > lines) return undefined;
-      const at = firstLines.findLastIndex((first) => first <= line);
-      return `${names[at]}${numbers[at]! + line - firstLines[at]!}`;
+      const entry = firstLines.findLastIndex((first) => first <= line);
+      return `${names[entry]}${numbers[entry]! + line - firstLines[entry]!}`;
     },
   };
 }
 
 /**
- * Replaces locations in the materialized file by those in the source.
- * @param name the dataset's, for text that names no line
+ * Replaces locations in the materialized file with those in the source.
+ * @param path of the materialized file
+ * @param name the dataset's name, for text without a line number
  */
 export function restoreLocations(
   path: string,
   name: string,
   sourceMap: SourceMap,
 ): (text: string) => string {
-  const restored = (rest: string) => {
+  const restoreLocation = (rest: string) => {
     const [line = ""] = /^:\d+/.exec(rest) ?? [];
     return (sourceMap.locationOf(Number(line.slice(1))) ?? name + line) + rest.slice(line.length);
   };
   return (text) => {
     const [before = "", ...after] = text.split(path);
-    return before + after.map(restored).join("");
+    return before + after.map(restoreLocation).join("");
   };
 }

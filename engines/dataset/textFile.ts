@@ -1,16 +1,16 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { messageOf } from "../../protocol/error.ts";
-import { openDataFile, readable } from "./dataFile.ts";
+import { openDataFile, withReadError } from "./dataFile.ts";
 import { HEAD_BYTES, refuseOtherKinds } from "./fileKind.ts";
 import { invalid } from "./tables/tableRow.ts";
 
 const MEBIBYTE = 2 ** 20;
-/** Gzip is decompressed in memory. */
+/** Maximum size of unpacked gzip, which is held in memory. */
 const MAX_UNPACKED_MIB = 1024;
 
-/** Fills a range of a buffer, or less. @returns bytes read; 0 at the end */
-export type Read = (into: Buffer, start: number, end: number) => number;
+/** Reads bytes into a range of a buffer. @returns their number, 0 at the end of the file */
+export type Read = (target: Buffer, start: number, end: number) => number;
 
 /** A file's text as UTF-8. */
 export interface TextFile {
@@ -27,8 +27,8 @@ export function openText(path: string): TextFile {
   const file = openDataFile(path);
   const close = () => closeSync(file);
   try {
-    const readFile: Read = (into, start, end) =>
-      readable(path, () => readSync(file, into, start, end - start, null));
+    const readFile: Read = (target, start, end) =>
+      withReadError(path, () => readSync(file, target, start, end - start, null));
     return { size: fstatSync(file).size, read: textOf(path, readFile), close };
   } catch (error) {
     close();
@@ -54,17 +54,17 @@ function textOf(path: string, read: Read): Read {
     count = read(head, length, HEAD_BYTES);
   }
   const start = head.subarray(0, length);
-  const whole = concatenated(readerOf(start), read);
+  const unconsumed = concatenate(readerOf(start), read);
   if (start.toString("latin1", 0, 2) === "\x1f\x8b") {
-    return textOf(path, readerOf(unpacked(path, readAll(whole))));
+    return textOf(path, readerOf(unpack(path, readAll(unconsumed))));
   }
   refuseOtherKinds(path, start);
   const [encoding, mark] = encodingOf(start);
-  const rest = concatenated(readerOf(start.subarray(mark)), read);
-  return encoding === "utf-8" ? rest : transcoded(path, rest, encoding);
+  const rest = concatenate(readerOf(start.subarray(mark)), read);
+  return encoding === "utf-8" ? rest : transcode(path, rest, encoding);
 }
 
-function unpacked(path: string, bytes: Buffer): Buffer {
+function unpack(path: string, bytes: Buffer): Buffer {
   try {
     return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_MIB * MEBIBYTE });
   } catch (cause) {
@@ -90,19 +90,19 @@ function encodingOf([first, second, third]: Buffer): [Encoding, mark: number] {
   return [first === 0 && second !== 0 && second !== undefined ? "utf-16be" : "utf-8", 0];
 }
 
-function transcoded(path: string, read: Read, encoding: Encoding): Read {
+function transcode(path: string, read: Read, encoding: Encoding): Read {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   const chunk = Buffer.allocUnsafe(MEBIBYTE);
   let decoded = readerOf(Buffer.alloc(0));
-  let isOver = false;
-  return (into, start, end) => {
+  let isAtEnd = false;
+  return (target, start, end) => {
     for (;;) {
-      const count = decoded(into, start, end);
-      if (count > 0 || isOver) return count;
+      const count = decoded(target, start, end);
+      if (count > 0 || isAtEnd) return count;
       const bytes = chunk.subarray(0, read(chunk, 0, chunk.length));
-      isOver = bytes.length === 0;
+      isAtEnd = bytes.length === 0;
       try {
-        decoded = readerOf(Buffer.from(decoder.decode(bytes, { stream: !isOver })));
+        decoded = readerOf(Buffer.from(decoder.decode(bytes, { stream: !isAtEnd })));
       } catch (cause) {
         throw invalid(path, "damaged UTF-16. Save the file as UTF-8.", cause);
       }
@@ -111,17 +111,17 @@ function transcoded(path: string, read: Read, encoding: Encoding): Read {
 }
 
 function readerOf(bytes: Buffer): Read {
-  let at = 0;
-  return (into, start, end) => {
-    const count = bytes.copy(into, start, at, at + end - start);
-    at += count;
+  let offset = 0;
+  return (target, start, end) => {
+    const count = bytes.copy(target, start, offset, offset + end - start);
+    offset += count;
     return count;
   };
 }
 
-function concatenated(first: Read, second: Read): Read {
-  return (into, start, end) => {
-    const count = first(into, start, end);
-    return start + count < end ? count + second(into, start + count, end) : count;
+function concatenate(first: Read, second: Read): Read {
+  return (target, start, end) => {
+    const count = first(target, start, end);
+    return start + count < end ? count + second(target, start + count, end) : count;
   };
 }

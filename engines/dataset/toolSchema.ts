@@ -3,9 +3,10 @@ import { keysOf, objectOf } from "../../protocol/json.ts";
 
 export type Schema = Record<string, unknown>;
 
-/** Keywords whose value is an object of schemas, or a list of them. */
-const NAMED = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-const LISTED = ["anyOf", "oneOf", "allOf", "prefixItems"];
+/** Keywords whose value is an object of schemas. */
+const SCHEMA_MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+/** Keywords whose value is a list of schemas. */
+const SCHEMA_LISTS = ["anyOf", "oneOf", "allOf", "prefixItems"];
 /** Keywords whose value is data, which may be null. */
 const VALUES = ["default", "const"];
 const EXAMPLES = ["enum", "example", "examples"];
@@ -15,12 +16,12 @@ function alternatives(schema: unknown, root: Schema, seen = new Set<unknown>()):
   if (!isRecord(schema) || seen.has(schema)) return [];
   seen.add(schema);
   const listed = ["anyOf", "oneOf", "allOf"].flatMap((key) => listOf(schema[key]));
-  const others = [...referredBy(schema, root), ...listed];
-  return [schema, ...others.flatMap((one) => alternatives(one, root, seen))];
+  const others = [...refTarget(schema, root), ...listed];
+  return [schema, ...others.flatMap((other) => alternatives(other, root, seen))];
 }
 
 /** Resolves `$ref` within the same schema. */
-function referredBy({ $ref: reference }: Schema, root: Schema): unknown[] {
+function refTarget({ $ref: reference }: Schema, root: Schema): unknown[] {
   if (typeof reference !== "string" || !reference.startsWith("#")) return [];
   let found: unknown = root;
   for (const part of reference.split("/").slice(1)) {
@@ -30,7 +31,7 @@ function referredBy({ $ref: reference }: Schema, root: Schema): unknown[] {
   return [found];
 }
 
-/** The schema of an object's property; undefined without such a property. */
+/** The schema of an object's property, if the object can have it. */
 export function propertyOf(schema: unknown, key: string, root: Schema): unknown {
   for (const { properties, required, additionalProperties: others } of alternatives(schema, root)) {
     if (isRecord(properties) && Object.hasOwn(properties, key)) return properties[key];
@@ -48,17 +49,17 @@ export function itemsOf(schema: unknown, root: Schema): unknown {
 export function allowsNull(schema: unknown, root: Schema, seen = new Set<unknown>()): boolean {
   if (!isRecord(schema) || seen.has(schema)) return true;
   seen.add(schema);
-  const allows = (one: unknown) => allowsNull(one, root, seen);
-  const { type, enum: values, const: only, anyOf, oneOf, allOf, nullable } = schema;
+  const allows = (other: unknown) => allowsNull(other, root, seen);
+  const { type, enum: values, const: constant, anyOf, oneOf, allOf, nullable } = schema;
   if (nullable === true) return true;
   const types = Array.isArray(type) ? type : [type ?? "null"];
   const hasNull = types.includes("null") && (!Array.isArray(values) || values.includes(null));
   const choices = [anyOf, oneOf].filter(Array.isArray);
   return (
     hasNull &&
-    (only ?? null) === null &&
-    choices.every((some: unknown[]) => some.some(allows)) &&
-    [...listOf(allOf), ...referredBy(schema, root)].every(allows)
+    (constant ?? null) === null &&
+    choices.every((schemas: unknown[]) => schemas.some(allows)) &&
+    [...listOf(allOf), ...refTarget(schema, root)].every(allows)
   );
 }
 
@@ -73,32 +74,32 @@ export function withoutNulls(
   keepsValues = false,
   root = schema,
 ): Schema {
-  const clean = (one: unknown): unknown =>
-    isRecord(one) ? withoutNulls(one, onDrop, keepsValues, root) : (one ?? dropped(onDrop));
-  const cleanAll = (all: Schema) => objectWith(all, (one) => unlessEmptied(one, clean(one)));
-  return objectWith(schema, (value, key) => {
+  const clean = (child: unknown): unknown =>
+    isRecord(child) ? withoutNulls(child, onDrop, keepsValues, root) : (child ?? drop(onDrop));
+  const cleanAll = (all: Schema) => mapObject(all, (child) => unlessEmptied(child, clean(child)));
+  return mapObject(schema, (value, key) => {
     if (VALUES.includes(key)) {
       return value !== null || keepsValues || allowsNull(schema, root) ? value : clean(value);
     }
     if (EXAMPLES.includes(key)) return value ?? clean(value);
-    if (NAMED.includes(key) && isRecord(value)) return cleanAll(value);
-    if (LISTED.includes(key) && Array.isArray(value)) return value.map(clean).filter(isSet);
+    if (SCHEMA_MAPS.includes(key) && isRecord(value)) return cleanAll(value);
+    if (SCHEMA_LISTS.includes(key) && Array.isArray(value)) return value.map(clean).filter(isSet);
     return clean(value);
   });
 }
 
-function dropped(onDrop: () => void): undefined {
+function drop(onDrop: () => void): undefined {
   onDrop();
 }
 
-/** Undefined for an object that dropping nulls has emptied. */
+/** `after`, or undefined if dropping nulls has emptied an object. */
 export function unlessEmptied(before: unknown, after: unknown): unknown {
   const isEmptied = isRecord(after) && keysOf(after).length === 0;
   return isEmptied && isRecord(before) && keysOf(before).length > 0 ? undefined : after;
 }
 
 /** Maps an object's values; drops keys whose value becomes undefined. */
-export function objectWith(
+export function mapObject(
   object: Schema,
   change: (value: unknown, key: string) => unknown,
 ): Schema {

@@ -2,15 +2,15 @@ import { type Conversation, type Message, isLearned } from "../../protocol/chat.
 import { KitError } from "../../protocol/error.ts";
 import type { Render } from "./chatTemplate.ts";
 
-/** A token and its share of the text. */
+/** A token and the part of the text that it covers. */
 export interface TokenText {
   id: number;
   /** Bytes of text that the token covers. */
   bytes: number;
   /** Leading white space that the token's offsets exclude, in bytes. */
-  before: number;
+  leading: number;
   /** Trailing white space that the token's offsets exclude, in bytes. */
-  after: number;
+  trailing: number;
 }
 
 interface Options {
@@ -19,20 +19,20 @@ interface Options {
   stopTokens: ReadonlySet<number>;
 }
 
-/** Tokens, and which are learned. */
-export interface Masked {
+/** A sequence's tokens, and which are learned. */
+export interface MaskedTokens {
   ids: number[];
   learned: boolean[];
 }
 
 /**
  * The tokens of a conversation, and which are learned: each answer up to its stop token, which may be
- * the next turn's first. Renders turn by turn to find what each answer adds. Tokens that straddle an
- * answer's start aren't learned.
- * @returns one sequence; or one for each answer if the template rewrites earlier turns
+ * the next turn's first. Each answer is found by rendering the conversation without and with it. Tokens
+ * that straddle an answer's start aren't learned.
+ * @returns one sequence, or one for each answer if the template rewrites earlier turns
  * @throws KitError `DATASET_INVALID` for a template whose generation prompt doesn't begin the answer, and as `assertHasPrompt`
  */
-export function answerMasks(conversation: Conversation, options: Options): Masked[] {
+export function answerMasks(conversation: Conversation, options: Options): MaskedTokens[] {
   const { messages } = conversation;
   assertHasPrompt(messages);
   const answers = messages.flatMap((message, turn) => (isLearned(message) ? [turn] : []));
@@ -51,7 +51,7 @@ function maskOf(
   conversation: Conversation,
   answers: readonly number[],
   { render, encode, stopTokens }: Options,
-): Masked | undefined {
+): MaskedTokens | undefined {
   const { messages } = conversation;
   const text = render(conversation);
   const upTo = (turn: number, addGenerationPrompt?: boolean) =>
@@ -74,7 +74,7 @@ export function maskAnswers(
   text: string,
   spans: readonly (readonly [prompt: string, withAnswer: string])[],
   { encode, stopTokens }: Omit<Options, "render">,
-): Masked {
+): MaskedTokens {
   const tokens = encode(text);
   const learned = tokens.map(() => false);
   const starts: number[] = [];
@@ -87,9 +87,9 @@ export function maskAnswers(
     part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
   for (const [prompt, withAnswer] of spans) {
     const [begin, end] = [bytesOf(prompt), bytesOf(withAnswer)];
-    for (const [i, { id, bytes, before, after }] of tokens.entries()) {
+    for (const [i, { id, bytes, leading, trailing }] of tokens.entries()) {
       const start = starts[i] ?? 0;
-      const [textStart, textEnd] = [start + before, start + bytes - after];
+      const [textStart, textEnd] = [start + leading, start + bytes - trailing];
       if (textStart < begin || textEnd <= begin) continue;
       learned[i] = textEnd <= end || (textStart >= end && stopTokens.has(id));
       if (textEnd > end || stopTokens.has(id)) break;

@@ -12,11 +12,11 @@ import type { Span } from "./tokenizer.ts";
 export function conversation(messages: readonly Message[]): Span[] {
   const spans = [special("bos")];
   for (const message of messages) {
-    const learned = { isLearned: isLearned(message) };
+    const mask = { isLearned: isLearned(message) };
     spans.push(
       special(roleOf(message)),
-      { tokens: encode(message.content ?? ""), ...learned },
-      { tokens: SPECIAL_TOKENS.eos, ...learned },
+      { tokens: encode(message.content ?? ""), ...mask },
+      { tokens: SPECIAL_TOKENS.eos, ...mask },
     );
   }
   return spans;
@@ -28,7 +28,7 @@ function roleOf({ role, tool_calls: calls }: Message): "system" | "user" | "assi
   return role === "developer" ? "system" : role;
 }
 
-/** A text as the model sees it; all of it is learned. */
+/** A document as the model sees it. All of it is learned. */
 function document(text: string): Span[] {
   return [
     special("bos"),
@@ -66,19 +66,19 @@ const SPECIAL_TOKENS = {
   assistant: Uint16Array.of(SPECIALS.assistant),
 } as const;
 
-/** The prompt of an answer; a final assistant message stays open, to be continued. */
+/** The prompt of an answer. A final assistant message is left unfinished, for the answer to continue. */
 export function openConversation(messages: readonly Message[]): number[] {
   const tokens = conversation(messages).flatMap(({ tokens }) => [...tokens]);
   if (messages.at(-1)?.role === "assistant") return tokens.slice(0, -1);
   return [...tokens, SPECIALS.assistant];
 }
 
-/** The tokens of a text to be continued. */
+/** A prompt that is plain text. */
 export function openDocument(text: string): number[] {
   return [SPECIALS.bos, ...encode(text)];
 }
 
-/** `conversation` and `openConversation` in Jinja, as `transformers` applies it. */
+/** The same format as a Jinja template, for `transformers`. */
 export const CHAT_TEMPLATE =
   "{{ bos_token }}" +
   "{% for message in messages %}" +

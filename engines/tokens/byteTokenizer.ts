@@ -8,7 +8,7 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
 
-/** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */
+/** Kit's own tokenizer: a text's UTF-8 bytes, and special tokens that no text can spell. */
 export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
   hasTemplate: true,
@@ -38,6 +38,6 @@ export const BYTE_TOKENIZER: Tokenizer = {
 };
 
 function nameOf(token: number): string {
-  const name = NAMES.find((one) => SPECIALS[one] === token);
+  const name = NAMES.find((name) => SPECIALS[name] === token);
   return name === undefined ? "" : specialText(name);
 }

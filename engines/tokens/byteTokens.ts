@@ -1,4 +1,4 @@
-/** Ids 0–255 are bytes; the specials follow. */
+/** Token ids below this are bytes; special tokens follow. */
 export const BYTES = 256;
 
 export const SPECIALS = {
@@ -10,7 +10,7 @@ export const SPECIALS = {
   assistant: 261,
 } as const;
 
-/** How each special is written in Hugging Face's files. */
+/** A special token's text in Hugging Face's files. */
 export function specialText(name: keyof typeof SPECIALS): string {
   return `<|${name}|>`;
 }
@@ -20,14 +20,14 @@ export const VOCABULARY = 264;
 
 const encoder = new TextEncoder();
 
-/** The text's UTF-8 bytes; never specials, even if the text spells one. */
+/** The text's UTF-8 bytes; never special tokens, even if the text spells one. */
 export function encode(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
 /**
- * Decodes tokens, skipping specials. Malformed bytes become U+FFFD; drops an incomplete character at the
- * end.
+ * Decodes tokens, skipping special tokens. Malformed bytes become U+FFFD; an incomplete character at the
+ * end is dropped.
  */
 export function decode(tokens: Iterable<number>): string {
   const bytes = Uint8Array.from([...tokens].filter((token) => token < BYTES));
@@ -35,14 +35,15 @@ export function decode(tokens: Iterable<number>): string {
 }
 
 /**
- * The character that stands for each byte in byte-level vocabularies: itself where Latin-1 shows
- * it, otherwise the next one from U+0100 on.
+ * The character that stands for each byte in byte-level vocabularies: its Latin-1 character if that is
+ * printable, otherwise the next unused one from U+0100 on.
  */
 export function byteCharacters(): string[] {
   let hidden = 0;
   return Array.from({ length: BYTES }, (_, byte) => {
-    const shown = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad && byte <= 0xff);
-    return String.fromCodePoint(shown ? byte : 0x100 + hidden++);
+    const isPrintable =
+      (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad && byte <= 0xff);
+    return String.fromCodePoint(isPrintable ? byte : 0x100 + hidden++);
   });
 }
 

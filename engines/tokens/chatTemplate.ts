@@ -8,11 +8,10 @@ import { budgetOf } from "./templateBudget.ts";
 const JOINED_ARGUMENTS = new RegExp(constants.joinedArguments);
 
 export interface Render {
-  /** @param opens whether to add the generation prompt */
-  (conversation: Conversation, opens?: boolean): string;
-  /** Renders as of a fixed date; undefined for a template that writes no date. */
+  (conversation: Conversation, addGenerationPrompt?: boolean): string;
+  /** Fixes the current date that the template writes. Undefined for a template that writes no date. */
   at?: (date: Date) => Render;
-  /** Whether the source mentions a variable. */
+  /** Whether the template's source mentions a variable. */
   reads: (variable: string) => boolean;
 }
 
@@ -31,31 +30,31 @@ export function createRender(
   const reads = (name: string) => source.split(/\W+/).includes(name);
   // DeepSeek's templates take arguments as text.
   const takesText = mentions("arguments is string") || JOINED_ARGUMENTS.test(source);
-  const adapted = (message: Message) => adapt(message, mentions, takesText);
+  const adaptMessage = (message: Message) => adapt(message, mentions, takesText);
   const at = (date: Date | undefined): Render =>
-    Object.assign(rendering(date), { reads }, mentions("strftime_now") && { at });
+    Object.assign(renderAt(date), { reads }, mentions("strftime_now") && { at });
   return at(undefined);
 
-  function rendering(date: Date | undefined) {
-    return (conversation: Conversation, opens = false): string => {
+  function renderAt(date: Date | undefined) {
+    return (conversation: Conversation, addGenerationPrompt = false): string => {
       assertSupportsTools(conversation, mentions);
       const { messages, tools, chat_template_kwargs: kwargs } = conversation;
-      const written = (all: readonly Message[]) =>
+      const renderMessages = (all: readonly Message[]) =>
         template(
           {
             // Null becomes Python's None; a missing variable stays undefined.
             ...specials,
             documents: null,
             ...kwargs,
-            messages: all.map(adapted),
+            messages: all.map(adaptMessage),
             tools: tools ?? null,
-            add_generation_prompt: opens,
+            add_generation_prompt: addGenerationPrompt,
           },
           budgetOf(conversation),
           date,
         );
       try {
-        return writtenWithContent(written, messages);
+        return withContent(renderMessages, messages);
       } catch (cause) {
         throw new KitError(
           "DATASET_INVALID",
@@ -68,19 +67,21 @@ export function createRender(
 }
 
 /** Retries with empty content if the template refuses null in messages that only call tools. */
-function writtenWithContent(
-  written: (messages: readonly Message[]) => string,
+function withContent(
+  renderMessages: (messages: readonly Message[]) => string,
   messages: readonly Message[],
 ): string {
   try {
-    return written(messages);
+    return renderMessages(messages);
   } catch (cause) {
     if (messages.every(({ content }) => content !== undefined)) throw cause;
-    return written(messages.map((message) => ({ ...message, content: message.content ?? "" })));
+    return renderMessages(
+      messages.map((message) => ({ ...message, content: message.content ?? "" })),
+    );
   }
 }
 
-/** Neither other messages nor another copy help if Kit lacks a feature of the template. */
+/** Advice if Kit lacks a feature of the template: changing the messages wouldn't help. */
 const OTHER_ENGINE =
   "Use engine: python(), which renders templates as transformers does, or change the template.";
 
@@ -117,7 +118,7 @@ function assertSupportsTools({ messages, tools }: Conversation, mentions: Mentio
   throw withoutTools();
 }
 
-/** For a model whose prompts can't hold tools. */
+/** The error for a model whose prompts can't include tools. */
 export function withoutTools(): KitError {
   return new KitError(
     "DATASET_INVALID",
@@ -138,16 +139,16 @@ function parse(source: string, path: string): ReturnType<typeof createTemplate> 
   }
 }
 
-/** Renders a conversation; a final assistant message stays open, to be continued. */
+/** Renders a prompt. A final assistant message is left unfinished, for the answer to continue. */
 export function renderOpen(render: Render, conversation: Conversation): string {
   const last = conversation.messages.at(-1);
   if (last?.role !== "assistant" || last.tool_calls) return render(conversation, true);
   const text = render(conversation);
   const { content = "" } = last;
-  const words = content.trim();
-  const at = text.lastIndexOf(words);
-  // A template may trim a message.
-  const untrimmed = at + content.trimStart().length;
-  const isWhole = text.slice(0, untrimmed).endsWith(content.trimStart());
-  return text.slice(0, isWhole ? untrimmed : at + words.length);
+  const trimmed = content.trim();
+  const start = text.lastIndexOf(trimmed);
+  // A template may trim trailing white space.
+  const end = start + content.trimStart().length;
+  const isUntrimmed = text.slice(0, end).endsWith(content.trimStart());
+  return text.slice(0, isUntrimmed ? end : start + trimmed.length);
 }

@@ -2,8 +2,9 @@ import type { Conversation, Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import type { Render } from "./chatTemplate.ts";
 
-/** Parts of messages that a chat template may not know, and then silently drops. */
+/** Keys of reasoning in messages. */
 const REASONING = ["reasoning_content", "reasoning", "thinking"] as const;
+/** A part of messages that a chat template may not know, and then silently drops. */
 export type Part = "system" | "later system" | "tool" | (typeof REASONING)[number];
 
 /** The parts of a message that a template may drop. */
@@ -21,7 +22,7 @@ const NAMES: Partial<Record<Part, string>> = {
   tool: "what tools return",
 };
 
-/** A part's name for people. */
+/** A part's name in a message to the user. */
 export function nameOf(part: Part): string {
   return NAMES[part] ?? JSON.stringify(part);
 }
@@ -31,52 +32,65 @@ export function adviceOn(part: Part, isDropped: (part: Part) => boolean): string
   if (part === "tool") return "use a model whose template takes tools, or a user's message";
   if (part === "later system") return "write all of it in the first message";
   if (part === "system") return "write it in the first user's message";
-  const read = REASONING.find((key) => !isDropped(key));
-  if (read !== undefined) return `call it ${JSON.stringify(read)}, which it writes`;
+  const supported = REASONING.find((key) => !isDropped(key));
+  if (supported !== undefined)
+    return `name it ${JSON.stringify(supported)}, which the template writes`;
   return 'write it in "content", or leave it out';
 }
 
 /** Whether a chat template drops a part wherever it occurs. Without a template, only reasoning is dropped. */
 export function createDroppedParts(render: Render | undefined): (part: Part) => boolean {
-  const known = new Map<Part, boolean>();
+  const cached = new Map<Part, boolean>();
   return (part) => {
-    const isDropped = known.get(part) ?? (render ? leavesOut(render, part) : isReasoning(part));
-    known.set(part, isDropped);
+    const isDropped = cached.get(part) ?? (render ? leavesOut(render, part) : isReasoning(part));
+    cached.set(part, isDropped);
     return isDropped;
   };
 }
 
-const PROBE = "what is looked for";
+/** Content that is searched for in what the template writes. */
+const PROBE = "a probe";
 const QUESTION: Message = { role: "user", content: "a question" };
 const ANSWER: Message = { role: "assistant", content: "an answer" };
-const NAME = "look";
+const TOOL_NAME = "look";
 const CALL: Message = {
   role: "assistant",
   content: "",
-  tool_calls: [{ id: "call00001", type: "function", function: { name: NAME, arguments: "{}" } }],
+  tool_calls: [
+    { id: "call00001", type: "function", function: { name: TOOL_NAME, arguments: "{}" } },
+  ],
 };
 const TOOLS: Conversation["tools"] = [
   {
     type: "function",
-    function: { name: NAME, description: NAME, parameters: { type: "object", properties: {} } },
+    function: {
+      name: TOOL_NAME,
+      description: TOOL_NAME,
+      parameters: { type: "object", properties: {} },
+    },
   },
 ];
 const SYSTEM: Message = { role: "system", content: PROBE };
-const RESULT: Message = { role: "tool", content: PROBE, name: NAME, tool_call_id: "call00001" };
+const RESULT: Message = {
+  role: "tool",
+  content: PROBE,
+  name: TOOL_NAME,
+  tool_call_id: "call00001",
+};
 
 function conversationsWith(part: Part): Conversation[] {
   if (part === "system") return [{ messages: [SYSTEM, QUESTION, ANSWER] }];
   if (part === "later system") return [{ messages: [QUESTION, ANSWER, SYSTEM, QUESTION, ANSWER] }];
   if (part === "tool") {
-    const called = { messages: [QUESTION, CALL, RESULT, ANSWER], tools: TOOLS };
-    return [{ messages: [QUESTION, RESULT, ANSWER] }, called];
+    const withCall = { messages: [QUESTION, CALL, RESULT, ANSWER], tools: TOOLS };
+    return [{ messages: [QUESTION, RESULT, ANSWER] }, withCall];
   }
-  const thought = { [part]: PROBE };
-  const calling = { messages: [QUESTION, { ...CALL, ...thought }], tools: TOOLS };
-  return [{ messages: [QUESTION, { ...ANSWER, ...thought }] }, calling];
+  const reasoning = { [part]: PROBE };
+  const withCall = { messages: [QUESTION, { ...CALL, ...reasoning }], tools: TOOLS };
+  return [{ messages: [QUESTION, { ...ANSWER, ...reasoning }] }, withCall];
 }
 
-/** A template that refuses a part doesn't drop it silently. */
+/** Whether the template writes a part nowhere. A template that refuses it doesn't drop it silently. */
 function leavesOut(render: Render, part: Part): boolean {
   const written = conversationsWith(part).map((conversation) => tryRender(render, conversation));
   const isRefused = written.every((text) => text === undefined);

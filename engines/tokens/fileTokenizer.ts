@@ -26,15 +26,15 @@ import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertBoundedGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 import { createTokenTexts } from "./tokenTexts.ts";
 
-/** A model's tokenizer files that Kit reads. */
+/** What Kit reads of a model's tokenizer files. */
 export interface TokenizerFiles {
   /** Path of `tokenizer.json`, for errors. */
   path: string;
   tokenizer: Record<string, unknown>;
   config: Record<string, unknown>;
-  /** Logit count; may exceed the tokenizer's vocabulary. */
+  /** Number of logits; may exceed the tokenizer's vocabulary. */
   vocabulary: number;
-  /** The texts of the special tokens, by their names in the config. */
+  /** Texts of special tokens, by their names in the config, such as `bos_token`. */
   specials: Record<string, string>;
   stopTokens: StopTokens;
   /** The chat template; undefined for a model that only continues text. */
@@ -54,13 +54,15 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
   const { path, specials, render, vocabulary } = files;
   const tokenTexts = createTokenTexts(pipeline, files.tokenizer);
   const idOf = (text: string | undefined) => (text === undefined ? undefined : pipeline.idOf(text));
-  const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
-  if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
+  const [bos, tokenizerEos] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
+  if (tokenizerEos !== undefined) assertInVocabulary(files, tokenizerEos, specials["eos_token"]);
   const { added, bytesOf, dropsSpace } = pipeline;
   const stopTokens = new Set(files.stopTokens.all.filter((id) => id < vocabulary));
   const [eos] = stopTokens;
-  const suppressed = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
-  for (const text of Object.values(specials)) suppressed.add(idOf(text) ?? -1);
+  const excludedFromText = new Set(
+    [...added].flatMap(([id, { special }]) => (special ? [id] : [])),
+  );
+  for (const text of Object.values(specials)) excludedFromText.add(idOf(text) ?? -1);
   const textOf = (id: number) => Buffer.from(bytesOf(id)).toString();
   const markup = createMarkup({
     added: [...added.values()],
@@ -77,18 +79,18 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
   const hasEnd = (ids: readonly number[]) =>
     endsWithStopToken(ids, { isStopToken: (id) => stopTokens.has(id), bytesOf });
 
-  /** A plain text, learned whole, with a stop token. */
-  function text(content: string): Span[] {
+  /** A plain text, of which all is learned, with a stop token. */
+  function textSpans(content: string): Span[] {
     const ids = encodeText(content);
     if (eos !== undefined && !hasEnd(ids)) ids.push(eos);
-    return spans(
+    return spansOf(
       ids,
       ids.map((id, i) => i > 0 || id !== bos),
     );
   }
 
   /** Without a chat template: the messages' contents, with a stop token after each answer. */
-  function plainConversation({ messages, tools }: Conversation): Span[] {
+  function conversationSpans({ messages, tools }: Conversation): Span[] {
     if (tools || messages.some(({ role, tool_calls: calls }) => role === "tool" || calls)) {
       throw withoutTools();
     }
@@ -100,8 +102,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     });
   }
 
-  /** A prompt that is already rendered, with its completion. */
-  function rendered(prompt: string, completion: string): Span[] {
+  /** A prompt that already has the chat template's markup, with its completion. */
+  function renderedSpans(prompt: string, completion: string): Span[] {
     const whole = prompt + completion;
     const { ids, learned } = maskAnswers(whole, [[prompt, whole]], {
       encode: tokenTexts,
@@ -113,25 +115,25 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
       learned.push(true);
     }
     const { before = [] } = tokensAround(encode) ?? {};
-    if (before.every((id, i) => ids[i] === id)) return spans(ids, learned);
-    return spans([...before, ...ids], [...before.map(() => false), ...learned]);
+    if (before.every((id, i) => ids[i] === id)) return spansOf(ids, learned);
+    return spansOf([...before, ...ids], [...before.map(() => false), ...learned]);
   }
 
   function sequencesOf(row: Row): Span[][] {
-    if ("text" in row) return [text(row.text)];
+    if ("text" in row) return [textSpans(row.text)];
     if ("prompt" in row && !row.tools && markup.isRendered(row.prompt)) {
-      return [rendered(row.prompt, row.completion)];
+      return [renderedSpans(row.prompt, row.completion)];
     }
     const conversation = "messages" in row ? row : conversationOf(row);
-    if (!render) return [plainConversation(conversation)];
+    if (!render) return [conversationSpans(conversation)];
     return answerMasks(conversation, { render, encode: tokenTexts, stopTokens }).map(
-      ({ ids, learned }) => spans(ids, learned),
+      ({ ids, learned }) => spansOf(ids, learned),
     );
   }
 
-  function decoded(tokens: readonly number[], skips: boolean): string {
+  function decode(tokens: readonly number[], skipsSpecials: boolean): string {
     if (tokens.length === 0) return "";
-    const text = limitTokenizer(path, tokens.length, () => pipeline.decode(tokens, skips));
+    const text = limitTokenizer(path, tokens.length, () => pipeline.decode(tokens, skipsSpecials));
     return cleansUp ? cleanUpSpaces(text) : text;
   }
 
@@ -145,7 +147,7 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     const isText = raw || style === "text" || (!tools && markup.isRendered(prompt));
     if (!messages && isText) return encodeText(prompt + answerStart);
     const conversation = {
-      ...(messages ? { messages, ...(tools && { tools }) } : question(prompt)),
+      ...(messages ? { messages, ...(tools && { tools }) } : userMessage(prompt)),
       ...(kwargs && { chat_template_kwargs: kwargs }),
     };
     return encode(renderOpen(render, conversation) + answerStart, false);
@@ -153,21 +155,21 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
 
   function callsText(calls: readonly ToolCall[]): string | undefined {
     if (!render) return undefined;
-    const { messages } = question("?");
-    const called: Message = { role: "assistant", content: "", tool_calls: calls };
+    const { messages } = userMessage("?");
+    const answer: Message = { role: "assistant", content: "", tool_calls: calls };
     const tools = calls.map(({ function: { name } }): Tool => ({
       type: "function",
       function: { name, description: name, parameters: { type: "object", properties: {} } },
     }));
     try {
-      const opened = render({ messages, tools }, true);
-      const whole = render({ messages: [...messages, called], tools });
-      if (!whole.startsWith(opened)) return undefined;
-      const written = whole.slice(opened.length);
-      const positions = [...stopTokens].map((end) => written.indexOf(textOf(end)));
-      return written.slice(
+      const prompt = render({ messages, tools }, true);
+      const whole = render({ messages: [...messages, answer], tools });
+      if (!whole.startsWith(prompt)) return undefined;
+      const answerText = whole.slice(prompt.length);
+      const positions = [...stopTokens].map((end) => answerText.indexOf(textOf(end)));
+      return answerText.slice(
         0,
-        Math.min(written.length, ...positions.filter((position) => position >= 0)),
+        Math.min(answerText.length, ...positions.filter((position) => position >= 0)),
       );
     } catch {
       // The template supports no tools, or no parallel calls.
@@ -175,8 +177,8 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     }
   }
 
-  const limited = <T>(texts: Row | InferRequest, work: () => T) =>
-    limitTokenizer(path, stringifyJson(texts)?.length ?? 0, work);
+  const withLimit = <T>(input: Row | InferRequest, work: () => T) =>
+    limitTokenizer(path, stringifyJson(input)?.length ?? 0, work);
 
   return {
     vocabulary,
@@ -184,25 +186,25 @@ function tokenizerOver(pipeline: TokenizerPipeline, files: TokenizerFiles): Toke
     ...(render?.at && {
       at: (date: Date) => tokenizerOver(pipeline, { ...files, render: render.at?.(date) }),
     }),
-    sequencesOf: (row) => limited(row, () => sequencesOf(row)),
+    sequencesOf: (row) => withLimit(row, () => sequencesOf(row)),
     promptTokens: (request, style, answerStart) =>
-      limited(request, () => promptTokens(request, style, answerStart)),
+      withLimit(request, () => promptTokens(request, style, answerStart)),
     bytesOf,
     dropsSpace,
     callsText,
     markup,
     isDropped: createDroppedParts(render),
     readsVariable: (name) => render?.reads(name) ?? false,
-    decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
-    show: (tokens) => decoded(tokens, false),
+    decode: (tokens) => decode(tokens, true).replace(/\uFFFD+$/, ""),
+    show: (tokens) => decode(tokens, false),
     isSpecial: (token) => added.has(token),
     stopTokens: [...stopTokens],
     isStopToken: (token) => stopTokens.has(token),
-    isTextToken: (token) => pipeline.tokenOf(token) !== undefined && !suppressed.has(token),
+    isTextToken: (token) => pipeline.tokenOf(token) !== undefined && !excludedFromText.has(token),
   };
 }
 
-function question(prompt: string): { messages: Message[] } {
+function userMessage(prompt: string): { messages: Message[] } {
   return { messages: [{ role: "user", content: prompt }] };
 }
 
@@ -211,26 +213,26 @@ function conversationOf({
   completion,
   ...extras
 }: Extract<Row, { prompt: string }>): Conversation {
-  const { messages } = question(prompt);
+  const { messages } = userMessage(prompt);
   messages.push({ role: "assistant", content: completion });
   return { messages, ...extras };
 }
 
-/** The pipeline, which throws for ids outside the model's vocabulary. */
+/** A pipeline that throws for ids outside the model's vocabulary. */
 function openPipeline(files: TokenizerFiles): TokenizerPipeline {
   const { encode, ...pipeline } = createPipeline(files.path, files.tokenizer);
   return {
     ...pipeline,
     encode(...input) {
       const tokens = encode(...input);
-      for (const { id, token } of tokens) assertKnown(files, id, token);
+      for (const { id, token } of tokens) assertInVocabulary(files, id, token);
       return tokens;
     },
   };
 }
 
-/** @throws KitError `CHECKPOINT_INVALID` for an added token without a row in the model's embedding */
-function assertKnown({ path, vocabulary }: TokenizerFiles, id: number, token = ""): void {
+/** @throws KitError `CHECKPOINT_INVALID` for a token without a row in the model's embedding */
+function assertInVocabulary({ path, vocabulary }: TokenizerFiles, id: number, token = ""): void {
   if (id >= 0 && id < vocabulary) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -238,7 +240,7 @@ function assertKnown({ path, vocabulary }: TokenizerFiles, id: number, token = "
   );
 }
 
-function spans(ids: readonly number[], learned: readonly boolean[]): Span[] {
+function spansOf(ids: readonly number[], learned: readonly boolean[]): Span[] {
   const found: Span[] = [];
   for (let start = 0, end = 0; start < ids.length; start = end) {
     const isLearned = learned[start] ?? false;

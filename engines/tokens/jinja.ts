@@ -9,20 +9,20 @@ import { type Budget, createMeter } from "./templateBudget.ts";
 import { strftime } from "./templateDate.ts";
 import { limitTime } from "./timeLimit.ts";
 
-/** The library's parser, the only part in use; its own types need a bundler. */
+/** The only part of the package that Kit uses, its parser. The package's own types need a bundler. */
 interface Library {
   Template: new (source: string) => { parsed: { body: Statement[] } };
 }
 
-// An import, which file tracers recognize; a single name keeps the bundle small.
+// A static import, so that file tracers find the package; using one export keeps the bundle small.
 const Template = (jinja as unknown as Library).Template;
 
 type Values = Record<string, unknown>;
 
 /**
- * Compiles a template that renders as in Python's Jinja. The library parses it; Kit evaluates it, since
- * JavaScript's values differ from Python's.
- * @returns a function of values as `parseJson` gives them, and of the time; throws beyond its budget
+ * Compiles a template that renders as in Python's Jinja. The package parses it, and Kit evaluates it,
+ * since the package would compute with JavaScript's values, not Python's.
+ * @returns renders variables as `parseJson` returns them; throws if that exceeds the budget
  * @throws UnsupportedInTemplate for an unsupported statement, or Error for text that isn't Jinja
  */
 export function createTemplate(
@@ -30,11 +30,13 @@ export function createTemplate(
 ): (values: Values, budget: Budget, now?: Date) => string {
   const parsed = parse(source.replaceAll(/\r\n?/g, "\n"));
   return (values, { steps, characters, milliseconds }, now = new Date()) => {
-    const given = Object.entries(values).map(([name, value]) => [name, fromJson(value)] as const);
+    const variables = Object.entries(values).map(
+      ([name, value]) => [name, fromJson(value)] as const,
+    );
     const strftimeNow = ([format]: unknown[]) => strftime(String(format), now);
     const scope = createScope(
       undefined,
-      new Map([...GLOBALS, ["strftime_now", strftimeNow], ...given]),
+      new Map([...GLOBALS, ["strftime_now", strftimeNow], ...variables]),
     );
     const { render } = createInterpreter(createMeter(steps));
     const text = limitTime(() => render(parsed.body, scope), milliseconds);
@@ -43,14 +45,14 @@ export function createTemplate(
   };
 }
 
-/** Statements that the library can't parse. */
-const UNREAD = /^Unknown statement type: (?!end|elif$|else$)(\w+)$/;
+/** The package's error for a statement that it can't parse. */
+const UNKNOWN_STATEMENT = /^Unknown statement type: (?!end|elif$|else$)(\w+)$/;
 
 function parse(source: string): { body: Statement[] } {
   try {
     return limitTime(() => new Template(source)).parsed;
   } catch (error) {
-    const [, statement] = UNREAD.exec(messageOf(error)) ?? [];
+    const [, statement] = UNKNOWN_STATEMENT.exec(messageOf(error)) ?? [];
     if (statement === undefined) throw error;
     throw new UnsupportedInTemplate(`it uses the statement "${statement}"`);
   }

@@ -4,13 +4,13 @@ import constants from "../constants.json" with { type: "json" };
 import type { Render } from "./chatTemplate.ts";
 import { createTokenFinder } from "./stopTokens.ts";
 
-/** Special tokens spelled out in text, as in text that a chat template has rendered. */
+/** Finds special tokens that are spelled out in text, as in prompts that a chat template has rendered. */
 export interface Markup {
   /** Whether a prompt is already rendered with the model's chat template. */
   isRendered: (prompt: string) => boolean;
-  /** One of the template's own tokens in a text; undefined without one. */
+  /** The first of the template's own tokens in a text, if any. */
   ownTokenIn: (text: string) => string | undefined;
-  /** Another model's special token, which this tokenizer reads letter by letter. */
+  /** The first special token of another model, which this tokenizer splits like other text. */
   foreignTokenIn: (text: string) => string | undefined;
 }
 
@@ -28,8 +28,8 @@ const MARKERS = new RegExp(constants.markers, "g");
 const QUESTION_TEXT = "a question";
 
 export function createMarkup(options: MarkupOptions): Markup {
-  let known: ReturnType<typeof marksOf> | undefined;
-  const marks = () => (known ??= marksOf(options));
+  let cached: ReturnType<typeof marksOf> | undefined;
+  const marks = () => (cached ??= marksOf(options));
   const { render, added } = options;
   const texts = new Set(added.map(({ content }) => content));
   return {
@@ -43,7 +43,7 @@ export function createMarkup(options: MarkupOptions): Markup {
     },
     ownTokenIn: (text) => (render ? marks().findOwn(text)[0]?.content : undefined),
     foreignTokenIn(text) {
-      const isForeign = (one: string) => !texts.has(one) && !marks().written.includes(one);
+      const isForeign = (marker: string) => !texts.has(marker) && !marks().written.includes(marker);
       return text.match(MARKERS)?.find(isForeign);
     },
   };

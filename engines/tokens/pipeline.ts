@@ -18,8 +18,9 @@ import { createPreTokenizer } from "./pipeline/preTokenizer.ts";
 export interface TokenizerPipeline {
   encode: (text: string, withSpecials: boolean) => Token[];
   decode: (ids: readonly number[], skipsSpecials: boolean) => string;
-  /** What a token adds within a text; `dropsSpace`: whether a text drops its leading space. */
+  /** UTF-8 that a token adds, except at a text's start. */
   bytesOf: (id: number) => Uint8Array;
+  /** Whether decoding drops a text's leading space. */
   dropsSpace: boolean;
   idOf: (token: string) => number | undefined;
   tokenOf: (id: number) => string | undefined;
@@ -31,15 +32,15 @@ export interface TokenizerPipeline {
  * @throws KitError `CHECKPOINT_INVALID` for a file that is damaged or needs unsupported features
  */
 export function createPipeline(path: string, file: Config): TokenizerPipeline {
-  const orRefused = <T>(work: () => T): T => {
+  const orInvalid = <T>(work: () => T): T => {
     try {
       return work();
     } catch (cause) {
-      throw refusal(path, cause);
+      throw invalidFile(path, cause);
     }
   };
-  const { encode, ...pipeline } = orRefused(() => openPipeline(file));
-  return { ...pipeline, encode: (...args) => orRefused(() => encode(...args)) };
+  const { encode, ...pipeline } = orInvalid(() => openPipeline(file));
+  return { ...pipeline, encode: (...args) => orInvalid(() => encode(...args)) };
 }
 
 function openPipeline(file: Config): TokenizerPipeline {
@@ -56,24 +57,24 @@ function openPipeline(file: Config): TokenizerPipeline {
   );
 
   /** The token as the decoder expects it. */
-  function written(id: number): string | undefined {
+  function decoderInput(id: number): string | undefined {
     const token = added.byId.get(id);
     return token ? added.normalizedText(token) : model.tokenOf(id);
   }
 
   return {
-    ...tokenTexts(decoder, written),
+    ...tokenBytes(decoder, decoderInput),
     encode(text, withSpecials) {
       const tokens = added
         .split(text)
         .flatMap((part) =>
-          "id" in part ? [part] : split(part).flatMap((one) => model.tokens(one.text)),
+          "id" in part ? [part] : split(part).flatMap((preToken) => model.tokens(preToken.text)),
         );
       return process(tokens, withSpecials);
     },
     decode(ids, skipsSpecials) {
-      const tokens = ids.flatMap((id) => written(id) ?? []);
-      return decoder.text(skipsSpecials ? tokens.filter((one) => !specials.has(one)) : tokens);
+      const tokens = ids.flatMap((id) => decoderInput(id) ?? []);
+      return decoder.text(skipsSpecials ? tokens.filter((token) => !specials.has(token)) : tokens);
     },
     idOf: (token) => added.idOf(token) ?? model.idOf(token),
     tokenOf: (id) => added.byId.get(id)?.content ?? model.tokenOf(id),
@@ -82,19 +83,22 @@ function openPipeline(file: Config): TokenizerPipeline {
 }
 
 /** Caches the bytes of each token. */
-function tokenTexts({ bytesOf, dropsSpace }: Decoder, written: (id: number) => string | undefined) {
-  const known = new Map<number, Uint8Array>();
+function tokenBytes(
+  { bytesOf, dropsSpace }: Decoder,
+  decoderInput: (id: number) => string | undefined,
+) {
+  const cached = new Map<number, Uint8Array>();
   return {
     dropsSpace,
     bytesOf(id: number): Uint8Array {
-      const found = known.get(id) ?? bytesOf(written(id) ?? "");
-      known.set(id, found);
+      const found = cached.get(id) ?? bytesOf(decoderInput(id) ?? "");
+      cached.set(id, found);
       return found;
     },
   };
 }
 
-/** Bytes of text that a character of a pre-token stands for. */
+/** The bytes of text that each character of a pre-token stands for. */
 function byteLengthOf(file: Config): ByteLength {
   const steps = [
     optionalComponent(file, "normalizer"),
@@ -106,22 +110,22 @@ function byteLengthOf(file: Config): ByteLength {
   return (character) => (character === "\u2581" ? 1 : Buffer.byteLength(character));
 }
 
-/** A step with its nested steps. */
+/** A step and those nested in it. */
 function stepsOf(part: Config): Config[] {
   const key = ["normalizers", "pretokenizers"].find((name) => name in part);
   return key === undefined ? [part] : components("pipeline", part, key).flatMap(stepsOf);
 }
 
-function refusal(path: string, cause: unknown): unknown {
+function invalidFile(path: string, cause: unknown): unknown {
   if (isKitError(cause)) return cause;
-  const said =
+  const message =
     cause instanceof Unsupported
       ? `${path} has ${cause.message}, which Kit doesn't support. Use engine: python(), or another model.`
       : `${path} cannot be read: ${messageOf(cause)}. Save or download it again.`;
-  return new KitError("CHECKPOINT_INVALID", said, { cause });
+  return new KitError("CHECKPOINT_INVALID", message, { cause });
 }
 
-/** As in `transformers`, except for BPE, where the cleanup removes spaces that belong there. */
+/** Whether decoding removes spaces before punctuation: as in `transformers`, except for BPE, which needs the spaces. */
 export function hasSpaceCleanup(file: Config, config: Config): boolean {
   const { model } = file as { model?: { type?: unknown } };
   return config["clean_up_tokenization_spaces"] === true && model?.type !== "BPE";
@@ -142,9 +146,10 @@ function processOf(part: Config): PostProcess {
   const { type } = part;
   if (type === "Sequence") {
     const all = components("post_processor", part, "processors").map(processOf);
-    return (tokens, withSpecials) => all.reduce((left, one) => one(left, withSpecials), tokens);
+    return (tokens, withSpecials) =>
+      all.reduce((processed, process) => process(processed, withSpecials), tokens);
   }
-  // Only changes offsets.
+  // It only changes offsets.
   if (type === "ByteLevel") return (tokens) => tokens;
   if (type === "TemplateProcessing") return template(part);
   throw unknownType("post_processor", part);

@@ -17,7 +17,7 @@ export interface SidecarFiles {
 
 type NewToken = Omit<AddedToken, "id">;
 
-/** Keys of unnamed special tokens, of `transformers` 5 and older. */
+/** Keys of unnamed special tokens: of `transformers` 5, then of older versions. */
 const EXTRA = "extra_special_tokens";
 const ADDITIONAL = "additional_special_tokens";
 /** Key of special tokens that the model names itself. */
@@ -28,7 +28,7 @@ const NAMES = ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map((name) => `
 
 /**
  * Merges the added tokens of the sidecar files into `tokenizer.json`, with the ids that `transformers`
- * assigns: those after the vocabulary's.
+ * assigns: new tokens come after the vocabulary.
  */
 export function withSidecarTokens(tokenizer: Config, sidecars: SidecarFiles): Config {
   const own = tokenizer["added_tokens"] ?? [];
@@ -36,7 +36,7 @@ export function withSidecarTokens(tokenizer: Config, sidecars: SidecarFiles): Co
   try {
     return withAddedTokens(tokenizer, own, sidecars);
   } catch {
-    // Opening the damaged file reports it.
+    // A damaged file is reported when the tokenizer is opened.
     return tokenizer;
   }
 }
@@ -46,9 +46,9 @@ function withAddedTokens(tokenizer: Config, own: Config[], sidecars: SidecarFile
   const settings = settingsOf(sidecars, specials);
   const listed = listedTokens({ ...sidecars, specials }, settings, own);
   const vocabulary = vocabularyOf(tokenizer);
-  const known = [...addedTokens(tokenizer, vocabulary).values()];
+  const existing = [...addedTokens(tokenizer, vocabulary).values()];
   const tokens = [...listed];
-  const texts = new Set([...known, ...listed].map(({ content }) => content));
+  const texts = new Set([...existing, ...listed].map(({ content }) => content));
   for (const token of namedTokens(settings, listed)) {
     if (!texts.has(token.content)) tokens.push(token);
     texts.add(token.content);
@@ -58,9 +58,9 @@ function withAddedTokens(tokenizer: Config, own: Config[], sidecars: SidecarFile
     ...token,
     special: token.special || names.has(token.content),
   }));
-  const whole = { ...tokenizer, added_tokens: [...known, ...all] };
+  const whole = { ...tokenizer, added_tokens: [...existing, ...all] };
   const added = [...addedTokens(whole, vocabulary).values()];
-  const isSame = isDeepStrictEqual(added, [...addedTokens(tokenizer, vocabulary).values()]);
+  const isSame = isDeepStrictEqual(added, existing);
   return isSame && added.every(({ id }, i) => id === own[i]?.["id"])
     ? tokenizer
     : { ...tokenizer, added_tokens: added };
@@ -95,11 +95,11 @@ function nameExtra(settings: Config): void {
 
 /** `special_tokens_map.json`, whose objects are implicitly special. */
 function specialTokensMap({ specials = {} }: SidecarFiles): Config {
-  const marked = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(marked);
+  const markSpecial = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(markSpecial);
     return isRecord(value) && "content" in value ? { ...value, special: true } : value;
   };
-  return mapValues(specials, marked);
+  return mapValues(specials, markSpecial);
 }
 
 /** The unnamed tokens. */
@@ -152,13 +152,13 @@ function namedTexts(settings: Config): string[] {
 /** Texts of special tokens given as text, or as objects of `special_tokens_map.json`. */
 function specialTexts(settings: Config, specials: Config = {}): string[] {
   const values = [...NAMES.map((name) => settings[name]), ...listOf(settings[EXTRA])];
-  const ofMap = new Set([...Object.values(specials), ...listOf(specials[EXTRA])]);
+  const fromMap = new Set([...Object.values(specials), ...listOf(specials[EXTRA])]);
   return values.flatMap((value) =>
-    typeof value === "string" || ofMap.has(value) ? (tokenOf(value)?.content ?? []) : [],
+    typeof value === "string" || fromMap.has(value) ? (tokenOf(value)?.content ?? []) : [],
   );
 }
 
-/** The usual names first. */
+/** Values of named special tokens, those with the usual names first. */
 function namedValues(settings: Config): unknown[] {
   const { [NAMED_EXTRA]: named } = settings;
   const others = Object.keys(settings).filter(
@@ -174,16 +174,16 @@ function listOf(value: unknown): unknown[] {
 
 /** Parses a token: a text, or an object with options. */
 function tokenOf(value: unknown): NewToken | undefined {
-  const one = typeof value === "string" ? { content: value, special: true } : value;
-  if (!isRecord(one) || typeof one["content"] !== "string" || one["content"] === "")
+  const token = typeof value === "string" ? { content: value, special: true } : value;
+  if (!isRecord(token) || typeof token["content"] !== "string" || token["content"] === "")
     return undefined;
-  const special = one["special"] === true;
+  const special = token["special"] === true;
   return {
-    content: one["content"],
-    single_word: one["single_word"] === true,
-    lstrip: one["lstrip"] === true,
-    rstrip: one["rstrip"] === true,
-    normalized: typeof one["normalized"] === "boolean" ? one["normalized"] : !special,
+    content: token["content"],
+    single_word: token["single_word"] === true,
+    lstrip: token["lstrip"] === true,
+    rstrip: token["rstrip"] === true,
+    normalized: typeof token["normalized"] === "boolean" ? token["normalized"] : !special,
     special,
   };
 }

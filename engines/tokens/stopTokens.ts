@@ -21,7 +21,7 @@ export interface StopTokenFiles {
 
 /** Token ids at which answers stop. */
 export interface StopTokens {
-  /** The end of a text first, then the end of a turn. */
+  /** First the end of a text, then the end of a turn, then others. */
   all: readonly number[];
   /** The chat template's end of turn. */
   turn: number | undefined;
@@ -39,11 +39,11 @@ export function findStopTokens({
   render,
 }: StopTokenFiles): StopTokens {
   const added = addedTokens(tokenizer);
-  const own = eos === undefined ? undefined : idOf(tokenizer, eos);
+  const eosId = eos === undefined ? undefined : idOf(tokenizer, eos);
   const named = configStopTokens(config, generation, added);
-  const text = own ?? named[0];
+  const text = eosId ?? named[0];
   const known = text === undefined ? named : [text, ...named];
-  if (own !== undefined) added.push({ id: own, content: eos!, special: true });
+  if (eosId !== undefined) added.push({ id: eosId, content: eos!, special: true });
   const turn = render && turnStopToken(render, added, known);
   const size = config["vocab_size"] ?? textConfig(config)["vocab_size"];
   // Ids beyond the logits are never generated.
@@ -60,7 +60,7 @@ function configStopTokens(
 ): number[] {
   if (!generation) return namedStopTokens(config);
   const named = namedStopTokens(generation);
-  // A rewritten config.json often has an id that is a different token here.
+  // Tools that rewrite config.json often leave another tokenizer's id in it.
   const isAdded = (id: number) => added.some((token) => token.id === id);
   return named.length > 0 ? named : namedStopTokens(config).filter(isAdded);
 }
@@ -96,8 +96,8 @@ function idOf(tokenizer: Config, text: string): number | undefined {
   if (added) return added.id;
   const vocab = isRecord(tokenizer["model"]) ? tokenizer["model"]["vocab"] : undefined;
   if (Array.isArray(vocab)) {
-    const at = vocab.findIndex((entry: unknown) => Array.isArray(entry) && entry[0] === text);
-    return at === -1 ? undefined : at;
+    const id = vocab.findIndex((entry: unknown) => Array.isArray(entry) && entry[0] === text);
+    return id === -1 ? undefined : id;
   }
   const id = isRecord(vocab) && Object.hasOwn(vocab, text) ? vocab[text] : undefined;
   return typeof id === "number" ? id : undefined;
@@ -116,29 +116,29 @@ function turnStopToken(
   added: readonly AddedToken[],
   known: readonly number[],
 ): number | undefined {
-  const written = createTokenFinder(added);
+  const tokensIn = createTokenFinder(added);
   const isStopToken = ({ id, special }: AddedToken) => special || known.includes(id);
   // Some templates require a system message.
   const begin = tailOf(render, [QUESTION, ANSWER]) === undefined ? [SYSTEM] : [];
   const tail = tailOf(render, [...begin, QUESTION, ANSWER]);
   if (tail === undefined) return undefined;
-  const last = written(tail);
+  const last = tokensIn(tail);
   const end =
     last.find(isStopToken) ??
     last.find(({ content }) => content.trim() !== "") ??
-    written(tailOf(render, [...begin, QUESTION, ANSWER, QUESTION]) ?? "").find(isStopToken);
+    tokensIn(tailOf(render, [...begin, QUESTION, ANSWER, QUESTION]) ?? "").find(isStopToken);
   return end?.id;
 }
 
 /** What the template writes after the answer's text; undefined if it refuses the messages. */
 function tailOf(render: Render, messages: Message[]): string | undefined {
-  const words = ANSWER.content ?? "";
+  const answer = ANSWER.content ?? "";
   try {
     const text = render({ messages });
-    const at = text.lastIndexOf(words);
-    return at === -1 ? "" : text.slice(at + words.length);
+    const at = text.lastIndexOf(answer);
+    return at === -1 ? "" : text.slice(at + answer.length);
   } catch (error) {
-    // Refused rows are reported on their own.
+    // Rows that the template refuses are reported elsewhere.
     if (isKitError(error)) return undefined;
     throw error;
   }
@@ -158,7 +158,7 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
-/** Finds tokens in a text as tokenizers do: leftmost, then longest. */
+/** Finds tokens in a text as tokenizers do: at each position, the longest that starts there. */
 export function createTokenFinder<Token extends { content: string }>(
   tokens: readonly Token[],
 ): (text: string) => Token[] {

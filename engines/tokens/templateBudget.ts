@@ -8,14 +8,14 @@ export interface Budget {
   steps: number;
   /** Characters of the result. */
   characters: number;
-  /** Limits slow single steps, such as deeply nested lists as JSON. Default: 3,000. */
+  /** Limits steps that are slow, such as writing deeply nested lists as JSON. Default: 3,000. */
   milliseconds?: number;
 }
 
-/** For a template without messages: half a second, and a system prompt of many pages. */
+/** The budget without messages: enough for half a second of work and a system prompt of many pages. */
 const BASE = { steps: 50_000, characters: 65_536 };
 const STEPS_PER_MESSAGE = 5_000;
-/** Steps, and written characters, for each character of the conversation. */
+/** Additional steps, and additional characters, for each character of the conversation. */
 const PER_CHARACTER = 16;
 const ITEMS_PER_STEP = 16;
 
@@ -32,7 +32,7 @@ export function budgetOf({ messages, tools, chat_template_kwargs: kwargs }: Conv
   };
 }
 
-/** Counts evaluation steps by their values; throws an Error beyond the limit. */
+/** Counts a step for each evaluated value, and more for a large one. Throws an Error beyond the limit. */
 export function createMeter(steps: number): (value: unknown) => void {
   let remaining = steps;
   return (value) => {

@@ -1,18 +1,18 @@
 import { UnsupportedInTemplate } from "./jinja/unsupported.ts";
 
 /**
- * Kit's own key in `tokenizer_config.json`: when the model's training began, which is the date that the
- * chat template wrote in its rows. Local time, without a zone.
+ * Kit's own key in `tokenizer_config.json`: the date that the chat template wrote in the model's training rows,
+ * when training began. Local time, without a zone.
  */
 const KEY = "template_date";
 
-/** The date of a model's training; undefined if it learned none. */
+/** The date in a model's training rows, if any. */
 export function templateDateIn(config: Record<string, unknown>): Date | undefined {
-  const { [KEY]: written } = config;
-  if (typeof written !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(written)) {
+  const { [KEY]: text } = config;
+  if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text)) {
     return undefined;
   }
-  const date = new Date(written);
+  const date = new Date(text);
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
@@ -31,8 +31,8 @@ export function writtenDate(date: Date): string {
 }
 
 /**
- * Python's `strftime` in the C locale, with the directives that chat templates use. The library's own
- * uses the machine's language.
+ * Python's `strftime` in the C locale, with the directives that chat templates use. The `strftime` of the Jinja
+ * package uses the machine's language.
  * @throws Error for another directive
  */
 export function strftime(format: string, time: Date): string {

@@ -6,7 +6,7 @@ const CONTEXT = createContext({ work: undefined });
 const CALL = new Script("work()");
 
 /**
- * Interrupts synchronous work after a time limit, even within a regular expression. Costs 0.1 ms a call.
+ * Interrupts synchronous work after a time limit, even within a regular expression. Costs 0.1 ms per call.
  * @throws Error at the limit
  */
 export function limitTime<T>(work: () => T, milliseconds = DEFAULT_MS): T {

@@ -2,7 +2,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import type { TokenText } from "./answerMask.ts";
 import type { TokenizerPipeline } from "./pipeline.ts";
 
-/** White space that byte-level offsets exclude; Ġ is a space. */
+/** White space that byte-level offsets exclude. Ġ is a space in byte-level vocabularies. */
 const LEADING = /^[\sĠ]+/;
 const TRAILING = /[\sĠ]+$/;
 
@@ -18,15 +18,15 @@ export function createTokenTexts(pipeline: TokenizerPipeline, file: Record<strin
 
   return function tokenTexts(text: string): TokenText[] {
     return pipeline.encode(text, false).map(({ id, token, bytes }) => {
-      if (!trims) return { id, bytes, before: 0, after: 0 };
-      const before = LEADING.exec(token)?.[0].length ?? 0;
-      const after = before === token.length ? 0 : (TRAILING.exec(token)?.[0].length ?? 0);
-      return { id, bytes, before, after };
+      if (!trims) return { id, bytes, leading: 0, trailing: 0 };
+      const leading = LEADING.exec(token)?.[0].length ?? 0;
+      const trailing = leading === token.length ? 0 : (TRAILING.exec(token)?.[0].length ?? 0);
+      return { id, bytes, leading, trailing };
     });
   };
 }
 
-/** A post-processor with its nested ones. */
+/** A post-processor and those nested in it. */
 function processorsOf(value: unknown): Record<string, unknown>[] {
   if (!isRecord(value)) return [];
   const inner = value["processors"];

@@ -15,9 +15,9 @@ export interface Span {
 
 /** How a model reads rows and prompts, and writes text. */
 export interface Tokenizer {
-  /** Every id is below it. */
+  /** All token ids are below this. */
   vocabulary: number;
-  /** Whether there is a chat template. Without one, a conversation is just its contents. */
+  /** Whether there is a chat template. Without one, a conversation is just its messages' contents. */
   hasTemplate: boolean;
   /**
    * A row as the model sees it, untruncated: one sequence, or one for each answer if the chat template
@@ -26,17 +26,17 @@ export interface Tokenizer {
    */
   sequencesOf: (row: Row) => readonly (readonly Span[])[];
   /**
-   * The prompt's tokens; a final assistant message stays open, to be continued.
+   * The prompt's tokens. A final assistant message is left unfinished, for the answer to continue.
    * @param answerStart appended to the prompt. Default: none.
    * @throws KitError
    */
   promptTokens: (request: InferRequest, style: PromptStyle, answerStart?: string) => number[];
   /**
-   * Decodes tokens, skipping specials. Malformed bytes become U+FFFD; drops an incomplete character at
-   * the end.
+   * Decodes tokens, skipping special tokens. Malformed bytes become U+FFFD; an incomplete character at the
+   * end is dropped.
    */
   decode: (tokens: readonly number[]) => string;
-  /** UTF-8 of the text that a token adds to an answer; of a special, its own text. */
+  /** UTF-8 of the text that a token adds to an answer; for a special token, its own text. */
   bytesOf: (token: number) => Uint8Array;
   /** Whether an answer drops its first token's leading space, as in SentencePiece. */
   dropsSpace: boolean;
@@ -46,19 +46,19 @@ export interface Tokenizer {
    */
   callsText: (calls: readonly ToolCall[]) => string | undefined;
   markup: Markup;
-  /** Whether the chat template silently drops a part of messages. */
+  /** Whether the chat template silently drops this part of messages. */
   isDropped: (part: Part) => boolean;
   /** Whether the chat template reads a variable. */
   readsVariable: (name: string) => boolean;
-  /** The text of tokens including specials, for people. */
+  /** The text of tokens, including special tokens, for display. */
   show: (tokens: readonly number[]) => string;
   /** Whether a token is special or added. */
   isSpecial: (token: number) => boolean;
   stopTokens: readonly number[];
   isStopToken: (token: number) => boolean;
   /**
-   * The tokenizer with a fixed date for the chat template. Default: the model's date, or that of each
-   * rendering. Undefined for a template without a date.
+   * The tokenizer with a fixed date for the chat template. Otherwise it is the model's `template_date`, or the
+   * current date. Undefined for a template without a date.
    */
   at?: (date: Date) => Tokenizer;
   /** Whether answers may contain the token. */

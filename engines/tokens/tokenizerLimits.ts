@@ -2,11 +2,11 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isTimeout, limitTime } from "./timeLimit.ts";
 
-/** The steps of a `tokenizer.json`, and the keys of nested steps. */
+/** Keys of a `tokenizer.json`'s steps, and of steps nested in them. */
 const PARTS = ["normalizer", "pre_tokenizer", "post_processor", "decoder"];
 const LISTS = ["normalizers", "pretokenizers", "processors", "decoders"];
 
-/** Factor by which all replacements together may lengthen a text. */
+/** Maximum factor by which all replacements together may lengthen a text. */
 const MAX_GROWTH = 256;
 /** Time limits, far above what real tokenizers need. */
 const BASE_SECONDS = 3;
@@ -26,19 +26,19 @@ export function assertBoundedGrowth(path: string, file: Record<string, unknown>)
   );
 }
 
-/** A step with its nested steps. */
+/** A step and those nested in it. */
 function stepsOf(value: unknown): Record<string, unknown>[] {
   if (!isRecord(value)) return [];
   const inner = LISTS.map((list) => value[list]).find(Array.isArray) as unknown[] | undefined;
   return [value, ...(inner ?? []).flatMap(stepsOf)];
 }
 
-/** Assumes that every character is replaced. */
+/** The factor by which a step may lengthen a text, if it replaces every character. */
 function growthOf(step: Record<string, unknown>): number {
-  const { type, content, prepend, pattern, replacement, str_rep: written } = step;
+  const { type, content, prepend, pattern, replacement, str_rep: oldReplacement } = step;
   if (type === "Prepend") return lengthOf(prepend);
   if (type === "Replace") return lengthOf(content) + (mayMatchEmpty(pattern) ? 1 : 0);
-  if (type === "Metaspace") return Math.max(lengthOf(replacement), lengthOf(written));
+  if (type === "Metaspace") return Math.max(lengthOf(replacement), lengthOf(oldReplacement));
   if (type !== "TemplateProcessing") return 1;
   return Math.max(...[step["single"], step["pair"]].map(sequencesIn));
 }
@@ -47,14 +47,14 @@ function lengthOf(text: unknown): number {
   return typeof text === "string" ? Math.max(1, text.length) : 1;
 }
 
-/** Whether a pattern may match the empty text, which inserts at every character. May err on the safe side. */
+/** Whether a pattern may match the empty text, and so insert at every character. True if in doubt. */
 function mayMatchEmpty(pattern: unknown): boolean {
   const { Regex: regex, String: text } = isRecord(pattern) ? pattern : {};
   if (typeof regex === "string") return regex === "" || MAY_MATCH_EMPTY.test(regex);
   return text === "";
 }
 
-/** Anything that may repeat zero times, looks around, or has alternatives. */
+/** Matches patterns that may repeat something zero times, look around, or have alternatives. */
 const MAY_MATCH_EMPTY = /[*?|(^$]|\\[bBAzZGK]|\{0?,/;
 
 /** How often a template repeats the text; at least once. */

@@ -13,10 +13,10 @@ import {
   extrasOf,
   conversationOf,
   fieldOf,
-  droppedOf,
+  unreadContexts,
 } from "./values.ts";
 
-/** Columns that the user named, and those that go with any question. */
+/** Reads the columns that the user named, and extras such as tools. */
 export function columnsFormat(columns: Columns, names: readonly string[]): RecordFormat {
   const entries = columnEntries(columns);
   const isRead = (name: string) =>
@@ -30,7 +30,7 @@ export function columnsFormat(columns: Columns, names: readonly string[]): Recor
   );
   return {
     reads,
-    drops: columns.prompt === undefined ? [] : droppedOf(names, reads),
+    drops: columns.prompt === undefined ? [] : unreadContexts(names, reads),
     ...(isRenamed && {
       source: "columns",
       summary: `${columnNoun(reads)} ${[...renames, ...extras].join(", ")}`,
@@ -46,12 +46,12 @@ export function columnsFormat(columns: Columns, names: readonly string[]): Recor
   };
 }
 
-/** A record with Kit's own names; `parse` counts any others. */
+/** Reads a record with Kit's own names. `parse` counts other keys as ignored. */
 export function ownFormat(names: readonly string[]): RecordFormat {
   const fields = FIELDS.filter((field) => names.includes(field) && MESSAGE_FIELDS.has(field));
   return {
     reads: names,
-    drops: names.includes("prompt") ? droppedOf(names, []) : [],
+    drops: names.includes("prompt") ? unreadContexts(names, []) : [],
     rowOf: (record, where) => ({
       ...record,
       ...extrasIn(record, extrasOf(names), where),

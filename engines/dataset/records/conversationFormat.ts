@@ -6,19 +6,20 @@ import { extrasIn, extrasOf, fieldsIn } from "./values.ts";
 /** Columns of ShareGPT and its successors. */
 const CONVERSATIONS = ["conversations", "conversation"];
 
-/** ShareGPT's, or Gemini's. */
+/** ShareGPT's or Gemini's format; undefined for other columns. */
 export function conversationFormat(
   names: readonly string[],
   { answer }: RowColumns,
 ): RecordFormat | undefined {
   const column = [...CONVERSATIONS, CONTENTS].find((name) => names.includes(name));
-  const others = answer.filter((field) => field !== "completion");
-  if (column === undefined || !others.every((field) => names.includes(field))) return undefined;
+  const otherFields = answer.filter((field) => field !== "completion");
+  if (column === undefined || !otherFields.every((field) => names.includes(field)))
+    return undefined;
   const field = answer.includes("completion") ? "messages" : "prompt";
   const extras = extrasOf(names);
   const isGemini = column === CONTENTS;
   return {
-    reads: [column, ...others, ...extras],
+    reads: [column, ...otherFields, ...extras],
     drops: [],
     source: column,
     summary: `${isGemini ? "Gemini" : "ShareGPT"} ${column} → ${field}`,
@@ -29,7 +30,7 @@ export function conversationFormat(
       checkMessages(messages, where, column);
       return {
         ...extrasIn(record, extras, where),
-        ...fieldsIn(record, others, where),
+        ...fieldsIn(record, otherFields, where),
         [field]: messages,
       };
     },

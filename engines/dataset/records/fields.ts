@@ -15,21 +15,21 @@ export type Field = (typeof FIELDS)[number];
 /** The column of each field. */
 export type Columns = Partial<Record<Field, string>>;
 
-/** How one kind of row is written. */
+/** The fields of one kind of row. */
 export interface RowColumns {
   /** The fields of each of Kit's own formats; the first with all its columns present wins. */
-  own: readonly (readonly Field[])[];
+  formats: readonly (readonly Field[])[];
   /** Fields beside the question, whatever its format. */
   answer: readonly Field[];
   /** Kit's own format, used only if no other fields hold a question. */
-  last?: readonly Field[];
+  fallback?: readonly Field[];
 }
 
-/** Demonstrations, and plain texts. */
-export const ANSWERS: RowColumns = {
-  own: [["messages"], ["prompt", "completion"]],
+/** The fields of demonstrations and plain texts. */
+export const DEMONSTRATION_COLUMNS: RowColumns = {
+  formats: [["messages"], ["prompt", "completion"]],
   answer: ["completion"],
-  last: ["text"],
+  fallback: ["text"],
 };
 
 /** How records with the same columns become rows. */
@@ -38,7 +38,7 @@ export interface RecordFormat {
   reads: readonly string[];
   /** Columns not read that may belong to the question. */
   drops: readonly string[];
-  /** The mapping for people: `question → prompt`. Undefined for Kit's own names. */
+  /** Describes the mapping: `question → prompt`. Undefined for Kit's own names. */
   summary?: string;
   /** The question's column, which identifies the format. */
   source?: string;

@@ -1,37 +1,37 @@
 import { parseJsonCell } from "../jsonError.ts";
 import { invalid } from "../tables/tableRow.ts";
 import { type RecordFormat, type RowColumns, CONTEXTS, HISTORY, columnNoun } from "./fields.ts";
-import { extrasIn, extrasOf, fieldsIn, droppedOf } from "./values.ts";
+import { extrasIn, extrasOf, fieldsIn, unreadContexts } from "./values.ts";
 
-/** A text question, with column names of public datasets. */
+/** The format of text questions, with column names of public datasets; undefined for other columns. */
 export function questionFormat(
   names: readonly string[],
   { answer }: RowColumns,
 ): RecordFormat | undefined {
   const columns = questionColumns(names);
   const needsAnswer = answer.includes("completion");
-  const others = answer.filter((field) => field !== "completion");
-  if (!columns || !others.every((field) => names.includes(field))) return undefined;
+  const otherFields = answer.filter((field) => field !== "completion");
+  if (!columns || !otherFields.every((field) => names.includes(field))) return undefined;
   if (needsAnswer !== (columns.answer !== undefined)) return undefined;
   const extras = extrasOf(names);
   const { question, contexts, history, answer: answerColumn } = columns;
-  const asked = [...(history === undefined ? [] : [history]), question, ...contexts];
+  const promptColumns = [...(history === undefined ? [] : [history]), question, ...contexts];
   const reads = [
-    ...asked,
+    ...promptColumns,
     ...(answerColumn === undefined ? [] : [answerColumn]),
-    ...others,
+    ...otherFields,
     ...extras,
   ];
   const kind = isAlpaca(columns) ? "Alpaca" : columnNoun(reads);
   const completion = answerColumn === undefined ? "" : `, ${answerColumn} → completion`;
   return {
     reads,
-    drops: droppedOf(names, reads),
+    drops: unreadContexts(names, reads),
     source: question,
-    summary: `${kind} ${asked.join(", ")} → prompt${completion}`,
+    summary: `${kind} ${promptColumns.join(", ")} → prompt${completion}`,
     rowOf: (record, where) => ({
       ...extrasIn(record, extras, where),
-      ...fieldsIn(record, others, where),
+      ...fieldsIn(record, otherFields, where),
       ...questionRow(record, columns, where),
     }),
   };
@@ -42,13 +42,13 @@ function questionRow(
   columns: QuestionColumns,
   where: string,
 ): Record<string, unknown> {
-  const { prompt, earlier } = evalExampleOf(record, columns, where);
+  const { prompt, earlier } = promptOf(record, columns, where);
   const { answer } = columns;
-  const asked = [...earlier, { role: "user", content: prompt }];
-  if (answer === undefined) return { prompt: earlier.length === 0 ? prompt : asked };
+  const messages = [...earlier, { role: "user", content: prompt }];
+  if (answer === undefined) return { prompt: earlier.length === 0 ? prompt : messages };
   const completion = textOf(record[answer], where, answer);
   if (earlier.length === 0) return { prompt, completion };
-  return { messages: [...asked, { role: "assistant", content: completion }] };
+  return { messages: [...messages, { role: "assistant", content: completion }] };
 }
 
 /** Names that public datasets and trainers use for questions and answers. */
@@ -65,16 +65,16 @@ interface QuestionColumns {
   answer: string | undefined;
 }
 
-/** Undefined without exactly one candidate for the question. */
+/** Undefined unless exactly one column may be the question. */
 function questionColumns(names: readonly string[]): QuestionColumns | undefined {
-  const isThere = (name: string) => names.includes(name);
-  const hasInstruction = isThere(INSTRUCTION);
-  const contexts = hasInstruction ? CONTEXTS.filter(isThere) : [];
-  const questions = QUESTIONS.filter((name) => isThere(name) && !contexts.includes(name));
-  const answers = ANSWERS.filter(isThere);
+  const hasColumn = (name: string) => names.includes(name);
+  const hasInstruction = hasColumn(INSTRUCTION);
+  const contexts = hasInstruction ? CONTEXTS.filter(hasColumn) : [];
+  const questions = QUESTIONS.filter((name) => hasColumn(name) && !contexts.includes(name));
+  const answers = ANSWERS.filter(hasColumn);
   const [question] = questions;
   if (question === undefined || questions.length > 1 || answers.length > 1) return undefined;
-  const history = isThere(HISTORY) ? HISTORY : undefined;
+  const history = hasColumn(HISTORY) ? HISTORY : undefined;
   return { question, contexts, history, answer: answers[0] };
 }
 
@@ -87,7 +87,7 @@ function isAlpaca({ question, answer }: QuestionColumns): boolean {
  * A question with its context, and the turns before it.
  * @throws KitError `DATASET_INVALID`
  */
-function evalExampleOf(
+function promptOf(
   record: Record<string, unknown>,
   { question, contexts, history }: QuestionColumns,
   where: string,
@@ -105,10 +105,10 @@ function textOf(value: unknown, where: string, name: string): string {
 
 /** Earlier question-answer pairs; all answers are learned, as in LLaMA-Factory. */
 function earlierTurns(value: unknown, where: string): object[] {
-  const isNone = value === undefined || value === null || value === "";
-  const pairs = isNone ? [] : parseJsonCell(value, where, HISTORY, "a list of [question, answer]");
+  const isEmpty = value === undefined || value === null || value === "";
+  const pairs = isEmpty ? [] : parseJsonCell(value, where, HISTORY, "a list of [question, answer]");
   const isPair = (pair: unknown): pair is [string, string] =>
-    Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string");
+    Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === "string");
   if (!Array.isArray(pairs) || !pairs.every(isPair)) {
     throw invalid(where, `column "${HISTORY}" is not a list of [question, answer]. Write one.`);
   }

@@ -11,7 +11,7 @@ import {
   type Field,
   type RecordFormat,
   type RowColumns,
-  ANSWERS,
+  DEMONSTRATION_COLUMNS,
   columnEntries,
 } from "./fields.ts";
 import { questionFormat } from "./questionFormat.ts";
@@ -26,7 +26,7 @@ export interface RecordFormatOptions {
 }
 
 /** Maximum columns that an error lists. */
-const MAX_NAMED = 20;
+const MAX_LISTED = 20;
 
 /**
  * Detects how records with these columns become rows.
@@ -37,14 +37,14 @@ const MAX_NAMED = 20;
 export function recordFormat(
   names: readonly string[],
   where: string,
-  { columns, rows = ANSWERS, isTable = true }: RecordFormatOptions = {},
+  { columns, rows = DEMONSTRATION_COLUMNS, isTable = true }: RecordFormatOptions = {},
 ): RecordFormat | undefined {
   if (columns) {
     const [missing] = columnEntries(columns).filter(([, column]) => !names.includes(column));
     if (missing === undefined) return columnsFormat(columns, names);
     throw invalid(
       where,
-      `no column ${JSON.stringify(missing[1])}. Set columns.${missing[0]} to one of ${list(names)}.`,
+      `no column ${JSON.stringify(missing[1])}. Set columns.${missing[0]} to one of ${listNames(names)}.`,
     );
   }
   if (names.includes("query") && names.includes("answers")) {
@@ -54,30 +54,30 @@ export function recordFormat(
     );
   }
   const isPair = names.some(isPairKey);
-  // `parse` refuses them and names the right objective.
-  if (!isTable && rows === ANSWERS && isPair) return undefined;
+  // `parse` refuses pairs and names the right objective.
+  if (!isTable && rows === DEMONSTRATION_COLUMNS && isPair) return undefined;
   const hasAll = (fields: readonly Field[]) => fields.every((field) => names.includes(field));
   const formatOf = (fields: readonly Field[]) =>
     isTable ? columnsFormat(sameNames(fields), names) : ownFormat(names);
-  const own = rows.own.find(hasAll);
-  if (own) return formatOf(own);
+  const ownFields = rows.formats.find(hasAll);
+  if (ownFields) return formatOf(ownFields);
   const conversation = conversationFormat(names, rows);
   if (conversation) return conversation;
   const question = questionFormat(names, rows);
-  const last = rows.last && hasAll(rows.last) ? formatOf(rows.last) : undefined;
+  const fallback = rows.fallback && hasAll(rows.fallback) ? formatOf(rows.fallback) : undefined;
   // Alpaca's own file also has the whole row as a text.
-  const isFirst = rows !== ANSWERS || question?.source === "instruction";
-  const format = isFirst ? (question ?? last) : (last ?? question);
+  const prefersQuestion = rows !== DEMONSTRATION_COLUMNS || question?.source === "instruction";
+  const format = prefersQuestion ? (question ?? fallback) : (fallback ?? question);
   if (format || !isTable) return format;
   throw invalid(
     where,
-    `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example ${exampleOf(rows)}.`,
+    `Kit cannot tell which columns to learn from among ${listNames(names)}. Set columns, for example ${exampleColumns(rows)}.`,
   );
 }
 
 /** Example columns for a question with other names. */
-function exampleOf({ own }: RowColumns): string {
-  const format = own.find((fields) => fields.includes("prompt")) ?? [];
+function exampleColumns({ formats }: RowColumns): string {
+  const format = formats.find((fields) => fields.includes("prompt")) ?? [];
   return `{ ${format.map((field) => `${field}: "${OTHER_NAMES[field] ?? field}"`).join(", ")} }`;
 }
 
@@ -89,8 +89,8 @@ const OTHER_NAMES: Partial<Record<Field, string>> = {
   label: "good",
 };
 
-function list(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
+function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_LISTED).map((name) => JSON.stringify(name));
   const more = names.length - shown.length;
   return shown.join(", ") + (more > 0 ? ` and ${more} others` : "");
 }
@@ -99,7 +99,7 @@ export interface RecordMapperOptions extends RecordFormatOptions {
   /** Whether records may have different keys. */
   isRagged: boolean;
   ignored: IgnoredKeys;
-  /** Takes a note for people on each format, once. */
+  /** Called with a description of each format, once. */
   onNote: (text: string) => void;
 }
 
@@ -113,15 +113,15 @@ export function createRecordMapper({ isRagged, ignored, onNote, ...options }: Re
      */
     rowOf(record: unknown, where: string): unknown {
       if (!isRecord(record)) return record;
-      const all = keysOf(record);
+      const keys = keysOf(record);
       // LLaMA-Factory's name for a label.
-      if (!options.isTable && all.includes("kto_tag") && !all.includes("label")) {
+      if (!options.isTable && keys.includes("kto_tag") && !keys.includes("label")) {
         const { kto_tag: label, ...rest } = record;
         return this.rowOf({ ...rest, label }, where);
       }
       // Libraries write missing keys as null.
-      const isPart = isRagged && options.columns === undefined;
-      const names = isPart ? all.filter((name) => record[name] !== null) : all;
+      const mayLackKeys = isRagged && options.columns === undefined;
+      const names = mayLackKeys ? keys.filter((name) => record[name] !== null) : keys;
       const format = recordFormat(names, where, options);
       if (!format) return record;
       if (format.source !== undefined && !reported.has(format.source)) {

@@ -7,7 +7,7 @@ import { invalid } from "../tables/tableRow.ts";
 type Turn = Record<string, unknown>;
 
 /** Roles of tool calls in LLaMA-Factory and ms-swift. */
-const CALLERS = ["function_call", "tool_call"];
+const CALL_ROLES = ["function_call", "tool_call"];
 const ROLES = new Set(["system", "developer", "user", "assistant", "tool"]);
 
 /**
@@ -20,13 +20,13 @@ export function messagesOf(turns: unknown, where: string, name: string): unknown
   if (!Array.isArray(turns) || turns.every(isMessage)) return turns;
   const messages: unknown[] = [];
   let wasCall = false;
-  for (const [at, turn] of (turns as unknown[]).entries()) {
-    const isCall = isRecord(turn) && CALLERS.includes(String(turn["from"] ?? turn["role"]));
-    const message = isRecord(turn) ? messageOf(turn, isCall, where, `${name}[${at}]`) : turn;
+  for (const [i, turn] of (turns as unknown[]).entries()) {
+    const isCall = isRecord(turn) && CALL_ROLES.includes(String(turn["from"] ?? turn["role"]));
+    const message = isRecord(turn) ? messageOf(turn, isCall, where, `${name}[${i}]`) : turn;
     const last = messages.at(-1);
     // Parallel calls share one message, as in OpenAI and ms-swift.
     if (isCall && wasCall && isRecord(last) && isRecord(message)) {
-      const calls = [last, message].flatMap(({ tool_calls: some }) => some as object[]);
+      const calls = [last, message].flatMap(({ tool_calls: calls }) => calls as object[]);
       messages[messages.length - 1] = { ...last, tool_calls: calls };
     } else messages.push(message);
     wasCall = isCall;
@@ -52,9 +52,9 @@ export function checkMessages(messages: unknown, where: string, name: string): v
   if (!Array.isArray(messages)) {
     throw invalid(where, `"${name}" is not a list. Write a list of {"role":"…","content":"…"}.`);
   }
-  for (const [at, message] of messages.entries()) {
+  for (const [i, message] of messages.entries()) {
     const problem = problemOfMessage(message);
-    if (problem !== undefined) throw invalid(where, `${name}[${at}] ${problem}.`);
+    if (problem !== undefined) throw invalid(where, `${name}[${i}] ${problem}.`);
   }
 }
 
@@ -63,15 +63,15 @@ function isMessage(turn: unknown): boolean {
   return !Array.isArray(turn["content"]) && !isSet(turn["value"]);
 }
 
-function messageOf(turn: Turn, isCall: boolean, where: string, at: string): unknown {
+function messageOf(turn: Turn, isCall: boolean, where: string, path: string): unknown {
   const { from, value, role, content, ...rest } = turn;
   const isShareGpt = isSet(from) || isSet(value);
-  const [speaker, said] = [from ?? role, value ?? content];
-  if (isShareGpt && (typeof speaker !== "string" || !isSet(said))) {
-    throw invalid(where, `${at} needs a "from" and a "value" string.`);
+  const [speaker, body] = [from ?? role, value ?? content];
+  if (isShareGpt && (typeof speaker !== "string" || !isSet(body))) {
+    throw invalid(where, `${path} needs a "from" and a "value" string.`);
   }
-  if (isCall) return { role: "assistant", ...callsOf(said, where, at), ...rest };
-  return { role: roleOf(speaker, isShareGpt), content: withTypes(said), ...rest };
+  if (isCall) return { role: "assistant", ...callsOf(body, where, path), ...rest };
+  return { role: roleOf(speaker, isShareGpt), content: withTypes(body), ...rest };
 }
 
 function roleOf(speaker: unknown, isShareGpt: boolean): unknown {
@@ -84,27 +84,27 @@ function roleOf(speaker: unknown, isShareGpt: boolean): unknown {
 }
 
 /** A turn of tool calls as LLaMA-Factory reads it: an object or a list in JSON, possibly after thinking. */
-function callsOf(said: unknown, where: string, at: string): Turn {
-  const text = typeof said === "string" ? said : "";
-  const [thought = ""] = /<think>[\s\S]*?<\/think>/.exec(text) ?? [];
-  const rest = text.replace(thought, "");
+function callsOf(body: unknown, where: string, path: string): Turn {
+  const text = typeof body === "string" ? body : "";
+  const [thinking = ""] = /<think>[\s\S]*?<\/think>/.exec(text) ?? [];
+  const rest = text.replace(thinking, "");
   const [, wrapped = rest] = /^\s*<tool_call>([\s\S]*)<\/tool_call>\s*$/.exec(rest) ?? [];
-  const given = typeof said === "string" ? parsed(wrapped) : said;
-  const calls = (Array.isArray(given) ? given : [given]).map((call: unknown) => {
+  const parsed = typeof body === "string" ? tryParse(wrapped) : body;
+  const calls = (Array.isArray(parsed) ? parsed : [parsed]).map((call: unknown) => {
     const called = isRecord(call) && isRecord(call["function"]) ? call["function"] : call;
     if (!isRecord(called) || typeof called["name"] !== "string") {
       throw invalid(
         where,
-        `${at} is not a tool call. Write {"name":"…","arguments":{…}}, or a list of these.`,
+        `${path} is not a tool call. Write {"name":"…","arguments":{…}}, or a list of these.`,
       );
     }
     const { name, arguments: values = {} } = called;
     return { type: "function", function: { name, arguments: values } };
   });
-  return { content: thought === "" ? undefined : thought, tool_calls: calls };
+  return { content: thinking === "" ? undefined : thinking, tool_calls: calls };
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -128,10 +128,10 @@ const TEXT_ONLY = "but Kit reads only text in Gemini's format: write messages in
  */
 export function geminiTurns(contents: unknown, where: string): unknown {
   if (!Array.isArray(contents)) return contents;
-  return contents.map((content: unknown, at) => {
+  return contents.map((content: unknown, i) => {
     if (!isRecord(content)) return content;
     const { role, parts, ...rest } = content;
-    return { role, content: textsOf(parts, where, `${CONTENTS}[${at}]`), ...rest };
+    return { role, content: textsOf(parts, where, `${CONTENTS}[${i}]`), ...rest };
   });
 }
 
@@ -140,12 +140,12 @@ export function instructionOf(instruction: unknown, where: string, name: string)
   return isRecord(instruction) ? textsOf(instruction["parts"], where, name) : instruction;
 }
 
-function textsOf(parts: unknown, where: string, at: string): unknown {
-  if (!Array.isArray(parts)) throw invalid(where, `${at} needs "parts", a list of {"text":"…"}.`);
+function textsOf(parts: unknown, where: string, path: string): unknown {
+  if (!Array.isArray(parts)) throw invalid(where, `${path} needs "parts", a list of {"text":"…"}.`);
   for (const part of parts as unknown[]) {
     const other = isRecord(part) ? Object.keys(part).find((key) => key !== "text") : "?";
     if (other === undefined) continue;
-    throw invalid(where, `${at} has a part ${JSON.stringify(other)}, ${TEXT_ONLY}.`);
+    throw invalid(where, `${path} has a part ${JSON.stringify(other)}, ${TEXT_ONLY}.`);
   }
   return parts;
 }

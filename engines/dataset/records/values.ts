@@ -4,7 +4,7 @@ import { parseJsonCell } from "../jsonError.ts";
 import { type Field, CONTEXTS, HISTORY } from "./fields.ts";
 import { INSTRUCTIONS, instructionOf, messagesOf, withTypes } from "./turns.ts";
 
-/** Columns beside a question of any format. */
+/** Columns that may accompany a question of any format. */
 const EXTRAS = ["tools", "chat_template_kwargs", ...SYSTEM_KEYS, ...INSTRUCTIONS];
 
 /** Fields that may hold messages. */
@@ -21,7 +21,7 @@ export function extrasOf(names: readonly string[]): string[] {
 }
 
 /** Columns that may belong to the question but aren't read. */
-export function droppedOf(names: readonly string[], reads: readonly string[]): string[] {
+export function unreadContexts(names: readonly string[], reads: readonly string[]): string[] {
   return [...CONTEXTS, HISTORY].filter((name) => names.includes(name) && !reads.includes(name));
 }
 
@@ -31,7 +31,7 @@ export function extrasIn(
   names: readonly string[],
   where: string,
 ): Record<string, unknown> {
-  const read = names.map((name) => {
+  const entries = names.map((name) => {
     if (name === "tools") return [name, toolsOf(record[name], where, name)] as const;
     if (name === "chat_template_kwargs") {
       return [name, parseJsonCell(record[name], where, name, "an object")] as const;
@@ -40,7 +40,7 @@ export function extrasIn(
     const text = isGemini ? instructionOf(record[name], where, name) : record[name];
     return [isGemini ? "system" : name, withTypes(text)] as const;
   });
-  return omitUndefined(Object.fromEntries(read));
+  return omitUndefined(Object.fromEntries(entries));
 }
 
 export function fieldsIn(
@@ -48,16 +48,18 @@ export function fieldsIn(
   fields: readonly Field[],
   where: string,
 ): Record<string, unknown> {
-  const read = fields.map((field) => [field, fieldOf(field, record[field], where, field)] as const);
-  return omitUndefined(Object.fromEntries(read));
+  const entries = fields.map(
+    (field) => [field, fieldOf(field, record[field], where, field)] as const,
+  );
+  return omitUndefined(Object.fromEntries(entries));
 }
 
 export function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
   if (field === "tools") return toolsOf(value, where, column);
   if (!MESSAGE_FIELDS.has(field)) return value;
   const isJson = field === "messages" || isJsonList(value);
-  const read = isJson ? parseJsonCell(value, where, column, "a list of messages") : value;
-  return conversationOf(field, read, where, column);
+  const parsed = isJson ? parseJsonCell(value, where, column, "a list of messages") : value;
+  return conversationOf(field, parsed, where, column);
 }
 
 export function conversationOf(
@@ -68,10 +70,10 @@ export function conversationOf(
 ): unknown {
   // LLaMA-Factory writes chosen and rejected answers as one message each.
   const isMessage = isRecord(value) && (field === "chosen" || field === "rejected");
-  // A completion may be meant to be such text.
+  // A completion may really be such text.
   const isText = field !== "completion" && isJsonList(value);
-  const read = isText ? parseJsonCell(value, where, column, "a list of messages") : value;
-  return messagesOf(isMessage ? [value] : read, where, column);
+  const parsed = isText ? parseJsonCell(value, where, column, "a list of messages") : value;
+  return messagesOf(isMessage ? [value] : parsed, where, column);
 }
 
 /** Whether a value is a list of messages as JSON text, or as Python prints it. */
@@ -88,9 +90,9 @@ const MESSAGES_TEXT = /^\s*\[\s*\{\s*(["'])(?:role|from|content|value)\1\s*:/;
  */
 function toolsOf(value: unknown, where: string, column: string): unknown {
   if (typeof value === "string" && value.trim() === "") return undefined;
-  const read = (one: unknown) => parseJsonCell(one, where, column, "a list of tools");
-  const tools = read(value);
-  return Array.isArray(tools) ? tools.map((tool) => withType(read(tool))) : tools;
+  const parse = (cell: unknown) => parseJsonCell(cell, where, column, "a list of tools");
+  const tools = parse(value);
+  return Array.isArray(tools) ? tools.map((tool) => withType(parse(tool))) : tools;
 }
 
 function withType(tool: unknown): unknown {

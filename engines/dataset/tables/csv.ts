@@ -6,7 +6,7 @@ import constants from "../../constants.json" with { type: "json" };
 import { type TableRow, duplicateIn, invalid } from "./tableRow.ts";
 import { readUtf8 } from "./utf8.ts";
 
-/** Most likely first. */
+/** Delimiters and their names in errors, the most likely first. */
 const DELIMITERS: Record<string, string> = {
   ",": "comma",
   ";": "semicolon",
@@ -14,15 +14,15 @@ const DELIMITERS: Record<string, string> = {
   "|": "vertical bar",
 };
 
-/** Excel's line that declares the delimiter before the header. */
+/** A line before the header that tells Excel the delimiter. */
 const SEPARATOR_LINE = /^"?sep=([^\r\n])"?(\r\n|\n|\r|$)/i;
 
-/** As in JSONL. An unclosed quote also exceeds it. */
+/** The limit of JSONL. A row with an unclosed quote may exceed it, too. */
 const MAX_ROW_BYTES = constants.maxLineMiB * 2 ** 20;
 
 const DOUBLE_QUOTES = 'Write "" for each quote inside a quoted cell.';
 
-/** By the library's code; others need options that Kit doesn't set. */
+/** Problems by csv-parse's code. Its other codes need options that Kit doesn't set. */
 const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
   CSV_QUOTE_NOT_CLOSED: `a quote in this row never closes. Close it. ${DOUBLE_QUOTES}`,
   CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row continues after its closing quote. ${DOUBLE_QUOTES}`,
@@ -59,18 +59,18 @@ async function* parseCsv(
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
     skip_empty_lines: true,
-    // Our own error says what to do.
+    // Kit's own error says what to do.
     relax_column_count: true,
     max_record_size: MAX_ROW_BYTES,
     on_record: (cells, info) => rows.take(cells, info),
   };
-  // The library's types don't cover `on_record` with arrays.
+  // csv-parse's types don't cover `on_record` with arrays.
   const parser = parse(options as Options<unknown> as Options);
   function* all(): Generator<Buffer> {
     yield header;
     yield* rest;
   }
-  // The loop below throws errors.
+  // The loop below throws the parser's errors.
   pipeline(all(), parser, () => {});
   try {
     for await (const row of parser) yield row as TableRow;
@@ -90,7 +90,7 @@ async function* parseCsv(
 /** The most frequent delimiter of the first line, outside quotes. */
 function delimiterOf(start: Buffer): string {
   const delimiters = Object.keys(DELIMITERS);
-  const counts = new Map(delimiters.map((one) => [one, 0]));
+  const counts = new Map(delimiters.map((delimiter) => [delimiter, 0]));
   let isQuoted = false;
   // Blank lines may come before the header.
   for (const character of start.toString().replace(/^[\r\n]*/, "")) {
@@ -99,8 +99,8 @@ function delimiterOf(start: Buffer): string {
     else if (character === "\n" || character === "\r") break;
     else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
-  const most = Math.max(...counts.values());
-  return delimiters.find((one) => counts.get(one) === most) ?? ",";
+  const maxCount = Math.max(...counts.values());
+  return delimiters.find((delimiter) => counts.get(delimiter) === maxCount) ?? ",";
 }
 
 /** Converts cells to records, and tracks the line on which each row begins. */
@@ -119,7 +119,7 @@ function createRows(path: string, delimiter: string, firstLine: number) {
         names = headerOf(cells, here);
         return undefined;
       }
-      const filled = filledIn(cells);
+      const filled = filledLength(cells);
       // Spreadsheets save empty rows.
       if (filled === 0) return undefined;
       if (cells.length < names.length || filled > names.length) {
@@ -129,7 +129,7 @@ function createRows(path: string, delimiter: string, firstLine: number) {
           `the row has ${formatCounted(count, "cell")}, but the header has ${formatCounted(names.length, "column")}. Put quotes around a cell that has a ${DELIMITERS[delimiter] ?? delimiter} or a line break.`,
         );
       }
-      return { value: Object.fromEntries(names.map((name, at) => [name, cells[at]])), where: here };
+      return { value: Object.fromEntries(names.map((name, i) => [name, cells[i]])), where: here };
     },
   };
 }
@@ -137,15 +137,15 @@ function createRows(path: string, delimiter: string, firstLine: number) {
 function headerOf(cells: string[], where: string): string[] {
   // Spreadsheets save empty columns.
   const all = cells.map((cell) => cell.trim());
-  const names = all.slice(0, Math.max(1, filledIn(all)));
-  const again = duplicateIn(names);
-  if (again === undefined) return names;
-  const which = again === "" ? "without a name" : `named ${JSON.stringify(again)}`;
+  const names = all.slice(0, Math.max(1, filledLength(all)));
+  const duplicate = duplicateIn(names);
+  if (duplicate === undefined) return names;
+  const which = duplicate === "" ? "without a name" : `named ${JSON.stringify(duplicate)}`;
   throw invalid(where, `two columns ${which}. Give each column a name of its own.`);
 }
 
 /** Number of cells up to the last non-empty one. */
-function filledIn(cells: string[]): number {
+function filledLength(cells: string[]): number {
   return cells.findLastIndex((cell) => cell !== "") + 1;
 }
 

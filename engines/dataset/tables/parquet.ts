@@ -17,12 +17,12 @@ import {
   columnsOf,
   readMetadata,
 } from "./parquetMetadata.ts";
-import { writerOf } from "./parquetValue.ts";
+import { converterOf } from "./parquetValue.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
-/** Expanded text that any file may have; a small malicious file must not fill the disk. */
-const MIN_TEXT_BYTES = 2 ** 26;
-/** Allowed beyond that, as a multiple of the file's size. */
+/** Maximum text of any file once expanded, since a small malicious file must not fill the disk. */
+const BASE_TEXT_BYTES = 2 ** 26;
+/** Additional maximum text, as a multiple of the file's size. */
 const MAX_EXPANSION = 1_000;
 
 /**
@@ -38,9 +38,9 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
     const schema = await columnsOf(path, metadata);
     const columns = schema
       .filter(({ element: { name } }) => needed?.includes(name) ?? true)
-      .map((column) => ({ name: column.element.name, write: writerOf(column, onText) }));
+      .map((column) => ({ name: column.element.name, convert: converterOf(column, onText) }));
     const names = new Set(columns.map(({ name }) => name));
-    const decoded = { ...metadata, schema: decodedAs(metadata.schema) };
+    const decoded = { ...metadata, schema: withoutLossyConversions(metadata.schema) };
     let row = 0;
     for (const [index, fullGroup] of metadata.row_groups.entries()) {
       const rows = Number(fullGroup.num_rows);
@@ -51,10 +51,10 @@ export async function* readParquet(path: string, needed?: string[]): AsyncGenera
       const values = await readColumns(path, file, names, { ...decoded, row_groups: [group] });
       for (let left = rows; left > 0; left--) {
         const where = `${path}, row ${++row}`;
-        const cells = columns.map(({ name, write }) => [
+        const cells = columns.map(({ name, convert }) => [
           name,
           // Drops columns without a value.
-          write(values.get(name)?.next().value, where) ?? undefined,
+          convert(values.get(name)?.next().value, where) ?? undefined,
         ]);
         yield { value: Object.fromEntries(cells) as Record<string, unknown>, where };
       }
@@ -80,10 +80,10 @@ export async function parquetColumns(path: string): Promise<string[]> {
 
 /** Repeated texts take a few bits each in the file, but their full length in a job's folder. */
 function createTextLimit(path: string, bytes: number): (length: number) => void {
-  let left = MIN_TEXT_BYTES + MAX_EXPANSION * bytes;
+  let remaining = BASE_TEXT_BYTES + MAX_EXPANSION * bytes;
   return (length) => {
-    left -= length;
-    if (left >= 0) return;
+    remaining -= length;
+    if (remaining >= 0) return;
     throw invalid(
       path,
       `its texts expand to more than ${formatCount(MAX_EXPANSION)} times the file's size. Remove repeated rows.`,
@@ -159,7 +159,7 @@ function json(bytes: Uint8Array): unknown {
   }
 }
 
-/** Parsers for `writerOf`: timestamps stay numbers, since `Date` loses precision. */
+/** Parsers for `converterOf`: timestamps stay numbers, since `Date` loses precision. */
 export const PARSERS: Partial<ParquetParsers> = {
   stringFromBytes: text,
   jsonFromBytes: json,
@@ -169,35 +169,37 @@ export const PARSERS: Partial<ParquetParsers> = {
   timestampFromNanoseconds: (count) => count,
 };
 
-/** Types that the library converts with loss, or not at all. */
-const RAW: (ConvertedType | undefined)[] = ["DECIMAL", "INTERVAL", "BSON"];
+/** Types that hyparquet converts with loss, or not at all. */
+const UNCONVERTED: (ConvertedType | undefined)[] = ["DECIMAL", "INTERVAL", "BSON"];
 
 /** The schema without conversions that Kit does itself. */
-export function decodedAs(schema: SchemaElement[]): SchemaElement[] {
+export function withoutLossyConversions(schema: SchemaElement[]): SchemaElement[] {
   return schema.map(({ converted_type: type, ...element }) =>
-    type === undefined || RAW.includes(type) ? element : { ...element, converted_type: type },
+    type === undefined || UNCONVERTED.includes(type)
+      ? element
+      : { ...element, converted_type: type },
   );
 }
 
 /** Decompressors for one row group, whose pages together may not exceed its maximum size. */
 export async function createCompressors(): Promise<Compressors> {
   const { compressors, decompressZstd } = await import("hyparquet-compressors");
-  let left = MAX_GROUP_BYTES;
+  let remaining = MAX_GROUP_BYTES;
   const bounded: Compressors = {
     ...compressors,
     // Node's own are faster.
     GZIP: (input, length) => gunzipSync(input, { maxOutputLength: Math.max(1, length) }),
     BROTLI: (input, length) =>
       brotliDecompressSync(input, { maxOutputLength: Math.max(1, length) }),
-    // Without a buffer, the library allocates whatever the page claims.
+    // Without a buffer, the package would allocate whatever size the page claims.
     ZSTD: (input, length) => decompressZstd(input, new Uint8Array(length)),
   };
   return Object.fromEntries(
     Object.entries(bounded).map(([name, decompress]) => [
       name,
       (input: Uint8Array, length: number) => {
-        left -= length;
-        if (!(length >= 0 && left >= 0)) throw new Error("its pages are larger than it says");
+        remaining -= length;
+        if (!(length >= 0 && remaining >= 0)) throw new Error("its pages are larger than it says");
         return decompress(input, length);
       },
     ]),

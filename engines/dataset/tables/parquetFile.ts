@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { AsyncBuffer } from "hyparquet";
 import { type KitError, isKitError, messageOf } from "../../../protocol/error.ts";
-import { openDataFile, readable } from "../dataFile.ts";
+import { openDataFile, withReadError } from "../dataFile.ts";
 import { HEAD_BYTES } from "../fileKind.ts";
 import { invalid } from "./tableRow.ts";
 
@@ -27,7 +27,7 @@ export function openParquet(path: string): ParquetFile {
       throw new Error("a byte range lies outside the file");
     const bytes = new Uint8Array(end - start);
     for (let done = 0; done < bytes.length;) {
-      const count = readable(path, () =>
+      const count = withReadError(path, () =>
         readSync(file, bytes, done, bytes.length - done, start + done),
       );
       if (count === 0) throw new Error("it was truncated while being read");

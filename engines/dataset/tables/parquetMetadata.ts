@@ -15,9 +15,9 @@ import { duplicateIn, invalid } from "./tableRow.ts";
 const GIBIBYTE = 2 ** 30;
 /** A row group is in memory three times: compressed, uncompressed and as values. */
 export const MAX_GROUP_BYTES = GIBIBYTE;
-/** Values of all columns of a row group; each takes at least 8 bytes in memory. */
+/** Maximum values in all columns of a row group: each takes at least 8 bytes in memory. */
 const MAX_GROUP_VALUES = 2 ** 25;
-/** About 1,000 row groups of 50 columns. */
+/** Enough for about 1,000 row groups of 50 columns. */
 const MAX_METADATA_BYTES = 2 ** 24;
 
 const SMALLER_GROUPS =
@@ -51,25 +51,25 @@ export async function readMetadata(path: string, file: ParquetFile): Promise<Fil
 }
 
 /**
- * The columns' schemas. Refuses row groups with other columns: the library doesn't await those, so
- * their errors would end the process.
+ * The columns' schemas. Refuses row groups with other columns: hyparquet doesn't await reading those, so an error
+ * would end the process.
  */
 export async function columnsOf(path: string, metadata: FileMetaData): Promise<SchemaTree[]> {
   const { parquetSchema } = await import("hyparquet");
   const [leaves, columns] = await withDamagedError(path, () => {
     const schema = parquetSchema(metadata);
     const asPath = (parts: string[]) => JSON.stringify(parts);
-    const known = leavesOf(schema).map((leaf) => asPath(leaf.path));
+    const leafPaths = leavesOf(schema).map((leaf) => asPath(leaf.path));
     for (const { columns } of metadata.row_groups) {
       const paths = columns.map(({ meta_data }) => asPath(meta_data?.path_in_schema ?? []));
-      if (paths.join() !== known.join()) throw new Error("a row group has other columns");
+      if (paths.join() !== leafPaths.join()) throw new Error("a row group has other columns");
     }
-    return [known, schema.children] as const;
+    return [leafPaths, schema.children] as const;
   });
   const names = columns.map(({ element }) => element.name);
-  const again = duplicateIn(names) ?? duplicateIn(leaves);
-  if (again === undefined) return columns;
-  const problem = `two columns named ${JSON.stringify(again)}`;
+  const duplicate = duplicateIn(names) ?? duplicateIn(leaves);
+  if (duplicate === undefined) return columns;
+  const problem = `two columns named ${JSON.stringify(duplicate)}`;
   throw invalid(path, `${problem}. Give each column a name of its own.`);
 }
 
@@ -115,8 +115,8 @@ function encrypted(path: string): KitError {
 }
 
 /**
- * Checks the page headers of a row group. The library trusts them, so a damaged one would make it
- * allocate for values that don't exist, or loop forever.
+ * Checks the page headers of a row group. hyparquet trusts them, so a damaged one would make it
+ * allocate memory for values that don't exist, or loop forever.
  */
 export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<void> {
   const { parquetHeader } = await import("hyparquet/src/column.js");
@@ -126,11 +126,11 @@ export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<vo
     const end = start + Number(meta_data.total_compressed_size);
     const reader = { view: new DataView(await file.slice(start, end)), offset: 0 };
     let values = 0;
-    // The library also stops here.
+    // hyparquet stops here, too.
     while (values < Number(meta_data.num_values) && reader.offset < reader.view.byteLength - 1) {
       const header = parquetHeader(reader);
-      const left = reader.view.byteLength - reader.offset;
-      if (!isValid(header, meta_data, left)) throw new Error("a page has wrong sizes");
+      const remaining = reader.view.byteLength - reader.offset;
+      if (!hasValidSizes(header, meta_data, remaining)) throw new Error("a page has wrong sizes");
       values += dataPage(header)?.num_values ?? 0;
       reader.offset += header.compressed_page_size;
     }
@@ -138,8 +138,8 @@ export async function checkPages(file: AsyncBuffer, group: RowGroup): Promise<vo
   }
 }
 
-/** @param left bytes of the column after the header */
-function isValid(header: PageHeader, column: ColumnMetaData, left: number): boolean {
+/** @param remaining bytes of the column after the header */
+function hasValidSizes(header: PageHeader, column: ColumnMetaData, remaining: number): boolean {
   const { compressed_page_size, uncompressed_page_size, dictionary_page_header } = header;
   const v2 = header.data_page_header_v2;
   const counts = [
@@ -151,7 +151,7 @@ function isValid(header: PageHeader, column: ColumnMetaData, left: number): bool
   const levels = v2 ? v2.definition_levels_byte_length + v2.repetition_levels_byte_length : 0;
   return (
     counts.every((count) => Number.isInteger(count) && count >= 0) &&
-    compressed_page_size <= left &&
+    compressed_page_size <= remaining &&
     uncompressed_page_size <= Number(column.total_uncompressed_size) &&
     levels <= Math.min(compressed_page_size, uncompressed_page_size) &&
     (!v2 || Math.max(v2.num_nulls, v2.num_rows) <= v2.num_values) &&

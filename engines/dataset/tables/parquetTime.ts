@@ -1,6 +1,6 @@
 import type { SchemaElement } from "hyparquet";
 
-/** In nanoseconds. */
+/** Nanoseconds in each unit. */
 const UNITS = { MILLIS: 1_000_000n, MICROS: 1_000n, NANOS: 1n };
 const SECOND = 1_000_000_000n;
 const DAY = 86_400n * SECOND;
@@ -16,7 +16,7 @@ interface TimeType {
 
 /**
  * Formats a column's dates and times like Python's `isoformat`, without a zone if the file has none.
- * @returns undefined for a column of other values; the function returns undefined for years beyond Python's
+ * @returns undefined for a column of other values; otherwise a function that returns undefined for years beyond Python's
  */
 export function timeFormatter(
   element: SchemaElement,
@@ -40,9 +40,9 @@ function timeTypeOf(element: SchemaElement): TimeType | undefined {
     return { kind: "TIMESTAMP", unit: UNITS[logical.unit], isUtc: logical.isAdjustedToUTC };
   }
   if (logical?.type === "TIME") return { kind: "TIME", unit: UNITS[logical.unit] };
-  // Spark's; the library converts it to nanoseconds.
+  // Spark's timestamp, which hyparquet converts to nanoseconds.
   if (type === "INT96") return { kind: "TIMESTAMP", unit: 1n };
-  // The older annotation, whose timestamps pyarrow reads as local.
+  // Older annotations. pyarrow reads their timestamps as local.
   switch (logical?.type ?? converted) {
     case "DATE":
       return { kind: "DATE", unit: DAY };

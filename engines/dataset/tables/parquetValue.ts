@@ -6,75 +6,76 @@ import { invalid } from "./tableRow.ts";
 type Fail = (problem: string) => never;
 type OnText = (length: number) => void;
 /** Converts a non-null value to JSON. */
-type Write = (value: unknown, fail: Fail) => unknown;
+type Convert = (value: unknown, fail: Fail) => unknown;
 
 /**
  * Converts a column's values to JSON as pyarrow reads them, with timestamps in ISO 8601.
- * @param onText takes the length of each text
+ * @param onText called with the length of each text
  * @returns a function that throws KitError `DATASET_INVALID` for values that JSON can't hold
  */
-export function writerOf(
+export function converterOf(
   column: SchemaTree,
   onText: OnText,
 ): (value: unknown, where: string) => unknown {
-  const write = nullable(nodeWriter(column, onText));
+  const convert = nullable(nodeConverter(column, onText));
   const name = JSON.stringify(column.element.name);
   return (value, where) =>
-    write(value, (problem) => {
+    convert(value, (problem) => {
       throw invalid(where, `column ${name} ${problem}`);
     });
 }
 
-function nullable(write: Write): Write {
-  return (value, fail) => (value === null || value === undefined ? null : write(value, fail));
+function nullable(convert: Convert): Convert {
+  return (value, fail) => (value === null || value === undefined ? null : convert(value, fail));
 }
 
-function nodeWriter(node: SchemaTree, onText: OnText): Write {
+function nodeConverter(node: SchemaTree, onText: OnText): Convert {
   const { element, children } = node;
   const [first, ...others] = children;
-  if (!first) return isJson(element) ? (value) => value : repeatable(leafWriter(element, onText));
+  if (!first)
+    return isJson(element) ? (value) => value : repeatable(leafConverter(element, onText));
   if (element.logical_type?.type === "VARIANT") {
     return (_, fail) => fail("is a VARIANT. Save it as text, with JSON in it.");
   }
   if (element.converted_type === "LIST" && others.length === 0) {
-    // As the library does: some lists have no level between the list and its items.
+    // As in hyparquet: some lists have no level between the list and its items.
     const item = first.children.length === 1 ? first.children[0] : first;
-    return listWriter(nodeWriter(item ?? first, onText));
+    return listConverter(nodeConverter(item ?? first, onText));
   }
   const [, mapped] = first.children;
   if (element.converted_type === "MAP" && mapped) {
-    const write = nullable(nodeWriter(mapped, onText));
+    const convert = nullable(nodeConverter(mapped, onText));
     return (value, fail) => {
       const map = value as Record<string, unknown>;
-      return objectOf(Object.keys(map), (key) => write(map[key], fail));
+      return objectOf(Object.keys(map), (key) => convert(map[key], fail));
     };
   }
-  return repeatable(structWriter(children, onText));
+  return repeatable(structConverter(children, onText));
 }
 
-function listWriter(write: Write): Write {
-  const writeItem = nullable(write);
-  return (value, fail) => (value as unknown[]).map((one) => writeItem(one, fail));
+function listConverter(convert: Convert): Convert {
+  const convertItem = nullable(convert);
+  return (value, fail) => (value as unknown[]).map((item) => convertItem(item, fail));
 }
 
 /** A repeated field is a list without that annotation. */
-function repeatable(write: Write): Write {
-  const writeList = listWriter(write);
-  return (value, fail) => (Array.isArray(value) ? writeList : write)(value, fail);
+function repeatable(convert: Convert): Convert {
+  const convertList = listConverter(convert);
+  return (value, fail) => (Array.isArray(value) ? convertList : convert)(value, fail);
 }
 
-function structWriter(children: SchemaTree[], onText: OnText): Write {
+function structConverter(children: SchemaTree[], onText: OnText): Convert {
   const names = children.map(({ element }) => element.name);
-  const writers = new Map(
-    children.map((child) => [child.element.name, nullable(nodeWriter(child, onText))] as const),
+  const converters = new Map(
+    children.map((child) => [child.element.name, nullable(nodeConverter(child, onText))] as const),
   );
   return (value, fail) => {
     const struct = value as Record<string, unknown>;
-    return objectOf(names, (name) => writers.get(name)?.(struct[name], fail));
+    return objectOf(names, (name) => converters.get(name)?.(struct[name], fail));
   };
 }
 
-function leafWriter(element: SchemaElement, onText: OnText): Write {
+function leafConverter(element: SchemaElement, onText: OnText): Convert {
   const formatTime = timeFormatter(element);
   if (formatTime) {
     return (value, fail) =>

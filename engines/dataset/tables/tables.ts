@@ -5,7 +5,7 @@ export type TableType = "csv" | "parquet" | "json";
 /**
  * Reads a table's rows one at a time. Loads readers and their libraries lazily.
  * @param needed the columns to read from a Parquet file. Default: all.
- * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the location
  */
 export async function* readTable(
   type: TableType,
@@ -17,7 +17,7 @@ export async function* readTable(
 
 /**
  * A table's column names: all of a Parquet file's, those of the first row otherwise.
- * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the location
  */
 export async function tableColumns(type: TableType, path: string): Promise<string[]> {
   if (type === "parquet") return (await import("./parquet.ts")).parquetColumns(path);

@@ -16,27 +16,28 @@ export function* readUtf8(path: string): Generator<Buffer, undefined> {
   const { read, close } = openText(path);
   try {
     let line = 1;
-    let rest = 0;
+    /** Bytes of a character that the previous chunk has only in part. */
+    let carried = 0;
     for (let chunk = Buffer.allocUnsafe(CHUNK_BYTES); ;) {
-      const count = read(chunk, rest, CHUNK_BYTES);
+      const count = read(chunk, carried, CHUNK_BYTES);
       if (count === 0) break;
-      const bytes = chunk.subarray(0, rest + count);
+      const bytes = chunk.subarray(0, carried + count);
       const end = wholeCharacters(bytes);
       const whole = bytes.subarray(0, end);
       if (!isUtf8(whole)) throw notUtf8(path, line + linesBefore(whole));
       line += newlinesIn(whole);
       // The caller may keep the chunk.
       chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-      rest = bytes.copy(chunk, 0, end);
+      carried = bytes.copy(chunk, 0, end);
       yield whole;
     }
-    if (rest > 0) throw notUtf8(path, line);
+    if (carried > 0) throw notUtf8(path, line);
   } finally {
     close();
   }
 }
 
-/** Bytes of whole characters; the last character may continue in the next chunk. */
+/** Number of bytes that are whole characters; the last character may continue in the next chunk. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back < MAX_CHARACTER_BYTES && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;

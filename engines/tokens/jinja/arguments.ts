@@ -1,4 +1,4 @@
-import type { Named } from "./values.ts";
+import type { Kwargs } from "./values.ts";
 
 /**
  * Binds positional and keyword arguments to parameter names.
@@ -7,28 +7,28 @@ import type { Named } from "./values.ts";
 export function bindArguments<const Names extends readonly string[]>(
   names: Names,
   args: readonly unknown[],
-  named: Named,
-): { [Place in keyof Names]: unknown } {
-  const unknown = [...named.keys()].find((name) => !names.slice(args.length).includes(name));
-  if (args.length > names.length || unknown !== undefined) {
+  kwargs: Kwargs,
+): { [Index in keyof Names]: unknown } {
+  const unexpected = [...kwargs.keys()].find((name) => !names.slice(args.length).includes(name));
+  if (args.length > names.length || unexpected !== undefined) {
     throw new Error(
-      unknown === undefined
+      unexpected === undefined
         ? `it passes ${args.length} arguments where ${names.length} are expected`
-        : `it passes an unexpected argument "${unknown}"`,
+        : `it passes an unexpected argument "${unexpected}"`,
     );
   }
-  return names.map((name, i) => (i < args.length ? args[i] : named.get(name))) as {
-    [Place in keyof Names]: unknown;
+  return names.map((name, i) => (i < args.length ? args[i] : kwargs.get(name))) as {
+    [Index in keyof Names]: unknown;
   };
 }
 
-/** A filter of `|` or `map`. */
-export type Filter = (value: unknown, args: unknown[], named: Named) => unknown;
+/** A filter, as applied by `|` or `map`. */
+export type Filter = (value: unknown, args: unknown[], kwargs: Kwargs) => unknown;
 
 /** A filter with named parameters. */
 export function withArguments<const Names extends readonly string[]>(
   names: Names,
-  filter: (value: unknown, ...args: { [Place in keyof Names]: unknown }) => unknown,
+  filter: (value: unknown, ...args: { [Index in keyof Names]: unknown }) => unknown,
 ): Filter {
-  return (value, args, named) => filter(value, ...bindArguments(names, args, named));
+  return (value, args, kwargs) => filter(value, ...bindArguments(names, args, kwargs));
 }

@@ -1,61 +1,68 @@
-import { hasPairs, isTuple, iterate, keyOf, numeric, textIn, typeName } from "./values.ts";
+import {
+  hasSurrogatePairs,
+  isTuple,
+  iterate,
+  dictKey,
+  numeric,
+  textIn,
+  typeName,
+} from "./values.ts";
 
 /** As Python's `==`, by value. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  const [number, text] = [numeric(one), textIn(one)];
+export function isEqual(a: unknown, b: unknown): boolean {
+  const [number, text] = [numeric(a), textIn(a)];
   // A bigint equals a number of its value.
-  if (number !== undefined) return isSameNumber(number, numeric(other));
-  if (text !== undefined) return text === textIn(other);
-  if (Array.isArray(one) && Array.isArray(other)) {
+  if (number !== undefined) return isSameNumber(number, numeric(b));
+  if (text !== undefined) return text === textIn(b);
+  if (Array.isArray(a) && Array.isArray(b)) {
     return (
-      one.length === other.length &&
-      isTuple(one) === isTuple(other) &&
-      one.every((item, i) => isEqual(item, other[i]))
+      a.length === b.length &&
+      isTuple(a) === isTuple(b) &&
+      a.every((item, i) => isEqual(item, b[i]))
     );
   }
-  if (one instanceof Map && other instanceof Map) {
+  if (a instanceof Map && b instanceof Map) {
     return (
-      one.size === other.size &&
-      [...one].every(([key, value]) => other.has(key) && isEqual(value, other.get(key)))
+      a.size === b.size && [...a].every(([key, value]) => b.has(key) && isEqual(value, b.get(key)))
     );
   }
-  return one === other;
+  return a === b;
 }
 
-function isSameNumber(one: number | bigint, other: number | bigint | undefined): boolean {
-  return typeof one === typeof other || other === undefined
-    ? one === other
+function isSameNumber(a: number | bigint, b: number | bigint | undefined): boolean {
+  return typeof a === typeof b || b === undefined
+    ? a === b
     : // A bigint and a number.
-      !Number.isNaN(Number(one)) && one <= other && one >= other;
+      !Number.isNaN(Number(a)) && a <= b && a >= b;
 }
 
 /**
- * @returns as a comparator; NaN for NaN
+ * @returns a negative number, 0 or a positive number, as a comparator; NaN if either value is NaN
  * @throws Error for values that Python can't order
  */
-export function order(one: unknown, other: unknown): number {
-  const [number, another] = [numeric(one), numeric(other)];
-  if (number !== undefined && another !== undefined) {
-    if (number < another) return -1;
-    if (number > another) return 1;
-    return isSameNumber(number, another) ? 0 : NaN;
+export function compare(a: unknown, b: unknown): number {
+  const [aNumber, bNumber] = [numeric(a), numeric(b)];
+  if (aNumber !== undefined && bNumber !== undefined) {
+    if (aNumber < bNumber) return -1;
+    if (aNumber > bNumber) return 1;
+    return isSameNumber(aNumber, bNumber) ? 0 : NaN;
   }
-  const [text, second] = [textIn(one), textIn(other)];
-  if (text !== undefined && second !== undefined) return orderOfTexts(text, second);
-  if (Array.isArray(one) && Array.isArray(other) && isTuple(one) === isTuple(other)) {
-    const first = one.findIndex((item, i) => i >= other.length || !isEqual(item, other[i]));
-    if (first === -1) return one.length - other.length;
-    return first >= other.length ? 1 : order(one[first], other[first]);
+  const [aText, bText] = [textIn(a), textIn(b)];
+  if (aText !== undefined && bText !== undefined) return compareTexts(aText, bText);
+  if (Array.isArray(a) && Array.isArray(b) && isTuple(a) === isTuple(b)) {
+    const first = a.findIndex((item, i) => i >= b.length || !isEqual(item, b[i]));
+    if (first === -1) return a.length - b.length;
+    return first >= b.length ? 1 : compare(a[first], b[first]);
   }
-  throw new Error(`it compares a ${typeName(one)} with a ${typeName(other)}`);
+  throw new Error(`it compares a ${typeName(a)} with a ${typeName(b)}`);
 }
 
-/** Orders by code points; JavaScript orders by UTF-16 units. */
-function orderOfTexts(one: string, other: string): number {
-  if (one === other) return 0;
-  if (!hasPairs(one) && !hasPairs(other)) return one < other ? -1 : 1;
-  const [first, second] = [one, other].map((text) => Array.from(text, (c) => c.codePointAt(0)!));
-  return order(first, second);
+/** Compares code points, since JavaScript compares UTF-16 units. */
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  if (!hasSurrogatePairs(a) && !hasSurrogatePairs(b)) return a < b ? -1 : 1;
+  const [aCodes, bCodes] = [a, b].map((text) => Array.from(text, (c) => c.codePointAt(0)!));
+  return compare(aCodes, bCodes);
 }
 
 /** @throws Error for a value that isn't a container */
@@ -66,6 +73,6 @@ export function contains(container: unknown, value: unknown): boolean {
     if (part === undefined) throw new Error(`it looks for a ${typeName(value)} in a string`);
     return text.includes(part);
   }
-  if (container instanceof Map) return container.has(keyOf(value));
+  if (container instanceof Map) return container.has(dictKey(value));
   return iterate(container).some((item) => item === value || isEqual(item, value));
 }

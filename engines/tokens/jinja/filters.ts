@@ -1,7 +1,7 @@
 import { type Filter, bindArguments, withArguments } from "./arguments.ts";
-import { attributeAt, dictsort, getter, sorted, unique } from "./listFilters.ts";
+import { attributeAt, dictsort, keyGetter, sorted, unique } from "./listFilters.ts";
 import { float, integer } from "./numberFilters.ts";
-import { joined, operate } from "./operators.ts";
+import { concatenate, operate } from "./operators.ts";
 import { testOf } from "./predicates.ts";
 import { escaped, json, str } from "./str.ts";
 import { capitalized, indented, replaced, stripped, titledWords } from "./texts.ts";
@@ -25,7 +25,7 @@ const ofText = (change: (text: string) => string) =>
   withArguments([], (value) => change(str(value)));
 
 /** `select`, `reject`, `selectattr` and `rejectattr`. */
-const selecting =
+const selectFilter =
   (isWanted: boolean, hasAttribute: boolean): Filter =>
   (value, [...args]) => {
     const path = hasAttribute ? args.shift() : undefined;
@@ -35,26 +35,26 @@ const selecting =
     return generator(isTrue(value) ? iterate(value).filter(isKept) : []);
   };
 
-const map: Filter = (value, [name, ...args], named) => {
+const map: Filter = (value, [name, ...args], kwargs) => {
   const all = isTrue(value) ? iterate(value) : [];
   if (name !== undefined) {
-    return generator(all.map((item) => filterOf(str(name))(item, args, named)));
+    return generator(all.map((item) => filterOf(str(name))(item, args, kwargs)));
   }
-  const [path, otherwise] = bindArguments(["attribute", "default"], [], named);
-  return generator(all.map((item) => attributeAt(item, path) ?? otherwise));
+  const [path, fallback] = bindArguments(["attribute", "default"], [], kwargs);
+  return generator(all.map((item) => attributeAt(item, path) ?? fallback));
 };
 
 const tojson = withArguments(
   ["ensure_ascii", "indent", "separators", "sort_keys"],
   (value, ensureAscii, indent, separators, sortsKeys) => {
     const margin = numeric(indent) === undefined ? textIn(indent) : " ".repeat(asIndex(indent));
-    const [between, afterKey] = separators
+    const [betweenItems, afterKey] = separators
       ? iterate(separators).map(str)
       : [margin === undefined ? ", " : ",", ": "];
     return json(value, {
       ensureAscii: isTrue(ensureAscii),
       indent: margin,
-      separators: [between ?? "", afterKey ?? ""],
+      separators: [betweenItems ?? "", afterKey ?? ""],
       sortsKeys: isTrue(sortsKeys),
     });
   },
@@ -98,23 +98,23 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["items", items],
   ["dictsort", dictsort],
   ["map", map],
-  ["select", selecting(true, false)],
-  ["reject", selecting(false, false)],
-  ["selectattr", selecting(true, true)],
-  ["rejectattr", selecting(false, true)],
+  ["select", selectFilter(true, false)],
+  ["reject", selectFilter(false, false)],
+  ["selectattr", selectFilter(true, true)],
+  ["rejectattr", selectFilter(false, true)],
   ["unique", unique],
   [
     "sort",
     withArguments(
       ["reverse", "case_sensitive", "attribute"],
-      (value, isReversed, isCased, attribute) =>
-        sorted(iterate(value), getter(attribute, isCased), isReversed),
+      (value, isReversed, isCaseSensitive, attribute) =>
+        sorted(iterate(value), keyGetter(attribute, isCaseSensitive), isReversed),
     ),
   ],
   [
     "join",
     withArguments(["d", "attribute"], (value, separator = "", attribute) =>
-      joined(
+      concatenate(
         iterate(value).map((item) => attributeAt(item, attribute)),
         separator,
       ),
@@ -122,8 +122,8 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ],
   ...["default", "d"].map((name): [string, Filter] => [
     name,
-    withArguments(["default_value", "boolean"], (value, otherwise = "", isForFalse = false) =>
-      value === undefined || (isTrue(isForFalse) && !isTrue(value)) ? otherwise : value,
+    withArguments(["default_value", "boolean"], (value, fallback = "", replacesFalse = false) =>
+      value === undefined || (isTrue(replacesFalse) && !isTrue(value)) ? fallback : value,
     ),
   ]),
   ["trim", withArguments(["chars"], (value, set) => stripped(str(value), "both", textIn(set)))],
@@ -133,8 +133,13 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["title", ofText(titledWords)],
   [
     "replace",
-    withArguments(["old", "new", "count"], (value, old, by, count) =>
-      replaced(str(value), str(old), str(by), numeric(count) === undefined ? -1 : asIndex(count)),
+    withArguments(["old", "new", "count"], (value, old, replacement, count) =>
+      replaced(
+        str(value),
+        str(old),
+        str(replacement),
+        numeric(count) === undefined ? -1 : asIndex(count),
+      ),
     ),
   ],
   [

@@ -1,7 +1,7 @@
 import { str } from "./str.ts";
 import { type Callable, Attributes, Series, asIndex, iterate } from "./values.ts";
 
-/** As in Jinja's sandbox, which `transformers` uses. */
+/** The limit of Jinja's sandbox, which `transformers` uses. */
 const MAX_RANGE = 100_000;
 
 const range: Callable = (args) => {
@@ -16,13 +16,14 @@ const range: Callable = (args) => {
   );
 };
 
-const dict: Callable = ([given], named) => {
-  const entries = given instanceof Map ? given : iterate(given).map((pair) => [...iterate(pair)]);
-  return new Map([...(entries as [unknown, unknown][]), ...named]);
+const dict: Callable = ([source], kwargs) => {
+  const entries =
+    source instanceof Map ? source : iterate(source).map((pair) => [...iterate(pair)]);
+  return new Map([...(entries as [unknown, unknown][]), ...kwargs]);
 };
 
-const namespace: Callable = (args, named) => {
-  const values = dict(args, named) as Map<unknown, unknown>;
+const namespace: Callable = (args, kwargs) => {
+  const values = dict(args, kwargs) as Map<unknown, unknown>;
   return new Attributes(
     (name) => values.get(name),
     (name, value) => void values.set(name, value),
@@ -50,24 +51,24 @@ export function createLoop(items: readonly unknown[]): {
   advance: () => void;
 } {
   const { length } = items;
-  let at = 0;
+  let position = 0;
   const values: Record<string, () => unknown> = {
-    index: () => at + 1,
-    index0: () => at,
-    revindex: () => length - at,
-    revindex0: () => length - at - 1,
-    first: () => at === 0,
-    last: () => at === length - 1,
+    index: () => position + 1,
+    index0: () => position,
+    revindex: () => length - position,
+    revindex0: () => length - position - 1,
+    first: () => position === 0,
+    last: () => position === length - 1,
     length: () => length,
     depth: () => 1,
     depth0: () => 0,
-    previtem: () => items[at - 1],
-    nextitem: () => items[at + 1],
+    previtem: () => items[position - 1],
+    nextitem: () => items[position + 1],
   };
   const attributes = new Attributes((name) =>
     Object.hasOwn(values, name) ? values[name]?.() : undefined,
   );
-  return { attributes, advance: () => void at++ };
+  return { attributes, advance: () => void position++ };
 }
 
 /** The variables of a block; assignments stay within it. */

@@ -6,7 +6,7 @@ import { operate, signed } from "./operators.ts";
 import { testOf } from "./predicates.ts";
 import { str } from "./str.ts";
 import type {
-  Applied,
+  AppliedFilter,
   Argument,
   Call,
   Expression,
@@ -15,14 +15,14 @@ import type {
   Slice,
   Statement,
 } from "./syntax.ts";
-import { UnsupportedInTemplate, bigInteger } from "./unsupported.ts";
+import { UnsupportedInTemplate, tooLargeInteger } from "./unsupported.ts";
 import {
   type Callable,
   Attributes,
   asFloat,
   isTrue,
   iterate,
-  keyOf,
+  dictKey,
   tuple,
   typeName,
 } from "./values.ts";
@@ -30,12 +30,12 @@ import {
 /** How a block ended early. */
 type Jump = "Break" | "Continue" | undefined;
 
-/** Takes the rendered text. */
+/** Appends to the rendered text. */
 type Write = (text: string) => void;
 
 /**
  * Evaluates a parsed template as Python's Jinja does.
- * @param spend takes each step's value, and throws beyond the budget
+ * @param spend called with each step's value; throws beyond the budget
  */
 export function createInterpreter(spend: (value: unknown) => void): {
   render: (body: Statement[], scope: Scope) => string;
@@ -65,8 +65,8 @@ export function createInterpreter(spend: (value: unknown) => void): {
         return void loop(statement, scope, write);
       case "Set": {
         const { assignee, value, body } = statement;
-        const set = value ? evaluate(value, scope) : render(body, createScope(scope));
-        return void assign(assignee, set, scope);
+        const assigned = value ? evaluate(value, scope) : render(body, createScope(scope));
+        return void assign(assignee, assigned, scope);
       }
       case "Macro":
         return void scope.set(statement.name.value, macro(statement, scope));
@@ -74,11 +74,11 @@ export function createInterpreter(spend: (value: unknown) => void): {
         const { call, callerArgs: args, body } = statement;
         const name = { type: "Identifier" as const, value: "caller" };
         const caller = macro({ type: "Macro", name, args: args ?? [], body }, scope);
-        return void write(str(called(call, scope, caller)));
+        return void write(str(callFunction(call, scope, caller)));
       }
       case "FilterStatement":
         return void write(
-          str(filtered(render(statement.body, createScope(scope)), statement.filter, scope)),
+          str(applyFilter(render(statement.body, createScope(scope)), statement.filter, scope)),
         );
       case "Break":
       case "Continue":
@@ -123,7 +123,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
       if (values.length !== target.value.length) {
         throw new Error(`it unpacks ${values.length} values into ${target.value.length} variables`);
       }
-      return target.value.forEach((one, i) => assign(one, values[i], scope));
+      return target.value.forEach((variable, i) => assign(variable, values[i], scope));
     }
     const { object, property } = target as Extract<Expression, { type: "MemberExpression" }>;
     const owner = object && evaluate(object, scope);
@@ -135,25 +135,25 @@ export function createInterpreter(spend: (value: unknown) => void): {
 
   function macro({ args, body }: Macro, scope: Scope): Callable {
     const names = args.map(nameOf);
-    const takesMore = readsVariable(body, "varargs");
-    const takesNames = readsVariable(body, "kwargs");
-    return (given, named) => {
+    const takesVarargs = readsVariable(body, "varargs");
+    const takesKwargs = readsVariable(body, "kwargs");
+    return (positional, kwargs) => {
       const inner = createScope(scope);
-      const caller = named.get("caller");
-      const rest = new Map(
-        [...named].filter(([name]) => !names.includes(name) && name !== "caller"),
+      const caller = kwargs.get("caller");
+      const otherKwargs = new Map(
+        [...kwargs].filter(([name]) => !names.includes(name) && name !== "caller"),
       );
-      const own = new Map([...named].filter(([name]) => names.includes(name)));
-      if (takesMore) inner.set("varargs", tuple(given.slice(names.length)));
-      if (takesNames) inner.set("kwargs", rest);
+      const ownKwargs = new Map([...kwargs].filter(([name]) => names.includes(name)));
+      if (takesVarargs) inner.set("varargs", tuple(positional.slice(names.length)));
+      if (takesKwargs) inner.set("kwargs", otherKwargs);
       if (caller !== undefined) inner.set("caller", caller);
       const values = bindArguments(
         names,
-        takesMore ? given.slice(0, names.length) : given,
-        takesNames ? own : new Map([...own, ...rest]),
+        takesVarargs ? positional.slice(0, names.length) : positional,
+        takesKwargs ? ownKwargs : new Map([...ownKwargs, ...otherKwargs]),
       );
       for (const [i, arg] of args.entries()) {
-        const isGiven = i < given.length || own.has(names[i]!);
+        const isGiven = i < positional.length || ownKwargs.has(names[i]!);
         const value = isGiven || arg.type === "Identifier" ? values[i] : evaluate(arg.value, inner);
         inner.set(names[i]!, value);
       }
@@ -171,31 +171,31 @@ export function createInterpreter(spend: (value: unknown) => void): {
   function valueOf(node: Expression | Slice, scope: Scope): unknown {
     switch (node.type) {
       case "IntegerLiteral":
-        if (!Number.isSafeInteger(node.value)) throw bigInteger("has");
+        if (!Number.isSafeInteger(node.value)) throw tooLargeInteger("has");
         return node.value;
       case "StringLiteral":
         return node.value;
       case "FloatLiteral":
         return asFloat(node.value);
       case "ArrayLiteral":
-        return node.value.map((one) => evaluate(one, scope));
+        return node.value.map((item) => evaluate(item, scope));
       case "TupleLiteral":
-        return tuple(node.value.map((one) => evaluate(one, scope)));
+        return tuple(node.value.map((item) => evaluate(item, scope)));
       case "ObjectLiteral":
         return new Map(
           [...node.value].map(([key, value]) => [
-            keyOf(evaluate(key, scope)),
+            dictKey(evaluate(key, scope)),
             evaluate(value, scope),
           ]),
         );
       case "Identifier":
         return scope.get(node.value);
       case "MemberExpression":
-        return member(node, scope);
+        return readMember(node, scope);
       case "CallExpression":
-        return called(node, scope);
+        return callFunction(node, scope);
       case "FilterExpression":
-        return filtered(evaluate(node.operand, scope), node.filter, scope);
+        return applyFilter(evaluate(node.operand, scope), node.filter, scope);
       case "TestExpression":
         return testOf(node.test.value)(evaluate(node.operand, scope)) !== node.negate;
       case "SelectExpression":
@@ -210,13 +210,13 @@ export function createInterpreter(spend: (value: unknown) => void): {
         return node.operator.value === "not" ? !isTrue(value) : signed(node.operator.value, value);
       }
       case "BinaryExpression":
-        return binary(node, scope);
+        return evaluateBinary(node, scope);
       case "SliceExpression":
         throw new Error("it has a slice outside brackets");
     }
   }
 
-  function binary(
+  function evaluateBinary(
     { operator, left, right }: Extract<Expression, { type: "BinaryExpression" }>,
     scope: Scope,
   ): unknown {
@@ -226,7 +226,7 @@ export function createInterpreter(spend: (value: unknown) => void): {
     return operate(operator.value, first, evaluate(right, scope));
   }
 
-  function member(
+  function readMember(
     { object, property, computed }: Extract<Expression, { type: "MemberExpression" }>,
     scope: Scope,
   ): unknown {
@@ -243,38 +243,38 @@ export function createInterpreter(spend: (value: unknown) => void): {
     return attributeOf(owner, name, isNamed ? "attribute" : "item");
   }
 
-  function called({ callee, args }: Call, scope: Scope, caller?: Callable): unknown {
+  function callFunction({ callee, args }: Call, scope: Scope, caller?: Callable): unknown {
     const callable = evaluate(callee, scope);
-    const given = argumentsIn(args, scope);
-    if (caller) given.named.set("caller", caller);
-    if (typeof callable === "function") return (callable as Callable)(given.all, given.named);
-    const named = callee.type === "MemberExpression" ? callee.property : callee;
-    const name = named.type === "Identifier" ? ` "${named.value}"` : "";
+    const { positional, kwargs } = argumentsIn(args, scope);
+    if (caller) kwargs.set("caller", caller);
+    if (typeof callable === "function") return (callable as Callable)(positional, kwargs);
+    const calleeName = callee.type === "MemberExpression" ? callee.property : callee;
+    const name = calleeName.type === "Identifier" ? ` "${calleeName.value}"` : "";
     if (callable === undefined) throw new UnsupportedInTemplate(`it calls${name || " a value"}`);
     throw new Error(`it calls${name && `${name},`} a ${typeName(callable)}, not a function`);
   }
 
-  function filtered(value: unknown, filter: Applied, scope: Scope): unknown {
+  function applyFilter(value: unknown, filter: AppliedFilter, scope: Scope): unknown {
     if (filter.type === "Identifier") return filterOf(filter.value)(value, [], new Map());
-    const { all, named } = argumentsIn(filter.args, scope);
-    return filterOf(str((filter.callee as { value?: unknown }).value))(value, all, named);
+    const { positional, kwargs } = argumentsIn(filter.args, scope);
+    return filterOf(str((filter.callee as { value?: unknown }).value))(value, positional, kwargs);
   }
 
   function argumentsIn(args: readonly Argument[], scope: Scope) {
-    const all: unknown[] = [];
-    const named = new Map<string, unknown>();
+    const positional: unknown[] = [];
+    const kwargs = new Map<string, unknown>();
     for (const arg of args) {
       if (arg.type === "KeywordArgumentExpression") {
-        named.set(arg.key.value, evaluate(arg.value, scope));
+        kwargs.set(arg.key.value, evaluate(arg.value, scope));
       } else if (arg.type === "SpreadExpression") {
-        all.push(...iterate(evaluate(arg.argument, scope)));
+        positional.push(...iterate(evaluate(arg.argument, scope)));
       } else if (arg.type === "KeywordSpreadExpression") {
         const more = evaluate(arg.argument, scope);
         for (const name of iterate(more))
-          named.set(str(name), (more as Map<unknown, unknown>).get(name));
-      } else all.push(evaluate(arg, scope));
+          kwargs.set(str(name), (more as Map<unknown, unknown>).get(name));
+      } else positional.push(evaluate(arg, scope));
     }
-    return { all, named };
+    return { positional, kwargs };
   }
 
   return { render };

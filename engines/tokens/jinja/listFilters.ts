@@ -1,17 +1,17 @@
 import { withArguments } from "./arguments.ts";
-import { order } from "./comparison.ts";
+import { compare } from "./comparison.ts";
 import { attributeOf } from "./members.ts";
 import { str } from "./str.ts";
-import { generator, isTrue, iterate, keyOf, textIn, tuple, typeName } from "./values.ts";
+import { generator, isTrue, iterate, dictKey, textIn, tuple, typeName } from "./values.ts";
 
 const withoutCase = (value: unknown) => textIn(value)?.toLowerCase() ?? value;
 
-/** The key of sorting or comparing. @param path attributes, such as `function.name` */
-export const getter =
-  (path: unknown, isCased: unknown): ((item: unknown) => unknown) =>
+/** Reads an item's key for sorting or comparing. @param path attributes, such as `function.name` */
+export const keyGetter =
+  (path: unknown, isCaseSensitive: unknown): ((item: unknown) => unknown) =>
   (item) => {
     const value = attributeAt(item, path);
-    return isTrue(isCased) ? value : withoutCase(value);
+    return isTrue(isCaseSensitive) ? value : withoutCase(value);
   };
 
 export function attributeAt(item: unknown, path: unknown): unknown {
@@ -29,26 +29,26 @@ export const sorted = (
   isReversed: unknown,
 ) => {
   const sign = isTrue(isReversed) ? -1 : 1;
-  return [...items].sort((one, other) => sign * order(key(one), key(other)));
+  return [...items].sort((a, b) => sign * compare(key(a), key(b)));
 };
 
 export const dictsort = withArguments(
   ["case_sensitive", "by", "reverse"],
-  (value, isCased, by = "key", isReversed = false) => {
+  (value, isCaseSensitive, by = "key", isReversed = false) => {
     if (!(value instanceof Map)) throw new Error(`it sorts a ${typeName(value)} as a dict`);
-    const key = getter(by === "value" ? 1 : 0, isCased);
+    const key = keyGetter(by === "value" ? 1 : 0, isCaseSensitive);
     return sorted([...value].map(tuple), key, isReversed);
   },
 );
 
 export const unique = withArguments(
   ["case_sensitive", "attribute"],
-  (value, isCased, attribute) => {
-    const key = getter(attribute, isCased);
-    const firsts = new Map<unknown, unknown>();
+  (value, isCaseSensitive, attribute) => {
+    const key = keyGetter(attribute, isCaseSensitive);
+    const firstByKey = new Map<unknown, unknown>();
     for (const item of iterate(value)) {
-      if (!firsts.has(keyOf(key(item)))) firsts.set(keyOf(key(item)), item);
+      if (!firstByKey.has(dictKey(key(item)))) firstByKey.set(dictKey(key(item)), item);
     }
-    return generator([...firsts.values()]);
+    return generator([...firstByKey.values()]);
   },
 );

@@ -7,7 +7,7 @@ import {
   charactersOf,
   isInteger,
   isTuple,
-  keyOf,
+  dictKey,
   numeric,
   textIn,
   tuple,
@@ -15,27 +15,26 @@ import {
 } from "./values.ts";
 
 /**
- * `value.name` or `value[name]`; one prefers methods, the other keys.
+ * `value.name`, which prefers methods to keys, or `value[name]`, which prefers keys.
  * @returns undefined if there is neither
  * @throws Error for an undefined value
  */
-export function attributeOf(value: unknown, name: unknown, first: "attribute" | "item"): unknown {
+export function attributeOf(value: unknown, name: unknown, access: "attribute" | "item"): unknown {
   if (value === undefined)
     throw new Error(`it reads ${JSON.stringify(name)} of an undefined value`);
   if (value instanceof Attributes) return typeof name === "string" ? value.get(name) : undefined;
   const method = () => (typeof name === "string" ? methodOf(value, name) : undefined);
-  if (first === "attribute") return method() ?? itemOf(value, name);
-  const isThere = value instanceof Map && value.has(name);
-  return isThere ? value.get(name) : (itemOf(value, name) ?? method());
+  if (access === "attribute") return method() ?? itemOf(value, name);
+  const isKey = value instanceof Map && value.has(name);
+  return isKey ? value.get(name) : (itemOf(value, name) ?? method());
 }
 
 /** `value[index]`; undefined without such an item. */
 function itemOf(value: unknown, index: unknown): unknown {
-  if (value instanceof Map) return value.get(keyOf(index));
+  if (value instanceof Map) return value.get(dictKey(index));
   if (!isInteger(index)) return undefined;
   const items = sequenceOf(value);
-  const at = Number(numeric(index));
-  return items?.at(at);
+  return items?.at(Number(numeric(index)));
 }
 
 /** `value[start:stop:step]`. @throws Error for anything but a sequence */
@@ -47,14 +46,12 @@ export function sliced(value: unknown, bounds: readonly unknown[]): unknown {
   );
   if (step === 0) throw new Error("it slices with a step of 0");
   const [min, max] = step > 0 ? [0, items.length] : [-1, items.length - 1];
-  const clamped = (bound: number | undefined, otherwise: number) =>
+  const clamp = (bound: number | undefined, fallback: number) =>
     bound === undefined
-      ? otherwise
+      ? fallback
       : Math.min(max, Math.max(min, bound < 0 ? bound + items.length : bound));
   const [from, to] =
-    step > 0
-      ? [clamped(start, min), clamped(stop, max)]
-      : [clamped(start, max), clamped(stop, min)];
+    step > 0 ? [clamp(start, min), clamp(stop, max)] : [clamp(start, max), clamp(stop, min)];
   const found: unknown[] = [];
   for (let at = from; step > 0 ? at < to : at > to; at += step) found.push(items[at]);
   if (textIn(value) !== undefined) {

@@ -1,5 +1,5 @@
 import { bindArguments } from "./arguments.ts";
-import { joined } from "./operators.ts";
+import { concatenate } from "./operators.ts";
 import { repr } from "./str.ts";
 import { capitalized, lines, replaced, split, splitFromEnd, stripped, titled } from "./texts.ts";
 import { UnsupportedInTemplate } from "./unsupported.ts";
@@ -9,28 +9,32 @@ import {
   asIndex,
   isTuple,
   iterate,
-  keyOf,
+  dictKey,
   textIn,
   tuple,
   typeName,
 } from "./values.ts";
 
-/** The Python method of that name; undefined for none. */
+/** The method that Python's type has by this name, if any. */
 export function methodOf(value: unknown, name: string): Callable | undefined {
   const text = textIn(value);
-  if (text !== undefined) return bound(TEXT_METHODS, name, text);
-  if (value instanceof Map) return bound(DICT_METHODS, name, value);
+  if (text !== undefined) return bindMethod(TEXT_METHODS, name, text);
+  if (value instanceof Map) return bindMethod(DICT_METHODS, name, value);
   return Array.isArray(value) && !isTuple(value)
-    ? bound(LIST_METHODS, name, value as unknown[])
+    ? bindMethod(LIST_METHODS, name, value as unknown[])
     : undefined;
 }
 
-type Method<Own> = (own: Own, args: unknown[], named: Parameters<Callable>[1]) => unknown;
-type Methods<Own> = ReadonlyMap<string, Method<Own>>;
+type Method<Value> = (receiver: Value, args: unknown[], kwargs: Parameters<Callable>[1]) => unknown;
+type Methods<Value> = ReadonlyMap<string, Method<Value>>;
 
-function bound<Own>(methods: Methods<Own>, name: string, own: Own): Callable | undefined {
+function bindMethod<Value>(
+  methods: Methods<Value>,
+  name: string,
+  receiver: Value,
+): Callable | undefined {
   const method = methods.get(name);
-  return method && ((args, named) => method(own, args, named));
+  return method && ((args, kwargs) => method(receiver, args, kwargs));
 }
 
 const textOf = (value: unknown): string => {
@@ -38,28 +42,30 @@ const textOf = (value: unknown): string => {
   if (text === undefined) throw new Error(`it uses a ${typeName(value)} as a string`);
   return text;
 };
-const orNone = (value: unknown) => (value === null || value === undefined ? undefined : value);
-const textOrNone = (value: unknown) => (orNone(value) === undefined ? undefined : textOf(value));
+const undefinedIfNone = (value: unknown) =>
+  value === null || value === undefined ? undefined : value;
+const textIfGiven = (value: unknown) =>
+  undefinedIfNone(value) === undefined ? undefined : textOf(value);
 
 const strip =
   (side: "both" | "left" | "right"): Method<string> =>
   (text, [characters]) =>
-    stripped(text, side, textOrNone(characters));
+    stripped(text, side, textIfGiven(characters));
 
 const splits =
-  (by: typeof split): Method<string> =>
-  (text, args, named) => {
-    const [separator, limit = -1] = bindArguments(["sep", "maxsplit"], args, named);
-    return by(text, textOrNone(separator), asIndex(limit));
+  (splitText: typeof split): Method<string> =>
+  (text, args, kwargs) => {
+    const [separator, limit = -1] = bindArguments(["sep", "maxsplit"], args, kwargs);
+    return splitText(text, textIfGiven(separator), asIndex(limit));
   };
 
 const affix =
-  (has: "startsWith" | "endsWith"): Method<string> =>
+  (method: "startsWith" | "endsWith"): Method<string> =>
   (text, args) => {
     if (args.length > 1)
       throw new UnsupportedInTemplate("it calls startswith or endswith with a range");
     const all = isTuple(args[0]) ? (args[0] as unknown[]) : [args[0]];
-    return all.some((one) => text[has](textOf(one)));
+    return all.some((affix) => text[method](textOf(affix)));
   };
 
 const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
@@ -70,11 +76,12 @@ const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
   ["rsplit", splits(splitFromEnd)],
   [
     "splitlines",
-    (text, args, named) => lines(text, Boolean(bindArguments(["keepends"], args, named)[0])),
+    (text, args, kwargs) => lines(text, Boolean(bindArguments(["keepends"], args, kwargs)[0])),
   ],
   [
     "replace",
-    (text, [old, by, limit = -1]) => replaced(text, textOf(old), textOf(by), asIndex(limit)),
+    (text, [old, replacement, limit = -1]) =>
+      replaced(text, textOf(old), textOf(replacement), asIndex(limit)),
   ],
   ["startswith", affix("startsWith")],
   ["endswith", affix("endsWith")],
@@ -82,7 +89,7 @@ const TEXT_METHODS: Methods<string> = new Map<string, Method<string>>([
   ["lower", (text) => text.toLowerCase()],
   ["title", titled],
   ["capitalize", capitalized],
-  ["join", (text, [values]) => joined(iterate(values).map(textOf), text)],
+  ["join", (text, [values]) => concatenate(iterate(values).map(textOf), text)],
 ]);
 
 const LIST_METHODS: Methods<unknown[]> = new Map<string, Method<unknown[]>>([
@@ -92,14 +99,14 @@ const LIST_METHODS: Methods<unknown[]> = new Map<string, Method<unknown[]>>([
 type Dict = Map<unknown, unknown>;
 
 /** As in Jinja's sandbox, which `transformers` uses. */
-const unchangeable: Method<unknown> = () => {
+const readOnly: Method<unknown> = () => {
   throw new Error("it modifies a dict, which chat templates may not");
 };
 
 const DICT_METHODS: Methods<Dict> = new Map<string, Method<Dict>>([
   [
     "get",
-    (dict, [key, otherwise = null]) => (dict.has(keyOf(key)) ? dict.get(keyOf(key)) : otherwise),
+    (dict, [key, fallback = null]) => (dict.has(dictKey(key)) ? dict.get(dictKey(key)) : fallback),
   ],
   ["items", (dict) => view("dict_items", [...dict].map(tuple))],
   ["keys", (dict) => view("dict_keys", [...dict.keys()])],
@@ -107,7 +114,7 @@ const DICT_METHODS: Methods<Dict> = new Map<string, Method<Dict>>([
   ["copy", (dict) => new Map(dict)],
   ...["clear", "pop", "popitem", "setdefault", "update"].map((name): [string, Method<unknown>] => [
     name,
-    unchangeable,
+    readOnly,
   ]),
 ]);
 

@@ -1,6 +1,6 @@
-import { contains, isEqual, order } from "./comparison.ts";
+import { contains, isEqual, compare } from "./comparison.ts";
 import { escaped, str } from "./str.ts";
-import { UnsupportedInTemplate, bigInteger } from "./unsupported.ts";
+import { UnsupportedInTemplate, tooLargeInteger } from "./unsupported.ts";
 import {
   Markup,
   asFloat,
@@ -23,61 +23,60 @@ export function operate(operator: string, left: unknown, right: unknown): unknow
     case "!=":
       return !isEqual(left, right);
     case "<":
-      return order(left, right) < 0;
+      return compare(left, right) < 0;
     case ">":
-      return order(left, right) > 0;
+      return compare(left, right) > 0;
     case "<=":
-      return order(left, right) <= 0;
+      return compare(left, right) <= 0;
     case ">=":
-      return order(left, right) >= 0;
+      return compare(left, right) >= 0;
     case "in":
       return contains(right, left);
     case "not in":
       return !contains(right, left);
     case "~":
-      return joined([left, right]);
+      return concatenate([left, right]);
     default:
-      return computed(operator, left, right);
+      return compute(operator, left, right);
   }
 }
 
 /** Concatenates as `~` and `join` do; the result isn't marked safe. */
-export function joined(values: readonly unknown[], separator: unknown = ""): string {
+export function concatenate(values: readonly unknown[], separator: unknown = ""): string {
   const [texts, between] = [values.map(str), str(separator)];
   assertTextLength(texts.reduce((sum, text) => sum + text.length + between.length, 0));
   return texts.join(between);
 }
 
-function computed(operator: string, left: unknown, right: unknown): unknown {
-  const [number, another] = [numeric(left), numeric(right)];
-  if (number !== undefined && another !== undefined) {
-    return calculated(operator, left, right);
+function compute(operator: string, left: unknown, right: unknown): unknown {
+  if (numeric(left) !== undefined && numeric(right) !== undefined) {
+    return calculate(operator, left, right);
   }
-  const [text, second] = [textIn(left), textIn(right)];
-  if (operator === "+" && text !== undefined && second !== undefined) {
+  const [leftText, rightText] = [textIn(left), textIn(right)];
+  if (operator === "+" && leftText !== undefined && rightText !== undefined) {
     return left instanceof Markup || right instanceof Markup
       ? new Markup(escaped(left) + escaped(right))
-      : text + second;
+      : leftText + rightText;
   }
   if (operator === "+" && Array.isArray(left) && Array.isArray(right)) {
     if (isTuple(left) && isTuple(right))
       return tuple([...(left as unknown[]), ...(right as unknown[])]);
     if (!isTuple(left) && !isTuple(right)) return [...(left as unknown[]), ...(right as unknown[])];
   }
-  if (operator === "%" && text !== undefined) {
+  if (operator === "%" && leftText !== undefined) {
     throw new UnsupportedInTemplate("it formats a text with %");
   }
   if (operator === "*") {
-    if (isInteger(right)) return repeated(left, asIndex(right));
-    if (isInteger(left)) return repeated(right, asIndex(left));
+    if (isInteger(right)) return repeat(left, asIndex(right));
+    if (isInteger(left)) return repeat(right, asIndex(left));
   }
-  throw refused(operator, left, right);
+  throw operandError(operator, left, right);
 }
 
-const refused = (operator: string, left: unknown, right: unknown) =>
+const operandError = (operator: string, left: unknown, right: unknown) =>
   new Error(`it computes ${typeName(left)} ${operator} ${typeName(right)}`);
 
-function repeated(value: unknown, times: number): unknown {
+function repeat(value: unknown, times: number): unknown {
   const text = textIn(value);
   const count = Math.max(0, times);
   assertTextLength(count);
@@ -85,7 +84,7 @@ function repeated(value: unknown, times: number): unknown {
     assertTextLength(text.length * count);
     return text.repeat(count);
   }
-  if (!Array.isArray(value)) throw refused("*", value, times);
+  if (!Array.isArray(value)) throw operandError("*", value, times);
   assertTextLength(value.length * count);
   const items: unknown[] = Array.from({ length: count }, () => value as unknown[]).flat();
   return isTuple(value) ? tuple(items) : items;
@@ -95,18 +94,18 @@ function repeated(value: unknown, times: number): unknown {
 export function signed(sign: string, value: unknown): unknown {
   if (numeric(value) === undefined) throw new Error(`it computes ${sign}${typeName(value)}`);
   if (isFloat(value)) return asFloat(sign === "-" ? -Number(value) : Number(value));
-  return calculated("*", value, sign === "-" ? -1 : 1);
+  return calculate("*", value, sign === "-" ? -1 : 1);
 }
 
 /** @throws Error for a division by zero or an integer beyond 2^53 */
-function calculated(operator: string, left: unknown, right: unknown): unknown {
-  const found = arithmetic(operator, Number(numeric(left)), Number(numeric(right)));
-  if (isFloat(left) || isFloat(right) || operator === "/") return asFloat(found);
-  if ([left, right, found].every((one) => Number.isSafeInteger(Number(one)))) {
+function calculate(operator: string, left: unknown, right: unknown): unknown {
+  const result = arithmetic(operator, Number(numeric(left)), Number(numeric(right)));
+  if (isFloat(left) || isFloat(right) || operator === "/") return asFloat(result);
+  if ([left, right, result].every((number) => Number.isSafeInteger(Number(number)))) {
     // Avoids -0.
-    return found + 0;
+    return result + 0;
   }
-  throw bigInteger("computes with");
+  throw tooLargeInteger("computes with");
 }
 
 function arithmetic(operator: string, left: number, right: number): number {
@@ -131,9 +130,9 @@ function arithmetic(operator: string, left: number, right: number): number {
 
 /** Python's `%`, with the sign of the divisor. */
 function modulo(left: number, right: number): number {
-  const found = left % right;
-  if (found === 0) return right < 0 ? -0 : 0;
-  return found < 0 === right < 0 ? found : found + right;
+  const result = left % right;
+  if (result === 0) return right < 0 ? -0 : 0;
+  return result < 0 === right < 0 ? result : result + right;
 }
 
 /** Python's `//`, whose zero has the sign of the quotient. */

@@ -11,8 +11,9 @@ const compare =
   (value, other) =>
     operate(operator, value, other) === true;
 
-const isCased = (value: unknown, text: string, changed: string) =>
-  str(value) === text && changed !== text;
+/** Whether a text equals its variant in one case, and has letters that the other case changes. */
+const isInCase = (value: unknown, variant: string, other: string) =>
+  str(value) === variant && other !== variant;
 
 /** Tests of `is`, `select` and the like, by Jinja's names. */
 const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
@@ -37,8 +38,8 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ["odd", (value) => Number(operate("%", value, 2)) === 1],
   ["even", (value) => Number(operate("%", value, 2)) === 0],
   ["divisibleby", (value, by) => Number(operate("%", value, by)) === 0],
-  ["lower", (value) => isCased(value, str(value).toLowerCase(), str(value).toUpperCase())],
-  ["upper", (value) => isCased(value, str(value).toUpperCase(), str(value).toLowerCase())],
+  ["lower", (value) => isInCase(value, str(value).toLowerCase(), str(value).toUpperCase())],
+  ["upper", (value) => isInCase(value, str(value).toUpperCase(), str(value).toLowerCase())],
   ["escaped", (value) => value instanceof Markup],
   ["sameas", (value, other) => value === other],
   ["in", (value, container) => contains(container, value)],

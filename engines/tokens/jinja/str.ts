@@ -1,5 +1,5 @@
 import { type WholeFloat, numberText } from "../../../protocol/json.ts";
-import { order } from "./comparison.ts";
+import { compare } from "./comparison.ts";
 import { Markup, Series, isInteger, isTuple, numeric, textIn, typeName } from "./values.ts";
 
 /** Python's `str`. */
@@ -37,7 +37,7 @@ function isNumber(value: unknown): value is number | bigint | WholeFloat {
   return typeof value !== "boolean" && numeric(value) !== undefined;
 }
 
-/** Characters that Python escapes: controls, lone surrogates, unassigned ones, other spaces. */
+/** Characters that Python escapes: the backslash, controls, lone surrogates, unassigned characters, and spaces. */
 const UNPRINTABLE = /[\p{C}\p{Z}\\]/gu;
 const ESCAPES: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
@@ -59,8 +59,7 @@ export interface JsonOptions {
   ensureAscii: boolean;
   /** Indentation of each level; undefined for a single line. */
   indent: string | undefined;
-  /** Between items, and after a key. */
-  separators: readonly [string, string];
+  separators: readonly [betweenItems: string, afterKey: string];
   sortsKeys: boolean;
 }
 
@@ -72,17 +71,19 @@ export function json(value: unknown, options: JsonOptions, margin = "\n"): strin
   if (text !== undefined) return jsonText(text, options);
   if (isNumber(value)) return numberText(value);
   const { indent, separators, sortsKeys } = options;
-  const [between, afterKey] = separators;
+  const [betweenItems, afterKey] = separators;
   const [inner, outer] = indent === undefined ? ["", ""] : [margin + indent, margin];
-  const within = (one: unknown) => json(one, options, inner);
+  const nested = (item: unknown) => json(item, options, inner);
   const block = (open: string, items: string[], close: string) =>
-    items.length === 0 ? open + close : open + inner + items.join(between + inner) + outer + close;
-  if (Array.isArray(value)) return block("[", value.map(within), "]");
+    items.length === 0
+      ? open + close
+      : open + inner + items.join(betweenItems + inner) + outer + close;
+  if (Array.isArray(value)) return block("[", value.map(nested), "]");
   if (!(value instanceof Map)) throw new Error(`it writes a ${typeName(value)} as JSON`);
   const entries: [unknown, unknown][] = [...value];
-  if (sortsKeys) entries.sort(([one], [other]) => order(one, other));
+  if (sortsKeys) entries.sort(([a], [b]) => compare(a, b));
   const members = entries.map(
-    ([key, one]) => jsonText(jsonKey(key), options) + afterKey + within(one),
+    ([key, item]) => jsonText(jsonKey(key), options) + afterKey + nested(item),
   );
   return block("{", members, "}");
 }
@@ -98,7 +99,7 @@ function fail(key: unknown): never {
 }
 
 const JSON_ESCAPES = new Map([
-  ...[...'"\\'].map((one) => [one, `\\${one}`] as const),
+  ...[...'"\\'].map((character) => [character, `\\${character}`] as const),
   ...["\bb", "\ff", "\nn", "\rr", "\tt"].map((pair) => [pair[0]!, `\\${pair[1]}`] as const),
 ]);
 
@@ -108,7 +109,8 @@ const ESCAPED_FOR_ASCII = /["\\]|[^ -~]/g;
 function jsonText(text: string, { ensureAscii }: JsonOptions): string {
   const escaped = text.replaceAll(
     ensureAscii ? ESCAPED_FOR_ASCII : ESCAPED,
-    (one) => JSON_ESCAPES.get(one) ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    (character) =>
+      JSON_ESCAPES.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   return `"${escaped}"`;
 }
@@ -118,7 +120,7 @@ export function escaped(value: unknown): string {
   const text = str(value);
   return value instanceof Markup
     ? text
-    : text.replaceAll(/[&<>'"]/g, (one) => `&${HTML_NAMES.get(one)};`);
+    : text.replaceAll(/[&<>'"]/g, (character) => `&${HTML_NAMES.get(character)};`);
 }
 
 const HTML_NAMES = new Map([

@@ -1,4 +1,4 @@
-/** A parsed expression, as `@huggingface/jinja` gives it. */
+/** A parsed expression, as `@huggingface/jinja` returns it. */
 export type Expression =
   | { type: "IntegerLiteral" | "FloatLiteral"; value: number }
   | { type: "StringLiteral"; value: string }
@@ -14,7 +14,7 @@ export type Expression =
   | Call
   | { type: "BinaryExpression"; operator: Operator; left: Expression; right: Expression }
   | { type: "UnaryExpression"; operator: Operator; argument: Expression }
-  | { type: "FilterExpression"; operand: Expression; filter: Applied }
+  | { type: "FilterExpression"; operand: Expression; filter: AppliedFilter }
   | { type: "SelectExpression"; lhs: Expression; test: Expression }
   | { type: "TestExpression"; operand: Expression; negate: boolean; test: Identifier }
   | {
@@ -42,8 +42,8 @@ export interface Slice {
   step: Expression | undefined;
 }
 
-/** A filter, with its arguments or without. */
-export type Applied = Identifier | Call;
+/** A filter, with or without arguments. */
+export type AppliedFilter = Identifier | Call;
 
 export type Argument = Expression | Keyword | Spread;
 
@@ -61,10 +61,10 @@ interface Operator {
   value: string;
 }
 
-// eslint-disable-next-line no-restricted-syntax -- As the library gives it.
+// eslint-disable-next-line no-restricted-syntax -- The package returns null.
 type Missing = null;
 
-/** A parsed statement; an expression as a statement prints its value. */
+/** A parsed statement. An expression that is a statement writes its value. */
 export type Statement =
   | Expression
   | { type: "If"; test: Expression; body: Statement[]; alternate: Statement[] }
@@ -78,7 +78,7 @@ export type Statement =
   | { type: "Set"; assignee: Expression; value: Expression | Missing; body: Statement[] }
   | Macro
   | { type: "CallStatement"; call: Call; callerArgs: Parameter[] | Missing; body: Statement[] }
-  | { type: "FilterStatement"; filter: Applied; body: Statement[] }
+  | { type: "FilterStatement"; filter: AppliedFilter; body: Statement[] }
   | { type: "Break" | "Continue" | "Comment" };
 
 export interface Macro {
@@ -88,5 +88,5 @@ export interface Macro {
   body: Statement[];
 }
 
-/** Of a macro: a name, or one with a default. */
+/** A macro's parameter: a name, or a name with a default. */
 export type Parameter = Identifier | Keyword;

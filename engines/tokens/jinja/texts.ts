@@ -17,9 +17,9 @@ export function stripped(
   characters?: string,
 ): string {
   const set = characters === undefined ? undefined : new Set(charactersOf(characters));
-  const isStripped = (one: string | undefined) =>
-    one !== undefined && (set ? set.has(one) : isSpace(one));
-  // White space is in the BMP.
+  const isStripped = (character: string | undefined) =>
+    character !== undefined && (set ? set.has(character) : isSpace(character));
+  // White space never needs a surrogate pair, so UTF-16 units suffice.
   const items = set ? charactersOf(text) : text;
   let [start, end] = [0, items.length];
   if (side !== "right") while (start < end && isStripped(items[start])) start++;
@@ -28,7 +28,7 @@ export function stripped(
   return typeof rest === "string" ? rest : rest.join("");
 }
 
-/** @param separator undefined for any white space @param limit of splits; -1 for all */
+/** @param separator undefined for any white space @param limit maximum number of splits; -1 for all */
 export function split(text: string, separator: string | undefined, limit: number): string[] {
   if (separator === "") throw new Error("it splits a string at an empty separator");
   if (separator !== undefined && limit < 0) return text.split(separator);
@@ -53,7 +53,7 @@ function find(text: string, part: string): { index: number; 0: string } | undefi
 /** As `split`, from the end. */
 export function splitFromEnd(text: string, separator: string | undefined, limit: number): string[] {
   if (limit < 0) return split(text, separator, limit);
-  const reversed = (one: string) => charactersOf(one).reverse().join("");
+  const reversed = (part: string) => charactersOf(part).reverse().join("");
   const reversedSeparator = separator === undefined ? undefined : reversed(separator);
   return split(reversed(text), reversedSeparator, limit).map(reversed).reverse();
 }
@@ -70,14 +70,14 @@ export function lines(text: string, keepsEnds = false): string[] {
   return start < text.length ? [...found, text.slice(start)] : found;
 }
 
-/** @param limit of replacements; -1 for all */
-export function replaced(text: string, old: string, by: string, limit: number): string {
+/** @param limit maximum number of replacements; -1 for all */
+export function replaced(text: string, old: string, replacement: string, limit: number): string {
   if (limit === 0) return text;
   const parts = old === "" ? ["", ...charactersOf(text), ""] : text.split(old);
   const count = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
-  assertTextLength(text.length + count * by.length);
+  assertTextLength(text.length + count * replacement.length);
   const rest = parts.slice(count);
-  return [...parts.slice(0, count), rest.join(old)].join(by);
+  return [...parts.slice(0, count), rest.join(old)].join(replacement);
 }
 
 export function capitalized(text: string): string {
@@ -85,12 +85,12 @@ export function capitalized(text: string): string {
   return first.toUpperCase() + rest.join("").toLowerCase();
 }
 
-/** As `str.title`: each run of letters. */
+/** As `str.title`: capitalizes each run of letters. */
 export function titled(text: string): string {
   return text.replaceAll(/\p{L}+/gu, capitalized);
 }
 
-/** As the filter `title`: each word. */
+/** As the filter `title`: capitalizes each word. */
 export function titledWords(text: string): string {
   return text.replaceAll(/(?<=^|[-\s({[<])[^-\s({[<]+/gu, capitalized);
 }

@@ -6,7 +6,7 @@ export class UnsupportedInTemplate extends Error {
   }
 }
 
-/** JavaScript's numbers aren't exact beyond 2^53. */
-export function bigInteger(does: "computes with" | "has"): UnsupportedInTemplate {
+/** The error for an integer that JavaScript's numbers can't hold exactly. */
+export function tooLargeInteger(does: "computes with" | "has"): UnsupportedInTemplate {
   return new UnsupportedInTemplate(`it ${does} an integer beyond 2^53`);
 }

@@ -3,13 +3,14 @@ import { WholeFloat, keysOf } from "../../../protocol/json.ts";
 // Python's values: undefined is Jinja's `Undefined`, null `None`, a `Map` a dict, an array a list or a
 // tuple. Numbers are those of `parseJson`.
 
-/** Text marked safe by `safe` or `escape`, which escapes whatever is added to it. */
+/** Text marked as safe by `safe` or `escape`. Text that is appended to it is escaped. */
 export class Markup extends String {}
 
 /** A callable, such as a macro or a method. */
-export type Callable = (args: unknown[], named: Named) => unknown;
+export type Callable = (args: unknown[], kwargs: Kwargs) => unknown;
 
-export type Named = ReadonlyMap<string, unknown>;
+/** Keyword arguments by name. */
+export type Kwargs = ReadonlyMap<string, unknown>;
 
 /** An object with attributes only, such as a namespace or `loop`. */
 export class Attributes {
@@ -66,16 +67,16 @@ export function fromJson(value: unknown): unknown {
   const object = value as Record<string, unknown>;
   const entries = keysOf(object).map((key): [string, unknown] => [key, fromJson(object[key])]);
   // Python has no undefined.
-  return new Map(entries.filter(([, one]) => one !== undefined));
+  return new Map(entries.filter(([, item]) => item !== undefined));
 }
 
-/** A text, whether marked safe or not; undefined for others. */
+/** A string, whether marked as safe or not; undefined for other values. */
 export function textIn(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return value instanceof Markup ? String(value) : undefined;
 }
 
-/** A number or boolean as a number or bigint; undefined for others. */
+/** A number or boolean as a number or bigint; undefined for other values. */
 export function numeric(value: unknown): number | bigint | undefined {
   if (typeof value === "boolean" || value instanceof WholeFloat) return Number(value);
   return typeof value === "number" || typeof value === "bigint" ? value : undefined;
@@ -106,7 +107,7 @@ export function isTrue(value: unknown): boolean {
 /** Python's `len`; undefined for values without a length. */
 export function lengthOf(value: unknown): number | undefined {
   const text = textIn(value);
-  if (text !== undefined) return hasPairs(text) ? charactersOf(text).length : text.length;
+  if (text !== undefined) return hasSurrogatePairs(text) ? charactersOf(text).length : text.length;
   if (Array.isArray(value)) return value.length;
   if (value instanceof Map) return value.size;
   if (value instanceof Series && value.kind !== "generator") return value.take().length;
@@ -129,12 +130,12 @@ export const isIterable = (value: unknown) =>
 
 /** Python counts code points, not UTF-16 units. */
 export const charactersOf = (text: string): string[] =>
-  hasPairs(text) ? Array.from(text) : text.split("");
+  hasSurrogatePairs(text) ? Array.from(text) : text.split("");
 
-export const hasPairs = (text: string) => /[\ud800-\udbff]/.test(text);
+export const hasSurrogatePairs = (text: string) => /[\ud800-\udbff]/.test(text);
 
-/** A dict's key; `1.0` equals 1. @throws Error for an unhashable value */
-export function keyOf(value: unknown): unknown {
+/** A dict key as a `Map` key, where `1.0` equals 1. @throws Error for an unhashable value */
+export function dictKey(value: unknown): unknown {
   if (value instanceof WholeFloat) return Number(value);
   if (value instanceof Map || (Array.isArray(value) && !isTuple(value))) {
     throw new Error(`it uses a ${typeName(value)} as a dict key`);
@@ -154,7 +155,7 @@ export function typeName(value: unknown): string {
   return value instanceof Series ? value.kind : "function";
 }
 
-/** Characters that a single operation may produce. */
+/** Maximum characters that a single operation may produce. */
 const MAX_TEXT_LENGTH = 2 ** 26;
 
 /** @throws Error for a text that would be too long */

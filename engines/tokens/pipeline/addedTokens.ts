@@ -18,7 +18,7 @@ export interface AddedToken {
 export interface AddedTokens {
   byId: ReadonlyMap<number, AddedToken>;
   idOf: (content: string) => number | undefined;
-  /** A token's text after normalization. */
+  /** A token's text as it appears in normalized text. */
   normalizedText: (token: AddedToken) => string;
   /** Splits a text into added tokens and the normalized text between them. */
   split: (text: string) => (PreToken | Token)[];
@@ -68,20 +68,20 @@ export function addedTokens(file: Config, model: Pick<Model, "idOf" | "size">) {
   const byId = new Map<number, AddedToken>();
   const ids = new Map<string, number>();
   let next = model.size;
-  for (const one of listed) {
-    const content = textOf(one, "content");
+  for (const entry of listed) {
+    const content = textOf(entry, "content");
     if (content === "") continue;
     const id = ids.get(content) ?? model.idOf(content) ?? next++;
     ids.set(content, id);
     byId.set(id, {
       id,
       content,
-      single_word: flagOf(one, "single_word", false),
-      lstrip: flagOf(one, "lstrip", false),
-      rstrip: flagOf(one, "rstrip", false),
-      // Once special, always special.
-      special: flagOf(one, "special", false) || byId.get(id)?.special === true,
-      normalized: flagOf(one, "normalized", one["special"] !== true),
+      single_word: flagOf(entry, "single_word", false),
+      lstrip: flagOf(entry, "lstrip", false),
+      rstrip: flagOf(entry, "rstrip", false),
+      // A token listed twice is special if either entry is.
+      special: flagOf(entry, "special", false) || byId.get(id)?.special === true,
+      normalized: flagOf(entry, "normalized", entry["special"] !== true),
     });
   }
   return byId;
@@ -92,7 +92,7 @@ const BEGINS_WITH_WORD = new RegExp(`^${WORD}`, "u");
 const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u");
 const SPACE = /^\p{White_Space}$/u;
 
-/** Splits text at added tokens: leftmost, then longest. */
+/** Splits text at added tokens: at each position, at the longest that starts there. */
 function finder(tokens: readonly AddedToken[], normalizedText: (token: AddedToken) => string) {
   const byText = new Map(tokens.map((token) => [normalizedText(token), token]));
   if (byText.has("") || byText.size < tokens.length) {
@@ -112,14 +112,14 @@ function finder(tokens: readonly AddedToken[], normalizedText: (token: AddedToke
       if (to === undefined) continue;
       position = to;
       const token = byText.get(text.slice(from, to))!;
-      if (token.single_word && !standsAlone(text, from, to)) continue;
+      if (token.single_word && !isSeparateWord(text, from, to)) continue;
       if (token.lstrip) {
         while (from > end && SPACE.test(text[from - 1]!)) from--;
         from = Math.max(from, end);
       }
       if (token.rstrip) while (to < text.length && SPACE.test(text[to]!)) to++;
       addPreToken(from);
-      // The previous token may have consumed all of it as white space.
+      // The previous token may have consumed this one, as white space.
       if (from < to) parts.push(tokenOf(token.id, text.slice(Math.max(end, from), to)));
       end = to;
     }
@@ -132,7 +132,7 @@ function tokenOf(id: number, token: string): Token {
   return { id, token, bytes: Buffer.byteLength(token) };
 }
 
-function standsAlone(text: string, from: number, to: number): boolean {
+function isSeparateWord(text: string, from: number, to: number): boolean {
   return (
     !ENDS_WITH_WORD.test(text.slice(Math.max(0, from - 2), from)) &&
     !BEGINS_WITH_WORD.test(text.slice(to, to + 2))

@@ -1,15 +1,16 @@
 import { byteToken } from "../byteTokens.ts";
 import { type Config, type Token, Unsupported, flagOf } from "./config.ts";
-import { type ByteLength, type Model, vocabularyOf } from "./model.ts";
+import { type ByteLength, type Model, sumOf, vocabularyOf } from "./model.ts";
 
-/** Cached pre-tokens, and their maximum length. */
+/** Maximum number of cached pre-tokens. */
 const MAX_CACHED = 10_000;
+/** Maximum length of a cached pre-token, in UTF-16 units. */
 const MAX_CACHED_LENGTH = 256;
 /** More than any id. */
 const ID_LIMIT = 2 ** 26;
 /** More than any position in a pre-token. */
 const POSITION_LIMIT = 2 ** 28;
-/** Used by models older than byte-level vocabularies. */
+/** Unsupported features, which only models older than byte-level vocabularies use. */
 const AFFIXES = ["continuing_subword_prefix", "end_of_word_suffix"];
 
 /** The symbols of a pre-token while they are merged. */
@@ -21,8 +22,9 @@ interface Symbols {
 /** Byte-pair encoding: repeatedly merges the adjacent pair of the lowest rank. */
 export function createBpe(model: Config, byteLength: ByteLength): Model {
   // Dropout skips merges at random.
-  const other = ["dropout", ...AFFIXES].find((key) => model[key]);
-  if (other !== undefined) throw new Unsupported(`a model with ${JSON.stringify(other)}`);
+  const unsupported = ["dropout", ...AFFIXES].find((key) => model[key]);
+  if (unsupported !== undefined)
+    throw new Unsupported(`a model with ${JSON.stringify(unsupported)}`);
   const vocabulary = vocabularyOf(model);
   const { idOf, tokenOf } = vocabulary;
   const { ranks, mergedIds } = mergesOf(model, idOf);
@@ -50,7 +52,7 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
         flushUnknown();
         add(id, byteLength(character));
       } else if (bytes) {
-        // Pending unknowns come later, as in Hugging Face's tokenizers.
+        // Pending unknown characters are added later, as in Hugging Face's tokenizers.
         for (const byte of bytes) add(byte, 1);
       } else if (unknown !== undefined) {
         if (!fusesUnknown) flushUnknown();
@@ -66,9 +68,9 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
     return ids.every((id) => id !== undefined) ? ids : undefined;
   }
 
-  function merged({ ids, bytes }: Symbols): Token[] {
+  function merge({ ids, bytes }: Symbols): Token[] {
     const next = ids.map((_, i) => i + 1);
-    const before = ids.map((_, i) => i - 1);
+    const previous = ids.map((_, i) => i - 1);
     const isMerged = ids.map(() => false);
     const queue = createQueue();
     const rankAt = (position: number): number | undefined => {
@@ -91,8 +93,8 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
       isMerged[right] = true;
       const after = next[right]!;
       next[position] = after;
-      if (after < ids.length) before[after] = position;
-      offer(before[position]!);
+      if (after < ids.length) previous[after] = position;
+      offer(previous[position]!);
       offer(position);
     }
     return ids.flatMap((id, i) =>
@@ -103,12 +105,11 @@ export function createBpe(model: Config, byteLength: ByteLength): Model {
   function tokens(text: string): Token[] {
     const whole = ignoresMerges ? idOf(text) : undefined;
     if (whole !== undefined) {
-      const bytes = Array.from(text, byteLength).reduce((sum, one) => sum + one, 0);
-      return [{ id: whole, token: text, bytes }];
+      return [{ id: whole, token: text, bytes: sumOf(text, byteLength) }];
     }
-    const known = cache.get(text);
-    if (known) return known;
-    const found = merged(symbolsOf(text));
+    const cached = cache.get(text);
+    if (cached) return cached;
+    const found = merge(symbolsOf(text));
     if (cache.size < MAX_CACHED && text.length < MAX_CACHED_LENGTH) cache.set(text, found);
     return found;
   }
@@ -127,18 +128,18 @@ function mergesOf({ merges }: Config, idOf: Model["idOf"]) {
     if (typeof left !== "string" || typeof right !== "string") {
       throw new Error(`its merge ${JSON.stringify(pair)} is not two texts`);
     }
-    const both = idOf(left + right);
+    const mergedId = idOf(left + right);
     const [first, second] = [idOf(left), idOf(right)];
-    if (first === undefined || second === undefined || both === undefined) {
+    if (first === undefined || second === undefined || mergedId === undefined) {
       throw new Error(`its merge ${JSON.stringify(pair)} is not in the vocabulary`);
     }
     ranks.set(first * ID_LIMIT + second, rank);
-    mergedIds.push(both);
+    mergedIds.push(mergedId);
   }
   return { ranks, mergedIds };
 }
 
-/** Splits pairs written as one text. */
+/** Splits pairs that are written as one text, in older files. */
 function splitPairs(merges: unknown[]): unknown[] {
   const lines = merges.filter((line) => !String(line).startsWith("#version"));
   return lines.map((line) => (typeof line === "string" ? line.split(" ") : line));

@@ -2,10 +2,10 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 
 export type Config = Record<string, unknown>;
 
-/** A stretch of text on its way to the model. */
+/** A part of the text that the model splits into tokens. */
 export interface PreToken {
   text: string;
-  /** Whether it starts the whole text. */
+  /** Whether the whole text starts with it. */
   isFirst: boolean;
 }
 
@@ -13,13 +13,13 @@ export type Split = (preToken: PreToken) => PreToken[];
 
 export interface Token {
   id: number;
-  /** As in the vocabulary; an added token includes the white space that it consumes. */
+  /** The token's text in the vocabulary. An added token's includes the white space that it consumes. */
   token: string;
-  /** Bytes of the normalized text that it covers. */
+  /** Bytes of the normalized text that the token covers. */
   bytes: number;
 }
 
-/** A feature of Hugging Face's tokenizers that Kit lacks; its message follows "has". */
+/** A feature of Hugging Face's tokenizers that Kit lacks. Its message completes "The file has …". */
 export class Unsupported extends Error {}
 
 /** The error for a component of an unknown type. */

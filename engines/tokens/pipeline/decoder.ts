@@ -14,16 +14,16 @@ import { prependScheme } from "./preTokenizer.ts";
 
 export interface Decoder {
   text: (tokens: readonly string[]) => string;
-  /** What a token adds within a text. */
+  /** UTF-8 that a token adds, except at a text's start. */
   bytesOf: (token: string) => Uint8Array;
-  /** Whether a text drops its first token's leading space. */
+  /** Whether decoding drops a text's leading space. */
   dropsSpace: boolean;
 }
 
 interface Step {
-  chain: (tokens: readonly string[]) => string[];
-  /** The same for one token within a text; bytes for a byte token. */
-  inner: (token: string) => string | Uint8Array;
+  decode: (tokens: readonly string[]) => string[];
+  /** The same for a single token that isn't a text's first; bytes for a byte token. */
+  decodeInner: (token: string) => string | Uint8Array;
   dropsSpace?: boolean;
 }
 
@@ -32,11 +32,13 @@ export function createDecoder(file: Config): Decoder {
   const part = optionalComponent(file, "decoder");
   const steps = part ? stepsOf(part) : [SPACES_BETWEEN];
   return {
-    text: (tokens) => steps.reduce((left, { chain }) => chain(left), [...tokens]).join(""),
+    text: (tokens) => steps.reduce((decoded, { decode }) => decode(decoded), [...tokens]).join(""),
     bytesOf(token) {
-      let left: string | Uint8Array = token;
-      for (const { inner } of steps) if (typeof left === "string") left = inner(left);
-      return typeof left === "string" ? Buffer.from(left) : left;
+      let decoded: string | Uint8Array = token;
+      for (const { decodeInner } of steps) {
+        if (typeof decoded === "string") decoded = decodeInner(decoded);
+      }
+      return typeof decoded === "string" ? Buffer.from(decoded) : decoded;
     },
     dropsSpace: steps.some(({ dropsSpace }) => dropsSpace),
   };
@@ -44,8 +46,8 @@ export function createDecoder(file: Config): Decoder {
 
 /** The default decoder. */
 const SPACES_BETWEEN: Step = {
-  chain: (tokens) => [tokens.join(" ")],
-  inner: (token) => ` ${token}`,
+  decode: (tokens) => [tokens.join(" ")],
+  decodeInner: (token) => ` ${token}`,
   dropsSpace: true,
 };
 
@@ -57,33 +59,33 @@ function stepsOf(part: Config): Step[] {
 }
 
 const FACTORIES: Record<string, (part: Config) => Step> = {
-  Fuse: () => ({ chain: (tokens) => [tokens.join("")], inner: (token) => token }),
+  Fuse: () => ({ decode: (tokens) => [tokens.join("")], decodeInner: (token) => token }),
   ByteLevel: () => ({
-    chain: (tokens) => [textOfBytes(Buffer.concat(tokens.map(tokenBytes)))],
-    inner: tokenBytes,
+    decode: (tokens) => [textOfBytes(Buffer.concat(tokens.map(tokenBytes)))],
+    decodeInner: tokenBytes,
   }),
-  ByteFallback: () => ({ chain: byteRuns, inner: innerByte }),
-  Replace: (part) => each(replacer(part)),
+  ByteFallback: () => ({ decode: decodeByteRuns, decodeInner: decodeByte }),
+  Replace: (part) => eachToken(replacer(part)),
   Strip: strip,
   Metaspace: metaspace,
   WordPiece: wordPiece,
 };
 
-function each(change: (token: string) => string): Step {
-  return { chain: (tokens) => tokens.map(change), inner: change };
+function eachToken(change: (token: string) => string): Step {
+  return { decode: (tokens) => tokens.map(change), decodeInner: change };
 }
 
 function textOfBytes(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-function innerByte(token: string): string | Uint8Array {
+function decodeByte(token: string): string | Uint8Array {
   const byte = tokenByte(token);
   return byte === undefined ? token : Uint8Array.of(byte);
 }
 
-/** A run of byte tokens is valid UTF-8 as a whole, or all of it becomes U+FFFD. */
-function byteRuns(tokens: readonly string[]): string[] {
+/** Decodes runs of byte tokens. A run that isn't valid UTF-8 becomes U+FFFD for each byte. */
+function decodeByteRuns(tokens: readonly string[]): string[] {
   const texts: string[] = [];
   let run: number[] = [];
   const end = () => {
@@ -117,19 +119,23 @@ function strip(part: Config): Step {
     for (let i = 0; i < stop && to > 0 && characters[to - 1] === content; i++) to--;
     return characters.slice(from, to).join("");
   };
-  return { chain: (tokens) => tokens.map(change), inner: (token) => token, dropsSpace: true };
+  return {
+    decode: (tokens) => tokens.map(change),
+    decodeInner: (token) => token,
+    dropsSpace: true,
+  };
 }
 
 function metaspace(part: Config): Step {
   const space = characterOf(part, "replacement");
   const dropsSpace = prependScheme(part) !== "never";
-  const inner = (token: string) => token.replaceAll(space, () => " ");
+  const decodeInner = (token: string) => token.replaceAll(space, () => " ");
   return {
-    inner,
+    decodeInner,
     dropsSpace,
-    chain: (tokens) =>
+    decode: (tokens) =>
       tokens.map((token, i) =>
-        i === 0 && dropsSpace ? token.replaceAll(space, () => "") : inner(token),
+        i === 0 && dropsSpace ? token.replaceAll(space, () => "") : decodeInner(token),
       ),
   };
 }
@@ -137,12 +143,12 @@ function metaspace(part: Config): Step {
 function wordPiece(part: Config): Step {
   const prefix = textOf(part, "prefix", "##");
   const change = flagOf(part, "cleanup", true) ? cleaned : (token: string) => token;
-  const inner = (token: string) =>
+  const decodeInner = (token: string) =>
     change(token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`);
   return {
-    inner,
+    decodeInner,
     dropsSpace: true,
-    chain: (tokens) => tokens.map((token, i) => (i === 0 ? change(token) : inner(token))),
+    decode: (tokens) => tokens.map((token, i) => (i === 0 ? change(token) : decodeInner(token))),
   };
 }
 
@@ -150,7 +156,7 @@ function cleaned(token: string): string {
   return cleanUpSpaces(token, [" do not", " don't"]);
 }
 
-/** Removes spaces before punctuation and contractions, as `clean_up_tokenization_spaces`. */
+/** Removes spaces before punctuation and contractions, as `clean_up_tokenization_spaces` does. */
 export function cleanUpSpaces(text: string, ...others: [from: string, to: string][]): string {
   const pairs: [string, string][] = [
     ...[".", "?", "!", ","].map((mark): [string, string] => [` ${mark}`, mark]),
@@ -159,5 +165,5 @@ export function cleanUpSpaces(text: string, ...others: [from: string, to: string
     ...others,
     ...["'s", "'ve", "'re"].map((ending): [string, string] => [` ${ending}`, ending]),
   ];
-  return pairs.reduce((left, [from, to]) => left.replaceAll(from, () => to), text);
+  return pairs.reduce((cleaned, [from, to]) => cleaned.replaceAll(from, () => to), text);
 }

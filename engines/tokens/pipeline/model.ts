@@ -33,7 +33,7 @@ function olderType(model: Config): string | undefined {
   return "max_input_chars_per_word" in model ? "WordPiece" : "WordLevel";
 }
 
-/** Pairs of ids must fit a double. */
+/** A limit, since pairs of ids are stored as one double. */
 const ID_LIMIT = 2 ** 26;
 
 /** A vocabulary given as an object of ids. */

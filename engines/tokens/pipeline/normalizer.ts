@@ -41,8 +41,8 @@ const FACTORIES: Record<string, (part: Config) => Normalize> = {
   Replace: (part) => replacer(part, false),
   Precompiled: (part) => createCharsmap(textOf(part, "precompiled_charsmap")),
   Prepend(part) {
-    const before = textOf(part, "prepend");
-    return (text) => (text === "" ? "" : before + text);
+    const prefix = textOf(part, "prepend");
+    return (text) => (text === "" ? "" : prefix + text);
   },
   Strip(part) {
     const [left, right] = [flagOf(part, "strip_left"), flagOf(part, "strip_right")];
@@ -53,7 +53,7 @@ const FACTORIES: Record<string, (part: Config) => Normalize> = {
   },
 };
 
-/** Steps that never move a text's first character. */
+/** Steps that never remove a text's first character. */
 const START_PRESERVING = new Set([
   "NFC",
   "NFD",
@@ -64,7 +64,7 @@ const START_PRESERVING = new Set([
   "ByteLevel",
 ]);
 
-/** Whether a normalized text is sure to begin where the original does, by Hugging Face's offsets. */
+/** Whether the first character of a normalized text always comes from the original's first character. */
 export function preservesStart(file: Config): boolean {
   const part = optionalComponent(file, "normalizer");
   return !part || stepPreservesStart(part);
@@ -88,15 +88,16 @@ function lowercase(text: string): string {
     .join("σ");
 }
 
-/** Replaces each match of a pattern by a text. */
-export function replacer(part: Config, takesEmpty = true): Normalize {
+/** Replaces each match of a pattern with a text. */
+export function replacer(part: Config, allowsEmptyMatch = true): Normalize {
   const find = findPattern(part["pattern"]);
   const content = textOf(part, "content");
   return (text) => {
     let replaced = "";
     let end = 0;
     for (const [from, to] of find(text)) {
-      if (from === to && !takesEmpty) throw new Unsupported("a Replace of nothing");
+      if (from === to && !allowsEmptyMatch)
+        throw new Unsupported("a Replace whose pattern matches the empty text");
       replaced += text.slice(end, from) + content;
       end = to;
     }
@@ -122,7 +123,7 @@ function createCharsmap(encoded: string): Normalize {
   const texts = bytes.subarray(4 + size);
   const clusters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-  /** The offset of a replacement, by the shortest prefix that has one. */
+  /** The offset of the replacement of the shortest prefix that has one. */
   function replacementOffset(part: Uint8Array): number | undefined {
     let position = offsetOf(units[0] ?? 0);
     for (const byte of part) {

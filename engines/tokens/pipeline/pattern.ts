@@ -5,12 +5,12 @@ import { Unsupported } from "./config.ts";
 /** Finds matches in a text, as ranges of UTF-16 units. */
 export type Find = (text: string) => [from: number, to: number][];
 
-interface Package {
+interface TokenizersPackage {
   SplitPreTokenizer: new (config: object) => { pattern?: RegExp };
 }
 
 // A static import, so that file tracers find the package; using one export keeps the bundle small.
-const SplitPreTokenizer = (tokenizers as unknown as Package).SplitPreTokenizer;
+const SplitPreTokenizer = (tokenizers as unknown as TokenizersPackage).SplitPreTokenizer;
 
 /**
  * Compiles a `pattern` of `tokenizer.json`, whose syntax is Oniguruma's.
@@ -23,7 +23,7 @@ export function findPattern(pattern: unknown): Find {
   return findMatches(expressionOf(source));
 }
 
-/** Non-overlapping matches; an empty one only where no match has just ended. */
+/** Non-overlapping matches. An empty match right after another match is skipped. */
 export function findMatches(expression: RegExp): Find {
   return (text) => {
     const found: [number, number][] = [];

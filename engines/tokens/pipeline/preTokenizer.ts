@@ -16,12 +16,12 @@ import { type Behavior, BEHAVIORS, splitBy } from "./split.ts";
 /** @param file `tokenizer.json` */
 export function createPreTokenizer(file: Config): Split {
   const part = optionalComponent(file, "pre_tokenizer");
-  if (part && marksFirst(part) && !preservesStart(file)) {
+  if (part && prependsToFirst(part) && !preservesStart(file)) {
     throw new Unsupported(
       'the prepend_scheme "first" with a normalizer that may remove the first character',
     );
   }
-  if (part && marksLate(part, optionalComponent(file, "normalizer") !== undefined)) {
+  if (part && mayPrependTwice(part, optionalComponent(file, "normalizer") !== undefined)) {
     throw new Unsupported(
       'the prepend_scheme "first" after steps that may split the normalized first character',
     );
@@ -29,23 +29,24 @@ export function createPreTokenizer(file: Config): Split {
   return part ? splitOf(part) : (preToken) => [preToken];
 }
 
-/** Whether a step before may split the expanded first character; Hugging Face's tokenizers then prefix each part. */
-function marksLate(part: Config, grows: boolean): boolean {
+/** Whether an earlier step may split the first character, if normalization expands it. Hugging Face's tokenizers then prefix each part. */
+function mayPrependTwice(part: Config, hasNormalizer: boolean): boolean {
   if (part["type"] !== "Sequence") return false;
   const parts = components("pre_tokenizer", part, "pretokenizers");
-  const last = parts.findLastIndex(marksFirst);
+  const last = parts.findLastIndex(prependsToFirst);
   return (
-    last > 0 && (grows || parts.slice(0, last).some((one) => !SPLITTERS.has(String(one["type"]))))
+    last > 0 &&
+    (hasNormalizer || parts.slice(0, last).some((step) => !SPLITTERS.has(String(step["type"]))))
   );
 }
 
 /** Steps that only split. */
 const SPLITTERS = new Set([...["Split", "Digits", "Punctuation", "Whitespace", "WhitespaceSplit"]]);
 
-/** Whether it prepends a space to the first pre-token only. */
-function marksFirst(part: Config): boolean {
+/** Whether a step prepends a space to the first pre-token only. */
+function prependsToFirst(part: Config): boolean {
   if (part["type"] === "Sequence") {
-    return components("pre_tokenizer", part, "pretokenizers").some(marksFirst);
+    return components("pre_tokenizer", part, "pretokenizers").some(prependsToFirst);
   }
   return part["type"] === "Metaspace" && part["prepend_scheme"] === "first";
 }
@@ -91,7 +92,10 @@ function byteLevel(part: Config): Split {
     : (preToken: Parameters<Split>[0]) => [preToken];
   return ({ text, isFirst }) => {
     const spaced = addsSpace && !text.startsWith(" ") ? ` ${text}` : text;
-    return split({ text: spaced, isFirst }).map((one) => ({ ...one, text: byteText(one.text) }));
+    return split({ text: spaced, isFirst }).map((preToken) => ({
+      ...preToken,
+      text: byteText(preToken.text),
+    }));
   };
 }
 
@@ -111,7 +115,7 @@ function metaspace(part: Config): Split {
   };
 }
 
-/** Where Metaspace prepends a space. */
+/** When Metaspace prepends a space: "always", "first" (pre-token only) or "never". */
 export function prependScheme(part: Config): string {
   const scheme = part["prepend_scheme"] ?? "always";
   if (scheme !== "always" && scheme !== "first" && scheme !== "never") {
@@ -124,7 +128,7 @@ export function prependScheme(part: Config): string {
 }
 
 function behaviorOf(part: Config, fallback?: Behavior): Behavior {
-  const behavior = BEHAVIORS.find((one) => one === (part["behavior"] ?? fallback));
+  const behavior = BEHAVIORS.find((name) => name === (part["behavior"] ?? fallback));
   if (behavior) return behavior;
   throw new Unsupported(`the behavior ${JSON.stringify(part["behavior"])}`);
 }

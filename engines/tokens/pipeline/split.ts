@@ -1,7 +1,7 @@
 import type { Split, PreToken } from "./config.ts";
 import type { Find } from "./pattern.ts";
 
-/** What happens to delimiters. */
+/** What happens to delimiters, as named in `tokenizer.json`. */
 export const BEHAVIORS = [
   "Removed",
   "Isolated",
@@ -55,23 +55,30 @@ function rangesOf(text: string, find: Find): Range[] {
 const JOINS: Record<Behavior, (ranges: Range[]) => Range[]> = {
   Removed: (ranges) => ranges.filter(({ isMatch }) => !isMatch),
   Isolated: (ranges) => ranges,
-  Contiguous: (ranges) => joined(ranges, (range, before) => range.isMatch === before),
-  MergedWithPrevious: (ranges) => joined(ranges, (range, before) => range.isMatch && !before),
+  Contiguous: (ranges) => joinRanges(ranges, (range, wasMatch) => range.isMatch === wasMatch),
+  MergedWithPrevious: (ranges) =>
+    joinRanges(ranges, (range, wasMatch) => range.isMatch && !wasMatch),
   MergedWithNext: (ranges) =>
-    joined([...ranges].reverse(), (range, after) => range.isMatch && !after).reverse(),
+    joinRanges(
+      [...ranges].reverse(),
+      (range, isNextMatch) => range.isMatch && !isNextMatch,
+    ).reverse(),
 };
 
-/** @param isJoined whether a range joins the previous one, given whether that is a match */
-function joined(ranges: readonly Range[], isJoined: (range: Range, before: boolean) => boolean) {
+/** @param isJoined whether a range is joined to the previous one, by whether that was a match */
+function joinRanges(
+  ranges: readonly Range[],
+  isJoined: (range: Range, wasMatch: boolean) => boolean,
+) {
   const all: Range[] = [];
-  let before = false;
+  let wasMatch = false;
   for (const range of ranges) {
     const last = all.at(-1);
-    if (last && isJoined(range, before)) {
+    if (last && isJoined(range, wasMatch)) {
       last.from = Math.min(last.from, range.from);
       last.to = Math.max(last.to, range.to);
     } else all.push({ ...range });
-    before = range.isMatch;
+    wasMatch = range.isMatch;
   }
   return all;
 }

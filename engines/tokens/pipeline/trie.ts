@@ -4,7 +4,7 @@ interface Node {
   isEnd: boolean;
 }
 
-/** Finds which of many texts start at a position of another; ignores empty ones. */
+/** Finds which of these texts, except empty ones, start at a given position of another text. */
 export function createTrie(texts: Iterable<string>) {
   const root: Node = { next: new Map(), isEnd: false };
   for (const text of texts) {

@@ -3,10 +3,10 @@ import type { Config, Token } from "./config.ts";
 import { type ByteLength, type Model, sumOf } from "./model.ts";
 import { createTrie } from "./trie.ts";
 
-/** How far an unknown character scores below the least likely token. */
+/** Subtracted from the lowest score of a token for an unknown character's score. */
 const UNKNOWN_PENALTY = 10;
 
-/** The best segmentation up to a position. */
+/** The last token of the best segmentation that ends at a position. */
 interface Step {
   from: number;
   id: number;
@@ -22,16 +22,16 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
     throw new Error('the model\'s "unk_id" is not in its vocabulary');
   }
   const byteFallback = model["byte_fallback"] === true;
-  const lowest = entries.reduce((score, [, other]) => Math.min(score, other), Infinity);
+  const lowest = entries.reduce((min, [, score]) => Math.min(min, score), Infinity);
   const endsAt = createTrie(ids.keys());
 
   /** The best step to each position (Viterbi). */
   function stepsOf(text: string): (Step | undefined)[] {
     const steps: (Step | undefined)[] = [];
-    const offer = (from: number, to: number, id: number, own: number) => {
-      const score = own + (steps[from]?.score ?? 0);
-      const known = steps[to];
-      if (!known || score > known.score) steps[to] = { from, id, score };
+    const offer = (from: number, to: number, id: number, tokenScore: number) => {
+      const score = tokenScore + (steps[from]?.score ?? 0);
+      const best = steps[to];
+      if (!best || score > best.score) steps[to] = { from, id, score };
     };
     for (let from = 0; from < text.length; from += lengthAt(text, from)) {
       const single = from + lengthAt(text, from);
@@ -75,9 +75,9 @@ export function createUnigram(model: Config, byteLength: ByteLength): Model {
   function tokensOf(part: string): Token[] {
     const id = ids.get(part);
     if (id !== undefined) return [{ id, token: part, bytes: sumOf(part, byteLength) }];
-    const written = Array.from(Buffer.from(part), byteToken);
-    if (byteFallback && written.every((token) => ids.has(token))) {
-      return written.map((token) => ({ id: ids.get(token)!, token, bytes: 1 }));
+    const byteTokens = Array.from(Buffer.from(part), byteToken);
+    if (byteFallback && byteTokens.every((token) => ids.has(token))) {
+      return byteTokens.map((token) => ({ id: ids.get(token)!, token, bytes: 1 }));
     }
     return [{ id: unknownId(), token: part, bytes: sumOf(part, byteLength) }];
   }

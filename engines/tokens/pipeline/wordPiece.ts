@@ -6,9 +6,9 @@ export function createWordPiece(model: Config, byteLength: ByteLength): Model {
   const vocabulary = vocabularyOf(model);
   const unknown = unknownOf(model, vocabulary.idOf);
   const prefix = textOf(model, "continuing_subword_prefix");
-  const longest = countOf(model, "max_input_chars_per_word");
+  const maxLength = countOf(model, "max_input_chars_per_word");
 
-  function longestAt(
+  function longestTokenAt(
     characters: readonly string[],
     from: number,
   ): (Token & { to: number }) | undefined {
@@ -26,10 +26,10 @@ export function createWordPiece(model: Config, byteLength: ByteLength): Model {
     tokens(text) {
       const characters = [...text];
       const whole = [{ ...unknown, bytes: sumOf(characters, byteLength) }];
-      if (characters.length > longest) return whole;
+      if (characters.length > maxLength) return whole;
       const found: Token[] = [];
       for (let from = 0; from < characters.length;) {
-        const next = longestAt(characters, from);
+        const next = longestTokenAt(characters, from);
         if (!next) return whole;
         const { to, ...token } = next;
         found.push(token);

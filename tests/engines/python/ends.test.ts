@@ -244,7 +244,7 @@ describe.runIf(hasPython)("with Python", () => {
       of("the system message", 1, "write it in the first user's message"),
       of("the system message after the first message", 2, "write all of it in the first message"),
       of("what tools return", 3, "use a model whose template takes tools, or a user's message"),
-      of('"thinking"', 4, 'call it "reasoning_content", which it writes'),
+      of('"thinking"', 4, 'name it "reasoning_content", which the template writes'),
       of('"reasoning_content"', 5, 'write it in "content", or leave it out'),
     ];
     const unread = of('"thinking"', 4, 'write it in "content", or leave it out');

@@ -10,7 +10,7 @@ function encode(text: string) {
   const tokens = text.match(/\w+|:+|\./g) ?? [];
   return tokens.map((token) => ({
     ...{ id: token === "." ? EOS : token.length, bytes: token.length },
-    ...{ before: 0, after: 0 },
+    ...{ leading: 0, trailing: 0 },
   }));
 }
 

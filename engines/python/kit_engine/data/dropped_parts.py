@@ -97,9 +97,9 @@ class DroppedParts:
     def advice(self, part: str) -> str:
         if part in ADVICE:
             return ADVICE[part]
-        read = next((key for key in REASONING if not self(key)), None)
-        if read:
-            return f'call it "{read}", which it writes'
+        supported = next((key for key in REASONING if not self(key)), None)
+        if supported:
+            return f'name it "{supported}", which the template writes'
         return 'write it in "content", or leave it out'
 
     def _leaves_out(self, part: str) -> bool:
