@@ -12,7 +12,7 @@ const DATA_WORDS = 2 ** 24;
 export function singleThreadKernels() {
   const arena = createArena();
   const team = planTeam(arena, 1);
-  const data = arena.words("activations", DATA_WORDS);
+  const data = arena.reserveWords("activations", DATA_WORDS);
   const memory = allocate(arena);
   const kernels = instantiate(compileKernels(), memory);
   kernels.join(1, team.control, team.ownScratch[0]!);

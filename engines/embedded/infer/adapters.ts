@@ -10,7 +10,7 @@ export type Updates = Readonly<Record<string, Update>>;
 
 /** An adapter in a decoder's memory. */
 export interface Adapter {
-  /** From 1. */
+  /** Counted from 1. Reused once the adapter is removed. */
   slot: number;
   /** Never reused. */
   id: number;
@@ -20,7 +20,7 @@ interface Memory {
   memory: WebAssembly.Memory;
   kernels: Kernels;
   linears: AdapterTables;
-  /** Memory for adapters. */
+  /** The memory reserved for adapters. */
   region: { at: number; bytes: number };
   /** Address of a buffer for one panel of any matrix. */
   staging: number;
@@ -38,8 +38,8 @@ export function adapterBytes(updates: Updates): number {
 export function createAdapters({ memory, kernels, linears, region, staging }: Memory) {
   const { buffer } = memory;
   const allocator = createAllocator(region);
-  const kept = new Map<Adapter, number>();
-  let count = 0;
+  const addresses = new Map<Adapter, number>();
+  let lastId = 0;
 
   /** @returns undefined if the region is full or a rank exceeds `MAX_RANK` */
   function add(updates: Updates): Adapter | undefined {
@@ -48,32 +48,32 @@ export function createAdapters({ memory, kernels, linears, region, staging }: Me
     if (slot > MAX_ADAPTERS || Math.max(0, ...ranks) > MAX_RANK) return undefined;
     const at = allocator.allocate(adapterBytes(updates));
     if (at === undefined) return undefined;
-    const adapter = { slot, id: ++count };
-    kept.set(adapter, at);
+    const adapter = { slot, id: ++lastId };
+    addresses.set(adapter, at);
     let next = at;
-    /** Writes a matrix [rows, columns]. */
+    /** Writes a matrix [rows, columns] in panels. @returns its address */
     function write(data: Float32Array, rows: number, columns: number): number {
       const to = next;
-      const numbers = panelRows(rows) * columns;
-      new Float32Array(buffer, to, numbers).fill(0, rows * columns).set(data);
+      const elements = panelRows(rows) * columns;
+      new Float32Array(buffer, to, elements).fill(0, rows * columns).set(data);
       kernels.makePanels(panelRows(rows), columns, to, false, staging);
-      next += numbers * 4;
+      next += elements * 4;
       return to;
     }
-    for (const [name, map] of Object.entries(linears)) {
-      const entry = new Int32Array(buffer, map.at + slot * ENTRY_WORDS * 4, ENTRY_WORDS);
+    for (const [name, linear] of Object.entries(linears)) {
+      const entry = new Int32Array(buffer, linear.at + slot * ENTRY_WORDS * 4, ENTRY_WORDS);
       const update = updates[`${name}.weight`];
       if (update) {
         const { a, b, r, scale } = update;
         const scaled = b.map((value) => value * scale);
-        entry.set([write(a, r, map.in), write(scaled, map.out, r), r]);
+        entry.set([write(a, r, linear.in), write(scaled, linear.out, r), r]);
       } else entry.fill(0);
     }
     return adapter;
   }
 
   function freeSlot(): number {
-    const taken = new Set([...kept.keys()].map(({ slot }) => slot));
+    const taken = new Set([...addresses.keys()].map(({ slot }) => slot));
     let slot = 1;
     while (taken.has(slot)) slot++;
     return slot;
@@ -81,9 +81,9 @@ export function createAdapters({ memory, kernels, linears, region, staging }: Me
 
   /** Frees an adapter that no sequence uses. Idempotent. */
   function remove(adapter: Adapter): void {
-    const at = kept.get(adapter);
+    const at = addresses.get(adapter);
     if (at !== undefined) allocator.free(at);
-    kept.delete(adapter);
+    addresses.delete(adapter);
   }
 
   return { add, remove };

@@ -1,6 +1,6 @@
 /** Allocates from a region of memory, first fit. */
 export function createAllocator(region: { at: number; bytes: number }) {
-  /** Sorted by address. */
+  /** Allocated blocks, sorted by address. */
   let taken: { at: number; end: number }[] = [];
   const end = region.at + region.bytes;
 
@@ -20,4 +20,5 @@ export function createAllocator(region: { at: number; bytes: number }) {
   };
 }
 
+/** Bytes. */
 const ALIGNMENT = 64;

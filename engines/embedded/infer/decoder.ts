@@ -22,7 +22,7 @@ import { decoderProgram } from "./decoderProgram.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
 import { probabilitiesOf } from "./probabilities.ts";
 
-/** Generates several sequences at once, each bit-identical to being alone. */
+/** Generates several sequences at once, each with the same bits as alone. */
 export interface Decoder {
   /**
    * Begins a sequence.
@@ -31,8 +31,8 @@ export interface Decoder {
    */
   begin: (tokens: readonly number[], adapter?: Adapter) => Sequence;
   /**
-   * Processes up to `MAX_TOKENS` tokens of up to `MAX_SEQUENCES` sequences, reading every weight once. Sequences must
-   * have grown for their tokens.
+   * Processes up to `MAX_TOKENS` tokens of up to `MAX_SEQUENCES` sequences, reading every weight once. Each sequence
+   * must have grown by its tokens before.
    * @returns the wanted predictions of each input
    */
   step: (inputs: readonly StepInput[]) => NextToken[][];
@@ -54,7 +54,7 @@ export interface StepInput {
   tokens: readonly number[];
   /** Trailing tokens whose logits are needed; up to `MAX_SEQUENCES` in a step. */
   wanted: number;
-  /** Bit mask of allowed tokens, as of `allowedBits`. Default: the decoder's. */
+  /** Bit mask of allowed tokens, as `allowedBits` makes it. Default: the decoder's. */
   allowed?: Int32Array | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface DecoderWorkerInit {
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16" | "stored"> {
-  /** Bit mask of allowed tokens, as of `allowedBits`; called once the model fits. Default: all. */
+  /** Makes the decoder's bit mask of allowed tokens, once the model is known to fit in memory. Default: all tokens. */
   allowed?: () => Int32Array;
   /** Called once with the helpers' initial data; they may join at any time. */
   initWorkers?: (init: DecoderWorkerInit) => void;
@@ -76,7 +76,7 @@ export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16" 
 const IDLE_BYTES = 2 ** 27;
 
 /**
- * @param weights read once they are known to fit; bfloat16 stays bfloat16
+ * @param weights are read once they are known to fit; bfloat16 stays bfloat16
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function createDecoder(
@@ -89,7 +89,7 @@ export function createDecoder(
   const stored = Object.fromEntries(types);
   const sizes = { shape, bfloat16: bfloat16Of(weights), stored, ...options };
   const { arena, team, model, bits, argmax, sampling, ...planned } = planDecoder(sizes);
-  const { staging, stagingBytes, region } = planned;
+  const { staging, stagingBytes, adapterRegion } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
@@ -105,7 +105,7 @@ export function createDecoder(
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
   const words = bitmapLength(model.vocabulary);
-  const bitsOf = (slot: number) => bits + slot * words * 4;
+  const maskAt = (slot: number) => bits + slot * words * 4;
   new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
@@ -119,12 +119,12 @@ export function createDecoder(
     memory,
     kernels,
     linears: model.adapterTables,
-    region,
+    region: adapterRegion,
     staging,
   });
   const rowBits = new Uint32Array(buffer, argmax.allowed, limits.selected);
-  const found = new Int32Array(buffer, argmax.found, 2 * limits.selected);
-  const lead = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
+  const results = new Int32Array(buffer, argmax.found, 2 * limits.selected);
+  const runOperation = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
   initWorkers?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
   const states = new WeakMap<Sequence, State>();
@@ -149,13 +149,13 @@ export function createDecoder(
     const adapterOf = ({ sequence }: StepInput) => stateOf(sequence).adapter;
     // Groups tokens by adapter.
     const sorted = [...inputs].sort((a, b) => adapterOf(a) - adapterOf(b));
-    for (const [owner, input] of sorted.entries()) {
-      const { sequence, tokens, wanted, allowed: own } = input;
+    for (const [index, input] of sorted.entries()) {
+      const { sequence, tokens, wanted, allowed: ownMask } = input;
       const state = stateOf(sequence);
-      table.set(state.pages.pages(), owner * tableStride);
+      table.set(state.pages.pages(), index * tableStride);
       if (state.adapter > 0) {
-        const before = sorted[owner - 1];
-        if (!before || adapterOf(before) !== state.adapter) {
+        const previous = sorted[index - 1];
+        if (!previous || adapterOf(previous) !== state.adapter) {
           runs.set([count, 0, state.adapter], run++ * RUN_WORDS);
         }
         runs[(run - 1) * RUN_WORDS + 1]! += tokens.length;
@@ -163,20 +163,20 @@ export function createDecoder(
       for (const token of tokens) {
         arrays.tokens[count] = token;
         arrays.positions[count] = state.length++;
-        tableRows[count++] = owner;
+        tableRows[count++] = index;
       }
-      // Slot 0 has the decoder's own mask.
-      const slot = own && wanted > 0 ? selected + 1 : 0;
-      if (slot > 0) new Int32Array(buffer, bitsOf(slot), words).set(own!);
+      // Slot 0 holds the decoder's own mask.
+      const slot = ownMask && wanted > 0 ? selected + 1 : 0;
+      if (slot > 0) new Int32Array(buffer, maskAt(slot), words).set(ownMask!);
       rows.set(input, selected);
       for (let i = count - wanted; i < count; i++) {
-        rowBits[selected] = bitsOf(slot);
+        rowBits[selected] = maskAt(slot);
         arrays.selected[selected++] = i;
       }
     }
     if (count > MAX_TOKENS || selected > MAX_SEQUENCES) throw new Error("the step is too large");
     arrays.counts.set([count, inputs.length, selected, run]);
-    lead(0);
+    runOperation(0);
     for (const { sequence, tokens } of inputs) stateOf(sequence).pages.read(tokens);
     return inputs.map((input) =>
       Array.from({ length: input.wanted }, (_, i) => nextToken(rows.get(input)! + i)),
@@ -188,8 +188,8 @@ export function createDecoder(
     const row = new Float32Array(buffer, at, vocabulary);
     return {
       logits: row,
-      argmax: found[2 * i]!,
-      isDegenerate: found[2 * i + 1] !== 0,
+      argmax: results[2 * i]!,
+      isDegenerate: results[2 * i + 1] !== 0,
       logSumExp() {
         const highest = kernels.maxLogit(vocabulary, at);
         return highest + Math.log(kernels.sumExp(vocabulary, at, highest));

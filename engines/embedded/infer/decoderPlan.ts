@@ -18,7 +18,7 @@ export const MAX_TOKENS = 256;
 
 /** Bytes of the KV cache, unless a single sequence needs more. The system commits memory as it is used. */
 const CACHE_BYTES = 2 ** 30;
-/** Bytes for adapters, of which one of rank 16 on all linear layers of 135 million weights takes 20 MB. */
+/** Bytes for adapters. One of rank 16 on all linear layers of a model with 135 million parameters takes 20 MB. */
 const ADAPTER_BYTES = 2 ** 28;
 /** Inputs of the memory plan, the same on all threads. */
 export interface DecoderSizes {
@@ -50,7 +50,7 @@ export interface ArgmaxPlan {
   found: number;
 }
 
-/** Plans a decoder's memory, the same on every thread. */
+/** Plans a decoder's memory. Every thread makes the same plan. */
 export function planDecoder(sizes: DecoderSizes) {
   const { shape, bfloat16, quantize, stored, threads = 1, pages = pageCount(shape) } = sizes;
   const { adapterBytes = ADAPTER_BYTES } = sizes;
@@ -76,16 +76,16 @@ export function planDecoder(sizes: DecoderSizes) {
     });
     const { width, intermediateSize, heads, headDim } = shape;
     const widest = Math.max(width, intermediateSize, heads * headDim, MAX_RANK);
-    const words = (count: number) => arena.words("work", count);
+    const words = (count: number) => arena.reserveWords("work", count);
     return {
       team,
       model,
       argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
-      // The decoder's mask, and one for each row.
+      // The decoder's bit mask of allowed tokens, and one for each row.
       bits: words((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
       sampling: planProbabilities(arena, model.vocabulary),
-      region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
-      // For a panel, or rows to quantize.
+      adapterRegion: { at: arena.reserveBytes("work", adapterBytes), bytes: adapterBytes },
+      // Holds a panel, or rows to quantize.
       staging: words(PANEL * widest),
       stagingBytes: PANEL * widest * 4,
     };
@@ -97,11 +97,11 @@ export function planDecoder(sizes: DecoderSizes) {
   );
 }
 
-/** As many pages as fit in `CACHE_BYTES`, between those of one sequence and of all sequences. */
+/** As many pages as fit in `CACHE_BYTES`, but enough for one sequence, and no more than all sequences can use. */
 function pageCount(shape: Dimensions): number {
-  const each = pagesOf(shape.context);
+  const pagesPerSequence = pagesOf(shape.context);
   const fitting = Math.floor(CACHE_BYTES / pageBytes(shape));
-  return Math.min(MAX_SEQUENCES * each, Math.max(each, fitting));
+  return Math.min(MAX_SEQUENCES * pagesPerSequence, Math.max(pagesPerSequence, fitting));
 }
 
 /** Bytes of a page, in all layers. */

@@ -4,14 +4,14 @@ import type { TensorSource } from "../../modelFiles/tensors.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Decoder, type DecoderOptions, createDecoder } from "./decoder.ts";
 
-/** Minimum context in tokens; with less, a model is refused. */
+/** Minimum context, in tokens. If not even that fits, the model doesn't load. */
 const MIN_CONTEXT = 512;
 
 /**
- * A decoder with the model's context, halved until it fits in memory. The system commits memory as it is used.
+ * Creates a decoder with the model's context, halved until it fits in memory. The system commits memory as it is used.
  * @throws KitError `OUT_OF_MEMORY`
  */
-export function fittedDecoder(
+export function createFittedDecoder(
   module: KernelModule,
   shape: Dimensions,
   weights: TensorSource,
@@ -24,6 +24,6 @@ export function fittedDecoder(
     const isTooLarge = isKitError(error) && error.code === "OUT_OF_MEMORY";
     if (!isTooLarge || context < 2 * MIN_CONTEXT) throw error;
     const halved = { ...shape, context: Math.floor(context / 2) };
-    return fittedDecoder(module, halved, weights, options);
+    return createFittedDecoder(module, halved, weights, options);
   }
 }

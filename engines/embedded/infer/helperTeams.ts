@@ -3,7 +3,7 @@ import { fromFailure, helperFailed, startThread, toFailure } from "../messages.t
 
 /**
  * The inference thread's helpers, by team.
- * @param onLost called if a joined helper exits, because the others wait for it at a barrier
+ * @param onLost called if a helper that has joined exits, because the others would wait for it at a barrier
  */
 export function createHelperTeams(onLost: (error: Error) => void) {
   const teams = new Map<number, Worker[]>();
@@ -28,7 +28,7 @@ export function createHelperTeams(onLost: (error: Error) => void) {
     helper.once("message", () => (hasJoined = true));
     helper.on("error", (error) => (thrown = error));
     helper.on("exit", (code) => {
-      // If it fails to start, e.g. because a bundle lacks its file, the others answer without it.
+      // If it can't start, for example because a bundle lacks its file, the other threads answer without it.
       if (hasJoined && isNeeded()) onLost(helperFailed(thrown ?? `code ${code}`, "answers"));
     });
   }

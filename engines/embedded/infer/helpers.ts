@@ -13,14 +13,14 @@ export interface Helpers {
 
 let teams = 0;
 
-/** Has the parent thread start helpers, because only it notices their exit while this one waits at a barrier. */
+/** Asks the parent thread for helpers, because only it notices if one exits while this thread waits at a barrier. */
 export function startHelpers(count: number): Helpers {
   const team = ++teams;
   const channels = Array.from({ length: count }, () => new MessageChannel());
   const ports = channels.map(({ port2 }) => port2);
   send({ team, ports }, ports);
   return {
-    // Not through the parent, which would keep the memory until it collects garbage.
+    // Sent directly, because the parent would hold on to the memory until its next garbage collection.
     init: (init) => channels.forEach(({ port1 }) => port1.postMessage(init)),
     async end() {
       const { port1, port2 } = new MessageChannel();

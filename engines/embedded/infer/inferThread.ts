@@ -22,8 +22,8 @@ export interface StoredModel {
 }
 
 /**
- * Loads models on one thread, which ends with the last of them: V8 doesn't count shared memory, and would keep gigabytes
- * of closed models until it collects garbage for other reasons.
+ * Loads models on one thread, which ends when the last of them is closed: V8 doesn't count shared memory, and would
+ * otherwise keep gigabytes of closed models until it collects garbage for other reasons.
  */
 export function createInferThread() {
   return createHostedModels<StoredModel>(start, { idleMs: 0 });
@@ -52,14 +52,14 @@ function start({ onReply, onDelta, onEnd }: HostCallbacks) {
   });
   return {
     send: (message: HostRequest<StoredModel>) =>
-      worker.postMessage(message.type === "cancel" ? message.id : jsonOf(message)),
+      worker.postMessage(message.type === "cancel" ? message.id : toJson(message)),
     setRef: (on: boolean) => (on ? worker.ref() : worker.unref()),
     stop: () => void worker.terminate(),
   };
 }
 
-/** JSON, because structured cloning reorders keys. Infinity stays infinite, to be refused. */
-function jsonOf(message: object): string | undefined {
+/** Writes JSON, because structured cloning reorders keys. Infinity stays infinite, so that validation rejects it. */
+function toJson(message: object): string | undefined {
   return stringifyJson(message, (value) =>
     Number.isNaN(value) ? "null" : `${value < 0 ? "-" : ""}1e999`,
   );

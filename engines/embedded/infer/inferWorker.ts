@@ -22,7 +22,7 @@ const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 const modelCache = createModelCache(startHelpers);
 
-/** Takes a request as JSON, or the id of one to cancel. */
+/** A message is a request as JSON, or the id of a request to cancel. */
 parentPort?.on("message", (message: string | number) => {
   if (typeof message === "number") cancelled.add(message);
   else void reply(message);
@@ -66,7 +66,7 @@ const YIELD_MS = 20;
 let yielded = Promise.resolve();
 let lastYield = 0;
 
-/** Lets steps and cancellations run before a request is parsed and prepared, which may take long. */
+/** Lets steps and cancellations run before a request is parsed and prepared, which may take a while. */
 function yieldToMessages(): Promise<void> {
   yielded = yielded.then(async () => {
     if (performance.now() - lastYield < YIELD_MS) return;
@@ -109,7 +109,7 @@ function load(source: StoredModel): Model {
   return { answer, pending: new Set(), close };
 }
 
-/** Unloads a model once its answers are done. */
+/** Unloads a model once its answers in progress are done. */
 async function unload(number: number): Promise<undefined> {
   const model = models.get(number);
   models.delete(number);

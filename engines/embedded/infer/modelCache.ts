@@ -11,12 +11,12 @@ import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import type { Adapter } from "./adapters.ts";
 import type { Decoder } from "./decoder.ts";
-import { fittedDecoder } from "./fittedDecoder.ts";
+import { createFittedDecoder } from "./fittedDecoder.ts";
 import type { Helpers } from "./helpers.ts";
 import type { StoredModel } from "./inferThread.ts";
 import { type Scheduler, createScheduler } from "./scheduler.ts";
 
-/** A whole model in memory, which may have adapters. */
+/** A whole model in memory, which adapters may share. */
 export interface Base extends SavedTokenizer {
   /** Maximum tokens of a prompt with its answer. */
   context: number;
@@ -32,29 +32,29 @@ export interface LoadedModel {
   /** The base's tokenizer, with the template date of the adapter's training. */
   tokenizer: Tokenizer;
   adapter?: Adapter | undefined;
-  /** Frees what no other model uses. */
+  /** Frees the adapter, and the base if no other model uses it. */
   close: () => Promise<void>;
 }
 
-/** What a checkpoint records itself, not its base. */
+/** What an adapter's checkpoint records itself, instead of its base. */
 type Recorded = Pick<SavedWeights, "promptStyle" | "templateDate">;
 
-interface Started {
+interface RunningBase {
   base: Base;
   /** Number of models that use it. */
   users: number;
   helpers: Helpers | undefined;
 }
 
-/** With fewer weights, a token is computed before a helper thread wakes up. */
-const MIN_SHARED_NUMBERS = 4e6;
+/** With fewer parameters, one thread computes a token before a helper wakes up. */
+const MIN_SHARED_PARAMETERS = 4e6;
 
 /**
  * Loads models; adapters of one base share its weights.
  * @param startHelpers starts helper threads. Default: models answer on this thread alone
  */
 export function createModelCache(startHelpers?: (count: number) => Helpers) {
-  const started = new Map<string, Started>();
+  const running = new Map<string, RunningBase>();
   let kernels: KernelModule | undefined;
 
   /** @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
@@ -62,7 +62,7 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
     const saved = openWeights(directory);
     const updates = saved.updates && readUpdates(saved.updates);
     const key = keyOf(saved.base.files, quantize);
-    const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
+    const found = running.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
     const adapter = updates && found.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
       // An adapter too large to share the base is merged into its own copy.
@@ -74,10 +74,10 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
 
   function acquire(
     key: string,
-    found: Started,
+    found: RunningBase,
     { promptStyle, templateDate, adapter }: Partial<Recorded & Pick<LoadedModel, "adapter">>,
   ): LoadedModel {
-    started.set(key, found);
+    running.set(key, found);
     found.users++;
     return {
       base: found.base,
@@ -87,19 +87,19 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
       async close() {
         if (adapter) found.base.decoder.adapters.remove(adapter);
         if (--found.users > 0) return;
-        if (started.get(key) === found) started.delete(key);
+        if (running.get(key) === found) running.delete(key);
         await found.helpers?.end();
       },
     };
   }
 
-  function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): Started {
+  function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): RunningBase {
     const tokens = base.openTokenizer();
     kernels ??= compileKernels();
-    const isShared = weightCounts(shape).numbers >= MIN_SHARED_NUMBERS;
+    const isShared = weightCounts(shape).numbers >= MIN_SHARED_PARAMETERS;
     const threads = isShared && startHelpers ? threadCount() : 1;
     let helpers: Helpers | undefined;
-    const fitted = fittedDecoder(kernels, shape, weights, {
+    const fitted = createFittedDecoder(kernels, shape, weights, {
       allowed: () => answerTokens(tokens.tokenizer),
       threads,
       quantize,
@@ -109,7 +109,7 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
       },
     });
     const decoder = helpers
-      ? { ...fitted.decoder, step: orExit(fitted.decoder.step) }
+      ? { ...fitted.decoder, step: exitOnError(fitted.decoder.step) }
       : fitted.decoder;
     const scheduler = createScheduler(decoder);
     const formatOf = createAnswerFormats(tokens.tokenizer);
@@ -119,8 +119,8 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
   return { load };
 }
 
-/** Ends this thread if a step throws, because helpers would wait at a barrier for ever. */
-function orExit(step: Decoder["step"]): Decoder["step"] {
+/** Ends this thread if a step throws, because its helpers would wait at a barrier forever. */
+function exitOnError(step: Decoder["step"]): Decoder["step"] {
   return (inputs) => {
     try {
       return step(inputs);

@@ -1,11 +1,11 @@
 import { PAGE, pagesOf } from "../ops/operation.ts";
 
-/** A cached page, whose content depends on its tokens and all before them. */
+/** A page of the KV cache. Its content depends on its tokens and on all tokens before them. */
 interface Block {
   page: number;
   /** Number of sequences that use it. */
   users: number;
-  /** Previous block's id and the page's tokens. Undefined until the page is full. */
+  /** The previous block's id and the page's tokens. Undefined until the page is full. */
   key: string | undefined;
   /** Prefix id; never reused, so a stale key can't match a recycled page. */
   id: number;
@@ -31,12 +31,13 @@ export interface SequencePages {
  * @param maxIdle maximum unused pages to keep
  */
 export function createPagePool(count: number, maxIdle = count) {
-  // Popped from the end: low pages first, to touch no more memory than needed.
+  // Pops low pages first, to touch no more memory than needed.
   const free = Array.from({ length: count }, (_, i) => count - 1 - i);
-  const full = new Map<string, Block>();
+  /** Full blocks, by key. */
+  const cachedBlocks = new Map<string, Block>();
   /** Least recently used first. */
   const idle = new Set<Block>();
-  let blocks = 0;
+  let lastId = 0;
 
   function allocate(): number | undefined {
     const page = free.pop();
@@ -48,13 +49,13 @@ export function createPagePool(count: number, maxIdle = count) {
   /** Removes an unused page from the cache. */
   function evict(block: Block): number {
     idle.delete(block);
-    if (block.key !== undefined) full.delete(block.key);
+    if (block.key !== undefined) cachedBlocks.delete(block.key);
     return block.page;
   }
 
   function release(block: Block): void {
     if (--block.users > 0) return;
-    if (block.key === undefined || full.get(block.key) !== block) {
+    if (block.key === undefined || cachedBlocks.get(block.key) !== block) {
       free.push(block.page);
       return;
     }
@@ -65,33 +66,35 @@ export function createPagePool(count: number, maxIdle = count) {
 
   /**
    * @param tokens the prompt
-   * @param model id of the model, below 1; only sequences of one model share pages
-   * @returns the pages, and the number of tokens cached there, always less than all, to compute the last one's logits
+   * @param model id of the model, at most 0, unlike a block's; only sequences of one model share pages
+   * @returns the pages, and how many tokens they already hold: never all, because the last token's logits are needed
    */
   function begin(tokens: readonly number[], model = 0): { pages: SequencePages; cached: number } {
-    const own: Block[] = [];
+    const blocks: Block[] = [];
     /** Tokens of the last, incomplete page. */
     let rest: number[] = [];
-    const last = () => own[Math.floor(length / PAGE) - 1];
+    const last = () => blocks[Math.floor(length / PAGE) - 1];
     let length = 0;
     while (length + PAGE < tokens.length) {
-      const block = full.get(keyOf(last()?.id ?? model, tokens.slice(length, length + PAGE)));
+      const block = cachedBlocks.get(
+        keyOf(last()?.id ?? model, tokens.slice(length, length + PAGE)),
+      );
       if (!block) break;
       idle.delete(block);
       block.users++;
-      own.push(block);
+      blocks.push(block);
       length += PAGE;
     }
 
     function grow(tokens: number): boolean {
-      const before = own.length;
-      while (own.length < pagesOf(length + rest.length + tokens)) {
+      const { length: oldCount } = blocks;
+      while (blocks.length < pagesOf(length + rest.length + tokens)) {
         const page = allocate();
         if (page === undefined) {
-          for (const { page } of own.splice(before)) free.push(page);
+          for (const { page } of blocks.splice(oldCount)) free.push(page);
           return false;
         }
-        own.push({ page, users: 1, key: undefined, id: ++blocks });
+        blocks.push({ page, users: 1, key: undefined, id: ++lastId });
       }
       return true;
     }
@@ -100,12 +103,12 @@ export function createPagePool(count: number, maxIdle = count) {
       rest.push(...tokens);
       while (rest.length >= PAGE) {
         const key = keyOf(last()?.id ?? model, rest.slice(0, PAGE));
-        const block = own[length / PAGE];
+        const block = blocks[length / PAGE];
         if (block) block.key = key;
-        const same = full.get(key);
-        // Another sequence may have read the same meanwhile; later blocks are cached under its id.
+        const same = cachedBlocks.get(key);
+        // Another sequence may have cached the same tokens meanwhile. Later keys then use that block's id.
         if (block && same) block.id = same.id;
-        else if (block) full.set(key, block);
+        else if (block) cachedBlocks.set(key, block);
         length += PAGE;
         rest = rest.slice(PAGE);
       }
@@ -116,8 +119,8 @@ export function createPagePool(count: number, maxIdle = count) {
       pages: {
         grow,
         read,
-        pages: () => own.map(({ page }) => page),
-        release: () => own.splice(0).toReversed().forEach(release),
+        pages: () => blocks.map(({ page }) => page),
+        release: () => blocks.splice(0).toReversed().forEach(release),
       },
     };
   }
@@ -125,7 +128,7 @@ export function createPagePool(count: number, maxIdle = count) {
   return { begin };
 }
 
-/** @param before the previous block's id, or the model's */
-function keyOf(before: number, tokens: readonly number[]): string {
-  return `${before} ${tokens.join()}`;
+/** @param previousId of the previous block, or the model's id */
+function keyOf(previousId: number, tokens: readonly number[]): string {
+  return `${previousId} ${tokens.join()}`;
 }

@@ -2,9 +2,9 @@ import { type SamplingWeights, BUCKETS } from "../../answers/reader.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 
-/** The kernel sums each bucket, and the rest below, in four lanes. */
-const [LANES, LANE] = [4, BUCKETS + 1];
-export const SUMS = LANES * LANE;
+/** The kernel has four lanes, each with a sum for every bucket and one for all lower probabilities. */
+const [LANES, LANE_SUMS] = [4, BUCKETS + 1];
+export const SUMS = LANES * LANE_SUMS;
 
 /** Addresses that `probabilitiesOf` uses. */
 export interface ProbabilitiesPlan {
@@ -15,10 +15,10 @@ export interface ProbabilitiesPlan {
 }
 
 export function planProbabilities(
-  { words }: Pick<Arena, "words">,
+  { reserveWords }: Pick<Arena, "reserveWords">,
   vocabulary: number,
 ): ProbabilitiesPlan {
-  return { sums: words("work", 2 * SUMS), tokens: words("work", vocabulary) };
+  return { sums: reserveWords("work", 2 * SUMS), tokens: reserveWords("work", vocabulary) };
 }
 
 /**
@@ -35,8 +35,8 @@ export function probabilitiesOf(
   const { buffer, byteOffset, length } = row;
   expLogits(length, byteOffset, temperature, bits, plan.sums);
   const laneSums = new Float64Array(buffer, plan.sums, SUMS);
-  const sums = laneSums.slice(0, LANE);
-  for (let i = LANE; i < SUMS; i++) sums[i % LANE]! += laneSums[i]!;
+  const sums = laneSums.slice(0, LANE_SUMS);
+  for (let i = LANE_SUMS; i < SUMS; i++) sums[i % LANE_SUMS]! += laneSums[i]!;
   return {
     byToken: row,
     sums: sums.subarray(0, BUCKETS),

@@ -12,10 +12,11 @@ export interface ModelReader extends Reader {
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-/** Limits of a reader's input in a step, and the time until which it may prepare. */
+/** Limits of a reader's input in a step. */
 interface StepLimits {
   tokens: number;
   wanted: number;
+  /** Time until which the reader may prepare, in ms of `performance.now()`. */
   until: number;
 }
 
@@ -31,12 +32,12 @@ interface Run {
 }
 
 /**
- * Batches readers into steps; each gets what it would get alone. Readers come and go between steps.
+ * Batches readers into steps. Each reader gets the same results as alone. Readers start and end between steps.
  */
 export function createScheduler(decoder: Decoder, now = () => performance.now()) {
   const promptBudget = createPromptBudget();
   const waiting: Run[] = [];
-  /** Answers first, then prompts, by arrival. The last is preempted first. */
+  /** Generating runs first, then those that still read prompts, each by arrival. The last is preempted first. */
   let active: Run[] = [];
   let isWorking = false;
 
@@ -50,7 +51,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
 
   async function work(): Promise<void> {
     isWorking = true;
-    // Lets messages arrive, such as requests and cancellations.
+    // Yields, so that requests and cancellations can arrive.
     for (await setImmediate(); active.length + waiting.length > 0; await setImmediate()) {
       try {
         dropCancelled();
@@ -77,12 +78,12 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     const inputs = nextInputs();
     if (inputs.length === 0) return;
     const start = now();
-    const found = decoder.step(inputs.map(({ input }) => input));
+    const predictions = decoder.step(inputs.map(({ input }) => input));
     const tokens = inputs.reduce((sum, { input }) => sum + input.tokens.length, 0);
     promptBudget.measure(tokens, now() - start);
     inputs.forEach(({ run }, i) => {
       try {
-        for (const next of found[i] ?? []) {
+        for (const next of predictions[i] ?? []) {
           run.taken++;
           if (run.reader.take(next)) return end(run, run.resolve);
         }
@@ -92,7 +93,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     });
   }
 
-  /** The next step's inputs: a token of each answer, and chunks of prompts within the limits of room and time. */
+  /** The next step's inputs: a token of each answer, and chunks of prompts as far as capacity and time allow. */
   function nextInputs(): { run: Run; input: StepInput }[] {
     const inputs: { run: Run; input: StepInput }[] = [];
     while (active.length < MAX_SEQUENCES && waiting.length > 0) active.push(waiting.shift()!);
@@ -105,13 +106,13 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     const { length } = active;
     const until = performance.now() + PREPARE_MS;
     for (const [i, run] of active.entries()) {
-      // Each of the others may want a prediction.
-      const others = length - 1 - i;
+      // Each remaining run may want a prediction.
+      const remainingRuns = length - 1 - i;
       // Splits the budget between prompts, so that a short one never waits for a long one.
-      const share = i < answering.length ? 1 : Math.ceil(promptTokens / (others + 1));
+      const share = i < answering.length ? 1 : Math.ceil(promptTokens / (remainingRuns + 1));
       const input =
         share > 0
-          ? inputOrEnd(run, { until, tokens: share, wanted: remainingWanted - others })
+          ? inputOrEnd(run, { until, tokens: share, wanted: remainingWanted - remainingRuns })
           : undefined;
       if (!input) continue;
       inputs.push({ run, input });
@@ -136,23 +137,23 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     if (!active.includes(run)) return undefined;
     const { tokens, logitsFrom, prepare, allowed, adapter } = run.reader;
     // After preemption, consumed predictions are not repeated.
-    const notYet = logitsFrom + run.taken;
-    run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
+    const firstWanted = logitsFrom + run.taken;
+    run.sequence ??= decoder.begin(tokens.slice(0, firstWanted + 1), adapter);
     const { sequence } = run;
     const from = sequence.length();
     const to = Math.min(
       tokens.length,
       from + limits.tokens,
-      Math.max(from, notYet) + limits.wanted,
+      Math.max(from, firstWanted) + limits.wanted,
     );
-    const wanted = Math.max(0, to - Math.max(from, notYet));
+    const wanted = Math.max(0, to - Math.max(from, firstWanted));
     if (wanted > 0 && prepare?.(limits.until) === false) return undefined;
     if (!growOrPreempt(run, sequence, to - from)) return undefined;
     const input = { sequence, tokens: tokens.slice(from, to), wanted };
     return { ...input, ...(wanted > 0 && { allowed: allowed?.() }) };
   }
 
-  /** Preempts those that came last until there are enough pages; they read their tokens again later. */
+  /** Preempts the runs that came last until there are enough pages. They read their tokens again later. */
   function growOrPreempt(run: Run, sequence: Sequence, tokens: number): boolean {
     while (!sequence.grow(tokens)) {
       const last = active.at(-1)!;
@@ -174,7 +175,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   return { read };
 }
 
-/** Whether it is decoding: only the last sampled token is unread. */
+/** Whether a run is generating, with only the last sampled token unread. */
 function isAnswering({ reader, sequence, taken }: Run): boolean {
   return taken > 0 && sequence !== undefined && reader.tokens.length - sequence.length() === 1;
 }
@@ -192,7 +193,7 @@ function createPromptBudget() {
   return {
     tokens: () => Math.max(MIN_PROMPT_TOKENS, Math.floor(PROMPT_MS / tokenMs)),
     measure(tokens: number, ms: number): void {
-      // With fewer, reading the weights dominates.
+      // With fewer tokens, most of the time goes into reading the weights.
       if (tokens >= MIN_PROMPT_TOKENS) tokenMs = ms / tokens;
     },
   };

@@ -1,7 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { Address } from "./kernels.ts";
 
-/** Limit of 32-bit addresses. */
+/** The limit of 32-bit addresses. */
 const MAX_GIB = 4;
 const MAX_BYTES = MAX_GIB * 2 ** 30;
 const PAGE_BYTES = 65536;
@@ -9,7 +9,7 @@ const PAGE_BYTES = 65536;
 const STATIC_BYTES = 16384;
 /** Arrays begin on cache lines. */
 const ALIGNMENT = 64;
-/** Unused bytes before the first array and after each, for tests' guard words. */
+/** Unused bytes before the first array and after each array. Tests put guard words there. */
 export const GUARD_BYTES = 64;
 
 /** An array's purpose, for the error if a plan doesn't fit. */
@@ -22,12 +22,12 @@ export interface Region {
   purpose: Purpose;
 }
 
-/** A plan of a memory that isn't allocated yet. */
+/** A plan of one memory, which isn't allocated yet. */
 export interface Arena {
   /** Reserves a zeroed array. */
-  bytes: (purpose: Purpose, count: number) => Address;
-  /** Reserves an array of float32 or int32. */
-  words: (purpose: Purpose, count: number) => Address;
+  reserveBytes: (purpose: Purpose, count: number) => Address;
+  /** Reserves a zeroed array of float32 or int32. */
+  reserveWords: (purpose: Purpose, count: number) => Address;
   regions: Region[];
   /** Bytes reserved so far. */
   sizes: () => Sizes;
@@ -61,15 +61,15 @@ export function createArena(): Arena {
   const regions: Region[] = [];
   const sizes = { weights: 0, gradients: 0, moments: 0, activations: 0, work: 0 };
   let end = STATIC_BYTES + GUARD_BYTES;
-  function bytes(purpose: Purpose, count: number): Address {
+  function reserveBytes(purpose: Purpose, count: number): Address {
     const address = Math.ceil(end / ALIGNMENT) * ALIGNMENT;
     regions.push({ address, bytes: count, purpose });
     sizes[purpose] += count;
     end = address + count + GUARD_BYTES;
     return address;
   }
-  const words = (purpose: Purpose, count: number) => bytes(purpose, count * 4);
-  return { bytes, words, regions, sizes: () => ({ ...sizes, all: end }) };
+  const reserveWords = (purpose: Purpose, count: number) => reserveBytes(purpose, count * 4);
+  return { reserveBytes, reserveWords, regions, sizes: () => ({ ...sizes, all: end }) };
 }
 
 function assertFits({ all, ...sizes }: Sizes, advice: string): void {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { arch, platform } from "node:process";
 
-/** Linux's names of the int8 dot product instructions that V8 uses. */
-const FLAG = { x64: /\bavx_vnni\b/, arm64: /\basimddp\b/ };
+/** What Linux calls the int8 dot product instructions that V8 uses. */
+const CPU_FLAGS = { x64: /\bavx_vnni\b/, arm64: /\basimddp\b/ };
 
 /**
  * Whether this processor has an instruction for relaxed dot products. Without it, V8 emits five others, and plain SIMD
@@ -12,7 +12,7 @@ export function hasDotProducts(): boolean {
   if (arch !== "x64" && arch !== "arm64") return false;
   if (platform !== "linux") return arch === "arm64";
   try {
-    return FLAG[arch].test(readFileSync("/proc/cpuinfo", "utf8"));
+    return CPU_FLAGS[arch].test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
     // In a sandbox without /proc, or with Node's --permission.
     return false;

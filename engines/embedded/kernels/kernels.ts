@@ -51,9 +51,9 @@ export const WIDE_NAMES = [
   "wideFour",
 ] as const satisfies (keyof WideKernels)[];
 
-/** As `CONTROL_BYTES` in the kernels. */
+/** The same as `CONTROL_BYTES` in the kernels. */
 export const CONTROL_BYTES = 18 * 64;
-/** Maximum depth of a product's block, and elements of A that a thread can pack. */
+/** Maximum depth of a product's block, and the number of elements of A that a thread can pack. */
 export const MAX_DEPTH = 640;
 export const PACKED_NUMBERS = 192 * MAX_DEPTH;
 export const SCRATCH_BYTES = 384 + 64 * MAX_DEPTH * 4 + PACKED_NUMBERS * 4;

@@ -28,7 +28,7 @@ const ROW_UNIT = 12;
 const CACHED_NUMBERS = 1056 * MAX_DEPTH;
 /** A claim's columns are a multiple of this: two panels. */
 const COLUMN_UNIT = 16;
-/** Claims per thread, so that a delayed one holds up the others little. */
+/** Claims per thread: several, so that a delayed thread holds up the others little. */
 const CLAIMS = 2;
 
 /** Rows of an array of width `row`. */
@@ -44,7 +44,7 @@ export function columnsFrom({ at, row }: Rows, from: number): Rows {
 /** Rows and columns of a product to claim at a time. */
 type Shares = [number, number];
 
-/** Few columns of many rows, which aren't packed. */
+/** Shares with many rows and few columns, because the rows aren't packed. */
 export function columnShares(
   rows: number,
   columns: number,
@@ -56,7 +56,7 @@ export function columnShares(
   return [shareOf(rows, down, ROW_UNIT), shareOf(columns, across, COLUMN_UNIT)];
 }
 
-/** Nearly square blocks, because each claim packs its own rows and columns. */
+/** Nearly square shares, because each claim packs its own rows and columns. */
 export function rowShares(rows: number, columns: number, depth: number, threads: number): Shares {
   const square = Math.round(Math.sqrt((claims(threads) * rows) / columns));
   const down = Math.max(rows / maxRows(depth, PACKED_NUMBERS), square);
@@ -86,44 +86,44 @@ function shareOf(count: number, parts: number, unit: number): number {
   return Math.ceil(count / Math.ceil(Math.max(1, parts)) / unit) * unit;
 }
 
-/** The products of a linear layer, on all threads, with a barrier before they read. */
+/** The products of a linear layer on all threads. Each waits at a barrier before it reads, unless it says otherwise. */
 export type Matmuls = ReturnType<typeof createMatmuls>;
 
 export function createMatmuls(thread: Thread) {
   const { kernels, count } = thread;
   const { setA, setB, setQuantizedB, setC, product } = kernels;
 
-  /** y [rows, out] = added + alpha · x·Wᵀ */
-  function linear(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0, alpha = 1) {
+  /** y [rows, out] = addend + alpha · x·Wᵀ */
+  function linear(rows: number, x: Rows, w: Matrix, y: Rows, addend: Address = 0, alpha = 1) {
     setA(x.at, x.row, 1);
     if (w.quantized) setQuantizedB(w.at, w.in, false);
     else setB(w.at, 1, w.in, w.isBf16 ?? false);
-    setC(y.at, y.row, added, alpha);
+    setC(y.at, y.row, addend, alpha);
     product(rows, w.out, w.in, ...columnShares(rows, w.out, w.in, count()));
   }
 
-  /** dx [rows, in] = added + alpha · dy·W */
-  function linearBack(rows: number, dy: Rows, w: Matrix, dx: Rows, added: Address = 0, alpha = 1) {
+  /** dx [rows, in] = addend + alpha · dy·W */
+  function linearBack(rows: number, dy: Rows, w: Matrix, dx: Rows, addend: Address = 0, alpha = 1) {
     setA(dy.at, dy.row, 1);
     if (w.quantized) setQuantizedB(w.at, w.in, true);
     else setB(w.at, w.in, 1, w.isBf16 ?? false);
-    setC(dx.at, dx.row, added, alpha);
+    setC(dx.at, dx.row, addend, alpha);
     product(rows, w.in, w.out, ...columnShares(rows, w.in, w.out, count()));
   }
 
-  /** dW [out, in] = added + alpha · dyᵀ·x */
-  function weightBack(rows: number, dy: Rows, x: Rows, dw: Matrix, added: Address = 0, alpha = 1) {
+  /** dW [out, in] = addend + alpha · dyᵀ·x */
+  function weightBack(rows: number, dy: Rows, x: Rows, dw: Matrix, addend: Address = 0, alpha = 1) {
     setA(dy.at, 1, dy.row);
     setB(x.at, x.row, 1, false);
-    setC(dw.at, dw.in, added, alpha);
+    setC(dw.at, dw.in, addend, alpha);
     product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }
 
-  /** y [rows, out] = added + x·Wᵀ for a matrix in panels. A row's bits don't depend on its batch. Without a barrier. */
-  function panels(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0) {
+  /** y [rows, out] = addend + x·Wᵀ for a matrix in panels. The batch never changes a row's bits. No barrier. */
+  function panels(rows: number, x: Rows, w: Matrix, y: Rows, addend: Address = 0) {
     kernels.panelProduct(
       ...([rows, w.out, w.in, w.at, w.isBf16 ?? false, panelShare(w.out, count())] as const),
-      ...([x.at, x.row, added, y.at, y.row] as const),
+      ...([x.at, x.row, addend, y.at, y.row] as const),
     );
   }
 

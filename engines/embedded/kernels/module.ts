@@ -15,7 +15,7 @@ export interface KernelModule {
   module: WebAssembly.Module;
   /** The product's tile on 256-bit vectors, bit-identical but faster. */
   wide?: WebAssembly.Module;
-  /** The sums of quantized products, likewise. */
+  /** The sums of quantized products on 256-bit vectors, likewise. */
   wideSums?: WebAssembly.Module;
   /** Whether to use relaxed dot products for quantized weights, likewise. */
   dots?: boolean;
@@ -29,7 +29,7 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
   const plain = { simd, module: new WebAssembly.Module(readFileSync(file)) };
   if (simd === "plain") return plain;
   const wide = compileWide();
-  // Joining vectors is an experiment of V8, so each variant is used only if it gives the same bits.
+  // Joining vectors is experimental in V8, so each variant is used only if it gives the same bits.
   return {
     ...plain,
     ...(wide && testProduct(plain) === testProduct({ ...plain, wide }) && { wide }),
@@ -46,14 +46,14 @@ export function instantiate(
   const abort = () => {
     throw new Error("a kernel aborted");
   };
-  const joined = wide ?? wideSums;
+  const anyWide = wide ?? wideSums;
   const env = {
     memory,
     sleep: (word: Address, value: number) => Atomics.wait(words, word >>> 2, value),
     wake: (word: Address) => Atomics.notify(words, word >>> 2),
     abort,
     ...Object.fromEntries(WIDE_NAMES.map((name) => [name, abort])),
-    ...(joined && instantiateWide(joined, memory)),
+    ...(anyWide && instantiateWide(anyWide, memory)),
   };
   const kernels = new WebAssembly.Instance(module, { env }).exports as unknown as Kernels;
   if (wide) kernels.widen();
@@ -68,11 +68,11 @@ function testProduct(module: KernelModule): string {
   const [rows, columns, depth] = [7, 24, 65];
   const arena = createArena();
   const [control, scratch] = [
-    arena.bytes("work", CONTROL_BYTES),
-    arena.bytes("work", SCRATCH_BYTES),
+    arena.reserveBytes("work", CONTROL_BYTES),
+    arena.reserveBytes("work", SCRATCH_BYTES),
   ];
   const sizes = [rows * depth, depth * columns, rows * columns];
-  const [a = 0, b = 0, c = 0] = sizes.map((size) => arena.words("work", size));
+  const [a = 0, b = 0, c = 0] = sizes.map((size) => arena.reserveWords("work", size));
   const memory = allocate(arena);
   const kernels = instantiate(module, memory);
   const numbers = new Float32Array(memory.buffer, a);
@@ -98,17 +98,17 @@ function testQuantized(module: KernelModule, type: BlockTypeName): string {
   const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
   const [control, scratch] = [
-    arena.bytes("work", CONTROL_BYTES),
-    arena.bytes("work", SCRATCH_BYTES),
+    arena.reserveBytes("work", CONTROL_BYTES),
+    arena.reserveBytes("work", SCRATCH_BYTES),
   ];
-  const x = arena.words("work", rows * width);
-  const y = arena.words("work", rows * out);
+  const x = arena.reserveWords("work", rows * width);
+  const y = arena.reserveWords("work", rows * out);
   const { id } = BLOCK_TYPES[type];
   const stored = Float32Array.from({ length: out * width }, (_, i) => Math.sin(i * i));
   const blocks = quantize(BLOCK_TYPES[type], stored);
-  const from = arena.bytes("work", blocks.length);
-  const w = arena.bytes("work", quantizedBytes(type, out, width));
-  const input = arena.bytes("work", quantizedInputBytes(rows, width));
+  const from = arena.reserveBytes("work", blocks.length);
+  const w = arena.reserveBytes("work", quantizedBytes(type, out, width));
+  const input = arena.reserveBytes("work", quantizedInputBytes(rows, width));
   const memory = allocate(arena);
   const kernels = instantiate(module, memory);
   const numbers = new Float32Array(memory.buffer, x, rows * width);

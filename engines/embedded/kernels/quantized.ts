@@ -19,7 +19,7 @@ export interface QuantizedRows {
   rows: number;
 }
 
-/** Interleaved rows of weights. */
+/** Number of rows of weights that are interleaved. */
 export const GROUP = 8;
 /** Minimum elements of x that share a scale. */
 const MIN_BLOCK = 16;
@@ -29,7 +29,7 @@ const INPUT_SCALE_BYTES = 8;
 
 /** A claim's groups are a multiple of this: a row of x multiplies four, far apart, at a time. */
 const GROUP_UNIT = 4;
-/** Claims per thread, so that a delayed one holds up the others little. */
+/** Claims per thread: several, so that a delayed thread holds up the others little. */
 const CLAIMS = 3;
 /** Maximum groups of a claim, long because memory delivers long streams faster. */
 const MAX_GROUPS = 64;
@@ -59,17 +59,17 @@ export function createQuantizedMatmuls({ kernels, count }: Thread) {
   const { barrier, quantizeInput, quantizedProduct, embedQuantized } = kernels;
 
   /**
-   * Quantizes x [rows, width] for products with weights of a type, after a barrier for x. The result serves all matrices
+   * Quantizes x [rows, width], after a barrier, for products with weights of a type. The result serves all matrices
    * that x is multiplied by.
-   * @param to `quantizedInputBytes`, no longer read by earlier products
+   * @param to `quantizedInputBytes` that no earlier product still reads
    */
   function quantize(type: BlockTypeName, rows: number, width: number, x: Rows, to: Address) {
     barrier();
     quantizeInput(BLOCK_TYPES[type].id, rows, width, x.at, x.row, to);
   }
 
-  /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` is laid out as y; 0 is none. */
-  function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, added: Address = 0): void {
+  /** y [rows, out] = addend + x·Wᵀ, after a barrier. `addend` is laid out as y; 0 is none. */
+  function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, addend: Address = 0): void {
     barrier();
     const share = groupShare(w.out, count());
     quantizedProduct(
@@ -81,7 +81,7 @@ export function createQuantizedMatmuls({ kernels, count }: Thread) {
       x.at,
       y.at,
       y.row,
-      added,
+      addend,
       share,
     );
   }
@@ -117,23 +117,23 @@ export function createQuantizedWriter(
 ): RowWriter {
   const { id, block, bytes } = BLOCK_TYPES[type];
 
-  /** Copies rows of `row` elements to the staging buffer, as many as fit, and calls `take` with their number. */
+  /** Copies rows of `row` elements to the staging buffer, as many as fit, and calls `pack` with their number. */
   function stage<T extends Numbers | Uint8Array>(
     rows: T,
     view: T,
     row: number,
-    take: (count: number) => void,
+    pack: (count: number) => void,
   ) {
     const maxElements = Math.floor(view.length / row) * row;
     for (let from = 0; from < rows.length; from += maxElements) {
       const staged = rows.subarray(from, from + maxElements);
       view.set(staged);
-      take(staged.length / row);
+      pack(staged.length / row);
       first += staged.length / row;
     }
   }
 
-  function takeBlocks(blocks: Uint8Array): void {
+  function writeBlocks(blocks: Uint8Array): void {
     const view = new Uint8Array(buffer, staging.at, staging.bytes);
     stage(blocks, view, (inner / block) * bytes, (count) =>
       packBlocks(id, first, count, inner, staging.at, at),
@@ -141,11 +141,11 @@ export function createQuantizedWriter(
   }
 
   return (rows) => {
-    if (rows instanceof Uint8Array) return takeBlocks(rows);
+    if (rows instanceof Uint8Array) return writeBlocks(rows);
     if (type !== "q8_0" && type !== "q4_0") {
       const blocks = NUMBER_TYPES[type].encode(rows);
       if (!blocks) throw tooLarge(type);
-      return takeBlocks(blocks);
+      return writeBlocks(blocks);
     }
     const isBf16 = rows instanceof Uint16Array;
     const view = isBf16

@@ -15,23 +15,22 @@ export interface TeamPlan {
 }
 
 /**
- * Indices of a team's int32 words, each on its own cache line: the current job, packed by `jobWord`, and the number of
- * ready helpers.
+ * Indices of a team's int32 words: the current job, packed by `jobWord`, and the number of ready helpers.
  */
 const JOB = 0;
 const READY = 16;
 const WORDS_BYTES = 128;
 
-/** A job in one word, so that helpers read it atomically. */
+/** Packs a job into one word, so that helpers read it atomically. @param count number of threads */
 function jobWord(number: number, operation: number, count: number): number {
   return ((number & 0x7fff) << 16) | (operation << 8) | count;
 }
 
 export function planTeam(arena: Arena, threads: number): TeamPlan {
   return {
-    control: arena.bytes("work", CONTROL_BYTES),
-    words: arena.bytes("work", WORDS_BYTES),
-    ownScratch: Array.from({ length: threads }, () => arena.bytes("work", SCRATCH_BYTES)),
+    control: arena.reserveBytes("work", CONTROL_BYTES),
+    words: arena.reserveBytes("work", WORDS_BYTES),
+    ownScratch: Array.from({ length: threads }, () => arena.reserveBytes("work", SCRATCH_BYTES)),
     threads,
   };
 }
@@ -40,9 +39,9 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
 export interface Thread {
   kernels: Kernels;
   memory: WebAssembly.Memory;
-  /** 0 is the leader. */
+  /** The leader's is 0. */
   threadIndex: number;
-  /** Threads of the current job. */
+  /** Number of threads in the current job. */
   count: () => number;
 }
 
@@ -83,7 +82,7 @@ export function help(
 ): never {
   const kernels = instantiate(module, memory);
   const words = new Int32Array(memory.buffer, plan.words);
-  // Read first, because the leader counts on this thread in any job after it is ready.
+  // Read before the thread is ready, because the leader counts on it in every later job.
   let job = Atomics.load(words, JOB);
   const threadIndex = Atomics.add(words, READY, 1) + 1;
   let count = 1;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { KitError } from "../../../protocol/error.ts";
 
-/** Machines with more cores keep one free for other programs. */
-const ALL_CORES = 4;
+/** With more cores than this, one is left to other programs. */
+const MAX_FULLY_USED_CORES = 4;
 export const MAX_THREADS = 64;
 
 /**
@@ -16,7 +16,7 @@ export function threadCount(
   cores = Math.min(availableParallelism(), quota()),
 ): number {
   if (requested === undefined || requested === "") {
-    return Math.min(MAX_THREADS, cores > ALL_CORES ? cores - 1 : Math.max(1, cores));
+    return Math.min(MAX_THREADS, cores > MAX_FULLY_USED_CORES ? cores - 1 : Math.max(1, cores));
   }
   const count = Number(requested);
   if (/^\d+$/.test(requested) && count >= 1 && count <= MAX_THREADS) return count;
@@ -44,14 +44,14 @@ export function quota(read: (file: string) => string = readText): number {
 /** Paths of a process's CPU cgroups and their ancestors. The root is empty. */
 function groupsIn(list: string): string[] {
   const own = list.split("\n").filter((line) => /^0:|[:,]cpu[:,]/.test(line));
-  const above = own.flatMap((line) => {
+  const ancestors = own.flatMap((line) => {
     const names = (line.split(":")[2] ?? "").split("/").filter(Boolean);
     return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
   });
-  return ["", ...above];
+  return ["", ...ancestors];
 }
 
-/** Empty for a missing file. */
+/** Empty if the file can't be read. */
 function readText(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();

@@ -10,7 +10,7 @@ const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
 /** Calls until V8 optimizes the tile, which it does in the 21st, after 13 MB of executed code. */
 const CALLS = 64;
-/** The same for the quantized sums, with blocks that fit in one page. */
+/** Likewise for the quantized sums, whose test blocks must fit in one page of memory. */
 const SUM_CALLS = 128;
 const SUM_BLOCKS = 200;
 const SUM_AT = 65_536 - 128;
@@ -24,12 +24,12 @@ export function compileWide(): WebAssembly.Module | undefined {
   if (!NODES.has(major) || !hasWideVectors()) return undefined;
   const file = ownFile(new URL("./wide.wasm", import.meta.url));
   const module = new WebAssembly.Module(readFileSync(file));
-  joiningVectors(() => optimize(module));
+  withJoinedVectors(() => optimize(module));
   return module;
 }
 
 /** Lets V8 join vectors in all code that it optimizes during the call. */
-export function joiningVectors(call: () => void): void {
+export function withJoinedVectors(call: () => void): void {
   for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
   try {
     call();

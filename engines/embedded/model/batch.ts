@@ -8,7 +8,7 @@ import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
 const COUNT_WORDS = 4;
 
 export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLimits): BatchPlan {
-  const words = (count: number) => arena.words("activations", count);
+  const words = (count: number) => arena.reserveWords("activations", count);
   return {
     counts: words(COUNT_WORDS),
     tokens: words(tokens),

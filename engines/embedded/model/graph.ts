@@ -50,7 +50,7 @@ export function createGraph(
   options: GraphOptions,
 ): { graph: Graph; plan: GraphPlan } {
   const { limits, threads, recompute } = options;
-  const words = (count: number) => arena.words("activations", count);
+  const words = (count: number) => arena.reserveWords("activations", count);
   const batch = planBatch(arena, limits);
   const cache = options.cache && {
     ...options.cache,

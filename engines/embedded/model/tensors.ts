@@ -77,7 +77,7 @@ export function createTensors(
 
   /** Reserves the arrays of adjacent trained parameters. */
   function reserveGroup(count: number, decays: boolean): TrainedGroup {
-    const addresses = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
+    const addresses = ARRAYS.map((array) => [array, arena.reserveWords(PURPOSES[array], count)]);
     const group = {
       ...(Object.fromEntries(addresses) as Record<TrainedArray, Address>),
       count,
@@ -109,7 +109,7 @@ export function createTensors(
     const rowBytes = inner * (isBf16 ? 2 : 4);
     const out = sumOf(Object.values(tensors));
     const rows = inPanels ? Math.ceil(out / PANEL) * PANEL : out;
-    const at = arena.bytes("weights", rows * rowBytes);
+    const at = arena.reserveBytes("weights", rows * rowBytes);
     let next = at;
     for (const [name, rows] of Object.entries(tensors)) {
       plan.frozen[name] = { at: next, isBf16 };
@@ -136,7 +136,7 @@ export function createTensors(
       else ranges.push({ type, at: 0, out: rows, in: inner });
     }
     for (const slice of ranges)
-      slice.at = arena.bytes("weights", quantizedBytes(slice.type, slice.out, inner));
+      slice.at = arena.reserveBytes("weights", quantizedBytes(slice.type, slice.out, inner));
     let [index, row] = [0, 0];
     for (const [name, rows] of entries) {
       plan.frozen[name] = { at: ranges[index]!.at, slice: { matrix: ranges[index]!, row } };
@@ -159,8 +159,8 @@ export function createTensors(
   function vector(tensors: readonly [name: string | undefined, count: number][]): VectorWeight {
     const total = sumOf(tensors.map(([, count]) => count));
     // Each tensor has its own group, because the zeros of a missing bias aren't trained.
-    const at = arena.words("weights", total);
-    const grad = isBaseTrained ? arena.words("gradients", total) : undefined;
+    const at = arena.reserveWords("weights", total);
+    const grad = isBaseTrained ? arena.reserveWords("gradients", total) : undefined;
     let from = 0;
     for (const [name, count] of tensors) {
       if (name !== undefined && grad === undefined) plan.frozen[name] = { at: at + from * 4 };
@@ -170,8 +170,8 @@ export function createTensors(
           gradients: grad + from * 4,
           count,
           decays: false,
-          firstMoments: arena.words("moments", count),
-          secondMoments: arena.words("moments", count),
+          firstMoments: arena.reserveWords("moments", count),
+          secondMoments: arena.reserveWords("moments", count),
         };
         plan.groups.push(group);
         recordAddresses(name, group, 0);

@@ -87,8 +87,8 @@ function reserveTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recom
     team,
     model,
     staging: reserveStaging(arena, model),
-    partials: arena.bytes("work", partialCount(model.tensors.groups) * 8),
-    stepScalars: arena.bytes("work", STEP_SCALARS_BYTES),
+    partials: arena.reserveBytes("work", partialCount(model.tensors.groups) * 8),
+    stepScalars: arena.reserveBytes("work", STEP_SCALARS_BYTES),
   };
 }
 
@@ -96,5 +96,5 @@ function reserveTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recom
 function reserveStaging(arena: Arena, { tensors }: ModelPlan): Staging {
   const widths = Object.values(tensors.frozen).map(({ slice }) => slice?.matrix.in ?? 0);
   const bytes = STAGED_ROWS * Math.max(0, ...widths) * 4;
-  return { at: arena.bytes("work", bytes), bytes };
+  return { at: arena.reserveBytes("work", bytes), bytes };
 }

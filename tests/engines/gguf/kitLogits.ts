@@ -4,12 +4,12 @@ import type * as kernels from "../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../embedded/built.ts";
 
 const { compileKernels } = await builtModule<typeof kernels>("kernels/module.js");
-const { fittedDecoder } = await builtModule<typeof infer>("infer/fittedDecoder.js");
+const { createFittedDecoder } = await builtModule<typeof infer>("infer/fittedDecoder.js");
 
 /** Kit's logits after each token of a sequence, [token][id]. @param path of a checkpoint or a GGUF file */
 export function kitLogits(path: string, tokens: readonly number[]): number[][] {
   const { shape, weights } = openCheckpoint(path);
-  const { decoder } = fittedDecoder(compileKernels(), shape, weights, {});
+  const { decoder } = createFittedDecoder(compileKernels(), shape, weights, {});
   const sequence = decoder.begin([]);
   return tokens.map((token) => {
     sequence.grow(1);

@@ -7,7 +7,7 @@ import { at, LANES } from "./vector";
 // `row` elements: q [heads · headDim], k [kvHeads · headDim], v [kvHeads · headDim]; heads / kvHeads queries share
 // a key. A thread claims a whole head of a sequence.
 
-/** Row stride of a sequence's probabilities: whole vectors. */
+/** Row stride of a sequence's probabilities: its length, rounded up to whole vectors. */
 // @ts-ignore: decorator
 @inline
 function probsRow(length: i32): i32 {
@@ -68,7 +68,7 @@ export function attendBack(
   }
 }
 
-/** One head's dq, and its share of dk and dv; v is `next` elements after k, and dv after dk. */
+/** One head's dq, and its part of dk and dv; v is `next` elements after k, as dv is after dk. */
 function headBack(
   length: i32, headDim: i32, row: i32, outRow: i32, scale: f32, q: usize, k: usize, next: i32,
   p: usize, dout: usize, dq: usize, dk: usize, ds: usize, accumulate: bool,

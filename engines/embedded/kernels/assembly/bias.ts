@@ -21,20 +21,20 @@ export function addBias(rows: i32, width: i32, b: usize, y: usize, row: i32): vo
 }
 
 /**
- * db [width] = added + Σ over the rows of dy, which are `row` elements apart.
- * @param added [width], or 0 for none
+ * db [width] = addend + Σ over the rows of dy, which are `row` elements apart.
+ * @param addend [width], or 0 for none
  */
-export function biasBack(rows: i32, width: i32, dy: usize, row: i32, db: usize, added: usize): void {
+export function biasBack(rows: i32, width: i32, dy: usize, row: i32, db: usize, addend: usize): void {
   const counter = begin();
   for (let j = claim(counter) * COLUMNS; j < width; j = claim(counter) * COLUMNS) {
     const end = min(j + COLUMNS, width);
     for (; j + LANES <= end; j += LANES) {
-      let total = added ? v128.load(at(added, j)) : f32x4.splat(0);
+      let total = addend ? v128.load(at(addend, j)) : f32x4.splat(0);
       for (let r = 0; r < rows; r++) total = f32x4.add(total, v128.load(at(dy, r * row + j)));
       v128.store(at(db, j), total);
     }
     for (; j < end; j++) {
-      let total: f32 = added ? load<f32>(at(added, j)) : 0;
+      let total: f32 = addend ? load<f32>(at(addend, j)) : 0;
       for (let r = 0; r < rows; r++) total += load<f32>(at(dy, r * row + j));
       store<f32>(at(db, j), total);
     }

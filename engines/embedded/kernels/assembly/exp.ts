@@ -11,27 +11,27 @@ const EXP = memory.data<f32>([
 
 /**
  * e^x in each lane, within 2 ULP: x = n·ln 2 + r, a polynomial in r (Cephes' `expf`), n added to the exponent.
- * NaN stays NaN, to surface a diverged loss.
+ * NaN stays NaN, so that a diverged loss shows.
  */
 // @ts-ignore: decorator
 @inline
 export function exp(x: v128): v128 {
-  x = f32x4.pmax(f32x4.pmin(x, number(0)), number(1));
-  const bits = fma(x, number(2), number(3));
-  const n = f32x4.sub(bits, number(3));
-  const r = fma(n, number(4), fma(n, number(5), x));
-  let y = fma(number(6), r, number(7));
-  y = fma(y, r, number(8));
-  y = fma(y, r, number(9));
-  y = fma(y, r, number(10));
-  y = fma(y, r, number(11));
-  y = fma(y, f32x4.mul(r, r), f32x4.add(r, number(12)));
-  return f32x4.mul(y, i32x4.add(i32x4.shl(bits, 23), number(12)));
+  x = f32x4.pmax(f32x4.pmin(x, constant(0)), constant(1));
+  const bits = fma(x, constant(2), constant(3));
+  const n = f32x4.sub(bits, constant(3));
+  const r = fma(n, constant(4), fma(n, constant(5), x));
+  let y = fma(constant(6), r, constant(7));
+  y = fma(y, r, constant(8));
+  y = fma(y, r, constant(9));
+  y = fma(y, r, constant(10));
+  y = fma(y, r, constant(11));
+  y = fma(y, f32x4.mul(r, r), f32x4.add(r, constant(12)));
+  return f32x4.mul(y, i32x4.add(i32x4.shl(bits, 23), constant(12)));
 }
 
 // @ts-ignore: decorator
 @inline
-function number(i: usize): v128 {
+function constant(i: usize): v128 {
   return v128.load32_splat(EXP + 4 * i);
 }
 
@@ -45,5 +45,5 @@ export function expOne(x: f32): f32 {
 // @ts-ignore: decorator
 @inline
 export function sigmoid(x: v128): v128 {
-  return f32x4.div(number(12), f32x4.add(number(12), exp(f32x4.neg(x))));
+  return f32x4.div(constant(12), f32x4.add(constant(12), exp(f32x4.neg(x))));
 }

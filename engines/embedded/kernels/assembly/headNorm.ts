@@ -44,12 +44,12 @@ export function headNormBack(
 }
 
 /**
- * dw [headDim] = added + Σ over rows and heads of dy · x · rstd.
- * @param added [headDim], or 0 for none
+ * dw [headDim] = addend + Σ over rows and heads of dy · x · rstd.
+ * @param addend [headDim], or 0 for none
  */
 export function headNormWeightBack(
   rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, rstd: usize, dy: usize, yRow: i32,
-  dw: usize, added: usize,
+  dw: usize, addend: usize,
 ): void {
   const counter = begin();
   for (let j = claim(counter) * COLUMNS; j < headDim; j = claim(counter) * COLUMNS) {
@@ -61,7 +61,7 @@ export function headNormWeightBack(
           total += load<f32>(at(dy, r * yRow + i)) * load<f32>(at(x, r * xRow + i)) * scale;
         }
       }
-      store<f32>(at(dw, j), added ? total + load<f32>(at(added, j)) : total);
+      store<f32>(at(dw, j), addend ? total + load<f32>(at(addend, j)) : total);
     }
   }
 }

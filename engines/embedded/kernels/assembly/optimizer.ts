@@ -25,8 +25,8 @@ export function sumOfSquares(count: i32, x: usize, partials: usize): void {
   }
 }
 
-/** Scalars of an AdamW step. */
-let scale: f32 = 1, rate: f32 = 0, kept: f32 = 1, root: f32 = 1;
+/** Scalars of an AdamW step: `decayFactor` multiplies the weights. */
+let scale: f32 = 1, rate: f32 = 0, decayFactor: f32 = 1, inverseBias2: f32 = 1;
 let beta1: f32 = 0, beta2: f32 = 0, epsilon: f32 = 0;
 
 /** Sets the scalars of a step. @param gradientScale multiplies the gradients first */
@@ -35,8 +35,8 @@ export function setAdamw(
 ): void {
   scale = gradientScale;
   rate = learningRate / bias1;
-  kept = <f32>1 - learningRate * decay;
-  root = <f32>1 / bias2;
+  decayFactor = <f32>1 - learningRate * decay;
+  inverseBias2 = <f32>1 / bias2;
   beta1 = b1;
   beta2 = b2;
   epsilon = e;
@@ -67,9 +67,9 @@ function step(w: usize, g: usize, m: usize, v: usize): void {
   const square = f32x4.add(f32x4.mul(v128.load(v), f32x4.splat(beta2)), x2);
   v128.store(m, mean);
   v128.store(v, square);
-  const spread = f32x4.sqrt(f32x4.mul(square, f32x4.splat(root)));
+  const spread = f32x4.sqrt(f32x4.mul(square, f32x4.splat(inverseBias2)));
   const move = f32x4.div(f32x4.mul(mean, f32x4.splat(rate)), f32x4.add(spread, f32x4.splat(epsilon)));
-  v128.store(w, f32x4.sub(f32x4.mul(v128.load(w), f32x4.splat(kept)), move));
+  v128.store(w, f32x4.sub(f32x4.mul(v128.load(w), f32x4.splat(decayFactor)), move));
 }
 
 // @ts-ignore: decorator
@@ -80,5 +80,5 @@ function stepOne(w: usize, g: usize, m: usize, v: usize): void {
   const square = load<f32>(v) * beta2 + x * x * (<f32>1 - beta2);
   store<f32>(m, mean);
   store<f32>(v, square);
-  store<f32>(w, load<f32>(w) * kept - mean * rate / (Mathf.sqrt(square * root) + epsilon));
+  store<f32>(w, load<f32>(w) * decayFactor - mean * rate / (Mathf.sqrt(square * inverseBias2) + epsilon));
 }

@@ -59,19 +59,19 @@ function transpose(
     const r2 = v128.load(b + 2 * columnBytes), r3 = v128.load(b + 3 * columnBytes);
     const low01 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5), low23 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5);
     const high01 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7), high23 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7);
-    put(to, v128.shuffle<i64>(low01, low23, 0, 2), line, isBf16);
-    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), line, isBf16);
-    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), line, isBf16);
-    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), line, isBf16);
+    storeWords(to, v128.shuffle<i64>(low01, low23, 0, 2), line, isBf16);
+    storeWords(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), line, isBf16);
+    storeWords(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), line, isBf16);
+    storeWords(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), line, isBf16);
     to += 4 * bytes;
     b += 16;
   }
 }
 
-/** Stores four words in a packed row; of bfloat16, the lower halves, and the upper halves in the next row. */
+/** Stores four words in a packed row; of bfloat16, the lower halves there and the upper halves in the next row. */
 // @ts-ignore: decorator
 @inline
-function put(to: usize, words: v128, line: usize, isBf16: bool): void {
+function storeWords(to: usize, words: v128, line: usize, isBf16: bool): void {
   v128.store(to, isBf16 ? i32x4.shl(words, 16) : words);
   if (isBf16) v128.store(to + line, i32x4.shl(i32x4.shr_u(words, 16), 16));
 }

@@ -48,7 +48,7 @@ export function storeKeys(
  * head of a token and sums in position order, whatever else is in the batch.
  * @param window maximum positions a query attends to, including its own; earlier pages are not read
  * @param q [count, row], rotated
- * @param scores this thread's own, whole pages of a sequence
+ * @param scores scratch of this thread, for all positions in a sequence's pages
  * @param out [count, heads · headDim]
  */
 export function attendPages(
@@ -124,11 +124,11 @@ function mixEight(
   for (let j = 0; j < seen; j += PAGE) {
     let v = at(values, load<i32>(at(pages, j / PAGE)) * page), s = at(p, j);
     for (const end = at(p, min(seen, j + PAGE)); s < end; s += 4, v += row) {
-      const share = v128.load32_splat(s);
-      a = fma(share, v128.load(v), a); b = fma(share, v128.load(v, 16), b);
-      c = fma(share, v128.load(v, 32), c); d = fma(share, v128.load(v, 48), d);
-      e = fma(share, v128.load(v, 64), e); f = fma(share, v128.load(v, 80), f);
-      g = fma(share, v128.load(v, 96), g); h = fma(share, v128.load(v, 112), h);
+      const weight = v128.load32_splat(s);
+      a = fma(weight, v128.load(v), a); b = fma(weight, v128.load(v, 16), b);
+      c = fma(weight, v128.load(v, 32), c); d = fma(weight, v128.load(v, 48), d);
+      e = fma(weight, v128.load(v, 64), e); f = fma(weight, v128.load(v, 80), f);
+      g = fma(weight, v128.load(v, 96), g); h = fma(weight, v128.load(v, 112), h);
     }
   }
   v128.store(out, a); v128.store(out, b, 16); v128.store(out, c, 32); v128.store(out, d, 48);

@@ -24,10 +24,10 @@ function numberBytes(isBf16: bool): usize {
   return isBf16 ? 2 : 4;
 }
 
-/** Index of a row's element in a panel's column. */
+/** Index of a row's element in a column of a panel. */
 // @ts-ignore: decorator
 @inline
-function slot(row: i32, isBf16: bool): usize {
+function elementIndex(row: i32, isBf16: bool): usize {
   return isBf16 ? <usize>((row & 3) << 1 | row >> 2) : <usize>row;
 }
 
@@ -67,39 +67,39 @@ export function embedPanels(rows: i32, width: i32, ids: usize, table: usize, isB
   const counter = begin(), size = numberBytes(isBf16);
   for (let r = claim(counter); r < rows; r = claim(counter)) {
     const id = load<i32>(at(ids, r)), to = at(y, r * width);
-    let from = table + (<usize>(id >> 3) * width * PANEL + slot(id & 7, isBf16)) * size;
+    let from = table + (<usize>(id >> 3) * width * PANEL + elementIndex(id & 7, isBf16)) * size;
     for (let i = 0; i < width; i++, from += <usize>PANEL * size) store<f32>(at(to, i), loadOne(from, isBf16));
   }
 }
 
 /**
- * y[r, :] = added[r, :] + W·x[r, :] for W [out, width] in panels. Each element is summed in the same order for any
+ * y[r, :] = addend[r, :] + W·x[r, :] for W [out, width] in panels. Each element is summed in the same order for any
  * number of rows: column by column, in blocks of at most 640.
  * @param share panels a thread claims at a time
  * @param x [rows, width], rows `xRow` elements apart
- * @param added laid out as y, or y itself, or 0 for none
+ * @param addend laid out as y, or y itself, or 0 for none
  * @param y [rows, out], rows `yRow` elements apart
  */
 export function panelProduct(
   rows: i32, out: i32, width: i32, w: usize, isBf16: bool, share: i32,
-  x: usize, xRow: i32, added: usize, y: usize, yRow: i32,
+  x: usize, xRow: i32, addend: usize, y: usize, yRow: i32,
 ): void {
   const counter = begin(), panels = (out + PANEL - 1) / PANEL, full = out / PANEL;
   for (let p = claim(counter) * share; p < panels; p = claim(counter) * share) {
     const end = min(p + share, panels);
     if (rows == 1) {
       const whole = min(end, full), stride = (whole - p) / STREAMS;
-      for (let i = 0; i < stride; i++) vectorPanels(p + i, stride, width, w, isBf16, x, added, y);
+      for (let i = 0; i < stride; i++) vectorPanels(p + i, stride, width, w, isBf16, x, addend, y);
       p += STREAMS * stride;
     } else if (rows >= PACKED_ROWS) {
       const isWide = ASC_FEATURE_RELAXED_SIMD && wide, step = isWide ? 2 : 1;
       for (; p + step <= min(end, full); p += step) {
-        packedRows(p, isWide, rows, width, w, isBf16, x, xRow, added, y, yRow);
+        packedRows(p, isWide, rows, width, w, isBf16, x, xRow, addend, y, yRow);
       }
     }
     for (; p < end; p++) {
       for (let i = 0; i < rows; i += TILE_ROWS) {
-        const from = at(x, i * xRow), o = i * yRow + p * PANEL, more = added ? at(added, o) : 0;
+        const from = at(x, i * xRow), o = i * yRow + p * PANEL, more = addend ? at(addend, o) : 0;
         const height = min(TILE_ROWS, rows - i), columns = min(PANEL, out - p * PANEL);
         panelRows(p, height, width, w, isBf16, from, xRow, more, at(y, o), yRow, columns);
       }
@@ -116,10 +116,10 @@ function blockDepth(width: i32): i32 {
 }
 
 /** Four panels from p on, `stride` panels apart, times one x. */
-function vectorPanels(p: i32, stride: i32, width: i32, w: usize, isBf16: bool, x: usize, added: usize, y: usize): void {
+function vectorPanels(p: i32, stride: i32, width: i32, w: usize, isBf16: bool, x: usize, addend: usize, y: usize): void {
   const deep = blockDepth(width), line = numberBytes(isBf16) * PANEL, panel = line * width;
   const to = at(y, p * PANEL);
-  let from = w + <usize>p * panel, more = added ? at(added, p * PANEL) : 0;
+  let from = w + <usize>p * panel, more = addend ? at(addend, p * PANEL) : 0;
   for (let k = 0; k < width; k += deep) {
     const depth = min(deep, width - k);
     if (isBf16) fourPanels(depth, from, panel * stride, true, at(x, k), more, to, stride << 5);
@@ -132,7 +132,7 @@ function vectorPanels(p: i32, stride: i32, width: i32, w: usize, isBf16: bool, x
 /** The 32 sums of one block. */
 // @ts-ignore: decorator
 @inline
-function fourPanels(depth: i32, w: usize, panel: usize, isBf16: bool, x: usize, added: usize, y: usize, row: usize): void {
+function fourPanels(depth: i32, w: usize, panel: usize, isBf16: bool, x: usize, addend: usize, y: usize, row: usize): void {
   const zero = f32x4.splat(0), line = numberBytes(isBf16) * PANEL, end = at(x, depth);
   let a = zero, b = zero, c = zero, d = zero, e = zero, f = zero, g = zero, h = zero;
   // As in `tile`: masked addresses save V8 a move each.
@@ -146,11 +146,11 @@ function fourPanels(depth: i32, w: usize, panel: usize, isBf16: bool, x: usize, 
     g = fma(s, low(w3, isBf16), g); h = fma(s, high(w3, isBf16), h);
     w += line; w1 += line; w2 += line; w3 += line;
   }
-  put(y, added, a, b);
-  const next = added ? row : 0;
-  put(y + row, added + next, c, d);
-  put(y + 2 * row, added + 2 * next, e, f);
-  put(y + 3 * row, added + 3 * next, g, h);
+  put(y, addend, a, b);
+  const next = addend ? row : 0;
+  put(y + row, addend + next, c, d);
+  put(y + 2 * row, addend + 2 * next, e, f);
+  put(y + 3 * row, addend + 3 * next, g, h);
 }
 
 /** Rows 0 to 3 of a panel's column; `high` has rows 4 to 7. */
@@ -168,15 +168,15 @@ function high(line: usize, isBf16: bool): v128 {
 
 // @ts-ignore: decorator
 @inline
-function put(y: usize, added: usize, a: v128, b: v128): void {
-  v128.store(y, added ? f32x4.add(a, v128.load(added)) : a);
-  v128.store(y, added ? f32x4.add(b, v128.load(added, 16)) : b, 16);
+function put(y: usize, addend: usize, a: v128, b: v128): void {
+  v128.store(y, addend ? f32x4.add(a, v128.load(addend)) : a);
+  v128.store(y, addend ? f32x4.add(b, v128.load(addend, 16)) : b, 16);
 }
 
 /** One panel times up to TILE_ROWS rows of x. @param columns of the panel that are in y */
 function panelRows(
   p: i32, height: i32, width: i32, w: usize, isBf16: bool, x: usize, xRow: i32,
-  added: usize, y: usize, yRow: i32, columns: i32,
+  addend: usize, y: usize, yRow: i32, columns: i32,
 ): void {
   const deep = blockDepth(width), line = numberBytes(isBf16) * PANEL, row = <usize>xRow << 2;
   let from = w + <usize>p * line * width;
@@ -187,9 +187,9 @@ function panelRows(
     from += line * depth;
     for (let r = 0; r < height; r++) {
       const o = r * yRow;
-      storeRow(threadScratch + (<usize>r << 5), columns, added ? at(added, o) : 0, at(y, o));
+      storeRow(threadScratch + (<usize>r << 5), columns, addend ? at(addend, o) : 0, at(y, o));
     }
-    added = y;
+    addend = y;
   }
 }
 
@@ -225,25 +225,25 @@ function rowsTile(depth: i32, w: usize, isBf16: bool, x: usize, row: usize, last
   put(threadScratch, 0, a0, b0);
 }
 
-/** y = added + sums, for the columns in y. */
+/** y = addend + sums, for the columns in y. */
 // @ts-ignore: decorator
 @inline
-function storeRow(sums: usize, columns: i32, added: usize, y: usize): void {
-  if (columns == PANEL) return put(y, added, v128.load(sums), v128.load(sums, 16));
+function storeRow(sums: usize, columns: i32, addend: usize, y: usize): void {
+  if (columns == PANEL) return put(y, addend, v128.load(sums), v128.load(sums, 16));
   for (let i = 0; i < columns; i++) {
     const sum = load<f32>(at(sums, i));
-    store<f32>(at(y, i), added ? sum + load<f32>(at(added, i)) : sum);
+    store<f32>(at(y, i), addend ? sum + load<f32>(at(addend, i)) : sum);
   }
 }
 
 /** One panel, or two as a wide one, widened once and multiplied by all rows of x. */
 function packedRows(
   p: i32, isWide: bool, rows: i32, width: i32, w: usize, isBf16: bool, x: usize, xRow: i32,
-  added: usize, y: usize, yRow: i32,
+  addend: usize, y: usize, yRow: i32,
 ): void {
   const deep = blockDepth(width), line = numberBytes(isBf16) * PANEL, to = at(y, p * PANEL);
   const packed = threadScratch + EDGE, row = <usize>xRow << 2, yBytes = <usize>yRow << 2;
-  let from = w + <usize>p * line * width, more = added ? at(added, p * PANEL) : 0;
+  let from = w + <usize>p * line * width, more = addend ? at(addend, p * PANEL) : 0;
   for (let k = 0; k < width; k += deep) {
     const depth = min(deep, width - k);
     pack(packed, depth, from, isWide ? line * width : 0, isBf16);
@@ -264,13 +264,13 @@ function packedRows(
 
 /** Fewer rows than a tile: computed in scratch space, because a tile writes all its rows. */
 function lastRows(
-  isWide: bool, rows: i32, depth: i32, x: usize, row: usize, packed: usize, y: usize, yBytes: usize, added: usize,
+  isWide: bool, rows: i32, depth: i32, x: usize, row: usize, packed: usize, y: usize, yBytes: usize, addend: usize,
 ): void {
   const columns = isWide ? 2 * PANEL : PANEL, bytes = <usize>columns << 2;
   if (isWide) wideTile(depth, x, row, 4, rows - 1, packed, threadScratch, bytes, 0, 1);
   else tile(depth, x, row, 4, rows - 1, packed, threadScratch, bytes, 0, 1);
   for (let r = 0; r < rows; r++) {
-    const o = <usize>r * yBytes, sums = threadScratch + <usize>r * bytes, d = added ? added + o : 0;
+    const o = <usize>r * yBytes, sums = threadScratch + <usize>r * bytes, d = addend ? addend + o : 0;
     storeRow(sums, PANEL, d, y + o);
     if (isWide) storeRow(sums + 32, PANEL, d ? d + 32 : 0, y + o + 32);
   }

@@ -11,7 +11,7 @@ const MAX_DEPTH: i32 = 640;
 const PANEL_NUMBERS: i32 = 64 * 640;
 /** Maximum rows of A a thread packs at a time: 480 KiB. */
 const MAX_ROWS: i32 = 192;
-/** Rows of A multiplied with all packed panels before the next: they stay in the L2 cache, too. */
+/** Rows of A that are multiplied with all packed panels before the next rows: they stay in the L2 cache, too. */
 const NEAR_ROWS: i32 = 48;
 
 /** A thread's scratch space: an edge tile, packed panels of B, packed rows of A. */
@@ -36,7 +36,7 @@ export declare function wideTile(
   c: usize, cRow: usize, d: usize, alpha: f32,
 ): void;
 
-/** Which elements of a causal matrix are 0, or needn't be computed. */
+/** No element is masked. */
 export const FULL: i32 = 0;
 /** C's entries right of the diagonal are not computed. */
 export const CAUSAL_C: i32 = 1;
@@ -77,10 +77,10 @@ export function setQuantizedB(from: usize, width: i32, isBack: bool): void {
 }
 
 /** Sets C [rows, columns], with contiguous rows, and D, laid out as C; 0 is none. */
-export function setC(to: usize, row: i32, added: usize, alpha: f32): void {
+export function setC(to: usize, row: i32, addend: usize, alpha: f32): void {
   c = to;
   cRow = row;
-  d = added;
+  d = addend;
   scale = alpha;
 }
 
@@ -178,7 +178,7 @@ function tiles(
   i0: i32, i1: i32, j: i32, columns: i32, width: i32, k0: i32, kc: i32, rows: usize, panel: usize,
 ): void {
   const row: usize = rows ? 4 : <usize>aRow << 2, step: usize = rows ? 4 * TILE_ROWS : 4;
-  const added = k0 > 0 ? c : d;
+  const addend = k0 > 0 ? c : d;
   for (let i = i0; i < i1; i += TILE_ROWS) {
     if (mask == CAUSAL_C && j >= i + TILE_ROWS) continue;
     // Skips the zeros of a causal A.
@@ -186,7 +186,7 @@ function tiles(
     const to = mask == CAUSAL_A ? max(0, min(kc, i + TILE_ROWS - k0)) : kc;
     const x = rows ? at(rows, (i - i0) * kc + from * TILE_ROWS) : at(a, i * aRow + k0 + from);
     const height = min(TILE_ROWS, i1 - i), y = at(panel, from * columns);
-    storeTile(i, j, height, columns, width, to - from, x, row, step, y, added);
+    storeTile(i, j, height, columns, width, to - from, x, row, step, y, addend);
   }
 }
 
@@ -195,11 +195,11 @@ function tiles(
 @inline
 function storeTile(
   i: i32, j: i32, height: i32, columns: i32, width: i32, depth: i32,
-  x: usize, row: usize, step: usize, panel: usize, added: usize,
+  x: usize, row: usize, step: usize, panel: usize, addend: usize,
 ): void {
   const to = i * cRow + j, cBytes = <usize>cRow << 2;
   if (height == TILE_ROWS && width == columns) {
-    multiply(columns, depth, x, row, step, TILE_ROWS - 1, panel, at(c, to), cBytes, added ? at(added, to) : 0);
+    multiply(columns, depth, x, row, step, TILE_ROWS - 1, panel, at(c, to), cBytes, addend ? at(addend, to) : 0);
     return;
   }
   multiply(columns, depth, x, row, step, height - 1, panel, threadScratch, at(0, columns), 0);
@@ -207,7 +207,7 @@ function storeTile(
     for (let s = 0; s < width; s++) {
       const value = load<f32>(at(threadScratch, r * columns + s));
       const index = to + r * cRow + s;
-      store<f32>(at(c, index), added ? value + load<f32>(at(added, index)) : value);
+      store<f32>(at(c, index), addend ? value + load<f32>(at(addend, index)) : value);
     }
   }
 }
@@ -217,8 +217,8 @@ function storeTile(
 @inline
 function multiply(
   columns: i32, depth: i32, x: usize, row: usize, step: usize, last: usize, panel: usize,
-  to: usize, toRow: usize, added: usize,
+  to: usize, toRow: usize, addend: usize,
 ): void {
-  if (columns == TILE_COLUMNS) tile(depth, x, row, step, last, panel, to, toRow, added, scale);
-  else wideTile(depth, x, row, step, last, panel, to, toRow, added, scale);
+  if (columns == TILE_COLUMNS) tile(depth, x, row, step, last, panel, to, toRow, addend, scale);
+  else wideTile(depth, x, row, step, last, panel, to, toRow, addend, scale);
 }

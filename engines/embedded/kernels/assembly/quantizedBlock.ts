@@ -113,22 +113,22 @@ export function fromStored(words: v128, constants: usize): v128 {
 /** The scales of a group's first four rows in a block. @param top start of its super-block */
 // @ts-ignore: decorator
 @inline
-export function low(type: i32, top: usize, block: usize, constants: usize): v128 {
+export function lowScales(type: i32, top: usize, block: usize, constants: usize): v128 {
   if (type == Q8_0) return fromStored(v128.load_ext<u16>(block), constants);
   if (type == Q4_0) return fromHalves(v128.load_ext<i16>(block), constants);
   return scaled(v128.load(top), i32x4.extend_low_i16x8_s(v128.load_ext<i8>(block)));
 }
 
-/** The scales of the last four rows. */
+/** The scales of the group's last four rows. */
 // @ts-ignore: decorator
 @inline
-export function high(type: i32, top: usize, block: usize, constants: usize): v128 {
+export function highScales(type: i32, top: usize, block: usize, constants: usize): v128 {
   if (type == Q8_0) return fromStored(v128.load_ext<u16>(block, 8), constants);
   if (type == Q4_0) return fromHalves(v128.load_ext<i16>(block, 8), constants);
   return scaled(v128.load(top, 16), i32x4.extend_high_i16x8_s(v128.load_ext<i8>(block)));
 }
 
-/** The minimums of q4_K, as `low` and `high`. */
+/** The minimums of q4_K, as `lowScales` and `highScales`. */
 // @ts-ignore: decorator
 @inline
 export function lowMinimums(top: usize, block: usize): v128 {
@@ -148,7 +148,7 @@ function scaled(scales: v128, numbers: v128): v128 {
 }
 
 /** The stored form of a q8_0 scale in float16. */
-export function stored(half: u32): u32 {
+export function toStored(half: u32): u32 {
   if (half == 0) return half;
   if (half >= 0x400) return half + FROM_HALF;
   return (reinterpret<u32>(<f32>half * reinterpret<f32>(0x33800000)) - TO_FLOAT) >> 13;

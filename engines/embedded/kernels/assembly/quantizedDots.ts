@@ -1,6 +1,6 @@
 // The sums of quantizedSums.ts, bit-identical, with relaxed dot products of four int8 and four 7-bit numbers.
 import {
-  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasSubBlocks, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
+  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasSubBlocks, headBytes, highScales, highMinimums, isNibbles, lowScales, lowMinimums,
   scaleBytes, ggufColumns,
 } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
@@ -28,9 +28,9 @@ function lastRows(a: v128, b: v128): v128 {
 /** Adds a block's sums to y. @param stride bytes from a scale of x to the sum of its numbers */
 // @ts-ignore: decorator
 @inline
-function settle(type: i32, top: usize, block: usize, xScales: usize, stride: usize, a: v128, b: v128, y: usize): void {
+function addBlock(type: i32, top: usize, block: usize, xScales: usize, stride: usize, a: v128, b: v128, y: usize): void {
   const x = v128.load32_splat(xScales);
-  const s = f32x4.mul(low(type, top, block, CONSTANTS), x), t = f32x4.mul(high(type, top, block, CONSTANTS), x);
+  const s = f32x4.mul(lowScales(type, top, block, CONSTANTS), x), t = f32x4.mul(highScales(type, top, block, CONSTANTS), x);
   let c = v128.load(y), d = v128.load(y, 16);
   if (type == Q4_K) {
     const sum = v128.load32_splat(xScales + stride);
@@ -41,7 +41,7 @@ function settle(type: i32, top: usize, block: usize, xScales: usize, stride: usi
   v128.store(y, f32x4.add(d, f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
 }
 
-/** The share of the upper digits, each offset by 64, in a sum. @param weights their sum, to remove the offset */
+/** What the upper digits, each offset by 64, add to a sum. @param weights sum of the weights, for the offset */
 // @ts-ignore: decorator
 @inline
 function upper(sums: v128, weights: v128): v128 {
@@ -79,7 +79,7 @@ function oneOf(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: us
       b = i32x4.add(upper(b, f), d);
       x += columns(type);
     }
-    settle(type, top, w - blockBytes(type), xScales, 4, a, b, y);
+    addBlock(type, top, w - blockBytes(type), xScales, 4, a, b, y);
     xScales += 8;
   }
 }
@@ -128,10 +128,10 @@ function fourOf(type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: u
       }
     }
     const block = w - blockBytes(type);
-    settle(type, top, block, xScales, 16, a, b, y);
-    settle(type, top, block, xScales + 4, 16, c, d, y + 32);
-    settle(type, top, block, xScales + 8, 16, e, f, y + 64);
-    settle(type, top, block, xScales + 12, 16, g, h, y + 96);
+    addBlock(type, top, block, xScales, 16, a, b, y);
+    addBlock(type, top, block, xScales + 4, 16, c, d, y + 32);
+    addBlock(type, top, block, xScales + 8, 16, e, f, y + 64);
+    addBlock(type, top, block, xScales + 12, 16, g, h, y + 96);
     xScales += 32;
   }
 }

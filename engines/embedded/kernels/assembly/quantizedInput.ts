@@ -2,16 +2,16 @@ import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 import { Q4_0, columns, maxMagnitude, isNibbles } from "./quantizedBlock";
 
-/** Rows of x whose words are interleaved, to share the weights; the last three or fewer are stored one by one. */
+/** Number of rows of x whose words are interleaved, to share the weights. The last three or fewer are stored singly. */
 // @ts-ignore: decorator
 @inline
-export const FOUR: i32 = 4;
+export const INTERLEAVED: i32 = 4;
 /** The highest quantized inputs. Those for bytes have two 7-bit digits. */
 const MAX_OF_BYTES: f32 = 8191;
 const MAX_OF_NIBBLES: f32 = 127;
 const MIN_NORMAL: f32 = 1.1754943508222875e-38;
 
-/** Whether to use relaxed dot products, whose second operand has 7 bits, unsigned. */
+/** Whether to use relaxed dot products, whose second operand is an unsigned number of 7 bits. */
 let dotsBytes: bool = false, dotsNibbles: bool = false;
 
 /** Uses relaxed dot products from now on, for nibbles and optionally for bytes. */
@@ -39,13 +39,13 @@ const DIGITS = memory.data<i16>([8192, 127]);
  */
 export function quantizeInput(type: i32, rows: i32, width: i32, x: usize, xRow: i32, to: usize): void {
   const counter = begin(), allScales = scalesOf(to, rows, width);
-  for (let r = claim(counter) * FOUR; r < rows; r = claim(counter) * FOUR) {
-    const count = min(FOUR, rows - r), beside = count == FOUR;
+  for (let r = claim(counter) * INTERLEAVED; r < rows; r = claim(counter) * INTERLEAVED) {
+    const count = min(INTERLEAVED, rows - r), isInterleaved = count == INTERLEAVED;
     for (let i = 0; i < count; i++) {
       // Interleaved rows begin one word apart.
-      const first = beside ? r : r + i, offset: usize = beside ? 4 * <usize>i : 0;
+      const first = isInterleaved ? r : r + i, offset: usize = isInterleaved ? 4 * <usize>i : 0;
       const words = inputRow(to, width, first) + offset, scales = scalesRow(type, allScales, width, first) + offset;
-      line(type, width, at(x, (r + i) * xRow), words, scales, beside ? FOUR : 1);
+      quantizeRow(type, width, at(x, (r + i) * xRow), words, scales, isInterleaved ? INTERLEAVED : 1);
     }
   }
 }
@@ -70,9 +70,9 @@ export function scalesRow(type: i32, scales: usize, width: i32, row: i32): usize
   return scales + 8 * <usize>row * (width / columns(type));
 }
 
-/** Quantizes a row, its words `beside` words apart. */
-function line(type: i32, width: i32, x: usize, words: usize, scales: usize, beside: i32): void {
-  const stride: usize = 4 * beside, nibbles = isNibbles(type), block = columns(type);
+/** Quantizes a row. @param step words from one of its words to the next */
+function quantizeRow(type: i32, width: i32, x: usize, words: usize, scales: usize, step: i32): void {
+  const stride: usize = 4 * step, nibbles = isNibbles(type), block = columns(type);
   for (let k = 0; k < width; k += block) {
     let sizes = i32x4.splat(0);
     for (let i = 0; i < block; i += LANES) sizes = i32x4.max_s(sizes, f32x4.abs(v128.load(at(x, i))));
@@ -92,7 +92,7 @@ function line(type: i32, width: i32, x: usize, words: usize, scales: usize, besi
 /** Eight scaled, rounded numbers. */
 // @ts-ignore: decorator
 @inline
-function eight(x: usize, inverse: v128): v128 {
+function loadEight(x: usize, inverse: v128): v128 {
   const a = f32x4.nearest(f32x4.mul(v128.load(x), inverse));
   const b = f32x4.nearest(f32x4.mul(v128.load(x, 16), inverse));
   return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b));
@@ -103,7 +103,7 @@ function eight(x: usize, inverse: v128): v128 {
 @inline
 function putBytes(block: i32, x: usize, inverse: v128, to: usize, stride: usize): i32 {
   for (let i = 0; i < block; i += 2 * LANES) {
-    const n = eight(x, inverse);
+    const n = loadEight(x, inverse);
     if (dotsBytes) {
       const v = i16x8.add(n, v128.load16_splat(DIGITS)), low = v128.and(v, v128.load16_splat(DIGITS, 2));
       const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + <usize>(block / 4) * stride;
@@ -129,7 +129,7 @@ function putBytes(block: i32, x: usize, inverse: v128, to: usize, stride: usize)
 function putNibbles(x: usize, inverse: v128, to: usize, stride: usize): i32 {
   let sum = i32x4.splat(0);
   for (let i = 0; i < 32; i += 2 * LANES) {
-    const n = eight(x, inverse);
+    const n = loadEight(x, inverse);
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(n));
     if (dotsNibbles) {
       const bytes = i8x16.narrow_i16x8_s(n, n);

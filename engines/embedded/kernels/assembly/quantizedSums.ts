@@ -2,7 +2,7 @@
 // block's sum is an exact integer; blocks add up in float32, without fused multiply-add. Adjacent lanes compute the
 // same and are stored together at the end, so that V8 can join them (`wide.ts`).
 import {
-  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasSubBlocks, headBytes, high, highMinimums, isNibbles, low, lowMinimums,
+  Q4_0, Q4_K, Q6_K, Q8_0, blockBytes, columns, hasSubBlocks, headBytes, highScales, highMinimums, isNibbles, lowScales, lowMinimums,
   scaleBytes, ggufColumns,
 } from "./quantizedBlock";
 
@@ -30,7 +30,7 @@ function add(type: i32, sums: v128, scale: v128, minimum: v128, xScale: v128, xS
 @inline
 function addLow(type: i32, sums: v128, top: usize, block: usize, s: v128, t: v128, total: v128, constants: usize): v128 {
   const minimums = type == Q4_K ? lowMinimums(top, block) : sums;
-  return add(type, sums, low(type, top, block, constants), minimums, s, t, total);
+  return add(type, sums, lowScales(type, top, block, constants), minimums, s, t, total);
 }
 
 /** `add` for its last four rows. */
@@ -38,7 +38,7 @@ function addLow(type: i32, sums: v128, top: usize, block: usize, s: v128, t: v12
 @inline
 function addHigh(type: i32, sums: v128, top: usize, block: usize, s: v128, t: v128, total: v128, constants: usize): v128 {
   const minimums = type == Q4_K ? highMinimums(top, block) : sums;
-  return add(type, sums, high(type, top, block, constants), minimums, s, t, total);
+  return add(type, sums, highScales(type, top, block, constants), minimums, s, t, total);
 }
 
 // @ts-ignore: decorator
@@ -72,7 +72,7 @@ function nibbles(words: v128, p: v128, q: v128, r: v128, s: v128, sums: v128, co
   return dot(nibblesAt(words, 3, constants), s, sums);
 }
 
-/** `one` for one type. */
+/** `oneSums` for one type. */
 // @ts-ignore: decorator
 @inline
 function oneOf(
@@ -81,11 +81,11 @@ function oneOf(
   const zero = f32x4.splat(0);
   let w1 = w + stride, w2 = w1 + stride, w3 = w2 + stride;
   let A = zero, B = zero, C = zero, D = zero, E = zero, F = zero, G = zero, H = zero;
-  const whole = hasSubBlocks(type) ? ggufColumns(type) / columns(type) : blocks, step = scaleBytes(type);
+  const blocksPerHead = hasSubBlocks(type) ? ggufColumns(type) / columns(type) : blocks, step = scaleBytes(type);
   do {
     const top = w;
     w += headBytes(type); w1 += headBytes(type); w2 += headBytes(type); w3 += headBytes(type);
-    for (let i = 0; i < whole; i++) {
+    for (let i = 0; i < blocksPerHead; i++) {
       let a = start(type, xScales + 4), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
       w += step; w1 += step; w2 += step; w3 += step;
       for (const end = x + 2 * columns(type); x < end;) {
@@ -120,12 +120,12 @@ function oneOf(
       G = addLow(type, g, top3, w3 - back, s, t, G, constants); H = addHigh(type, h, top3, w3 - back, s, t, H, constants);
       xScales += 8;
     }
-    blocks -= whole;
+    blocks -= blocksPerHead;
   } while (hasSubBlocks(type) && blocks > 0);
   put(y, A, B, C, D, E, F, G, H);
 }
 
-/** `four` for one type. */
+/** `fourSums` for one type. */
 // @ts-ignore: decorator
 @inline
 function fourOf(
@@ -133,11 +133,11 @@ function fourOf(
 ): void {
   const zero = f32x4.splat(0);
   let A = zero, B = zero, C = zero, D = zero, E = zero, F = zero, G = zero, H = zero;
-  const whole = hasSubBlocks(type) ? ggufColumns(type) / columns(type) : blocks;
+  const blocksPerHead = hasSubBlocks(type) ? ggufColumns(type) / columns(type) : blocks;
   do {
     const top = w;
     w += headBytes(type);
-    for (let i = 0; i < whole; i++) {
+    for (let i = 0; i < blocksPerHead; i++) {
       let a = start(type, xScales + 16), c = start(type, xScales + 20);
       let e = start(type, xScales + 24), g = start(type, xScales + 28);
       let b = a, d = c, f = e, h = g;
@@ -177,7 +177,7 @@ function fourOf(
         }
       }
       const block = w - blockBytes(type);
-      const lows = low(type, top, block, constants), highs = high(type, top, block, constants);
+      const lows = lowScales(type, top, block, constants), highs = highScales(type, top, block, constants);
       const l = type == Q4_K ? lowMinimums(top, block) : a, m = type == Q4_K ? highMinimums(top, block) : a;
       let s = v128.load32_splat(xScales, 0), t = v128.load32_splat(xScales, 16);
       A = add(type, a, lows, l, s, t, A); B = add(type, b, highs, m, s, t, B);
@@ -189,7 +189,7 @@ function fourOf(
       G = add(type, g, lows, l, s, t, G); H = add(type, h, highs, m, s, t, H);
       xScales += 32;
     }
-    blocks -= whole;
+    blocks -= blocksPerHead;
   } while (hasSubBlocks(type) && blocks > 0);
   put(y, A, B, C, D, E, F, G, H);
 }
@@ -200,7 +200,7 @@ function fourOf(
  * @param y 4 × [8]
  * @param constants those of quantizedConstants.ts
  */
-export function one(
+export function oneSums(
   type: i32, blocks: i32, w: usize, stride: usize, x: usize, xScales: usize, y: usize, constants: usize,
 ): void {
   if (type == Q4_0) oneOf(Q4_0, blocks, w, stride, x, xScales, y, constants);
@@ -214,7 +214,7 @@ export function one(
  * @param y [row][8]
  * @param constants those of quantizedConstants.ts
  */
-export function four(
+export function fourSums(
   type: i32, blocks: i32, w: usize, x: usize, xScales: usize, y: usize, constants: usize,
 ): void {
   if (type == Q4_0) fourOf(Q4_0, blocks, w, x, xScales, y, constants);

@@ -2,7 +2,7 @@ import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
 import {
   GROUP, Q4_0, Q4_K, Q5_0, Q6_K, Q8_0, blockBytes, columns, fromHalves, fromStored, maxMagnitude, groupBytes, hasSubBlocks,
-  headBytes, isNibbles, scaleBytes, stored, toHalf, ggufColumns,
+  headBytes, isNibbles, scaleBytes, toStored, toHalf, ggufColumns,
 } from "./quantizedBlock";
 import { CONSTANTS } from "./quantizedConstants";
 
@@ -10,7 +10,7 @@ import { CONSTANTS } from "./quantizedConstants";
 const ROWS: i32 = 16;
 /** Columns of a q8_0 or q4_0 block, and bytes of its scales. */
 const BLOCK: i32 = 32;
-const SCALES: usize = 16;
+const SCALE_BYTES: usize = 16;
 
 /**
  * Quantizes rows of W to q4_0 or q8_0 on this thread alone, to the same numbers as GGUF's.
@@ -23,18 +23,18 @@ export function quantizeWeights(
   type: i32, first: i32, rows: i32, width: i32, from: usize, isBf16: bool, w: usize,
 ): bool {
   const bytes = BLOCK * (isBf16 ? 2 : 4);
-  let fits = true;
+  let areFinite = true;
   for (let r = first; r < first + rows; r++) {
     let block = w + <usize>(r / GROUP) * groupBytes(type, width);
     for (let k = 0; k < width; k += BLOCK) {
       const half = type == Q4_0 ? putQ4(from, isBf16, block, r % GROUP) : putQ8(from, isBf16, block, r % GROUP);
-      store<u16>(block + 2 * <usize>(r % GROUP), <u16>(type == Q4_0 ? half : stored(half)));
-      if ((half & 0x7c00) == 0x7c00) fits = false;
+      store<u16>(block + 2 * <usize>(r % GROUP), <u16>(type == Q4_0 ? half : toStored(half)));
+      if ((half & 0x7c00) == 0x7c00) areFinite = false;
       from += bytes;
       block += blockBytes(type);
     }
   }
-  return fits;
+  return areFinite;
 }
 
 /** The largest magnitude in a block. */
@@ -52,7 +52,7 @@ function blockMax(from: usize, isBf16: bool): f32 {
 function putQ8(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
   const scale = blockMax(from, isBf16) / 127, half = toHalf(scale);
   const inverse = f32x4.splat(half ? 1 / scale : 0), step: usize = isBf16 ? 8 : 16;
-  let to = block + SCALES + 2 * <usize>lane;
+  let to = block + SCALE_BYTES + 2 * <usize>lane;
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const a = rounded(f32x4.mul(loadWide(from, isBf16), inverse));
     const b = rounded(f32x4.mul(loadWide(from + step, isBf16), inverse));
@@ -73,12 +73,12 @@ function rounded(x: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(v128.or(nearest, v128.xor(x, size)));
 }
 
-/** The same for q4_0: the first number of the largest magnitude becomes -8. */
+/** As `putQ8`, but to q4_0: the first number with the largest magnitude becomes -8. */
 function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
-  const scale = first(from, isBf16, blockMax(from, isBf16)) / -8, half = toHalf(scale);
+  const scale = firstOfSize(from, isBf16, blockMax(from, isBf16)) / -8, half = toHalf(scale);
   const inverse = f32x4.splat(half & 0x7fff ? 1 / scale : 0), step: usize = isBf16 ? 8 : 16;
   const offset = f32x4.splat(8.5), top = i32x4.splat(15);
-  let to = block + SCALES + 4 * <usize>lane;
+  let to = block + SCALE_BYTES + 4 * <usize>lane;
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const x = f32x4.add(f32x4.mul(loadWide(from, isBf16), inverse), offset);
     const y = f32x4.add(f32x4.mul(loadWide(from + step, isBf16), inverse), offset);
@@ -95,7 +95,7 @@ function putQ4(from: usize, isBf16: bool, block: usize, lane: i32): u32 {
 /** The first number of a block with this magnitude. */
 // @ts-ignore: decorator
 @inline
-function first(from: usize, isBf16: bool, size: f32): f32 {
+function firstOfSize(from: usize, isBf16: bool, size: f32): f32 {
   const bytes: usize = isBf16 ? 2 : 4;
   for (let i = 0; i < BLOCK; i++, from += bytes) {
     const x = loadOne(from, isBf16);
@@ -110,10 +110,10 @@ function first(from: usize, isBf16: bool, size: f32): f32 {
  * @param w and first: as in `quantizeWeights`
  */
 export function packBlocks(type: i32, first: i32, rows: i32, width: i32, from: usize, w: usize): void {
-  const whole = ggufColumns(type), bytes = groupBytes(type, whole);
+  const blockColumns = ggufColumns(type), bytes = groupBytes(type, blockColumns);
   for (let r = first; r < first + rows; r++) {
     let to = w + <usize>(r / GROUP) * groupBytes(type, width);
-    for (let k = 0; k < width; k += whole) {
+    for (let k = 0; k < width; k += blockColumns) {
       packBlock(type, from, to, r % GROUP);
       from += fileBytes(type);
       to += bytes;
@@ -131,7 +131,7 @@ function packBlock(type: i32, from: usize, top: usize, lane: i32): void {
   // q5_0 is stored as q8_0, whose scales have no sign and are not 0.
   const factor = (half & 0x7fff) == 0 ? 0 : type == Q5_0 && half >> 15 ? -1 : 1;
   if (hasSubBlocks(type)) store<f32>(top + 4 * row, fromHalf(half));
-  else store<u16>(top + 2 * row, <u16>(type == Q4_0 ? half : stored(half & 0x7fff)));
+  else store<u16>(top + 2 * row, <u16>(type == Q4_0 ? half : toStored(half & 0x7fff)));
   if (type == Q4_K) store<f32>(top + 32 + 4 * row, -fromHalf(load<u16>(from, 2)));
   let block = top + headBytes(type);
   for (let k = 0; k < ggufColumns(type); k += span) {
@@ -170,11 +170,11 @@ function numberAt(type: i32, from: usize, k: i32): i32 {
   return (lower | (byte(from + 128 + (k >> 7 << 5) + (k & 31)) >> (k >> 5 << 1 & 6) & 3) << 4) - 32;
 }
 
-/** A sub-block's scale or minimum in q4_K. @param at offset of those of the first four */
-function sixBits(from: usize, at: i32, i: i32): i32 {
-  if (i < 4) return byte(from + at + i) & 63;
-  const low = byte(from + 8 + i) >> (at == 4 ? 0 : 4) & 15;
-  return low | byte(from + at + i - 4) >> 6 << 4;
+/** A sub-block's scale or minimum in q4_K. @param start offset of those of the first four sub-blocks */
+function sixBits(from: usize, start: i32, i: i32): i32 {
+  if (i < 4) return byte(from + start + i) & 63;
+  const low = byte(from + 8 + i) >> (start == 4 ? 0 : 4) & 15;
+  return low | byte(from + start + i - 4) >> 6 << 4;
 }
 
 // @ts-ignore: decorator
@@ -189,13 +189,13 @@ function byte(from: usize): i32 {
  * @param table [vocabulary, width], quantized
  */
 export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, table: usize, y: usize): void {
-  const counter = begin(), span = columns(type), whole = ggufColumns(type);
+  const counter = begin(), span = columns(type), blockColumns = ggufColumns(type);
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const id = load<i32>(at(ids, r));
       let top = table + <usize>(id / GROUP) * groupBytes(type, width), block = top;
       for (let k = 0; k < width; k += span, block += blockBytes(type)) {
-        if (k % whole == 0) { top = block; block += headBytes(type); }
+        if (k % blockColumns == 0) { top = block; block += headBytes(type); }
         widen(type, top, block, id % GROUP, at(y, r * width + k));
       }
     }
@@ -205,18 +205,18 @@ export function embedQuantized(type: i32, rows: i32, width: i32, ids: usize, tab
 /** Widens a block of one row of a group. */
 function widen(type: i32, top: usize, block: usize, lane: i32, y: usize): void {
   const row = <usize>lane, word = load<u16>(block + 2 * row);
-  let scale: f32 = 0, more: f32 = 0;
+  let scale: f32 = 0, minimum: f32 = 0;
   if (type == Q4_0) scale = fromHalf(word);
   else if (!hasSubBlocks(type)) scale = f32x4.extract_lane(fromStored(i32x4.splat(word), CONSTANTS), 0);
   else {
     scale = load<f32>(top + 4 * row) * <f32>(type == Q6_K ? load<i8>(block + row) : byte(block + row));
-    if (type == Q4_K) more = load<f32>(top + 32 + 4 * row) * <f32>byte(block + 8 + row);
+    if (type == Q4_K) minimum = load<f32>(top + 32 + 4 * row) * <f32>byte(block + 8 + row);
   }
   for (let i = 0; i < columns(type); i++) {
     const from = block + scaleBytes(type) + offsetOf(type, i, lane);
     let number = <i32>load<i8>(from);
     if (isNibbles(type)) number = byte(from) >> (i & 4) & 15;
-    store<f32>(at(y, i), <f32>(type == Q4_0 ? number - 8 : number) * scale + more);
+    store<f32>(at(y, i), <f32>(type == Q4_0 ? number - 8 : number) * scale + minimum);
   }
 }
 

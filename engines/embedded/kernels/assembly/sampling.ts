@@ -3,7 +3,7 @@ import { maximum } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, maxLane, LANES, sum } from "./vector";
 
-/** Words of `found` per row. */
+/** int32 words of `found` for each row. */
 const WORDS: i32 = 2;
 /** Tokens per word of bits. */
 const BITS: i32 = 32;
@@ -29,18 +29,18 @@ export function argmax(
 /** Whether some numbers are not finite (x − x isn't 0), or all are equal. */
 function isDegenerate(x: usize, count: i32): bool {
   const first = v128.load32_splat(x), zero = f32x4.splat(0);
-  let odd = zero, other = zero, i = 0;
+  let nonFinite = zero, differing = zero, i = 0;
   for (; i + LANES <= count; i += LANES) {
     const v = v128.load(at(x, i));
-    odd = v128.or(odd, f32x4.ne(f32x4.sub(v, v), zero));
-    other = v128.or(other, f32x4.ne(v, first));
+    nonFinite = v128.or(nonFinite, f32x4.ne(f32x4.sub(v, v), zero));
+    differing = v128.or(differing, f32x4.ne(v, first));
   }
   for (; i < count; i++) {
     const v = v128.load32_splat(at(x, i));
-    odd = v128.or(odd, f32x4.ne(f32x4.sub(v, v), zero));
-    other = v128.or(other, f32x4.ne(v, first));
+    nonFinite = v128.or(nonFinite, f32x4.ne(f32x4.sub(v, v), zero));
+    differing = v128.or(differing, f32x4.ne(v, first));
   }
-  return v128.any_true(odd) || !v128.any_true(other);
+  return v128.any_true(nonFinite) || !v128.any_true(differing);
 }
 
 // @ts-ignore: decorator
@@ -87,9 +87,9 @@ function indexOf(x: usize, bits: usize, count: i32, value: f32): i32 {
 
 /** Buckets of probabilities, an eighth of a power of two each; the last has all below 2^−30, which are never drawn. */
 const BUCKETS: u32 = 242;
-/** Bits of a float32 after its exponent and the eighth; the bits before them in 1.0. */
-const BEHIND: u32 = 20;
-const ONE: u32 = 127 << 3;
+/** Bits of a float32 below the exponent and the top three fraction bits, which choose the bucket; those bits of 1.0. */
+const BUCKET_SHIFT: u32 = 20;
+const ONE_BITS: u32 = 127 << 3;
 
 /**
  * Unnormalized probabilities: x = e^((x − highest) / temperature), in place, on this thread alone. Nearly 0 for tokens
@@ -98,7 +98,7 @@ const ONE: u32 = 127 << 3;
  */
 export function expLogits(count: i32, x: usize, temperature: f32, bits: usize, sums: usize): void {
   const highest = allowedMaximum(x, bits, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
-  memory.fill(sums, 0, LANE * LANES);
+  memory.fill(sums, 0, LANE_BYTES * LANES);
   let i = 0;
   for (; i + LANES <= count; i += LANES) {
     const v = loadAllowed(at(x, i), wordOf(bits, i) >>> (i & 31));
@@ -114,20 +114,20 @@ export function expLogits(count: i32, x: usize, temperature: f32, bits: usize, s
 }
 
 /** Bytes of one lane's sums. */
-const LANE: usize = BUCKETS * 8;
+const LANE_BYTES: usize = BUCKETS * 8;
 
 /** Adds four probabilities to their buckets' sums. */
 // @ts-ignore: decorator
 @inline
 function addToBuckets(weights: v128, sums: usize): void {
-  const groups = i32x4.sub(i32x4.splat(ONE), i32x4.shr_u(weights, BEHIND));
+  const groups = i32x4.sub(i32x4.splat(ONE_BITS), i32x4.shr_u(weights, BUCKET_SHIFT));
   const offsets = i32x4.shl(i32x4.min_u(groups, i32x4.splat(BUCKETS - 1)), 3);
   const low = f64x2.promote_low_f32x4(weights);
   const high = f64x2.promote_low_f32x4(v128.shuffle<i64>(weights, weights, 1, 1));
   addTo(sums + <usize>i32x4.extract_lane(offsets, 0), f64x2.extract_lane(low, 0));
-  addTo(sums + LANE + <usize>i32x4.extract_lane(offsets, 1), f64x2.extract_lane(low, 1));
-  addTo(sums + 2 * LANE + <usize>i32x4.extract_lane(offsets, 2), f64x2.extract_lane(high, 0));
-  addTo(sums + 3 * LANE + <usize>i32x4.extract_lane(offsets, 3), f64x2.extract_lane(high, 1));
+  addTo(sums + LANE_BYTES + <usize>i32x4.extract_lane(offsets, 1), f64x2.extract_lane(low, 1));
+  addTo(sums + 2 * LANE_BYTES + <usize>i32x4.extract_lane(offsets, 2), f64x2.extract_lane(high, 0));
+  addTo(sums + 3 * LANE_BYTES + <usize>i32x4.extract_lane(offsets, 3), f64x2.extract_lane(high, 1));
 }
 
 // @ts-ignore: decorator
@@ -138,13 +138,13 @@ function addTo(sum: usize, weight: f64): void {
 
 /** Writes a bucket's tokens to `tokens` [vocabulary], int32, in order. @returns their count */
 export function tokensOf(bucket: u32, count: i32, x: usize, tokens: usize): i32 {
-  const first = ONE - bucket, wanted = i32x4.splat(first);
+  const first = ONE_BITS - bucket, wanted = i32x4.splat(first);
   let found = 0, i = 0;
   for (; i + LANES <= count; i += LANES) {
-    const hits = i32x4.bitmask(i32x4.eq(i32x4.shr_u(v128.load(at(x, i)), BEHIND), wanted));
+    const hits = i32x4.bitmask(i32x4.eq(i32x4.shr_u(v128.load(at(x, i)), BUCKET_SHIFT), wanted));
     for (let left = hits; left != 0; left &= left - 1) store<i32>(at(tokens, found++), i + ctz(left));
   }
-  for (; i < count; i++) if (load<u32>(at(x, i)) >> BEHIND == first) store<i32>(at(tokens, found++), i);
+  for (; i < count; i++) if (load<u32>(at(x, i)) >> BUCKET_SHIFT == first) store<i32>(at(tokens, found++), i);
   return found;
 }
 

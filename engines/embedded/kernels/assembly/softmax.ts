@@ -41,7 +41,7 @@ export function multiply(x: usize, count: i32, by: f32): void {
 
 /**
  * Causal softmax of a matrix [length, length], rows `row` elements apart: row r has the softmax of its first r + 1
- * elements, or of the last `window` of them, and zeros around.
+ * elements, or of the last `window` of them, and zeros elsewhere.
  */
 export function softmaxCausal(length: i32, x: usize, row: i32, window: i32): void {
   for (let r = 0; r < length; r++) {

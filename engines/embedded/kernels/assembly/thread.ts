@@ -16,7 +16,7 @@ const LINE: usize = 64;
 /** Maximum operations between two barriers. */
 const OPERATIONS: i32 = 16;
 /** Polls of a barrier before a thread sleeps: some 20 µs, longer than most waits. */
-const SPINS: i32 = 20000;
+const MAX_POLLS: i32 = 20000;
 
 /** The control block: threads that have arrived, the barrier's generation, then a work counter for each operation. */
 let arrived: usize = 0;
@@ -71,8 +71,8 @@ function release(number: i32): void {
   if (threads > 1) wake(generation);
 }
 
-/** Waits while a word has a value: spins, then sleeps. */
+/** Waits while a word has a value: polls it, then sleeps. */
 export function wait(word: usize, value: i32): void {
-  for (let i = 0; i < SPINS; i++) if (atomic.load<i32>(word) != value) return;
+  for (let i = 0; i < MAX_POLLS; i++) if (atomic.load<i32>(word) != value) return;
   while (atomic.load<i32>(word) == value) sleep(word, value);
 }
