@@ -27,18 +27,18 @@ export interface AdapterTokenizer {
  */
 export function adapterTokenizer(adapter: string, base: string): AdapterTokenizer | undefined {
   if (!existsSync(join(adapter, TOKENIZER_FILE))) return undefined;
-  const [own, ofBase] = [directoryTexts(adapter), directoryTexts(base)];
-  if (isDeepStrictEqual(definitionOf(own), definitionOf(ofBase))) return undefined;
-  const of = (name = "") => (BASE_CONFIG_FILES.includes(name) ? ofBase : own);
+  const [adapterTexts, baseTexts] = [directoryTexts(adapter), directoryTexts(base)];
+  if (isDeepStrictEqual(definitionOf(adapterTexts), definitionOf(baseTexts))) return undefined;
+  const textsWith = (name = "") => (BASE_CONFIG_FILES.includes(name) ? baseTexts : adapterTexts);
   const files = TOKENIZER_FILES.map((name) => join(adapter, name)).filter((path) =>
     existsSync(path),
   );
   return {
     files,
     texts: {
-      label: (name) => of(name).label(name),
-      json: (name) => of(name).json(name),
-      text: (name) => of(name).text(name),
+      label: (name) => textsWith(name).label(name),
+      json: (name) => textsWith(name).json(name),
+      text: (name) => textsWith(name).text(name),
     },
   };
 }

@@ -5,8 +5,8 @@ import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { type FoundAdapter, findAdapter } from "../lora/base.ts";
-import { type Updates, merged, updatesOf } from "../lora/merged.ts";
 import { ADAPTER_CONFIG, ADAPTER_FILE, adapterConfig, toPeftNames } from "../lora/peftConfig.ts";
+import { type Updates, merged, updatesOf } from "../lora/updates.ts";
 import { WEIGHTS_FILE } from "../modelFiles/names.ts";
 import { writeSafetensors } from "../modelFiles/safetensors.ts";
 import type { TensorSource } from "../modelFiles/tensors.ts";
@@ -27,14 +27,14 @@ import { directoryTexts } from "./textFiles.ts";
 
 export interface SavedWeights {
   shape: Dimensions;
-  /** An adapter is merged into its base. */
+  /** With an adapter, those of its base with the adapter merged. */
   weights: TensorSource;
   /** The model itself, or an adapter's base. */
   base: SavedBase;
   updates?: Updates;
-  /** As the checkpoint names it, not its base. */
+  /** From the checkpoint itself, not from its base. */
   promptStyle?: PromptStyle | undefined;
-  /** As the checkpoint names it, not its base. */
+  /** From the checkpoint itself, not from its base. */
   templateDate?: Date | undefined;
 }
 
@@ -78,7 +78,7 @@ export function modelFiles(weights: StoredWeights, metadata: CheckpointMetadata)
   };
 }
 
-/** An adapter in PEFT's layout. @param base of `adapterConfig` */
+/** The files of an adapter in PEFT's layout, by name. @param base as in `adapterConfig` */
 export function adapterFiles(
   adapter: Weights,
   { lora, base, ...metadata }: CheckpointMetadata & { lora: LoraConfig; base: string },
@@ -103,19 +103,19 @@ export function openCheckpoint(path: string): Checkpoint {
   return { ...found, tokenizer, promptStyle, origin, tokenizerOrigin };
 }
 
-/** The tokenizer with a date fixed, if its chat template writes the date. */
+/** The tokenizer whose chat template writes `date`, if it writes a date at all. */
 export function tokenizerAt(tokenizer: Tokenizer, date: Date | undefined): Tokenizer {
   return date ? (tokenizer.at?.(date) ?? tokenizer) : tokenizer;
 }
 
-const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
+const MARKER_FILES = ["config.json", ADAPTER_CONFIG];
 
 /** @throws KitError `MODEL_UNKNOWN` for a path without a checkpoint */
 export function assertCheckpoint(path: string): void {
-  if (CHECKPOINT_MARKS.some((file) => existsSync(join(path, file)))) return;
+  if (MARKER_FILES.some((file) => existsSync(join(path, file)))) return;
   throw new KitError(
     "MODEL_UNKNOWN",
-    `There is no checkpoint at ${path}. Name a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
+    `There is no checkpoint at ${path}. Name a directory with ${MARKER_FILES.join(" or ")}.`,
   );
 }
 
@@ -145,13 +145,13 @@ function openBase(directory: string): SavedWeights {
 function openAdapter(path: string, adapter: FoundAdapter): SavedWeights {
   const { base: directory } = adapter;
   const { shape, base: model } = openBase(directory);
-  const own = adapterTokenizer(path, directory);
-  const base = own
+  const ownTokenizer = adapterTokenizer(path, directory);
+  const base = ownTokenizer
     ? {
         ...model,
-        files: [...model.files, ...own.files],
+        files: [...model.files, ...ownTokenizer.files],
         tokenizer: path,
-        openTokenizer: () => openTokenizer(own.texts, shape.vocabulary),
+        openTokenizer: () => openTokenizer(ownTokenizer.texts, shape.vocabulary),
       }
     : model;
   const updates = updatesOf(openAdapterTensors(path, adapter, shape), adapter);

@@ -137,7 +137,7 @@ export function removePartial(parent: string): void {
       try {
         rmSync(join(parent, name), { recursive: true, force: true });
       } catch {
-        // Its name marks it as partial.
+        // It stays; its name marks it as partial.
       }
     }
   }

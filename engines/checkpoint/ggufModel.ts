@@ -22,7 +22,7 @@ export function isModelFile(path: string): boolean {
 
 /**
  * Opens a GGUF file that Kit wrote.
- * @throws KitError `CHECKPOINT_INVALID` for a damaged or hostile file, or another program's
+ * @throws KitError `CHECKPOINT_INVALID` for a damaged or hostile file, or one that another program wrote
  */
 export function openGguf(path: string) {
   const header = readHeader(path);
@@ -35,7 +35,7 @@ export function openGguf(path: string) {
   if (!isSame || weightCounts({ ...known, biases: [] }).tensors > header.tensors.size) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} does not hold the model that its ${CONFIG_FILE} describes. Export or download it again.`,
+      `${path} does not contain the model that its ${CONFIG_FILE} describes. Export or download it again.`,
     );
   }
   const weights = ggufWeights(path, header.tensors, architecture, shape);
@@ -64,8 +64,8 @@ function textsOf(path: string, { values }: ParsedHeader): TextFiles {
       `${path} is an adapter without its base. Name the adapter's own folder, or export it with its base.`,
     );
   }
-  const held = Object.entries(FILE_KEYS).map(([name, key]) => [name, textOf(key)] as const);
-  const files = Object.fromEntries(held);
+  const texts = Object.entries(FILE_KEYS).map(([name, key]) => [name, textOf(key)] as const);
+  const files = Object.fromEntries(texts);
   if (files[TOKENIZER_FILE] === undefined || files[CONFIG_FILE] === undefined) {
     throw new KitError(
       "CHECKPOINT_INVALID",
@@ -83,7 +83,7 @@ function originOf(textOf: (key: string) => string | undefined): string {
   return origin === undefined || !/^[\w./:-]+$/.test(origin) ? "" : `: ${origin}`;
 }
 
-/** Adds the chat templates, which are under llama.cpp's keys. */
+/** Adds the chat templates, which GGUF stores under llama.cpp's keys. */
 function withTemplates(config = "{}", textOf: (key: string) => string | undefined): string {
   const settings: unknown = parsed(config);
   const [defaultTemplate, withTools] = [textOf(KEYS.chatTemplate), textOf(KEYS.toolTemplate)];

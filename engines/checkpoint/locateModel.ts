@@ -23,8 +23,8 @@ export async function locateModel(
   const source = resolveModel(model);
   if (source.kind === "checkpoint") await fetchBase(source.directory, options);
   if (source.kind !== "hub") return source;
-  const begun = startedFrom(resumeFrom);
-  const revision = begun?.model === model ? begun.commit : source.revision;
+  const resumed = startedFrom(resumeFrom);
+  const revision = resumed?.model === model ? resumed.commit : source.revision;
   const { fetchModel } = await import("../hub/fetchModel.ts");
   const found = await fetchModel({ ...source, revision }, options);
   return { kind: "checkpoint", name: source.name, ...found };

@@ -47,18 +47,18 @@ export function biasesOf(
   has: (name: string) => boolean,
   label: string,
 ): readonly Projection[] {
-  const there = modelLinears(d).filter(({ name }) => has(`${name}.bias`));
-  const other = there.find(({ target }) => !d.biases.some((bias) => bias === target));
-  if (!other) return d.biases.filter((bias) => there.some(({ target }) => target === bias));
+  const withBias = modelLinears(d).filter(({ name }) => has(`${name}.bias`));
+  const denied = withBias.find(({ target }) => !d.biases.some((bias) => bias === target));
+  if (!denied) return d.biases.filter((bias) => withBias.some(({ target }) => target === bias));
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has ${other.name}.bias, but its ${CONFIG_FILE} says that the model has none. Set attention_bias or mlp_bias there as the model was trained.`,
+    `${label} has ${denied.name}.bias, but its ${CONFIG_FILE} says that the model has none. Set attention_bias or mlp_bias there as the model was trained.`,
   );
 }
 
 /**
- * Whether a model with tied embeddings in its config has its own head nevertheless. As in `transformers` 5, the files
- * have both, and they differ.
+ * Whether a model has its own head although its config ties the embeddings. As in `transformers` 5, it has one if the
+ * files contain both tensors and they differ.
  */
 export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   const [head, embedding] = [tensors.get(HEAD), tensors.get(EMBEDDING)];
@@ -66,10 +66,10 @@ export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   if (!isDtype(head.type) || !isDtype(embedding.type)) return true;
   if (head.shape.join() !== embedding.shape.join()) return true;
   const source = fileTensors(tensors);
-  const others = chunks(source, HEAD);
+  const headChunks = chunks(source, HEAD);
   for (const chunk of chunks(source, EMBEDDING)) {
-    const [ours, theirs] = [widened(chunk), widened(others.next().value as Numbers)];
-    for (let i = 0; i < ours.length; i++) if (ours[i] !== theirs[i]) return true;
+    const [embedded, projected] = [widened(chunk), widened(headChunks.next().value as Numbers)];
+    for (let i = 0; i < embedded.length; i++) if (embedded[i] !== projected[i]) return true;
   }
   return false;
 }
@@ -111,14 +111,14 @@ export function assertOwnPickles(directory: string): void {
   if (existsSync(index)) shardsOf(index, PICKLED_SHARD);
 }
 
-/** A file of the same directory. */
+/** Names of files in the same directory. */
 const SHARD = /^[^/\\]+\.safetensors$/;
 const PICKLED_SHARD = /^[^/\\]+\.bin$/;
 
-function shardsOf(index: string, form = SHARD): string[] {
+function shardsOf(index: string, pattern = SHARD): string[] {
   const { weight_map: map } = readConfig(index);
   const names = isRecord(map) ? Object.values(map) : [];
-  const isShard = (name: unknown): name is string => typeof name === "string" && form.test(name);
+  const isShard = (name: unknown): name is string => typeof name === "string" && pattern.test(name);
   if (names.length > 0 && names.every(isShard)) return [...new Set(names)];
   throw new KitError("CHECKPOINT_INVALID", `${index} names no weights. Save or download it again.`);
 }

@@ -84,8 +84,8 @@ function withSidecarFiles(files: TextFiles, tokenizer: Config): Config {
 export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenizer(files)) {
   const config = files.json(TOKENIZER_CONFIG) ?? {};
   // As in `transformers`, a config that lists the added tokens is complete.
-  const isWhole = isRecord(config["added_tokens_decoder"]);
-  const specials = specialTexts({ ...config, ...(!isWhole && files.json(SPECIALS_MAP)) });
+  const isComplete = isRecord(config["added_tokens_decoder"]);
+  const specials = specialTexts({ ...config, ...(!isComplete && files.json(SPECIALS_MAP)) });
   return {
     config,
     /** Texts of the special tokens, by name. */
@@ -100,7 +100,7 @@ export function tokenizerSettings(files: TextFiles, tokenizer = completeTokenize
   };
 }
 
-/** Undefined also for an invalid template, which is reported when rows or prompts need it. */
+/** The chat template; undefined also if it is invalid, which is reported only when rows or prompts need it. */
 function readableRender(files: TextFiles, specials: Record<string, string>): Render | undefined {
   try {
     return renderOf(files, specials);
@@ -110,12 +110,12 @@ function readableRender(files: TextFiles, specials: Record<string, string>): Ren
   }
 }
 
-/** Start of a saved model's training, if its chat template writes the date. */
+/** When a saved model's training started, if its chat template writes the date. */
 export function templateDateOf(files: TextFiles): Date | undefined {
   return templateDateIn(files.json(TOKENIZER_CONFIG) ?? {});
 }
 
-/** A model's chat template; it writes the date of the training, or today's. */
+/** A model's chat template, which writes the training's date, if it was saved, or else today's. */
 export function savedRender(
   files: TextFiles,
   { config, specials }: Pick<ReturnType<typeof tokenizerSettings>, "config" | "specials">,
@@ -125,7 +125,7 @@ export function savedRender(
   return date ? (render?.at?.(date) ?? render) : render;
 }
 
-/** A saved model's prompt style, Kit's own entry in `tokenizer_config.json`. */
+/** A saved model's prompt style, from Kit's own entry in `tokenizer_config.json`. */
 export function promptStyleOf(files: TextFiles): PromptStyle | undefined {
   const style = files.json(TOKENIZER_CONFIG)?.["prompt_style"];
   return style === "text" || style === "message" ? style : undefined;
@@ -157,9 +157,10 @@ export function chatTemplates(files: TextFiles): { defaultTemplate?: string; wit
   const [file, toolsFile] = [files.text(TEMPLATE_FILE), files.text(TOOLS_TEMPLATE_FILE)];
   const template = files.json(TOKENIZER_CONFIG)?.["chat_template"];
   const named = (Array.isArray(template) ? template : []).filter(isRecord);
-  const ofName = (name: string) => named.find((one) => one["name"] === name)?.["template"];
-  const defaultTemplate = file ?? ofName("default") ?? template;
-  const withTools = toolsFile ?? (file === undefined ? ofName("tool_use") : undefined);
+  const templateNamed = (name: string) =>
+    named.find((entry) => entry["name"] === name)?.["template"];
+  const defaultTemplate = file ?? templateNamed("default") ?? template;
+  const withTools = toolsFile ?? (file === undefined ? templateNamed("tool_use") : undefined);
   return {
     ...(typeof defaultTemplate === "string" && { defaultTemplate }),
     ...(typeof withTools === "string" && { withTools }),

@@ -23,7 +23,7 @@ import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 export interface CheckpointMetadata {
   shape: Dimensions;
   promptStyle: PromptStyle;
-  /** Start of the training, for a chat template that writes the date. */
+  /** When training started, for a chat template that writes the date. */
   templateDate?: Date | undefined;
   /** `trainer_state.json`; undefined for an untrained base. */
   state?: object;
@@ -68,7 +68,7 @@ export function tokenizerCopies(
   return files;
 }
 
-/** Both chat templates in the config's form, if one is in a subfolder, which a checkpoint lacks. */
+/** Both chat templates as a list for the config, if one is in a subfolder: checkpoints have no subfolders. */
 function namedTemplates(directory: string) {
   if (!existsSync(join(directory, TOOLS_TEMPLATE_FILE))) return undefined;
   const { defaultTemplate, withTools } = chatTemplates(directoryTexts(directory));
@@ -80,7 +80,7 @@ function namedTemplates(directory: string) {
 
 /** A directory's `config.json` and `generation_config.json`. */
 export function configCopies(directory: string, { stopTokens, changes }: ConfigChanges): Files {
-  // The model's former location: its name on the hub, or a path on another machine.
+  // Drops the model's former location: its name on the hub, or a path on another machine.
   const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
   const generation = readConfig(join(directory, GENERATION_CONFIG), "optional");
   const completed = withStopTokens(stopTokens, config, generation);

@@ -33,16 +33,16 @@ export function inMemoryTexts(
     const file = files[name];
     return file === undefined || typeof file === "string" ? file : Buffer.from(file).toString();
   };
-  const known = new Map<string, Config>();
+  const cache = new Map<string, Config>();
   return {
     label,
     text,
     json(name) {
       const found = text(name);
       if (found === undefined) return undefined;
-      const value = known.get(name) ?? parsed(found);
+      const value = cache.get(name) ?? parsed(found);
       if (isRecord(value)) {
-        known.set(name, value);
+        cache.set(name, value);
         return value;
       }
       throw new KitError(
@@ -58,7 +58,7 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The caller reports it.
+    // The caller reports the damage.
     return undefined;
   }
 }

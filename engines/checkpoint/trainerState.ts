@@ -43,11 +43,11 @@ export interface TrainerProgress {
   pending: PendingSteps;
   /** The starting model's commit, if it came from the hub. */
   commit?: string | undefined;
-  /** The frozen base's type, if it was converted. */
+  /** The type that the frozen base was quantized to, if it was. */
   baseType?: BaseType | undefined;
 }
 
-/** Steps that are not logged yet. */
+/** Losses and metrics of steps that aren't logged yet. */
 export interface PendingSteps {
   losses: number[];
   metrics: Record<string, SumAndCount>;
@@ -67,7 +67,7 @@ export function readState(path: string): Record<string, unknown> {
   try {
     return readConfig(join(path, STATE_FILE), "optional", MAX_STATE_MIB) ?? {};
   } catch {
-    // A damaged file has no state.
+    // A damaged file counts as missing.
     return {};
   }
 }
@@ -75,8 +75,8 @@ export function readState(path: string): Record<string, unknown> {
 /** Kit's own attributes in the state. */
 export function attributesOf(state: Record<string, unknown>): Record<string, unknown> {
   const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
-  const own = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;
-  return own?.attributes ?? {};
+  const callback = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;
+  return callback?.attributes ?? {};
 }
 
 /** The hub model that a training run started from, by its name in the config, and its commit. */
@@ -87,7 +87,7 @@ export function startedFrom(
   return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
 }
 
-/** The type of an adapter's base, if it was converted for training. @param path of a checkpoint */
+/** The type that an adapter's base was quantized to for training, if it was. @param path of a checkpoint */
 export function trainedBaseType(path: string): BaseType | undefined {
   const { baseType } = attributesOf(readState(path));
   return BASE_TYPES.find((type) => type === baseType);
@@ -103,9 +103,9 @@ export function withResumedType(
 }
 
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
-export function trainerState(config: TrainConfig, logs: Log[], at: TrainerProgress) {
+export function trainerState(config: TrainConfig, logs: Log[], progress: TrainerProgress) {
   const best = bestOf(logs);
-  const { pending, commit, baseType } = at;
+  const { pending, commit, baseType } = progress;
   const attributes = {
     ...pending,
     checksums: true,
@@ -116,17 +116,17 @@ export function trainerState(config: TrainConfig, logs: Log[], at: TrainerProgre
     best_global_step: best?.step ?? null,
     best_metric: best?.evalLoss ?? null,
     best_model_checkpoint: null,
-    epoch: at.epoch,
+    epoch: progress.epoch,
     eval_steps: isEvaluated(config) ? config.evalSteps : null,
-    global_step: at.step,
+    global_step: progress.step,
     is_hyper_param_search: false,
     is_local_process_zero: true,
     is_world_process_zero: true,
     log_history: logs.flatMap(historyOf),
     logging_steps: config.loggingSteps,
-    max_steps: at.maxSteps,
-    num_input_tokens_seen: at.tokens,
-    num_train_epochs: Math.ceil(at.epochs),
+    max_steps: progress.maxSteps,
+    num_input_tokens_seen: progress.tokens,
+    num_train_epochs: Math.ceil(progress.epochs),
     save_steps: config.saveSteps,
     stateful_callbacks: { [KIT]: { args: {}, attributes } },
     total_flos: 0,
@@ -136,7 +136,7 @@ export function trainerState(config: TrainConfig, logs: Log[], at: TrainerProgre
   };
 }
 
-/** Log entries in the Trainer's form, in which an evaluation is a separate entry. */
+/** Converts a log to the Trainer's entries, of which an evaluation is a separate one. */
 function historyOf(log: Log): object[] {
   const { step, epoch, evalLoss } = log;
   const trained = {
@@ -204,8 +204,8 @@ export const OPTIMIZER_FILE = "optimizer.safetensors";
 const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
 
 export function optimizerFiles({ first, second }: Moments): Record<string, Uint8Array[]> {
-  const all = { ...prefixed(FIRST, first), ...prefixed(SECOND, second) };
-  return { [OPTIMIZER_FILE]: writeSafetensors(all) };
+  const tensors = { ...prefixed(FIRST, first), ...prefixed(SECOND, second) };
+  return { [OPTIMIZER_FILE]: writeSafetensors(tensors) };
 }
 
 /**
@@ -223,7 +223,7 @@ export function readTrainedState(
   if (!isDeepStrictEqual(saved, lora ? withoutType(lora) : sizesOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
-      `${path} belongs to a different model or adapter than the trainer's, so the training cannot resume from it. Undo the change, or start without resume.`,
+      `${path} belongs to a different model or adapter than the trainer's, so training cannot resume from it. Undo the change, or start without resume.`,
     );
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
@@ -247,16 +247,16 @@ function sizesOf({ family: _, ...sizes }: Dimensions): Omit<Dimensions, "family"
 }
 
 function readMoments(path: string, shapes: Record<string, number[]>): Moments {
-  const both = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
-  const read = widen(readAll(openTensors(join(path, OPTIMIZER_FILE), both)));
-  return { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) };
+  const prefixedShapes = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
+  const read = widen(readAll(openTensors(join(path, OPTIMIZER_FILE), prefixedShapes)));
+  return { first: withoutPrefix(FIRST, read, shapes), second: withoutPrefix(SECOND, read, shapes) };
 }
 
 function prefixed<T>(prefix: string, byName: Record<string, T>): Record<string, T> {
   return Object.fromEntries(Object.entries(byName).map(([name, value]) => [prefix + name, value]));
 }
 
-function without(prefix: string, read: Weights, shapes: Record<string, number[]>): Weights {
+function withoutPrefix(prefix: string, read: Weights, shapes: Record<string, number[]>): Weights {
   return Object.fromEntries(Object.keys(shapes).map((name) => [name, read[prefix + name]!]));
 }
 
@@ -278,6 +278,6 @@ export function readResumed(
   if (progress) return { ...progress, state };
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${join(path, STATE_FILE)} does not record the training's progress. Use a checkpoint that Kit saved.`,
+    `${join(path, STATE_FILE)} does not record the progress of training. Use a checkpoint that Kit saved.`,
   );
 }

@@ -25,7 +25,7 @@ interface Options extends Pick<FetchOptions, "signal" | "onNote">, Partial<Forma
   format?: ExportFormatName;
 }
 
-export interface Exported {
+export interface ExportResult {
   /** Path for `loadModel`: the folder, or a file in it. */
   path: string;
   /** Size of the weights. */
@@ -37,7 +37,7 @@ export interface Exported {
  * architecture.
  * @param checkpoint directory of a model, or of an adapter whose base is on this disk or the hub
  * @param target absolute path of an empty or new directory
- * @param options aborting leaves nothing behind. `name`: default the target's
+ * @param options `signal` aborts, and leaves nothing behind; `name` is the target's by default
  * @throws KitError `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CONFIG_INVALID` for an unsuitable type, or as
  * `fetchModel`
  */
@@ -45,7 +45,7 @@ export async function exportModel(
   checkpoint: string,
   target: string,
   options: Options = {},
-): Promise<Exported> {
+): Promise<ExportResult> {
   assertEmpty(target);
   await fetchBase(checkpoint, options);
   const { format: formatName = "safetensors" } = options;
@@ -75,14 +75,14 @@ async function writeModel(
   target: string,
   { signal, onNote = () => {}, write, staging, lock, ...formatOptions }: WriteOptions,
 ): Promise<number> {
-  // Another export may have written it meanwhile.
+  // Another export may have written there meanwhile.
   assertEmpty(target);
   let partial: PartialDirectory | undefined;
   try {
     removeLeftovers(staging.work);
     partial = staging.begin(`${staging.work}.${randomBytes(6).toString("hex")}.partial`);
     const bytes = await write(checkpoint, partial, { ...formatOptions, pause, onNote });
-    assertHeld();
+    assertLockHeld();
     partial.commit();
     return bytes;
   } catch (cause) {
@@ -93,10 +93,10 @@ async function writeModel(
   async function pause(): Promise<void> {
     await setImmediate();
     signal?.throwIfAborted();
-    assertHeld();
+    assertLockHeld();
   }
 
-  function assertHeld(): void {
+  function assertLockHeld(): void {
     if (lock.isHeld()) return;
     throw new KitError(
       "CANNOT_WRITE",

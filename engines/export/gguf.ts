@@ -42,7 +42,7 @@ export const gguf: ExportFormat = {
     const architecture = architectureOf(dimensions, model);
     const tensors = ggufTensors(files, architecture, dimensions, options.type);
     const embeddingType = tensors.find(({ name }) => name === EMBEDDING)?.type;
-    // `find` narrows it to a file's types.
+    // Not every tensor's type is one that labels a file.
     const type = options.type ?? GGUF_TYPES.find((type) => type === embeddingType);
     const texts = inMemoryTexts(model, sidecarFiles);
     const vocabulary = vocabularyOf(texts, dimensions.vocabulary);
@@ -69,7 +69,7 @@ export const gguf: ExportFormat = {
   },
 };
 
-/** A file without a chosen type is labelled with this tensor's. */
+/** If no type is chosen, this tensor's type labels the file. */
 const EMBEDDING = "token_embd.weight";
 
 function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
@@ -85,7 +85,7 @@ function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
   });
 }
 
-/** The model's own files, for Kit to read again, and the chat templates under llama.cpp's keys. */
+/** The model's own files, from which Kit can load it, and the chat templates under llama.cpp's keys. */
 function fileMetadata(texts: TextFiles): Metadata {
   const { config, specials } = tokenizerSettings(texts);
   const { defaultTemplate, withTools } = chatTemplates(texts);
@@ -94,7 +94,7 @@ function fileMetadata(texts: TextFiles): Metadata {
   const isChanged = tokenizer !== texts.json(TOKENIZER_FILE);
   const written: Record<string, string> = {
     [TOKENIZER_CONFIG]: JSON.stringify(settings),
-    // With the tokens of added_tokens.json etc. merged in: a GGUF file has no sidecar files.
+    // Includes the tokens of added_tokens.json and others, because a GGUF file has no sidecar files.
     ...(isChanged && { [TOKENIZER_FILE]: JSON.stringify(tokenizer) }),
   };
   const entries = Object.entries(FILE_KEYS).flatMap(([name, key]) => {

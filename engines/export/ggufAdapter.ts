@@ -44,13 +44,13 @@ export async function writeAdapter(
   const d = openModel(adapter.base).shape;
   const architecture = architectureOf(d, adapter.base);
   const weights = widen(fromPeftNames(readAll(openAdapterTensors(checkpoint, adapter, d))));
-  // llama.cpp reads 0 as no α.
+  // llama.cpp takes 0 for a missing α.
   const alpha = adapter.alpha === 0 ? 1 : adapter.alpha;
   const { scaleOf, rankOf } = adapter;
 
   const tensors = Object.entries(weights).map(([from, { shape, data }]): WrittenTensor => {
     const module = moduleOf(from);
-    // llama.cpp divides one α by each module's rank; B is rescaled for modules with another scale.
+    // llama.cpp divides one α by each module's rank, so B makes up for a module's own scale.
     const factor = from.endsWith(".lora_B.weight") ? (scaleOf(module) * rankOf(module)) / alpha : 1;
 
     function blocks() {

@@ -8,7 +8,7 @@ import { type Architecture, normOffset, permutedRows } from "../gguf/architectur
 import type { WrittenTensor } from "../gguf/header.ts";
 import { permuted } from "../gguf/ropePermutation.ts";
 import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
-import { notFinite } from "../lora/merged.ts";
+import { notFinite } from "../lora/updates.ts";
 import { type NumberTypeName, NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
 import { type FileTensor, columnsOf, unsupportedType, chunks } from "../modelFiles/tensors.ts";
 import { widened } from "../modelFiles/weights.ts";
@@ -27,11 +27,14 @@ export function ggufTensors(
   const shapes = weightShapes(d);
   const nameOf = modelNames(new Set(files.flatMap(({ tensors }) => [...tensors.keys()])), d.tied);
 
-  function written({ weights }: SourceFile, [stored, tensor]: [string, FileTensor]): WrittenTensor {
+  function toWritten(
+    { weights }: SourceFile,
+    [stored, tensor]: [string, FileTensor],
+  ): WrittenTensor {
     const { path, shape } = tensor;
     const name = nameOf(stored);
     if (!isDtype(tensor.type)) throw unsupportedType(path, name, tensor.type);
-    const to = typeOf(name, shape, tensor.type);
+    const target = typeOf(name, shape, tensor.type);
     const [unit, offset] = [permutedRows(architecture, name, d), normOffset(architecture, name)];
     const columns = shape.length > 1 ? columnsOf(shape) : 1;
 
@@ -39,26 +42,26 @@ export function ggufTensors(
       for (const rows of chunks(weights, stored, { unit })) {
         const shifted = offset === 0 ? rows : widened(rows).map((value) => value + offset);
         const ordered = unit === 1 ? shifted : permuted(shifted, unit, columns);
-        const bytes = NUMBER_TYPES[to].encode(ordered);
-        if (!bytes) throw to === tensor.type ? notFinite(stored, path) : tooLarge(name, to);
+        const bytes = NUMBER_TYPES[target].encode(ordered);
+        if (!bytes) throw target === tensor.type ? notFinite(stored, path) : tooLarge(name, target);
         yield bytes;
       }
     }
-    return { name: ggufName(name, architecture.modules), type: to, shape, blocks };
+    return { name: ggufName(name, architecture.modules), type: target, shape, blocks };
   }
 
-  function typeOf(name: string, [, columns]: readonly number[], own: NumberTypeName) {
+  function typeOf(name: string, [, columns]: readonly number[], storedType: NumberTypeName) {
     if (columns === undefined) return "f32";
-    return type === undefined ? own : matrixType(type, name, columns, d);
+    return type === undefined ? storedType : matrixType(type, name, columns, d);
   }
 
   // A model may have other tensors, such as masks.
-  const wanted = files.flatMap((file) =>
+  const written = files.flatMap((file) =>
     [...file.tensors]
       .filter(([name]) => Object.hasOwn(shapes, nameOf(name)))
-      .map((tensor) => written(file, tensor)),
+      .map((tensor) => toWritten(file, tensor)),
   );
-  return [...ropeFactors(d), ...wanted];
+  return [...ropeFactors(d), ...written];
 }
 
 function tooLarge(name: string, type: NumberTypeName): KitError {
@@ -76,8 +79,8 @@ function ropeFactors({ rope, headDim }: Dimensions): WrittenTensor[] {
     const rotations = originalContext / (2 * Math.PI * theta ** ((2 * i) / headDim));
     if (rotations < low) return factor;
     if (rotations > high) return 1;
-    const share = (rotations - low) / (high - low);
-    return 1 / ((1 - share) / factor + share);
+    const weight = (rotations - low) / (high - low);
+    return 1 / ((1 - weight) / factor + weight);
   });
   const blocks = () => [new Uint8Array(factors.buffer)];
   return [{ name: ROPE_FACTORS, type: "f32", shape: [factors.length], blocks }];

@@ -2,7 +2,7 @@ import type { Message } from "../../protocol/chat.ts";
 import { isKitError } from "../../protocol/error.ts";
 import type { Render } from "../tokens/chatTemplate.ts";
 
-/** The text around each role's messages, and before an answer. */
+/** The text that a chat template writes around each role's messages, and before an answer. */
 interface Turns {
   /** What replaces a missing system message. */
   noSystem: string;
@@ -55,30 +55,31 @@ function isSame(turns: Turns, render: Render, roles: Message["role"][]): boolean
 
 /** Renders marker words and finds the text between them. */
 function turnsOf(render: Render): Turns | undefined {
-  const say = (role: Message["role"], content: string): Message => ({ role, content });
-  const questioned = [say("system", SYSTEM), say("user", FIRST)];
-  const answered = [...questioned, say("assistant", ANSWER)];
-  const [alone, before, open, after, again] = [
-    tryRender(render, [say("user", FIRST)]),
-    tryRender(render, questioned),
-    tryRender(render, questioned, true),
+  const message = (role: Message["role"], content: string): Message => ({ role, content });
+  const question = [message("system", SYSTEM), message("user", FIRST)];
+  const answered = [...question, message("assistant", ANSWER)];
+  const [userOnly, closed, opened, afterAnswer, afterSecond] = [
+    tryRender(render, [message("user", FIRST)]),
+    tryRender(render, question),
+    tryRender(render, question, true),
     tryRender(render, answered),
-    tryRender(render, [...answered, say("user", SECOND)]),
+    tryRender(render, [...answered, message("user", SECOND)]),
   ];
-  if (alone === undefined || !before || !open || !after || !again) return undefined;
-  const opening = without(before, open);
-  const userEnd = split(before, FIRST)?.[1];
-  const assistantEnd = split(after, ANSWER)?.[1];
-  const toAnswer = split(split(after, FIRST)?.[1], ANSWER)?.[0];
-  const toSecond = split(split(again, ANSWER)?.[1], SECOND)?.[0];
+  if (userOnly === undefined || !closed || !opened || !afterAnswer || !afterSecond)
+    return undefined;
+  const opening = without(closed, opened);
+  const userEnd = split(closed, FIRST)?.[1];
+  const assistantEnd = split(afterAnswer, ANSWER)?.[1];
+  const toAnswer = split(split(afterAnswer, FIRST)?.[1], ANSWER)?.[0];
+  const toSecond = split(split(afterSecond, ANSWER)?.[1], SECOND)?.[0];
   const [systemStart, toFirst] = [
-    split(before, SYSTEM)?.[0],
-    split(split(before, SYSTEM)?.[1], FIRST)?.[0],
+    split(closed, SYSTEM)?.[0],
+    split(split(closed, SYSTEM)?.[1], FIRST)?.[0],
   ];
   const userStart = without(assistantEnd, toSecond);
   const assistantStart = without(userEnd, toAnswer);
   const systemEnd = withoutEnd(toFirst, userStart);
-  const noSystem = withoutEnd(split(alone, FIRST)?.[0], userStart);
+  const noSystem = withoutEnd(split(userOnly, FIRST)?.[0], userStart);
   const all = [
     noSystem,
     systemStart,
@@ -99,9 +100,9 @@ function turnsOf(render: Render): Turns | undefined {
   };
 }
 
-function tryRender(render: Render, messages: Message[], opens = false): string | undefined {
+function tryRender(render: Render, messages: Message[], opensAnswer = false): string | undefined {
   try {
-    return render({ messages }, opens);
+    return render({ messages }, opensAnswer);
   } catch (error) {
     // Some templates refuse a system message.
     if (isKitError(error)) return undefined;
@@ -127,7 +128,7 @@ function withoutEnd(text: string | undefined, end: string | undefined): string |
     : text.slice(0, text.length - end.length);
 }
 
-/** What Ollama doesn't read from a GGUF file. */
+/** Settings that Ollama doesn't read from a GGUF file. */
 interface ModelfileOptions {
   /** The chat template; undefined for a model that only completes text. */
   render: Render | undefined;
@@ -135,7 +136,7 @@ interface ModelfileOptions {
   system?: string | undefined;
   /** Whether the template writes today's date rather than the training date. */
   usesCurrentDate: boolean;
-  /** Prefix that Ollama adds itself, from the file. */
+  /** The BOS token's text, which Ollama adds itself, from the GGUF file. */
   bos: string;
   /** Texts of the stop tokens. */
   stopTexts: readonly string[];
@@ -165,9 +166,9 @@ export function modelfile(
   return { text: `${lines.join("\n")}\n`, ...(template === undefined && { problem }) };
 }
 
-/** Undefined also if the template would freeze today's date. */
+/** Ollama's template; undefined also if it would contain today's date as a constant. */
 function templateOf(render: Render, usesCurrentDate: boolean, bos: string): string | undefined {
   const template = goTemplate(render, bos);
-  const atAnother = usesCurrentDate ? render.at?.(new Date(0)) : undefined;
-  return atAnother && goTemplate(atAnother, bos) !== template ? undefined : template;
+  const atOtherDate = usesCurrentDate ? render.at?.(new Date(0)) : undefined;
+  return atOtherDate && goTemplate(atOtherDate, bos) !== template ? undefined : template;
 }

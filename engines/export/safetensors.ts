@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { notFinite } from "../lora/merged.ts";
+import { notFinite } from "../lora/updates.ts";
 import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { NUMBER_TYPES, isDtype } from "../modelFiles/numberTypes.ts";
 import { readFully, useFile } from "../modelFiles/regularFile.ts";
@@ -9,7 +9,7 @@ import type { ExportFormat } from "./format.ts";
 import { type SourceFile, openSource } from "./source.ts";
 import { writeBlocks } from "./writeBlocks.ts";
 
-/** Hugging Face's layout: the model's own files, each tensor with its type and offset unchanged. */
+/** Hugging Face's layout: the model's own files. Each tensor keeps its type and offset. */
 export const safetensors: ExportFormat = {
   mainFile: () => CONFIG_FILE,
   async write(checkpoint, to, { pause }) {

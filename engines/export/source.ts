@@ -7,7 +7,7 @@ import { directoryTexts, inMemoryTexts } from "../checkpoint/textFiles.ts";
 import { TIED } from "../families/config.ts";
 import { modelNames } from "../families/storedNames.ts";
 import { findAdapter } from "../lora/base.ts";
-import { merged, openUpdates } from "../lora/merged.ts";
+import { merged, openUpdates } from "../lora/updates.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
 import { type SafetensorsFile, openSafetensors } from "../modelFiles/safetensors.ts";
@@ -20,7 +20,7 @@ export interface ExportSource {
   model: string;
   /** All files but the weights: the model's config, and the tokenizer as trained. */
   sidecarFiles: Record<string, string | Uint8Array>;
-  /** In the index's order. */
+  /** Weight files, in the index's order. */
   files: SourceFile[];
 }
 
@@ -42,8 +42,8 @@ export function openSource(checkpoint: string): ExportSource {
     ? openUpdates(checkpoint, adapter, { directory: model, files })
     : new Map<string, never>();
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
-  const trainedWith = hasTokenizer ? checkpoint : model;
-  const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(directoryTexts(checkpoint)));
+  const tokenizerFolder = hasTokenizer ? checkpoint : model;
+  const tokenizer = tokenizerCopies(tokenizerFolder, promptStyleOf(directoryTexts(checkpoint)));
   const unchanged = inMemoryTexts(model, {
     ...configCopies(model, { stopTokens: [] }),
     ...tokenizer,
@@ -67,7 +67,7 @@ export function openSource(checkpoint: string): ExportSource {
   };
 }
 
-/** Whether a model has its own head although its config ties it, which not every program detects. */
+/** Whether a model has its own head although its config ties it. Not every program detects this. */
 function isUntied(model: string, files: readonly SafetensorsFile[]): boolean {
   const stored = new Map(files.flatMap(({ tensors }) => [...tensors]));
   const { [TIED]: tied } = readConfig(join(model, CONFIG_FILE));

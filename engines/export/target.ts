@@ -12,7 +12,7 @@ import type { FetchOptions } from "../hub/fetchModel.ts";
 
 /** Where an export stages its files. */
 export interface StagingArea {
-  /** Prefix of its temporary paths. */
+  /** Prefix of its temporary paths and of its lock. */
   work: string;
   begin: (partial: string) => PartialDirectory;
 }
@@ -21,7 +21,7 @@ const WORK = ".kit-export";
 
 /**
  * Stages files beside a new folder, or inside an existing one, whose parent may not be writable.
- * @param mainFile moved last into an existing folder
+ * @param mainFile the file to move last into an existing folder
  */
 export function stagingArea(target: string, mainFile: string): StagingArea {
   if (!exists(target)) {
@@ -34,12 +34,12 @@ export function stagingArea(target: string, mainFile: string): StagingArea {
   return { work: join(folder, WORK), begin };
 }
 
-/** Removes leftovers of killed exports. Needs the lock. */
+/** Removes leftovers of killed exports. The caller must hold the lock. */
 export function removeLeftovers(work: string): void {
-  const [parent, begin] = [dirname(work), `${basename(work)}.`];
+  const [parent, prefix] = [dirname(work), `${basename(work)}.`];
   for (const name of readdirSync(parent)) {
     const isLeftover =
-      name.startsWith(begin) && /^[0-9a-f]{12}\.partial$/.test(name.slice(begin.length));
+      name.startsWith(prefix) && /^[0-9a-f]{12}\.partial$/.test(name.slice(prefix.length));
     if (isLeftover) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }

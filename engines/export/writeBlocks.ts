@@ -5,7 +5,7 @@ import { writeFully } from "../modelFiles/regularFile.ts";
 
 /**
  * Writes and flushes a new file.
- * @param blocks each is created once the one before is written
+ * @param blocks are created one by one, each once the previous one is written
  * @param pause awaited between blocks
  * @returns its size in bytes
  */
@@ -22,7 +22,7 @@ export async function writeBlocks(
       bytes += block.length;
       await pause();
     }
-    // In the background: flushing a large file would outlast the lock's heartbeat.
+    // Flushed in the background, because flushing a large file synchronously would stop the lock's heartbeat.
     await promisify(fsync)(output);
   } finally {
     closeSync(output);

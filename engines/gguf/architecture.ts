@@ -3,7 +3,7 @@ import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../families/projections.ts";
 import type { Modules } from "./tensorNames.ts";
 
-/** llama.cpp's architecture of a family. */
+/** How llama.cpp describes a family. */
 export interface Architecture {
   /** `general.architecture`. */
   name: string;
@@ -17,11 +17,11 @@ export interface Architecture {
   hasHeadSize: boolean;
   /** Whether a layer has no RoPE. */
   isNoRope: (layer: number) => boolean;
-  /** Offset of norms' weights in the file. Default 0. */
+  /** What the file adds to the weights of norms. Default 0. */
   normOffset?: number;
-  /** Names of modules that differ from the usual. */
+  /** Names of its modules, where they differ from the usual ones. */
   modules?: Modules;
-  /** Full-attention layers among sliding ones, whose RoPE has this theta. */
+  /** Which layers have full attention. The others have a sliding window, and RoPE with this theta. */
   sliding?: { isFull: (layer: number) => boolean; theta: number };
 }
 
@@ -43,7 +43,7 @@ const QWEN2: Architecture = {
   isNoRope: () => false,
 };
 
-/** By family. */
+/** Architectures by family. */
 const ARCHITECTURES: Record<string, Architecture> = {
   llama: LLAMA,
   mistral: LLAMA,
@@ -86,7 +86,7 @@ export function architectureOf(d: Dimensions, label: string): Architecture {
   );
 }
 
-/** The offset of a tensor in the file. */
+/** What the file adds to a tensor's values. */
 export function normOffset({ normOffset: offset = 0 }: Architecture, name: string): number {
   return name.endsWith("norm.weight") ? offset : 0;
 }
@@ -104,20 +104,19 @@ export function permutedRows(
 function unsupportedIn(known: Architecture, d: Dimensions): string | undefined {
   const { name, biases, hasRopeFactors, hasHeadSize, isNoRope, sliding } = known;
   const bias = d.biases.find((projection) => !biases.includes(projection));
-  if (bias !== undefined) return `a bias of ${bias} in a ${name}`;
-  if (d.rope.type === "llama3" && !hasRopeFactors) return `llama3's rope in a ${name}`;
+  if (bias !== undefined) return `a bias of ${bias} in ${name}`;
+  if (d.rope.type === "llama3" && !hasRopeFactors) return `Llama 3's RoPE scaling in ${name}`;
   if (d.heads * d.headDim !== d.width && !hasHeadSize)
-    return `heads of their own size in a ${name}`;
-  if (d.queryScalar !== d.headDim)
-    return `a query_pre_attn_scalar that is not the size of its heads`;
+    return `a head size other than width / heads in ${name}`;
+  if (d.queryScalar !== d.headDim) return "a query_pre_attn_scalar other than its head size";
   const layers = Array.from({ length: d.layers }, (_, layer) => layer);
-  const isOther = (all: readonly number[], isOne: (layer: number) => boolean) =>
-    layers.some((layer) => all.includes(layer) !== isOne(layer));
-  if (isOther(d.noRopeLayers, isNoRope)) return `other layers without rotation than every fourth`;
+  const differs = (found: readonly number[], isExpected: (layer: number) => boolean) =>
+    layers.some((layer) => found.includes(layer) !== isExpected(layer));
+  if (differs(d.noRopeLayers, isNoRope)) return "layers without RoPE other than every fourth";
   if (!d.sliding || !sliding) return undefined;
   if (d.sliding.theta !== sliding.theta)
-    return `a rope_theta of its sliding layers that is not ${sliding.theta}`;
-  if (isOther(d.sliding.layers, (layer) => !sliding.isFull(layer)))
-    return "other full layers than every sixth";
+    return `a rope_theta other than ${sliding.theta} in its sliding layers`;
+  if (differs(d.sliding.layers, (layer) => !sliding.isFull(layer)))
+    return "full-attention layers other than every sixth";
   return undefined;
 }

@@ -16,14 +16,14 @@ export interface Cursor {
   skip: (count: number) => void;
 }
 
-/** @param refuse creates the error for a file that ends too soon */
-export function createCursor(file: number, size: number, refuse: () => Error): Cursor {
+/** @param truncated creates the error for a file that ends too soon */
+export function createCursor(file: number, size: number, truncated: () => Error): Cursor {
   let at = 0;
   let window = Buffer.alloc(0);
   let start = 0;
 
   function assertRoom(count: number): void {
-    if (count > size - at) throw refuse();
+    if (count > size - at) throw truncated();
   }
 
   function take(count: number): Buffer {
@@ -31,7 +31,7 @@ export function createCursor(file: number, size: number, refuse: () => Error): C
     if (at < start || at + count > start + window.length) {
       window = Buffer.alloc(Math.min(Math.max(count, WINDOW), size - at));
       start = at;
-      if (!readFully(file, window, start)) throw refuse();
+      if (!readFully(file, window, start)) throw truncated();
     }
     const from = at - start;
     at += count;
@@ -44,7 +44,7 @@ export function createCursor(file: number, size: number, refuse: () => Error): C
     uint32: () => take(4).readUInt32LE(),
     uint64(max) {
       const value = take(8).readBigUInt64LE();
-      if (value > BigInt(max)) throw refuse();
+      if (value > BigInt(max)) throw truncated();
       return Number(value);
     },
     bytes: take,

@@ -8,7 +8,8 @@ import { unpermuted } from "./ropePermutation.ts";
 import { ggufName } from "./tensorNames.ts";
 
 /**
- * A model's tensors in a GGUF file, with Hugging Face's names and row order. float16 and quantized types become float32.
+ * A model's tensors in a GGUF file, with Hugging Face's names and row order. float16 and quantized types become
+ * float32.
  * @throws KitError `CHECKPOINT_INVALID` if one is missing or has another shape
  */
 export function ggufWeights(
@@ -23,13 +24,13 @@ export function ggufWeights(
     if (tensor && found === shape.join(" × ")) return [name, tensor];
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} does not hold its model: ${name} is ${found} (expected ${shape.join(" × ")}). Export or download it again.`,
+      `${path} does not match its own config: ${name} is ${found} (expected ${shape.join(" × ")}). Export or download it again.`,
     );
   });
   const { tensors, rows, blocks } = fileTensors(new Map(chosen), "Export or download it again");
 
-  /** Rows in Hugging Face's order. */
-  function ordered<T extends Numbers | Uint8Array>(
+  /** Reads rows in Hugging Face's order. */
+  function readOrdered<T extends Numbers | Uint8Array>(
     read: (from: number, to: number) => T,
     name: string,
     from: number,
@@ -49,11 +50,11 @@ export function ggufWeights(
     tensors,
     rows(name, from, to, buffer) {
       const offset = normOffset(architecture, name);
-      const found = ordered((first, last) => rows(name, first, last, buffer), name, from, to);
-      // Exact enough for a later export: adding the offset again gives the same number.
+      const found = readOrdered((first, last) => rows(name, first, last, buffer), name, from, to);
+      // Exact enough to export again: adding the offset gives the same number.
       return offset === 0 ? found : widened(found).map((value) => value - offset);
     },
     blocks: (name, from, to, buffer) =>
-      ordered((first, last) => blocks(name, first, last, buffer), name, from, to),
+      readOrdered((first, last) => blocks(name, first, last, buffer), name, from, to),
   };
 }

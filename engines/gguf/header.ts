@@ -14,12 +14,12 @@ export const VERSION = 3;
 /** Alignment of tensors, and of the file's size. */
 export const ALIGNMENT = 32;
 
-/** Bytes to the next multiple. */
+/** Bytes from there to the next multiple of the alignment. */
 export function padding(bytes: number, alignment: number = ALIGNMENT): number {
   return (alignment - (bytes % alignment)) % alignment;
 }
 
-/** Bytes of a string's length. */
+/** Bytes that a string's length takes. */
 const LENGTH_BYTES = 8;
 
 /** A tensor's entry in the header. */
@@ -54,7 +54,7 @@ export function* ggufBlocks(
 }
 
 /**
- * The header of a GGUF file, before the tensors, which follow in this order, each padded to the alignment.
+ * Encodes a GGUF file's header. The tensors follow it in the same order, each padded to the alignment.
  * Little-endian. Source: github.com/ggml-org/ggml/blob/master/docs/gguf.md.
  */
 export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]): Uint8Array {
@@ -75,7 +75,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]
   return Buffer.concat(chunks, length + padding(length));
 }
 
-/** Without its padding. */
+/** Bytes of a tensor, without its padding. */
 export function tensorBytes({ type, shape }: Pick<NamedTensor, "type" | "shape">): number {
   return dtypeBytes(type, sizeOf(shape));
 }

@@ -10,7 +10,7 @@ import { FILE_KEYS, KEYS, VALUE_IDS } from "./metadata.ts";
 
 interface Entry extends NamedTensor {
   shape: number[];
-  /** From the first tensor's start. */
+  /** In bytes, from the first tensor's start. */
   offset: number;
 }
 
@@ -31,7 +31,7 @@ const MAX_ALIGNMENT = 65_536;
 /** Minimum bytes of a key with its value, and of a tensor's entry. */
 const MIN_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
 
-const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
+const READ_KEYS = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
 
 /** Bytes of a value, by GGUF's type id; strings and arrays vary. */
 const VALUE_BYTES: Record<number, number> = {
@@ -74,7 +74,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     const key = text(cursor, MAX_KEY_BYTES);
     if (keys.has(key)) throw invalid(`has the key ${printable(key)} twice`);
     keys.add(key);
-    const value = valueOf(cursor, WANTED.has(key));
+    const value = valueOf(cursor, READ_KEYS.has(key));
     if (value !== undefined) values.set(key, value);
   }
   const alignment = values.get(KEYS.alignment) ?? ALIGNMENT;
@@ -82,20 +82,20 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     throw invalid(`has an alignment that is not a power of two up to ${MAX_ALIGNMENT}`);
   }
 
-  const listed = Array.from({ length: tensorCount }, () => tensorOf(cursor));
-  const data = cursor.position() + padding(cursor.position(), alignment);
+  const entries = Array.from({ length: tensorCount }, () => tensorOf(cursor));
+  const dataStart = cursor.position() + padding(cursor.position(), alignment);
   const tensors = new Map<string, FileTensor>();
   let end = 0;
-  for (const { name, offset, ...tensor } of listed) {
+  for (const { name, offset, ...tensor } of entries) {
     const bytes = tensorBytes(tensor);
     if (tensors.has(name)) throw invalid(`has the tensor ${printable(name)} twice`);
     // The format requires contiguous tensors.
     if (offset !== end) throw invalid(`has a gap or an overlap at ${printable(name)}`);
-    if (data + offset + bytes > size) throw invalid(`is truncated at ${printable(name)}`);
-    tensors.set(name, { ...tensor, path, offset: data + offset, bytes });
+    if (dataStart + offset + bytes > size) throw invalid(`is truncated at ${printable(name)}`);
+    tensors.set(name, { ...tensor, path, offset: dataStart + offset, bytes });
     end = offset + bytes + padding(bytes, alignment);
   }
-  if (size > data + end) throw invalid("has data after its last tensor");
+  if (size > dataStart + end) throw invalid("has data after its last tensor");
   return { values, tensors };
 
   function text(from: Cursor, maxBytes: number): string {
@@ -145,7 +145,8 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
       // A number takes at least half a byte.
       const length = from.uint64(2 * size);
       count *= length;
-      if (length < 1 || count > 2 * size) throw invalid(`has a wrong size of ${printable(name)}`);
+      if (length < 1 || count > 2 * size)
+        throw invalid(`gives ${printable(name)} an impossible size`);
       return length;
     }).toReversed();
     const id = from.uint32();

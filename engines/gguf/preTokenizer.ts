@@ -11,8 +11,8 @@ const SPACES = "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 const gpt4 = (digits: string, letters = "\\p{L}", marks = "") =>
   `${CONTRACTIONS}|${NO_LETTER}${letters}+|${digits}| ?[^\\s\\p{L}${marks}\\p{N}]+[\\r\\n]*|${SPACES}`;
 
-/** The same, also splitting before capitals; words may have an ending such as 's. */
-const camel = (digits: string, ending = "") =>
+/** A pattern that also splits before capitals. @param ending pattern of a word's ending, such as 's */
+const camelCase = (digits: string, ending = "") =>
   `${NO_LETTER}${UPPER}*${LOWER}+${ending}|${NO_LETTER}${UPPER}+${LOWER}*${ending}|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${SPACES}`;
 
 interface Split {
@@ -32,16 +32,16 @@ const SPLITS: Split[] = [
   },
   { name: "llama-bpe", pattern: gpt4("\\p{N}{1,3}"), ignoresMerges: true },
   { name: "dbrx", pattern: gpt4("\\p{N}{1,3}"), ignoresMerges: false },
-  { name: "tekken", pattern: camel("\\p{N}"), ignoresMerges: true },
-  { name: "gpt-4o", pattern: camel("\\p{N}{1,3}", `${CONTRACTIONS}?`), ignoresMerges: false },
+  { name: "tekken", pattern: camelCase("\\p{N}"), ignoresMerges: true },
+  { name: "gpt-4o", pattern: camelCase("\\p{N}{1,3}", `${CONTRACTIONS}?`), ignoresMerges: false },
 ];
 
 /**
  * llama.cpp's name of a byte-level BPE's pre-tokenizer, from the structure of `tokenizer.json`.
- * @param cleans whether decoding removes spaces before punctuation
+ * @param cleansSpaces whether decoding removes spaces before punctuation
  * @returns undefined if llama.cpp has none
  */
-export function preTokenizerOf(tokenizer: Config, cleans: boolean): string | undefined {
+export function preTokenizerOf(tokenizer: Config, cleansSpaces: boolean): string | undefined {
   const { pre_tokenizer: pre, model } = tokenizer;
   const merges = isRecord(model) ? model["merges"] : undefined;
   const steps = stepsOf(pre);
@@ -53,12 +53,12 @@ export function preTokenizerOf(tokenizer: Config, cleans: boolean): string | und
   if (others.length > 0) return undefined;
   const ignoresMerges = isRecord(model) && model["ignore_merges"] === true;
   if (last["use_regex"] === false) {
-    return SPLITS.find((split) => split.ignoresMerges === ignoresMerges && isBy(first, split))
+    return SPLITS.find((split) => split.ignoresMerges === ignoresMerges && splitsBy(first, split))
       ?.name;
   }
   if (ignoresMerges) return undefined;
-  // Both split as GPT-2 does.
-  if (!first) return cleans ? "gpt-2" : "trillion";
+  // llama.cpp splits alike for both; only for "gpt-2" it cleans up spaces.
+  if (!first) return cleansSpaces ? "gpt-2" : "trillion";
   return first["type"] === "Digits" && first["individual_digits"] === true ? "smollm" : undefined;
 }
 
@@ -68,11 +68,11 @@ function stepsOf(pre: unknown): Config[] {
   return Array.isArray(inner) ? inner.filter(isRecord) : [pre];
 }
 
-function isBy(step: Config | undefined, { pattern }: Split): boolean {
+function splitsBy(step: Config | undefined, { pattern }: Split): boolean {
   if (step?.["type"] !== "Split" || step["behavior"] !== "Isolated" || step["invert"] === true) {
     return false;
   }
-  const by = step["pattern"];
-  const regex = isRecord(by) ? by["Regex"] : undefined;
+  const { pattern: given } = step;
+  const regex = isRecord(given) ? given["Regex"] : undefined;
   return typeof regex === "string" && regex.replace("\\p{N}{1}", "\\p{N}") === pattern;
 }

@@ -12,22 +12,22 @@ export function permuted<T extends Row>(rows: T, headDim: number, columns: numbe
   return reordered(rows, headDim, columns, (row) => (row % 2) * (headDim / 2) + (row >> 1));
 }
 
-/** The inverse. */
+/** The inverse of `permuted`. */
 export function unpermuted<T extends Row>(rows: T, headDim: number, columns: number): T {
   const half = headDim / 2;
   return reordered(rows, headDim, columns, (row) => (row < half ? 2 * row : 2 * (row - half) + 1));
 }
 
-/** @param from source row, within a head, of a row */
+/** @param sourceOf a row's source row; both are counted within their head */
 function reordered<T extends Row>(
   rows: T,
   headDim: number,
   columns: number,
-  from: (row: number) => number,
+  sourceOf: (row: number) => number,
 ): T {
   const to = rows.slice() as T;
   for (let at = 0, row = 0; at < rows.length; at += columns, row = (row + 1) % headDim) {
-    const source = at + (from(row) - row) * columns;
+    const source = at + (sourceOf(row) - row) * columns;
     to.set(rows.subarray(source, source + columns), at);
   }
   return to;

@@ -7,7 +7,7 @@ const SPACE = "▁";
 export const BYTE_TOKEN = /^<0x[\dA-F]{2}>$/;
 const BYTES = 256;
 
-/** Whether a `tokenizer.json` describes SentencePiece's BPE. */
+/** Whether a `tokenizer.json` describes BPE of SentencePiece. */
 export function isSentencePiece({
   normalizer,
   pre_tokenizer: pre,
@@ -17,7 +17,7 @@ export function isSentencePiece({
   if (!isRecord(model) || model["type"] !== "BPE" || model["byte_fallback"] !== true) return false;
   if (model["ignore_merges"] === true || typeof model["unk_token"] !== "string") return false;
   if (!isReplace(normalizer, " ", SPACE)) return false;
-  // After the normalizer, no text has a space.
+  // The normalizer leaves no space in a text, so a split at spaces changes nothing.
   if (pre !== null && !(isRecord(pre) && pre["type"] === "Split" && textOf(pre) === " "))
     return false;
   const steps = isRecord(decoder) && Array.isArray(decoder["decoders"]) ? decoder["decoders"] : [];
@@ -51,11 +51,11 @@ export function sentencePieceMetadata(
   const texts = new Set(tokens);
   if (!Array.isArray(merges) || !hasBytes(texts)) return undefined;
   const splits = splitsOf(merges);
-  const whole = new Set(
+  const addedTexts = new Set(
     (Array.isArray(added) ? added : []).map((token: Config) => token["content"]),
   );
   // Added tokens are matched before merging, except those with spaces.
-  const merged = tokens.filter((text) => text.includes(SPACE) || !whole.has(text));
+  const merged = tokens.filter((text) => text.includes(SPACE) || !addedTexts.has(text));
   if (!merged.every((text) => mergesAlike(text, splits.get(text) ?? [], texts))) return undefined;
   return {
     "tokenizer.ggml.model": string("llama"),
@@ -97,8 +97,8 @@ function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
 
 /** Whether every possible split of a token is a merge, and their ranks are consecutive. */
 function mergesAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
-  const isOne = (part: string) => part.length <= 2 && [...part].length === 1;
-  const isToken = (part: string) => texts.has(part) || isOne(part);
+  const isCharacter = (part: string) => part.length <= 2 && [...part].length === 1;
+  const isToken = (part: string) => texts.has(part) || isCharacter(part);
   const characters = [...text];
   let at = 0;
   for (const character of characters.slice(0, -1)) {

@@ -14,16 +14,17 @@ const MODULES: Modules = [
 ];
 
 /**
+ * llama.cpp's name of a tensor.
  * @param name `….weight`, `….bias`, or PEFT's `….lora_A.weight`
- * @param own the architecture's own names
+ * @param overrides the architecture's own module names
  */
-export function ggufName(name: string, own: Modules = []): string {
+export function ggufName(name: string, overrides: Modules = []): string {
   const [, module = "", suffix = ""] = /^(.*?)\.(weight|bias|lora_[AB]\.weight)$/.exec(name) ?? [];
-  const found = [...own, ...MODULES].find(([from]) => from.test(module));
+  const found = [...overrides, ...MODULES].find(([from]) => from.test(module));
   if (!found) throw new Error(`there is no name for ${name}`);
   const end = suffix.startsWith("lora") ? `weight.${suffix.slice(0, 6).toLowerCase()}` : suffix;
   return `${module.replace(...found)}.${end}`;
 }
 
-/** Divisors of RoPE's frequencies. */
+/** The tensor of divisors of RoPE's frequencies. */
 export const ROPE_FACTORS = "rope_freqs.weight";

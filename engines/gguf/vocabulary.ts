@@ -25,7 +25,7 @@ interface VocabularyFiles {
 /** A tokenizer for llama.cpp. */
 export interface Vocabulary {
   metadata: Metadata;
-  /** Text of the token that begins every text, or "". */
+  /** The BOS token's text; empty if the tokenizer adds none. */
   bos: string;
   /** Texts of the stop tokens. */
   stopTexts: string[];
@@ -45,14 +45,15 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   const { path, tokenizer, specials } = files;
   const { tokens, kinds } = tokensOf(files);
   const model = modelOf(files, tokens);
-  // llama.cpp aborts on two tokens of one text.
-  if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
-  const library = createPipeline(path, tokenizer);
+  // llama.cpp aborts if two tokens have the same text.
+  if (new Set(tokens).size < tokens.length)
+    throw unsupported(files, "gives two tokens the same text");
+  const pipeline = createPipeline(path, tokenizer);
   const stopTokens = files.stopTokens.filter((id) => id < files.size);
   // Without one, llama.cpp assumes token 11.
   if (stopTokens.length === 0 || stopTokens.length > END_KEYS.length)
-    throw refused(files, "ends answers");
-  const { hasBos, hasEos } = addedTo(files, library, tokens);
+    throw unsupported(files, "ends answers");
+  const { hasBos, hasEos } = addedTokens(files, pipeline, tokens);
   const ids = [
     ...Object.entries(OTHER_KEYS).map(
       ([key, name]) => [key, tokens.indexOf(specials[name] ?? "")] as const,
@@ -65,7 +66,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
       "tokenizer.ggml.tokens": strings(tokens),
       "tokenizer.ggml.token_type": int32s(kinds),
       ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
-      // For Ollama's own engine.
+      // Ollama's own engine reads this key.
       ...(stopTokens.length > 1 && { "tokenizer.ggml.eos_token_ids": int32s(stopTokens) }),
       "tokenizer.ggml.add_bos_token": bool(hasBos),
       "tokenizer.ggml.add_eos_token": bool(hasEos),
@@ -80,12 +81,12 @@ function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
   const { tokenizer, config } = files;
   if (isSentencePiece(tokenizer)) {
     const found = sentencePieceMetadata(tokenizer, tokens);
-    if (!found) throw refused(files, "makes tokens");
+    if (!found) throw unsupported(files, "makes tokens");
     return found;
   }
   const merges = mergesOf(files);
   const pre = preTokenizerOf(tokenizer, hasSpaceCleanup(tokenizer, config));
-  if (pre === undefined) throw refused(files, "splits texts");
+  if (pre === undefined) throw unsupported(files, "splits texts");
   return {
     "tokenizer.ggml.model": string("gpt2"),
     "tokenizer.ggml.pre": string(pre),
@@ -97,14 +98,15 @@ function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
 function mergesOf(files: VocabularyFiles): string[] {
   const { model, normalizer, decoder } = files.tokenizer;
   const isBytes = isRecord(decoder) && decoder["type"] === "ByteLevel";
-  if (!isRecord(model) || model["type"] !== "BPE" || !isBytes) throw refused(files, "makes tokens");
+  if (!isRecord(model) || model["type"] !== "BPE" || !isBytes)
+    throw unsupported(files, "makes tokens");
   const { merges, vocab, continuing_subword_prefix: prefix, end_of_word_suffix: suffix } = model;
   if (!Array.isArray(merges) || !isRecord(vocab) || prefix || suffix) {
-    throw refused(files, "makes tokens");
+    throw unsupported(files, "makes tokens");
   }
   // llama.cpp doesn't normalize; nearly all texts are in NFC anyway.
   if (isRecord(normalizer) && normalizer["type"] !== "NFC" && !isEmpty(normalizer)) {
-    throw refused(files, "normalizes texts");
+    throw unsupported(files, "normalizes texts");
   }
   return merges.map(mergeText);
 }
@@ -113,7 +115,7 @@ function isEmpty({ type, normalizers }: Config): boolean {
   return type === "Sequence" && Array.isArray(normalizers) && normalizers.length === 0;
 }
 
-/** Two tokens joined by a space; their own spaces are encoded. */
+/** Joins two tokens by a space, with their own spaces encoded. */
 function mergeText(merge: unknown): string {
   if (!Array.isArray(merge)) return String(merge);
   return merge.map((token) => String(token).replaceAll(" ", "Ġ")).join(" ");
@@ -144,18 +146,20 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
   }
 }
 
-/** Whether the tokenizer adds BOS and EOS to a text. */
-function addedTo(files: VocabularyFiles, library: TokenizerPipeline, tokens: string[]) {
-  const around = tokensAround((text, isWhole) => library.encode(text, isWhole).map(({ id }) => id));
+/** Whether the tokenizer adds BOS and EOS to a text. @throws KitError if it adds other tokens */
+function addedTokens(files: VocabularyFiles, pipeline: TokenizerPipeline, tokens: string[]) {
+  const around = tokensAround((text, isWhole) =>
+    pipeline.encode(text, isWhole).map(({ id }) => id),
+  );
   const isAtMost = (ids: number[], name: string) =>
     ids.length === 0 || (ids.length === 1 && tokens[ids[0]!] === files.specials[name]);
   if (around && isAtMost(around.before, "bos_token") && isAtMost(around.after, "eos_token")) {
     return { hasBos: around.before.length > 0, hasEos: around.after.length > 0 };
   }
-  throw refused(files, "begins or ends texts");
+  throw unsupported(files, "begins or ends texts");
 }
 
-function refused({ path }: VocabularyFiles, what: string): KitError {
+function unsupported({ path }: VocabularyFiles, what: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
     `${path} ${what} in a way that llama.cpp does not. Use --format safetensors.`,

@@ -24,10 +24,10 @@ export function adapterShapes(
 ): Record<string, number[]> {
   assertTargets([...targetModules]);
   const shapes: Record<string, number[]> = {};
-  for (const { name, target, ...map } of modelLinears(shape)) {
+  for (const { name, target, ...linear } of modelLinears(shape)) {
     if (!targetModules.includes(target)) continue;
-    shapes[`${name}.lora_A.weight`] = [r, map.in];
-    shapes[`${name}.lora_B.weight`] = [map.out, r];
+    shapes[`${name}.lora_A.weight`] = [r, linear.in];
+    shapes[`${name}.lora_B.weight`] = [linear.out, r];
   }
   return shapes;
 }

@@ -20,12 +20,12 @@ import {
 } from "./peftConfig.ts";
 
 /**
- * Opens the tensors of an adapter to Llama's projections, for any form of PEFT's `target_modules`: names, full paths,
+ * Opens the tensors of an adapter for Llama's projections, whatever the form of PEFT's `target_modules`: names, paths,
  * `"all-linear"` or a regular expression.
  * @param path of the adapter
  * @param shape of its base
  * @returns tensors with PEFT's names
- * @throws KitError `CHECKPOINT_INVALID` if it has others, or a tensor is missing or of another shape
+ * @throws KitError `CHECKPOINT_INVALID` if a tensor is unexpected, missing or of another shape
  */
 export function openAdapterTensors(
   path: string,
@@ -34,26 +34,26 @@ export function openAdapterTensors(
 ): TensorSource {
   const file = adapterFile(path);
   const targetModules = [...PROJECTIONS];
-  const all = Object.entries(adapterShapes({ r, alpha, targetModules }, shape));
-  const ranked = all.map(([name, [rows = 0, columns = 0]]): [string, number[]] => {
+  const fullRank = Object.entries(adapterShapes({ r, alpha, targetModules }, shape));
+  const ranked = fullRank.map(([name, [rows = 0, columns = 0]]): [string, number[]] => {
     const rank = rankOf(moduleOf(name));
     return [peftName(name), name.endsWith("lora_A.weight") ? [rank, columns] : [rows, rank]];
   });
-  const isAdapted = isTarget(config) ?? isIn(file);
+  const isAdapted = targetRule(config) ?? storedRule(file);
   const shapes = Object.fromEntries(ranked.filter(([name]) => isAdapted(moduleOf(name))));
   if (Object.keys(shapes).length === 0) throw untargeted(join(path, ADAPTER_CONFIG));
   const stored = listTensors([file], countOf(shapes));
   const tensors = chooseTensors(renamed(stored, savedName), shapes, file);
   const names = [...stored.keys()];
-  const other = names.find(
+  const unexpected = names.find(
     (name, i) =>
       !Object.hasOwn(shapes, savedName(name)) ||
-      names.findIndex((one) => savedName(one) === savedName(name)) !== i,
+      names.findIndex((first) => savedName(first) === savedName(name)) !== i,
   );
-  if (other === undefined) return tensors;
+  if (unexpected === undefined) return tensors;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${file} has ${other}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`,
+    `${file} has ${unexpected}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`,
   );
 }
 
@@ -72,30 +72,31 @@ export function adapterFile(path: string): string {
 
 const PICKLED = "adapter_model.bin";
 
-/** PEFT's rule for a list of targets: a module's path, or its end; undefined for other rules. */
-function isTarget(config: Record<string, unknown>): ((module: string) => boolean) | undefined {
+/** PEFT's rule for a list of targets, each a module's path or the path's end; undefined for other forms. */
+function targetRule(config: Record<string, unknown>): ((module: string) => boolean) | undefined {
   const { target_modules: targets, exclude_modules: excluded } = config;
   if (!Array.isArray(targets) || isSet(excluded)) return undefined;
-  const isLayer = layersOf(config);
+  const isLayer = layerRule(config);
   return (module) =>
     targets.includes(module) ||
     (isLayer(module) &&
       targets.some((target) => typeof target === "string" && module.endsWith(`.${target}`)));
 }
 
-/** The filter of `layers_to_transform`. */
-function layersOf({
+/** The rule of `layers_to_transform`. */
+function layerRule({
   layers_to_transform: given,
   layers_pattern: pattern,
 }: Record<string, unknown>) {
   const layers = typeof given === "number" ? [given] : given;
   if (!Array.isArray(layers) || layers.length === 0) return () => true;
-  const isOther = isSet(pattern) && ![pattern].flat().includes("layers");
+  const hasOtherPattern = isSet(pattern) && ![pattern].flat().includes("layers");
   return (module: string) =>
-    !isOther && layers.includes(Number(/\.layers\.(\d+)\./.exec(`.${module}`)?.[1]));
+    !hasOtherPattern && layers.includes(Number(/\.layers\.(\d+)\./.exec(`.${module}`)?.[1]));
 }
 
-function isIn(file: string): (module: string) => boolean {
+/** Adapted modules are those whose tensors the file has. */
+function storedRule(file: string): (module: string) => boolean {
   const modules = new Set([...openSafetensors(file).tensors.keys()].map(moduleOf));
   return (module) => modules.has(module);
 }

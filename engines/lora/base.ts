@@ -9,7 +9,7 @@ import { type Config, readConfig } from "../modelFiles/configFile.ts";
 import { TOKENIZER_CONFIG } from "../modelFiles/names.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf, recordedBase } from "./peftConfig.ts";
 
-/** A folder beside the adapter, for a base to be found even after the project has moved. */
+/** The folder beside an adapter for its base, which is found there even if the project has moved. */
 export const BASE_DIRECTORY = constants.baseFolder;
 
 /** Whether a directory has an adapter. */
@@ -33,7 +33,7 @@ export async function fetchBase(path: string, options?: FetchOptions): Promise<v
   await fetchModel(name, options);
 }
 
-/** An adapter on this disk and its base. */
+/** An adapter and its base, both on this disk. */
 export interface FoundAdapter extends SavedAdapter {
   config: Config;
   /** Directory of a whole model. */

@@ -11,7 +11,7 @@ export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_FILE = "adapter_model.safetensors";
 
 /**
- * `adapter_config.json`, as PEFT reads it.
+ * Creates an `adapter_config.json` that PEFT can read.
  * @param base path of the base model, or its name on the hub: `org/name@commit`
  */
 export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: string) {
@@ -41,7 +41,7 @@ export function recordedBase({ base_model_name_or_path: base, revision }: Config
   return typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
 }
 
-/** An adapter to any architecture. */
+/** A saved adapter, for any architecture. */
 export interface SavedAdapter extends Omit<LoraConfig, "targetModules"> {
   base: string;
   /** Rank of a module's update, by its path in the model. */
@@ -51,7 +51,7 @@ export interface SavedAdapter extends Omit<LoraConfig, "targetModules"> {
 }
 
 /**
- * The adapter in an `adapter_config.json`.
+ * Reads the adapter that an `adapter_config.json` describes.
  * @param path of the file, for errors
  * @throws KitError `CHECKPOINT_INVALID` unless it is plain LoRA
  */
@@ -72,19 +72,22 @@ export function adapterOf(path: string, config: Config): SavedAdapter {
   if (!isNumber(alpha)) {
     throw invalid(path, `needs a number as lora_alpha, not ${JSON.stringify(alpha)}. ${SAVE}`);
   }
-  const other =
-    Object.keys(config).find((key) => changesNumbers(key, config[key])) ?? unsupportedText(config);
-  if (other !== undefined) throw invalid(path, `sets ${other}, which Kit cannot apply. ${MERGE}`);
+  const unsupported =
+    Object.keys(config).find((key) => changesNumbers(key, config[key])) ??
+    unsupportedTextKey(config);
+  if (unsupported !== undefined)
+    throw invalid(path, `sets ${unsupported}, which Kit cannot apply. ${MERGE}`);
   const ranks = patternsOf(path, config, "rank_pattern", isRank);
   const alphas = patternsOf(path, config, "alpha_pattern", isNumber);
   const rankOf = (module: string) => patternValue(ranks, module) ?? r;
   // Rank-stabilized LoRA scales by α/√r.
-  const plain = (value: number, rank: number) => (isStabilized ? value * Math.sqrt(rank) : value);
+  const stabilized = (value: number, rank: number) =>
+    isStabilized ? value * Math.sqrt(rank) : value;
   const scaleOf = (module: string): number => {
     const rank = rankOf(module);
-    return plain(patternValue(alphas, module) ?? alpha, rank) / rank;
+    return stabilized(patternValue(alphas, module) ?? alpha, rank) / rank;
   };
-  return { base, r, alpha: plain(alpha, r), rankOf, scaleOf };
+  return { base, r, alpha: stabilized(alpha, r), rankOf, scaleOf };
 }
 
 const SAVE = "Save or download it again";
@@ -104,7 +107,7 @@ function unsupportedKind(config: Config): string | undefined {
     return 'names no peft_type. Write "peft_type": "LORA" into it if it is a LoRA';
   const name = /^\w+$/.test(kind) ? kind : JSON.stringify(kind);
   const isMergeable = !/PROMPT|TUNING|CARTRIDGE|CPT|XLORA/.test(kind);
-  return `is an adapter of type ${name}, and Kit supports only LORA. ${isMergeable ? MERGE : "Train a LoRA in its place"}`;
+  return `is an adapter of type ${name}, and Kit supports only LORA. ${isMergeable ? MERGE : "Train a LoRA instead"}`;
 }
 
 function patternsOf(
@@ -124,7 +127,7 @@ function invalid(path: string, problem: string): KitError {
   return new KitError("CHECKPOINT_INVALID", `${path} ${problem}.`);
 }
 
-/** As `adapterOf`, for an adapter to Llama's projections. */
+/** As `adapterOf`, but for an adapter of Llama's projections. */
 export function llamaAdapterOf(path: string, config: Config): { base: string; lora: LoraConfig } {
   const { base, r, alpha } = adapterOf(path, config);
   const { target_modules: targets } = config;
@@ -146,7 +149,7 @@ const SUPPORTED = [
   "peft_version",
 ];
 
-/** PEFT 0.21's settings that do: more tensors, other modules, or another formula. */
+/** PEFT 0.21's settings that Kit can't apply: they add tensors, adapt other modules or change the formula. */
 const UNSUPPORTED = [
   ...["use_dora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out", "modules_to_save"],
   ...["layer_replication", "target_parameters", "trainable_token_indices"],
@@ -165,7 +168,10 @@ function changesNumbers(key: string, value: unknown): boolean {
 /** Initializations that leave the base alone, unlike PiSSA's. */
 const PLAIN_INITS = ["gaussian", "eva", "orthogonal"];
 
-function unsupportedText({ bias = "none", init_lora_weights: start }: Config): string | undefined {
+function unsupportedTextKey({
+  bias = "none",
+  init_lora_weights: start,
+}: Config): string | undefined {
   if (bias !== "none") return "bias";
   return typeof start === "string" && !PLAIN_INITS.includes(start)
     ? "init_lora_weights"
@@ -189,13 +195,13 @@ export function peftName(name: string): string {
   return PREFIX + name;
 }
 
-/** PEFT's saved name of a tensor stored under PEFT's in-memory name, or without the prefix. */
+/** The name under which PEFT saves a tensor, from PEFT's name in memory or a name without the prefix. */
 export function savedName(name: string): string {
   const saved = name.replace(/\.(lora_[AB])\.[^.]+\.weight$/, ".$1.weight");
   return saved.startsWith(PREFIX) ? saved : PREFIX + saved;
 }
 
-/** Path in the model of a tensor's module. */
+/** The path in the model of the module that a tensor belongs to. */
 export function moduleOf(name: string): string {
   return savedName(name)
     .slice(PREFIX.length)
@@ -238,7 +244,7 @@ function isSafePattern(pattern: string): boolean {
   try {
     return new RegExp(pattern) instanceof RegExp;
   } catch {
-    // Python's syntax, or damaged.
+    // It uses Python's own syntax, or is damaged.
     return false;
   }
 }

@@ -7,7 +7,7 @@ const MIN_SUBNORMAL = 2 ** -24;
 const OVERFLOW = 65_520;
 const MIN_NORMAL = 2 ** -14;
 
-/** A float32 and its bits. */
+/** The same memory as a float32 and as its bits. */
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 

@@ -10,7 +10,7 @@ export const WEIGHTS_INDEX = "model.safetensors.index.json";
 
 /** A config takes a few KiB, the index of a hundred files less than one MiB. */
 export const MAX_CONFIG_MIB = 4;
-/** `tokenizer.json` of 250,000 tokens takes 20. */
+/** `tokenizer.json` of 250,000 tokens takes 20 MiB. */
 export const MAX_TOKENIZER_MIB = 128;
 
 /** The only file that every tokenizer needs. */
@@ -38,7 +38,7 @@ export const TOKENIZER_FILES = [
 /** Files of a model besides its config and weights. Few models have all. */
 export const SIDECAR_FILES = [GENERATION_CONFIG, ...TOKENIZER_FILES, TOOLS_TEMPLATE_FILE];
 
-/** Small files of a repository that determine the others. */
+/** The small files of a repository that say which others to download. */
 export function firstFiles(names: string[]): string[] {
   const index = names.includes(WEIGHTS_FILE) ? [] : [WEIGHTS_INDEX];
   return [CONFIG_FILE, ...index].filter((name) => names.includes(name));
@@ -74,7 +74,7 @@ export function listedWeights(directory: string): string[] {
   }
 }
 
-/** Whether it is a safetensors file of the same folder. */
+/** Whether it names a safetensors file in the same folder. */
 function isWeightsName(name: unknown): name is string {
   return typeof name === "string" && /^\w[\w.-]*\.safetensors$/.test(name);
 }

@@ -19,7 +19,7 @@ interface NumberType {
   bytes: number;
   /** The bytes of finite numbers; undefined if one overflows. */
   encode: (numbers: Numbers) => Uint8Array | undefined;
-  /** The inverse, in float32, or in bfloat16 for bf16. */
+  /** The inverse of `encode`: float32 numbers, or for bf16 bfloat16. */
   decode: (bytes: Uint8Array) => Numbers;
 }
 
@@ -28,7 +28,7 @@ export const BLOCK_TYPES = { q8_0, q4_0, q5_0, q4_k, q6_k };
 
 export type BlockTypeName = keyof typeof BLOCK_TYPES;
 
-/** Supported types; safetensors has those without blocks. */
+/** All supported types. Safetensors files have only those without scales. */
 export const NUMBER_TYPES = {
   f32: {
     id: 0,
@@ -71,7 +71,7 @@ export function isBlockType(type: string): type is BlockTypeName {
   return Object.hasOwn(BLOCK_TYPES, type);
 }
 
-/** @param id ggml's */
+/** The type with ggml's id. */
 export function typeOfId(id: number): NumberTypeName | undefined {
   return Object.keys(NUMBER_TYPES)
     .filter(isDtype)

@@ -82,7 +82,7 @@ const CHUNK_BYTES = 2 ** 30;
 
 function openIfExists(path: string): number | undefined {
   try {
-    // O_NONBLOCK doesn't wait for the other end of a pipe.
+    // Without O_NONBLOCK, opening a pipe would wait for its other end.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

@@ -18,7 +18,7 @@ const TYPES = { F32: "f32", BF16: "bf16", F16: "f16" } as const;
 export const MIN_ELEMENT_BYTES = 2;
 
 /**
- * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
+ * Encodes tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
  * the data (little-endian). Source: github.com/huggingface/safetensors.
  * @returns the file in consecutive chunks; tensors are not copied
  */
@@ -135,9 +135,9 @@ function isEntry(value: unknown): value is Entry {
   const { dtype, shape, data_offsets: offsets } = value;
   // The format's type names are in capitals, unlike GGUF's.
   const isType = typeof dtype === "string" && dtype === dtype.toUpperCase();
-  return isType && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
+  return isType && isSizeList(shape) && isSizeList(offsets) && offsets.length === 2;
 }
 
-function isSizes(value: unknown): value is number[] {
+function isSizeList(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
 }

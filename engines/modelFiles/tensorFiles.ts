@@ -9,7 +9,7 @@ const MIN_ENTRY_BYTES = 50;
 
 /**
  * Lists the tensors of safetensors files, by name.
- * @param counts minimum that the config implies
+ * @param counts minimum numbers of tensors and elements, as the config implies
  * @param label the file that lists them, for errors
  * @throws KitError `CHECKPOINT_INVALID` if a file is missing, damaged or too small
  */
@@ -24,12 +24,12 @@ export function listTensors(
   const found = new Map(files.flatMap((file) => [...file.tensors]));
   const isShort = tensors * MIN_ENTRY_BYTES > sum(files.map(({ start }) => start));
   if (!isShort && numbers * MIN_ELEMENT_BYTES <= bytes) return found;
-  // Too small because of a narrower type.
-  const other = [...found].find(([, { shape, type }]) => shape.length > 1 && !isDtype(type));
-  if (!isShort && other) throw unsupportedType(`${label}`, other[0], other[1].type);
+  // A narrower type may be the reason.
+  const narrow = [...found].find(([, { shape, type }]) => shape.length > 1 && !isDtype(type));
+  if (!isShort && narrow) throw unsupportedType(`${label}`, narrow[0], narrow[1].type);
   throw invalid(
     label,
-    `: its config claims ${tensors} tensors of ${numbers} numbers, and it has ${bytes} bytes`,
+    `: its config describes ${tensors} tensors of ${numbers} numbers, too many for ${bytes} bytes`,
   );
 }
 

@@ -22,12 +22,12 @@ export interface FileTensor extends TensorInfo {
 export interface TensorSource {
   tensors: ReadonlyMap<string, TensorInfo>;
   /**
-   * Rows from one to another, end excluded, in float32 or bfloat16. The caller owns them.
+   * Reads rows `from` to `to`, end excluded, in float32 or bfloat16. The caller owns them.
    * @param buffer memory to reuse
    * @throws KitError `CHECKPOINT_INVALID` if they are truncated, not finite or of an unsupported type
    */
   rows: ReadRows<Numbers>;
-  /** The same as undecoded blocks, if the source has a block type. */
+  /** As `rows`, but undecoded; only for tensors of a block type. */
   blocks?: ReadRows<Uint8Array>;
 }
 
@@ -42,8 +42,8 @@ export interface ReadBuffer {
 const CHUNK_NUMBERS = 2 ** 20;
 
 /**
- * Reads a tensor in chunks, each overwriting the one before.
- * @param unit rows to keep together
+ * Reads a tensor in chunks. Each chunk overwrites the previous one.
+ * @param unit number of rows to keep together, such as a head's
  */
 export function* chunks<T = Numbers>(
   { tensors, rows }: { tensors: TensorSource["tensors"]; rows: ReadRows<T> },
@@ -78,7 +78,7 @@ export function bfloat16Of({ tensors }: TensorSource): Set<string> {
   return new Set([...tensors].flatMap(([name, { type }]) => (type === "bf16" ? [name] : [])));
 }
 
-/** Tensors in files. @param advice for a damaged one */
+/** A source of tensors in files. @param advice what to do about a damaged file */
 export function fileTensors(
   tensors: ReadonlyMap<string, FileTensor>,
   advice = "Save or download it again",
@@ -129,9 +129,9 @@ export function inMemoryTensors(weights: StoredWeights): TensorSource {
   function rows(name: string, from: number, to: number, buffer?: ReadBuffer): Numbers {
     const { shape, type } = entryOf(tensors, name);
     const columns = columnsOf(shape);
-    const held = weights[name]!.data.subarray(from * columns, to * columns);
-    const bytes = bytesIn(buffer, held.byteLength);
-    bytes.set(new Uint8Array(held.buffer, held.byteOffset, held.byteLength));
+    const stored = weights[name]!.data.subarray(from * columns, to * columns);
+    const bytes = bytesIn(buffer, stored.byteLength);
+    bytes.set(new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength));
     return NUMBER_TYPES[type === "bf16" ? "bf16" : "f32"].decode(bytes);
   }
   return { tensors, rows };

@@ -10,12 +10,12 @@ export interface Tensor<N extends Numbers = Float32Array> {
 /** A model's tensors by name; matrices are [out, in]. */
 export type Weights = Record<string, Tensor>;
 
-/** The same in a checkpoint's types. */
+/** A model's tensors by name, each in the type that its checkpoint has. */
 export type StoredWeights = Record<string, Tensor<Numbers>>;
 
 export interface WeightCounts {
   tensors: number;
-  /** Total of all tensors. */
+  /** Total elements of all tensors. */
   numbers: number;
 }
 

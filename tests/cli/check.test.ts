@@ -301,7 +301,7 @@ test("kit check and kit start say how a model without a chat template reads conv
   };
   writeFileSync(settings, JSON.stringify(others));
   const note = `\
-the model has no chat template, so it reads a row as its contents one after another, with its end token after each answer
+the model has no chat template, so a row's contents are joined, with the end token after each answer
   if it was trained with a template, copy that as chat_template.jinja into the model's folder
 `;
   const checked = await runKit(project, ["check"]);

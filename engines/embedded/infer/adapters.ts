@@ -1,4 +1,4 @@
-import type { Update } from "../../lora/merged.ts";
+import type { Update } from "../../lora/updates.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 import { PANEL } from "../kernels/matmuls.ts";
 import type { AdapterTables } from "../model/graph.ts";

@@ -5,7 +5,7 @@ import { answerTokens } from "../../answers/answers.ts";
 import { type SavedWeights, openWeights, tokenizerAt } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/tensorShapes.ts";
-import { readUpdates } from "../../lora/merged.ts";
+import { readUpdates } from "../../lora/updates.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";

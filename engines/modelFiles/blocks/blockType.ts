@@ -16,7 +16,7 @@ export interface BlockType {
   decodeBlock: (from: DataView, to: Float32Array) => void;
 }
 
-/** @param data finite numbers in whole blocks */
+/** @param data finite numbers, in whole blocks */
 export function quantize(type: BlockType, data: Float32Array): Uint8Array<ArrayBuffer> {
   const { block, bytes, encodeBlock } = type;
   if (data.length % block !== 0) {

@@ -7,8 +7,9 @@ const SUB_BLOCKS = 8;
 /** The highest 4-bit number, and the highest 6-bit scale or minimum. */
 const MAX_NUMBER = 15;
 const MAX_SCALE = 63;
+/** Byte offset of the numbers. */
 const NUMBERS_AT = 16;
-/** Offsets from a sub-block's range at which to search its scale. */
+/** Offsets to try around the scale implied by a sub-block's range. */
 const SEARCH = [-1.2, -0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6];
 
 /**
@@ -29,12 +30,12 @@ export const q4_k: BlockType = {
     const [scales, scale] = sixBits(
       to,
       0,
-      fits.map((each) => each.scale),
+      fits.map((one) => one.scale),
     );
     const [minimums, minimum] = sixBits(
       to,
       2,
-      fits.map((each) => each.minimum),
+      fits.map((one) => one.minimum),
     );
     for (let p = 0; p < 4; p++) {
       const [s, m] = [scales[p + 4]!, minimums[p + 4]!];
@@ -44,10 +45,10 @@ export const q4_k: BlockType = {
     }
     for (let p = 0; p < SUB_BLOCKS; p++) {
       const step = scale * scales[p]!;
-      const less = minimum * minimums[p]!;
+      const subtrahend = minimum * minimums[p]!;
       for (let k = 0; k < SUB_BLOCK; k++) {
         const at = NUMBERS_AT + (p >> 1) * SUB_BLOCK + k;
-        const number = step === 0 ? 0 : nearest((from[p * SUB_BLOCK + k]! + less) / step);
+        const number = step === 0 ? 0 : nearest((from[p * SUB_BLOCK + k]! + subtrahend) / step);
         to.setUint8(at, to.getUint8(at) | (number << ((p & 1) * 4)));
       }
     }
@@ -58,16 +59,16 @@ export const q4_k: BlockType = {
     const minimum = fromHalf(from.getUint16(2, true));
     for (let p = 0; p < SUB_BLOCKS; p++) {
       const step = Math.fround(scale * sixBitsAt(from, 4, p));
-      const less = Math.fround(minimum * sixBitsAt(from, 8, p));
+      const subtrahend = Math.fround(minimum * sixBitsAt(from, 8, p));
       for (let k = 0; k < SUB_BLOCK; k++) {
         const number = (from.getUint8(NUMBERS_AT + (p >> 1) * SUB_BLOCK + k) >> ((p & 1) * 4)) & 15;
-        to[p * SUB_BLOCK + k] = Math.fround(step * number) - less;
+        to[p * SUB_BLOCK + k] = Math.fround(step * number) - subtrahend;
       }
     }
   },
 };
 
-/** A sub-block's scale or minimum. @param at offset of those of the first four, with the upper bits of the others */
+/** A sub-block's scale or minimum. @param at byte offset of the first four, which have the upper bits of the others */
 function sixBitsAt(from: DataView, at: number, subBlock: number): number {
   if (subBlock < 4) return from.getUint8(at + subBlock) & MAX_SCALE;
   const low = (from.getUint8(8 + subBlock) >> (at === 4 ? 0 : 4)) & 15;
@@ -93,24 +94,24 @@ function nearest(value: number): number {
  * the best fit follows from sums.
  */
 function fit(x: Float32Array): { scale: number; minimum: number } {
-  let [low, high, squares] = [0, 0, 0];
+  let [low, high, sumOfSquares] = [0, 0, 0];
   for (let k = 0; k < SUB_BLOCK; k++) {
     const number = x[k]!;
     if (number < low) low = number;
     if (number > high) high = number;
-    squares += number * number;
+    sumOfSquares += number * number;
   }
   let best = { scale: 0, minimum: -low, error: Infinity };
   if (low === high) return best;
-  const level = Math.sqrt(squares / SUB_BLOCK);
-  for (const more of SEARCH) {
-    const inverse = (MAX_NUMBER + more) / (high - low);
+  const rms = Math.sqrt(sumOfSquares / SUB_BLOCK);
+  for (const offset of SEARCH) {
+    const inverse = (MAX_NUMBER + offset) / (high - low);
     // Sums of weights, and of weights times n and x.
     let [w, wn, wnn, wx, wnx] = [0, 0, 0, 0, 0];
     for (let k = 0; k < SUB_BLOCK; k++) {
       const number = x[k]!;
       const n = nearest((number - low) * inverse);
-      const weight = level + Math.abs(number);
+      const weight = rms + Math.abs(number);
       w += weight;
       wn += weight * n;
       wnn += weight * n * n;
@@ -121,7 +122,7 @@ function fit(x: Float32Array): { scale: number; minimum: number } {
     let minimum = determinant > 0 ? (wn * wnx - wnn * wx) / determinant : -low;
     if (minimum < 0) minimum = 0;
     const scale = (wnx + minimum * wn) / wnn;
-    // Without the constant term.
+    // Leaves out the constant term, which is the same for all candidates.
     const error =
       scale * scale * wnn +
       minimum * minimum * w +

@@ -11,21 +11,21 @@ export const q5_0: BlockType = {
   scales: [0],
 
   encodeBlock(from, to) {
-    let fifths = 0;
+    let fifthBits = 0;
     for (const [k, number] of quantizeBlock(from, to, 16).entries()) {
       const at = 6 + (k % 16);
       to.setUint8(at, to.getUint8(at) | ((number & 15) << (k < 16 ? 0 : 4)));
-      fifths |= (number >> 4) << k;
+      fifthBits |= (number >> 4) << k;
     }
-    to.setInt32(2, fifths, true);
+    to.setInt32(2, fifthBits, true);
   },
 
   decodeBlock(from, to) {
     const scale = fromHalf(from.getUint16(0, true));
-    const fifths = from.getInt32(2, true);
+    const fifthBits = from.getInt32(2, true);
     for (let k = 0; k < to.length; k++) {
-      const four = (from.getUint8(6 + (k % 16)) >> (k < 16 ? 0 : 4)) & 15;
-      to[k] = ((((fifths >> k) & 1) << 4) + four - 16) * scale;
+      const lowBits = (from.getUint8(6 + (k % 16)) >> (k < 16 ? 0 : 4)) & 15;
+      to[k] = ((((fifthBits >> k) & 1) << 4) + lowBits - 16) * scale;
     }
   },
 };

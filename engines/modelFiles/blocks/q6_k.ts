@@ -30,10 +30,10 @@ export const q6_k: BlockType = {
     );
     to.setUint16(SCALE_AT, toHalf(Math.fround(extreme / -128)), true);
     const scale = fromHalf(to.getUint16(SCALE_AT, true));
-    for (const [p, wanted] of fits.entries()) {
+    for (const [p, fitted] of fits.entries()) {
       to.setInt8(
         SCALES_AT + p,
-        extreme === 0 ? 0 : Math.min(127, Math.round((wanted / extreme) * -128)),
+        extreme === 0 ? 0 : Math.min(127, Math.round((fitted / extreme) * -128)),
       );
     }
     for (let k = 0; k < from.length; k++) {
@@ -81,8 +81,8 @@ function fit(x: Float32Array): number {
   let extreme = 0;
   for (let k = 0; k < SUB_BLOCK; k++) if (Math.abs(x[k]!) > Math.abs(extreme)) extreme = x[k]!;
   let best = { scale: 0, gain: 0 };
-  for (const more of extreme === 0 ? [] : SEARCH) {
-    const inverse = -(OFFSET + more) / extreme;
+  for (const offset of extreme === 0 ? [] : SEARCH) {
+    const inverse = -(OFFSET + offset) / extreme;
     let [wnn, wnx] = [0, 0];
     for (let k = 0; k < SUB_BLOCK; k++) {
       const value = x[k]!;

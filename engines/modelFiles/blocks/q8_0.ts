@@ -1,7 +1,7 @@
 import { fromHalf, toHalf } from "../float16.ts";
 import type { BlockType } from "./blockType.ts";
 
-/** 8-bit numbers: a block's largest magnitude becomes 127. The scale is rounded to float16 after the numbers. */
+/** 8-bit numbers: a block's largest magnitude becomes 127. The scale is rounded to float16 only after it is applied. */
 export const q8_0: BlockType = {
   id: 8,
   block: 32,

@@ -66,10 +66,10 @@ function problemOf(path: string): string {
 }
 
 test.each([
-  [{ num_hidden_layers: 1e4 }, "its config claims 90002 tensors"],
+  [{ num_hidden_layers: 1e4 }, "its config describes 90002 tensors"],
   [{ num_hidden_layers: 1e9 }, "needs at most 10,000 as num_hidden_layers, not 1,000,000,000"],
   [{ num_hidden_layers: 1e300 }, "needs a positive whole number as num_hidden_layers, not 1e+300"],
-  [{ num_hidden_layers: 5 }, "its config claims 47 tensors"],
+  [{ num_hidden_layers: 5 }, "its config describes 47 tensors"],
   [{ num_hidden_layers: 3 }, "model.layers.2.input_layernorm.weight is missing (expected 8)"],
   [{ num_hidden_layers: -2 }, "needs a positive whole number as num_hidden_layers, not -2."],
   [{ num_hidden_layers: 1.5 }, "num_hidden_layers, not 1.5"],
@@ -82,7 +82,7 @@ test.each([
   [{ head_dim: 8 }, "model.layers.0.self_attn.q_proj.weight is 8 × 8, not 16 × 8"],
   [{ num_attention_heads: 0, num_key_value_heads: 0 }, "as num_attention_heads, not 0"],
   [{ max_position_embeddings: 0, rope_theta: 100 }, "as max_position_embeddings, not 0"],
-  [{ vocab_size: 1e9 }, "its config claims 20 tensors of 80000"],
+  [{ vocab_size: 1e9 }, "its config describes 20 tensors of 80000"],
   [{ vocab_size: 300 }, "model.embed_tokens.weight is 264 × 8, not 300 × 8"],
   [{ tie_word_embeddings: "no" }, 'needs true or false as tie_word_embeddings, not "no"'],
   [{ rms_norm_eps: -1 }, "needs a positive number as rms_norm_eps, not -1"],
@@ -308,7 +308,7 @@ test("an adapter that names itself as its base, or one that names it, fails with
 test.each([
   [{ r: 0 }, "needs a positive whole number as r, not 0. Save or download it again."],
   [{ r: -1 }, "needs a positive whole number as r, not -1"],
-  [{ r: 1e12 }, "its config claims 4 tensors"],
+  [{ r: 1e12 }, "its config describes 4 tensors"],
   [{ lora_alpha: null }, "needs a number as lora_alpha, not null. Save"],
   [{ target_modules: [] }, "has target_modules that are not linear layers of its base. Use"],
   [{ target_modules: ["__proto__"] }, "has target_modules that are not linear layers"],

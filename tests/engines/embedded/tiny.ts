@@ -2,7 +2,7 @@ import { createRandom } from "../../../engines/dataset/random.ts";
 import type { Sequence } from "../../../engines/examples/examples.ts";
 import { type Dimensions, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
-import { merged, updatesOf } from "../../../engines/lora/merged.ts";
+import { merged, updatesOf } from "../../../engines/lora/updates.ts";
 import { inMemoryTensors, readAll } from "../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";

@@ -160,32 +160,32 @@ test.each([
   [
     "Qwen 3 with biases",
     { family: "qwen3", biases: ["q_proj", "k_proj", "v_proj", "o_proj"] },
-    "a bias of q_proj in a qwen3",
+    "a bias of q_proj in qwen3",
   ],
   [
-    "Qwen 2 with heads of their own size",
+    "Qwen 2 with another head size",
     { family: "qwen2", headDim: 16 },
-    "heads of their own size",
+    "a head size other than width / heads",
   ],
   [
     "SmolLM3 that turns other layers",
     { family: "smollm3", noRopeLayers: [0] },
-    "other layers without rotation",
+    "layers without RoPE other than",
   ],
   [
     "Gemma 3 with other full layers",
     { family: "gemma3_text", sliding: { layers: [1], window: 8, theta: 10_000 } },
-    "other full layers than every sixth",
+    "full-attention layers other than every sixth",
   ],
   [
     "Gemma 3 that turns its sliding layers otherwise",
     { family: "gemma3_text", sliding: { layers: [0, 1], window: 8, theta: 500 } },
-    "a rope_theta of its sliding layers that is not 10000",
+    "a rope_theta other than 10000 in its sliding layers",
   ],
   [
     "Gemma 3 with scores by another size",
     { family: "gemma3_text", queryScalar: 12 },
-    "a query_pre_attn_scalar that is not the size of its heads",
+    "a query_pre_attn_scalar other than its head size",
   ],
 ] as const)("%s is refused, because llama.cpp does not compute it", async (_, more, problem) => {
   const { model, to } = save({ ...SHAPE, ...more });

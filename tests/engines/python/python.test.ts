@@ -404,7 +404,7 @@ describe.runIf(hasPython)("with Python", () => {
     saveModel(folder, randomWeights(shape, 1), { shape, promptStyle: "message" });
     writeTokenizer(folder, style, { chat_template: undefined });
     const note = expect.stringMatching(
-      /^the model has no chat template, so it reads a row as its /,
+      /^the model has no chat template, so a row's contents are joined/,
     );
     for (const engine of ["embedded", "python"] as const) {
       const more = { model: folder, maxSteps: 1 };

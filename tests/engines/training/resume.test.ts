@@ -59,7 +59,7 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     execFileSync("mkfifo", [state]);
     await expect(run({ ...config, maxSteps: 4 }, { resumeFrom })).rejects.toMatchObject({
       code: "RESUME_INVALID",
-      message: `${state} does not record the training's progress. Use a checkpoint that Kit saved.`,
+      message: `${state} does not record the progress of training. Use a checkpoint that Kit saved.`,
     });
   });
 

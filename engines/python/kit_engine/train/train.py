@@ -108,7 +108,7 @@ def read_state(checkpoint: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise KitError(
             "RESUME_INVALID",
-            f"{checkpoint} does not record the training's progress. "
+            f"{checkpoint} does not record the progress of training. "
             "Use a checkpoint that Kit saved.",
         ) from error
 

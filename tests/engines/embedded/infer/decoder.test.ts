@@ -8,7 +8,7 @@ import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { type Dimensions, dimensionsOf } from "../../../../engines/families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
-import { merged, readUpdates, updatesOf } from "../../../../engines/lora/merged.ts";
+import { merged, readUpdates, updatesOf } from "../../../../engines/lora/updates.ts";
 import { inMemoryTensors } from "../../../../engines/modelFiles/tensors.ts";
 import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
 import { PATIENCE_MS } from "../../../patience.ts";

@@ -20,7 +20,7 @@ export interface Update {
 /** An adapter's updates, by the base's tensor names; each is read on demand. */
 export type Updates = ReadonlyMap<string, () => Update>;
 
-/** Reads an update. @param a and b: its tensors' names in the adapter */
+/** Reads an update. @param a and b: the names of its tensors in the adapter */
 function readUpdate(
   { tensors, rows }: TensorSource,
   [a, b]: readonly [a: string, b: string],
@@ -40,7 +40,7 @@ interface Scaling extends Omit<LoraConfig, "targetModules"> {
   scaleOf?: (module: string) => number;
 }
 
-/** Updates of an adapter whose tensors are named after the model's, with or without PEFT's prefix. */
+/** The updates of an adapter whose tensors have the model's names, with or without PEFT's prefix. */
 export function updatesOf(
   adapter: TensorSource,
   { r, alpha, scaleOf = () => alpha / r }: Scaling,
@@ -55,7 +55,7 @@ export function updatesOf(
 }
 
 /**
- * A base with an adapter merged while rows are read; updated tensors are float32.
+ * A base into which an adapter is merged as rows are read. Updated tensors become float32.
  * @param label the base, for errors
  */
 export function merged(base: TensorSource, updates: Updates, label: string): TensorSource {
@@ -68,11 +68,11 @@ export function merged(base: TensorSource, updates: Updates, label: string): Ten
   let last: { name: string; update: Update } | undefined;
 
   function rows(...[name, from, to, buffer]: Parameters<TensorSource["rows"]>) {
-    const own = base.rows(name, from, to, buffer);
+    const baseRows = base.rows(name, from, to, buffer);
     const read = updates.get(name);
-    if (!read) return own;
+    if (!read) return baseRows;
     if (last?.name !== name) last = { name, update: read() };
-    const data = widened(own);
+    const data = widened(baseRows);
     addUpdate(data, last.update, from);
     if (areFinite(data)) return data;
     throw notFinite(name, label);
@@ -103,7 +103,7 @@ function addUpdate(data: Float32Array, { a, b, r, scale }: Update, first = 0): v
 }
 
 /**
- * Opens the updates of an adapter to any architecture.
+ * Opens the updates of an adapter for any architecture.
  * @param path of the adapter
  * @param base its directory and weight files
  * @returns updates by the base's stored tensor names
@@ -119,34 +119,34 @@ export function openUpdates(
   const source = fileTensors(tensors);
   const stored = new Map([...tensors.keys()].map((name) => [savedName(name), name]));
   const updates = new Map<string, () => Update>();
-  const fitting = new Set<string>();
-  for (const [name, { shape }] of base.files.flatMap((one) => [...one.tensors])) {
+  const usedNames = new Set<string>();
+  for (const [name, { shape }] of base.files.flatMap((weights) => [...weights.tensors])) {
     const [rows, columns] = shape;
     for (const module of modulesOf(name)) {
       const [a = "", b = ""] = ["A", "B"].map((matrix) =>
         stored.get(peftName(`${module}.lora_${matrix}.weight`)),
       );
       const r = rankOf(module);
-      if (shape.length !== 2 || !isOf(a, [r, columns]) || !isOf(b, [rows, r])) continue;
+      if (shape.length !== 2 || !hasShape(a, [r, columns]) || !hasShape(b, [rows, r])) continue;
       updates.set(name, () => readUpdate(source, [a, b], scaleOf(module)));
-      fitting.add(a).add(b);
+      usedNames.add(a).add(b);
     }
   }
-  const other = [...tensors.keys()].find((name) => !fitting.has(name));
-  if (other === undefined && tensors.size > 0) return updates;
+  const unused = [...tensors.keys()].find((name) => !usedNames.has(name));
+  if (unused === undefined && tensors.size > 0) return updates;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${file} does not fit ${base.directory}: ${other ?? "it is empty"}. Use the base that the adapter was trained on, as it was then.`,
+    `${file} does not fit ${base.directory}: ${unused ?? "it is empty"}. Use the base that the adapter was trained on, unchanged.`,
   );
 
-  function isOf(name: string, sizes: unknown[]): boolean {
+  function hasShape(name: string, sizes: unknown[]): boolean {
     const { shape, type } = tensors.get(name) ?? { shape: [], type: "" };
     const fits = shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
     return fits && isDtype(type);
   }
 }
 
-/** A tensor's possible modules: files may lack the model's prefix, such as `model.` */
+/** The modules that a tensor may belong to, because files may lack the model's prefix, such as `model.` */
 function modulesOf(tensor: string): string[] {
   const module = tensor.replace(/\.weight$/, "");
   return [module, `model.${module}`, `transformer.${module}`];
