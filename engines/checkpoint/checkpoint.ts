@@ -45,15 +45,15 @@ export interface SavedBase {
   files: readonly string[];
   /** Undefined for a GGUF file. */
   directory?: string;
-  /** Directory of the adapter, if the tokenizer is its own. */
-  tokenizer?: string;
+  /** Directory of the tokenizer, if it isn't the model's: that of an adapter with its own. */
+  tokenizerDirectory?: string;
   openTokenizer: () => SavedTokenizer;
 }
 
 export interface Checkpoint extends SavedWeights {
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  /** Directory of the pretrained model; undefined for Kit's own. */
+  /** Directory of the pretrained model; undefined for a model of Kit's own. */
   origin: string | undefined;
   /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin: string | undefined;
@@ -96,10 +96,12 @@ export function adapterFiles(
  */
 export function openCheckpoint(path: string): Checkpoint {
   const found = openWeights(path);
-  const { isOwn, ...saved } = found.base.openTokenizer();
+  const { isByteTokenizer, ...saved } = found.base.openTokenizer();
   const promptStyle = found.promptStyle ?? saved.promptStyle;
   const tokenizer = tokenizerAt(saved.tokenizer, found.templateDate);
-  const { directory: origin, tokenizer: tokenizerOrigin } = isOwn ? {} : found.base;
+  const { directory: origin, tokenizerDirectory: tokenizerOrigin } = isByteTokenizer
+    ? {}
+    : found.base;
   return { ...found, tokenizer, promptStyle, origin, tokenizerOrigin };
 }
 
@@ -150,7 +152,7 @@ function openAdapter(path: string, adapter: FoundAdapter): SavedWeights {
     ? {
         ...model,
         files: [...model.files, ...ownTokenizer.files],
-        tokenizer: path,
+        tokenizerDirectory: path,
         openTokenizer: () => openTokenizer(ownTokenizer.texts, shape.vocabulary),
       }
     : model;

@@ -27,12 +27,15 @@ export function isModelFile(path: string): boolean {
 export function openGguf(path: string) {
   const header = readHeader(path);
   const texts = textsOf(path, header);
-  const known = configShape(texts.label(CONFIG_FILE), texts.json(CONFIG_FILE) ?? {});
+  const fromConfig = configShape(texts.label(CONFIG_FILE), texts.json(CONFIG_FILE) ?? {});
   const hasTensor = (name: string) => header.tensors.has(ggufName(name));
-  const shape = { ...known, biases: biasesOf(known, hasTensor, path) };
+  const shape = { ...fromConfig, biases: biasesOf(fromConfig, hasTensor, path) };
   const architecture = architectureOf(shape, path);
-  const isSame = header.values.get(KEYS.architecture) === architecture.name;
-  if (!isSame || weightCounts({ ...known, biases: [] }).tensors > header.tensors.size) {
+  const isSameArchitecture = header.values.get(KEYS.architecture) === architecture.name;
+  if (
+    !isSameArchitecture ||
+    weightCounts({ ...fromConfig, biases: [] }).tensors > header.tensors.size
+  ) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${path} does not contain the model that its ${CONFIG_FILE} describes. Export or download it again.`,

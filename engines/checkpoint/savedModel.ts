@@ -20,19 +20,19 @@ import { type Numbers, widened } from "../modelFiles/weights.ts";
  */
 export function openModel(directory: string): { shape: Dimensions; weights: TensorSource } {
   const path = join(directory, CONFIG_FILE);
-  const known = configShape(path, readConfig(path));
+  const fromConfig = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);
-  const stored = listTensors(files, weightCounts({ ...known, biases: [] }), label);
-  const tensors = renamed(stored, modelNames(new Set(stored.keys()), known.tied));
+  const stored = listTensors(files, weightCounts({ ...fromConfig, biases: [] }), label);
+  const tensors = renamed(stored, modelNames(new Set(stored.keys()), fromConfig.tied));
   const has = (name: string) => tensors.has(name);
-  const tied = known.tied && !hasOwnHead(tensors);
+  const tied = fromConfig.tied && !hasOwnHead(tensors);
   if (!tied && !has(HEAD)) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${label} has no ${HEAD}. If the model's head is its embedding, set "${TIED}": true in ${path}; if not, download it again.`,
     );
   }
-  const shape = { ...known, tied, biases: biasesOf(known, has, label) };
+  const shape = { ...fromConfig, tied, biases: biasesOf(fromConfig, has, label) };
   const weights = chooseTensors(tensors, weightShapes(shape), label);
   assertNotZeroed(tensors, label);
   return { shape, weights };
@@ -52,7 +52,7 @@ export function biasesOf(
   if (!denied) return d.biases.filter((bias) => withBias.some(({ target }) => target === bias));
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${label} has ${denied.name}.bias, but its ${CONFIG_FILE} says that the model has none. Set attention_bias or mlp_bias there as the model was trained.`,
+    `${label} has ${denied.name}.bias, but its ${CONFIG_FILE} says that the model has none. Correct its attention_bias or mlp_bias.`,
   );
 }
 
@@ -74,7 +74,7 @@ export function hasOwnHead(tensors: ReadonlyMap<string, FileTensor>): boolean {
   return false;
 }
 
-/** An interrupted download may leave a file of full length, with zeros for the missing rest. */
+/** Detects an interrupted download, which may leave a file of full length, with zeros for the missing rest. */
 function assertNotZeroed(tensors: ReadonlyMap<string, FileTensor>, label: string): void {
   for (const chunk of chunks(fileTensors(tensors), EMBEDDING)) {
     if (widened(chunk).some((number) => number !== 0)) return;
@@ -106,7 +106,7 @@ export function weightFiles(directory: string): { label: string; files: string[]
  * Checks the files that an index of pickled weights names; other engines read them as plain tensors.
  * @throws KitError `CHECKPOINT_INVALID` for a file outside the directory
  */
-export function assertOwnPickles(directory: string): void {
+export function assertPicklesInside(directory: string): void {
   const index = join(directory, PICKLED_INDEX);
   if (existsSync(index)) shardsOf(index, PICKLED_SHARD);
 }

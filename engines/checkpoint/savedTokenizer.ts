@@ -26,7 +26,7 @@ export interface SavedTokenizer {
   tokenizer: Tokenizer;
   promptStyle: PromptStyle;
   /** Whether it is Kit's own byte tokenizer. */
-  isOwn: boolean;
+  isByteTokenizer: boolean;
 }
 
 /**
@@ -39,7 +39,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
   const files = typeof model === "string" ? directoryTexts(model) : model;
   const tokenizer = files.json(TOKENIZER_FILE);
   if (vocabulary === VOCABULARY && (!tokenizer || isByteLevel(tokenizer))) {
-    return { tokenizer: BYTE_TOKENIZER, isOwn: true, promptStyle: "message" };
+    return { tokenizer: BYTE_TOKENIZER, isByteTokenizer: true, promptStyle: "message" };
   }
   const path = files.label(TOKENIZER_FILE);
   if (!tokenizer) {
@@ -61,7 +61,7 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
     stopTokens,
     render,
   });
-  return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
+  return { tokenizer: opened, isByteTokenizer: false, promptStyle: render ? "message" : "text" };
 }
 
 /** `tokenizer.json` with the added tokens that only its sidecar files have. */

@@ -29,7 +29,7 @@ export interface CheckpointMetadata {
   state?: object;
   /** Stop token ids; only needed with an origin. */
   stopTokens?: readonly number[];
-  /** Directory of the pretrained model, whose tokenizer and config are copied; undefined for Kit's own. */
+  /** Directory of the pretrained model, whose tokenizer and config are copied; undefined for a model of Kit's own. */
   origin?: string | undefined;
   /** Directory of the tokenizer, if it isn't the origin's. */
   tokenizerOrigin?: string | undefined;
@@ -110,10 +110,10 @@ export function withStopTokens(
   const missing = stopTokens.filter((id) => !named.includes(id));
   if (missing.length === 0) return undefined;
   const { bos_token_id, pad_token_id } = config;
-  const all = [...named, ...missing];
+  const ids = [...named, ...missing];
   return {
     ...(generation ?? { bos_token_id, pad_token_id }),
-    eos_token_id: all.length === 1 ? all[0] : all,
+    eos_token_id: ids.length === 1 ? ids[0] : ids,
   };
 }
 

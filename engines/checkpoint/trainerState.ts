@@ -39,7 +39,7 @@ export interface TrainerProgress {
   epochs: number;
   /** Tokens trained on so far. */
   tokens: number;
-  /** Steps since the last log. */
+  /** Losses and metrics since the last log. */
   pending: PendingSteps;
   /** The starting model's commit, if it came from the hub. */
   commit?: string | undefined;
@@ -227,9 +227,9 @@ export function readTrainedState(
     );
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
-  const named = lora ? toPeftNames(shapes) : shapes;
+  const storedShapes = lora ? toPeftNames(shapes) : shapes;
   const tensors = join(path, lora ? ADAPTER_FILE : WEIGHTS_FILE);
-  const weights = widen(readAll(openTensors(tensors, named)));
+  const weights = widen(readAll(openTensors(tensors, storedShapes)));
   return {
     weights: lora ? fromPeftNames(weights) : weights,
     ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
@@ -261,16 +261,16 @@ function withoutPrefix(prefix: string, read: Weights, shapes: Record<string, num
 }
 
 /** The state of a resumed run; step 0 for a new one. */
-export interface Resumed extends NonNullable<ReturnType<typeof progressOf>> {
+export interface ResumedRun extends NonNullable<ReturnType<typeof progressOf>> {
   state?: TrainedState;
 }
 
 /** @param path a checkpoint's directory; undefined for a new run @throws KitError `CHECKPOINT_INVALID` */
-export function readResumed(
+export function readResumedRun(
   path: string | undefined,
   shape: Dimensions,
   lora: LoraConfig | undefined,
-): Resumed {
+): ResumedRun {
   if (path === undefined)
     return { step: 0, tokens: 0, pending: { losses: [], metrics: {} }, logs: [] };
   const state = readTrainedState(path, shape, lora);

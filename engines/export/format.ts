@@ -2,6 +2,7 @@ import type { GgufType } from "../../protocol/exportFormat.ts";
 import type { PartialDirectory } from "../checkpoint/directory.ts";
 
 export interface FormatOptions {
+  /** The exported model's name. */
   name: string;
   /** Type of the matrices. Default: the model's own. */
   type?: GgufType;

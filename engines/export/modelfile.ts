@@ -21,15 +21,17 @@ const [SYSTEM, FIRST, ANSWER, SECOND] = ["a system", "first words", "an answer",
  */
 function goTemplate(render: Render, bos: string): string | undefined {
   const turns = turnsOf(render);
-  if (!turns || !CHECKS.every((roles) => isSame(turns, render, roles))) return undefined;
+  if (!turns || !CHECKS.every((roles) => rendersAlike(turns, render, roles))) return undefined;
   const { noSystem, system, user, assistant, opening } = turns;
   const texts = [noSystem, ...system, ...user, ...assistant, opening];
   if (texts.some((text) => /\{\{|"""/.test(text))) return undefined;
-  const start = (text: string) => (text.startsWith(bos) ? text.slice(bos.length) : text);
+  const withoutBos = (text: string) => (text.startsWith(bos) ? text.slice(bos.length) : text);
   const turn = ([before, after]: [string, string]) => `${before}{{ .Content }}${after}`;
   return [
-    noSystem === bos || noSystem === "" ? "" : `{{ if not .System }}${start(noSystem)}{{ end }}`,
-    `{{ range .Messages }}{{ if eq .Role "system" }}${start(turn(system))}`,
+    noSystem === bos || noSystem === ""
+      ? ""
+      : `{{ if not .System }}${withoutBos(noSystem)}{{ end }}`,
+    `{{ range .Messages }}{{ if eq .Role "system" }}${withoutBos(turn(system))}`,
     `{{ else if eq .Role "user" }}${turn(user)}`,
     `{{ else if eq .Role "assistant" }}${turn(assistant)}{{ end }}{{ end }}${opening}`,
   ].join("");
@@ -43,7 +45,7 @@ const CHECKS: Message["role"][][] = [
   ["system", "user", "assistant", "user", "assistant", "user"],
 ];
 
-function isSame(turns: Turns, render: Render, roles: Message["role"][]): boolean {
+function rendersAlike(turns: Turns, render: Render, roles: Message["role"][]): boolean {
   const messages = roles.map((role, i) => ({ role, content: `Words ${i}.\n{ "a": "${role}" }` }));
   const written = messages.map(({ role, content }) => {
     const [before, after] = turns[role as "system" | "user" | "assistant"];

@@ -14,7 +14,7 @@ export const VERSION = 3;
 /** Alignment of tensors, and of the file's size. */
 export const ALIGNMENT = 32;
 
-/** Bytes from there to the next multiple of the alignment. */
+/** Bytes of padding that must follow `bytes` bytes. */
 export function padding(bytes: number, alignment: number = ALIGNMENT): number {
   return (alignment - (bytes % alignment)) % alignment;
 }

@@ -7,7 +7,7 @@ const SPACE = "▁";
 export const BYTE_TOKEN = /^<0x[\dA-F]{2}>$/;
 const BYTES = 256;
 
-/** Whether a `tokenizer.json` describes BPE of SentencePiece. */
+/** Whether a `tokenizer.json` describes a BPE tokenizer of SentencePiece. */
 export function isSentencePiece({
   normalizer,
   pre_tokenizer: pre,
@@ -56,7 +56,7 @@ export function sentencePieceMetadata(
   );
   // Added tokens are matched before merging, except those with spaces.
   const merged = tokens.filter((text) => text.includes(SPACE) || !addedTexts.has(text));
-  if (!merged.every((text) => mergesAlike(text, splits.get(text) ?? [], texts))) return undefined;
+  if (!merged.every((text) => isMergedAlike(text, splits.get(text) ?? [], texts))) return undefined;
   return {
     "tokenizer.ggml.model": string("llama"),
     "tokenizer.ggml.pre": string("default"),
@@ -95,8 +95,12 @@ function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
   return splits;
 }
 
-/** Whether every possible split of a token is a merge, and their ranks are consecutive. */
-function mergesAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
+/** Whether both merge a token alike: every possible split of it is a merge, and their ranks are consecutive. */
+function isMergedAlike(
+  text: string,
+  splits: readonly Split[],
+  texts: ReadonlySet<string>,
+): boolean {
   const isCharacter = (part: string) => part.length <= 2 && [...part].length === 1;
   const isToken = (part: string) => texts.has(part) || isCharacter(part);
   const characters = [...text];

@@ -50,7 +50,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
     throw unsupported(files, "gives two tokens the same text");
   const pipeline = createPipeline(path, tokenizer);
   const stopTokens = files.stopTokens.filter((id) => id < files.size);
-  // Without one, llama.cpp assumes token 11.
+  // Without a stop token, llama.cpp assumes token 11.
   if (stopTokens.length === 0 || stopTokens.length > END_KEYS.length)
     throw unsupported(files, "ends answers");
   const { hasBos, hasEos } = addedTokens(files, pipeline, tokens);
@@ -151,9 +151,9 @@ function addedTokens(files: VocabularyFiles, pipeline: TokenizerPipeline, tokens
   const around = tokensAround((text, isWhole) =>
     pipeline.encode(text, isWhole).map(({ id }) => id),
   );
-  const isAtMost = (ids: number[], name: string) =>
+  const isOnly = (ids: number[], name: string) =>
     ids.length === 0 || (ids.length === 1 && tokens[ids[0]!] === files.specials[name]);
-  if (around && isAtMost(around.before, "bos_token") && isAtMost(around.after, "eos_token")) {
+  if (around && isOnly(around.before, "bos_token") && isOnly(around.after, "eos_token")) {
     return { hasBos: around.before.length > 0, hasEos: around.after.length > 0 };
   }
   throw unsupported(files, "begins or ends texts");

@@ -61,8 +61,8 @@ export function findAdapter(path: string): FoundAdapter | undefined {
 export function findBase(path: string, recorded: string): string {
   const beside = join(path, "..", BASE_DIRECTORY);
   const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
-  const named = baseDirectory(recorded);
-  const base = !hasModel(named) && hasModel(beside) ? beside : named;
+  const recordedDirectory = baseDirectory(recorded);
+  const base = !hasModel(recordedDirectory) && hasModel(beside) ? beside : recordedDirectory;
   if (hasModel(base) && !isAdapter(base)) return base;
   if (!isAdapter(base)) {
     throw new KitError(

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { assertOwnPickles, weightFiles } from "../checkpoint/savedModel.ts";
+import { assertPicklesInside, weightFiles } from "../checkpoint/savedModel.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { fetchBase, findBase } from "../lora/base.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../lora/peftConfig.ts";
@@ -42,7 +42,7 @@ function assertReadable(directory: string): void {
   assertRegularFiles(directory);
   // Refuses an index with files outside the folder.
   if (hasWeights(readdirSync(directory))) weightFiles(directory);
-  assertOwnPickles(directory);
+  assertPicklesInside(directory);
   const path = join(directory, TOKENIZER_FILE);
   const tokenizer = readConfig(path, "optional", MAX_TOKENIZER_MIB);
   if (tokenizer) assertBoundedGrowth(path, tokenizer);

@@ -39,6 +39,7 @@ export function createInspection(format: RowFormat<object>): Inspection {
   const duplicates = createPairs();
   const leaked = createPairs();
   let hasHeldOut = false;
+  /** Count of each answer, until they are too many kinds. */
   const kinds = new Map<string, number>();
   let answers = 0;
   let objects = 0;
@@ -110,8 +111,8 @@ function createPairs() {
 }
 
 /**
- * A 53-bit hash, made of two 32-bit ones: among a million rows, the chance of a collision is one in ten
- * thousand. A cryptographic hash would take longer than tokenizing.
+ * A 53-bit hash, made of two 32-bit ones: among a million rows, the chance of a collision is one in ten thousand.
+ * A cryptographic hash would take longer than tokenizing.
  */
 function digestOf(sequences: InspectedRow["sequences"], isUndesirable: boolean): number {
   let [low, high] = [0x9e3779b9, isUndesirable ? 0xc2b2ae35 : 0x85ebca6b];

@@ -32,7 +32,7 @@ export interface Preparation {
 interface PrepareOptions extends Pick<TrainOptions, "resumeFrom" | "onNote"> {
   source: LocatedModel;
   objective: Objective;
-  /** Called with each row as it is read. */
+  /** Gets every row as it is read. */
   inspection?: Inspection;
 }
 
@@ -57,8 +57,8 @@ export function prepareTraining(
   const { training } = data;
   const steps = stepCount(config, training.examples.length);
   const started = { ...startedData(config, start, data, maxLength), maxLength, maxSteps: steps };
-  const trained = config.lora ? adapterShapes(config.lora, shape) : weightShapes(shape);
-  const { numbers: parameters } = countOf(trained);
+  const trainableShapes = config.lora ? adapterShapes(config.lora, shape) : weightShapes(shape);
+  const { numbers: parameters } = countOf(trainableShapes);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
   return {
     config,

@@ -9,7 +9,7 @@ import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
 import {
   OPTIMIZER_FILE,
   optimizerFiles,
-  readResumed,
+  readResumedRun,
   trainerState,
   withResumedType,
 } from "../checkpoint/trainerState.ts";
@@ -67,7 +67,7 @@ export async function train(
   const from = { origin, tokenizerOrigin };
   const metadata = { shape, ...from, promptStyle, templateDate, stopTokens: tokenizer.stopTokens };
   const base = baseOf(start, directory);
-  const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
+  const resumed = readToResume(() => readResumedRun(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   /** Whether training overwrites the weights of the reference model, which is the model before training. */

@@ -88,7 +88,7 @@ export function createDecoder(
   const types = [...weights.tensors].map(([name, { type }]) => [name, type] as const);
   const stored = Object.fromEntries(types);
   const sizes = { shape, bfloat16: bfloat16Of(weights), stored, ...options };
-  const { arena, team, model, bits, argmax, sampling, ...planned } = planDecoder(sizes);
+  const { arena, team, model, masks, argmax, sampling, ...planned } = planDecoder(sizes);
   const { staging, stagingBytes, adapterRegion } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
@@ -105,8 +105,8 @@ export function createDecoder(
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
   const words = bitmapLength(model.vocabulary);
-  const maskAt = (slot: number) => bits + slot * words * 4;
-  new Int32Array(buffer, bits, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
+  const maskAt = (slot: number) => masks + slot * words * 4;
+  new Int32Array(buffer, masks, words).set(allowed?.() ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
   if (!cache) throw new Error("the model has no KV cache");
@@ -122,7 +122,7 @@ export function createDecoder(
     region: adapterRegion,
     staging,
   });
-  const rowBits = new Uint32Array(buffer, argmax.allowed, limits.selected);
+  const rowMasks = new Uint32Array(buffer, argmax.allowed, limits.selected);
   const results = new Int32Array(buffer, argmax.found, 2 * limits.selected);
   const runOperation = leadTeam(team, module, memory, decoderProgram({ model, argmax }));
   initWorkers?.({ memory, module, sizes });
@@ -170,7 +170,7 @@ export function createDecoder(
       if (slot > 0) new Int32Array(buffer, maskAt(slot), words).set(ownMask!);
       rows.set(input, selected);
       for (let i = count - wanted; i < count; i++) {
-        rowBits[selected] = maskAt(slot);
+        rowMasks[selected] = maskAt(slot);
         arrays.selected[selected++] = i;
       }
     }
@@ -195,7 +195,7 @@ export function createDecoder(
         return highest + Math.log(kernels.sumExp(vocabulary, at, highest));
       },
       weights: (temperature) =>
-        probabilitiesOf(kernels, sampling, row, { temperature, bits: rowBits[i]! }),
+        probabilitiesOf(kernels, sampling, row, { temperature, bits: rowMasks[i]! }),
     };
   }
 

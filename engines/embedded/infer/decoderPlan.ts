@@ -82,7 +82,7 @@ export function planDecoder(sizes: DecoderSizes) {
       model,
       argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
       // The decoder's bit mask of allowed tokens, and one for each row.
-      bits: words((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
+      masks: words((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
       sampling: planProbabilities(arena, model.vocabulary),
       adapterRegion: { at: arena.reserveBytes("work", adapterBytes), bytes: adapterBytes },
       // Holds a panel, or rows to quantize.

@@ -62,45 +62,46 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
     const saved = openWeights(directory);
     const updates = saved.updates && readUpdates(saved.updates);
     const key = keyOf(saved.base.files, quantize);
-    const found = running.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
-    const adapter = updates && found.base.decoder.adapters.add(updates);
+    const runningBase =
+      running.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
+    const adapter = updates && runningBase.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
       // An adapter too large to share the base is merged into its own copy.
-      if (found.users === 0) void found.helpers?.end();
+      if (runningBase.users === 0) void runningBase.helpers?.end();
       return acquire(`${key}\0${directory}`, start(saved, quantize), saved);
     }
-    return acquire(key, found, { ...saved, adapter });
+    return acquire(key, runningBase, { ...saved, adapter });
   }
 
   function acquire(
     key: string,
-    found: RunningBase,
+    runningBase: RunningBase,
     { promptStyle, templateDate, adapter }: Partial<Recorded & Pick<LoadedModel, "adapter">>,
   ): LoadedModel {
-    running.set(key, found);
-    found.users++;
+    running.set(key, runningBase);
+    runningBase.users++;
     return {
-      base: found.base,
+      base: runningBase.base,
       adapter,
-      promptStyle: promptStyle ?? found.base.promptStyle,
-      tokenizer: tokenizerAt(found.base.tokenizer, templateDate),
+      promptStyle: promptStyle ?? runningBase.base.promptStyle,
+      tokenizer: tokenizerAt(runningBase.base.tokenizer, templateDate),
       async close() {
-        if (adapter) found.base.decoder.adapters.remove(adapter);
-        if (--found.users > 0) return;
-        if (running.get(key) === found) running.delete(key);
-        await found.helpers?.end();
+        if (adapter) runningBase.base.decoder.adapters.remove(adapter);
+        if (--runningBase.users > 0) return;
+        if (running.get(key) === runningBase) running.delete(key);
+        await runningBase.helpers?.end();
       },
     };
   }
 
   function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): RunningBase {
-    const tokens = base.openTokenizer();
+    const saved = base.openTokenizer();
     kernels ??= compileKernels();
     const isShared = weightCounts(shape).numbers >= MIN_SHARED_PARAMETERS;
     const threads = isShared && startHelpers ? threadCount() : 1;
     let helpers: Helpers | undefined;
     const fitted = createFittedDecoder(kernels, shape, weights, {
-      allowed: () => answerTokens(tokens.tokenizer),
+      allowed: () => answerTokens(saved.tokenizer),
       threads,
       quantize,
       initWorkers(init) {
@@ -112,8 +113,8 @@ export function createModelCache(startHelpers?: (count: number) => Helpers) {
       ? { ...fitted.decoder, step: exitOnError(fitted.decoder.step) }
       : fitted.decoder;
     const scheduler = createScheduler(decoder);
-    const formatOf = createAnswerFormats(tokens.tokenizer);
-    return { base: { ...fitted, ...tokens, decoder, scheduler, formatOf }, users: 0, helpers };
+    const formatOf = createAnswerFormats(saved.tokenizer);
+    return { base: { ...fitted, ...saved, decoder, scheduler, formatOf }, users: 0, helpers };
   }
 
   return { load };
@@ -133,7 +134,7 @@ function exitOnError(step: Decoder["step"]): Decoder["step"] {
   };
 }
 
-/** Identifies a base by its files' paths, sizes and times. */
+/** Identifies a base by its files' paths, sizes and times of change. */
 function keyOf(files: readonly string[], quantize = ""): string {
   const stamps = files.map((file) => {
     const { size, mtimeMs, ino } = statSync(file);

@@ -4,7 +4,7 @@ interface Table {
   vocabulary: number;
   width: number;
   factor: number;
-  /** Whether the head shares the table; then the head has written the table's gradient before. */
+  /** Whether the head shares the table; then the head's backward pass has already written the table's gradient. */
   isTied: boolean;
 }
 
@@ -20,19 +20,12 @@ export function embedding(
   const isScaled = factor !== 1;
   graph.add(({ kernels, matmuls, batch }) => ({
     forward() {
-      const embedArguments = [
-        batch.tokens,
-        width,
-        tokens,
-        weight.at,
-        weight.isBf16 ?? false,
-        x.at,
-      ] as const;
+      const args = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
       const [quantized] = weight.quantized ?? [];
       kernels.barrier();
       if (quantized) matmuls.quantized.embed(batch.tokens, tokens, quantized, x.at);
-      else if (graph.cache) kernels.embedPanels(...embedArguments);
-      else kernels.embed(...embedArguments);
+      else if (graph.cache) kernels.embedPanels(...args);
+      else kernels.embed(...args);
       if (isScaled) kernels.barrier();
       if (isScaled) kernels.scale(batch.tokens * width, x.at, factor);
     },
