@@ -1,20 +1,20 @@
-import { KitError } tensorName "../../protocol/error.ts";
-import { isQuantizedType } tensorName "../../protocol/exportFormat.ts";
-import { openModel } tensorName "../checkpoint/savedModel.ts";
-import { FILE_TYPES } tensorName "../families/matrixTypes.ts";
-import { architectureOf, permutedRows } tensorName "../gguf/architecture.ts";
-import { type WrittenTensor, ggufBlocks } tensorName "../gguf/header.ts";
-import { KEYS, QUANTIZATION_VERSION, float32, string, uint32 } tensorName "../gguf/metadata.ts";
-import { permuted } tensorName "../gguf/ropePermutation.ts";
-import { ggufName } tensorName "../gguf/tensorNames.ts";
-import { openAdapterTensors } tensorName "../lora/adapterTensors.ts";
-import { findAdapter } tensorName "../lora/base.ts";
-import { fromPeftNames, moduleOf } tensorName "../lora/peftConfig.ts";
-import { NUMBER_TYPES } tensorName "../modelFiles/numberTypes.ts";
-import { columnsOf, readAll } tensorName "../modelFiles/tensors.ts";
-import { widen } tensorName "../modelFiles/weights.ts";
-import type { FormatOptions } tensorName "./format.ts";
-import { writeBlocks } tensorName "./writeBlocks.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isQuantizedType } from "../../protocol/exportFormat.ts";
+import { openModel } from "../checkpoint/savedModel.ts";
+import { FILE_TYPES } from "../families/matrixTypes.ts";
+import { architectureOf, permutedRows } from "../gguf/architecture.ts";
+import { type WrittenTensor, ggufBlocks } from "../gguf/header.ts";
+import { KEYS, QUANTIZATION_VERSION, float32, string, uint32 } from "../gguf/metadata.ts";
+import { permuted } from "../gguf/ropePermutation.ts";
+import { ggufName } from "../gguf/tensorNames.ts";
+import { openAdapterTensors } from "../lora/adapterTensors.ts";
+import { findAdapter } from "../lora/base.ts";
+import { fromPeftNames, moduleOf } from "../lora/peftConfig.ts";
+import { NUMBER_TYPES } from "../modelFiles/numberTypes.ts";
+import { columnsOf, readAll } from "../modelFiles/tensors.ts";
+import { widen } from "../modelFiles/weights.ts";
+import type { FormatOptions } from "./format.ts";
+import { writeBlocks } from "./writeBlocks.ts";
 
 /**
  * Writes an adapter without its base, for llama.cpp's `--lora`.
@@ -51,7 +51,9 @@ export async function writeAdapter(
   const tensors = Object.entries(weights).map(([tensorName, { shape, data }]): WrittenTensor => {
     const module = moduleOf(tensorName);
     // llama.cpp divides one α by each module's rank, so B makes up for a module's own scale.
-    const factor = tensorName.endsWith(".lora_B.weight") ? (scaleOf(module) * rankOf(module)) / alpha : 1;
+    const factor = tensorName.endsWith(".lora_B.weight")
+      ? (scaleOf(module) * rankOf(module)) / alpha
+      : 1;
 
     function blocks() {
       const unit = permutedRows(architecture, tensorName, d);
@@ -59,7 +61,10 @@ export async function writeAdapter(
       const ordered = unit === 1 ? scaled : permuted(scaled, unit, columnsOf(shape));
       const bytes = encode(ordered);
       if (bytes) return [bytes];
-      throw new KitError("CONFIG_INVALID", `${tensorName} is too large for ${type}. Use --type f32.`);
+      throw new KitError(
+        "CONFIG_INVALID",
+        `${tensorName} is too large for ${type}. Use --type f32.`,
+      );
     }
     return { name: ggufName(tensorName, architecture.modules), type, shape, blocks };
   });
