@@ -8,6 +8,7 @@ const SUGGESTED_FRACTION = constants.loweredRate;
 const MAX_SUGGESTED_RATE = constants.maxAdvisedRate;
 
 /**
+ * The error for a diverged training run.
  * @param how what happened; continues "Training diverged"
  * @param peak the config's learning rate
  */

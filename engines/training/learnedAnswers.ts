@@ -11,7 +11,7 @@ import { objectiveOf } from "../objectives/objectives.ts";
 import type { Span } from "../tokens/tokenizer.ts";
 import { findStartingPoint } from "./startingPoint.ts";
 
-/** Allowed length, relative to the longest answer: limits a model that hasn't learned to stop. */
+/** The limit, relative to the longest answer. It stops a model that hasn't learned to stop. */
 const MARGIN = 1.25;
 /** Number of rows to tokenize: those whose answers have the most bytes. */
 const MAX_ROWS = 16;

@@ -20,5 +20,5 @@ export function createAllocator(region: { at: number; bytes: number }) {
   };
 }
 
-/** Bytes. */
+/** In bytes. */
 const ALIGNMENT = 64;

@@ -76,17 +76,17 @@ export function planDecoder(sizes: DecoderSizes) {
     });
     const { width, intermediateSize, heads, headDim } = shape;
     const widest = Math.max(width, intermediateSize, heads * headDim, MAX_RANK);
-    const words = (count: number) => arena.reserveWords("work", count);
+    const reserve = (count: number) => arena.reserveWords("work", count);
     return {
       team,
       model,
-      argmax: { allowed: words(MAX_SEQUENCES), found: words(2 * MAX_SEQUENCES) },
+      argmax: { allowed: reserve(MAX_SEQUENCES), found: reserve(2 * MAX_SEQUENCES) },
       // The decoder's bit mask of allowed tokens, and one for each row.
-      masks: words((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
+      masks: reserve((MAX_SEQUENCES + 1) * bitmapLength(model.vocabulary)),
       sampling: planProbabilities(arena, model.vocabulary),
       adapterRegion: { at: arena.reserveBytes("work", adapterBytes), bytes: adapterBytes },
       // Holds a panel, or rows to quantize.
-      staging: words(PANEL * widest),
+      staging: reserve(PANEL * widest),
       stagingBytes: PANEL * widest * 4,
     };
   };

@@ -28,7 +28,7 @@ export function createHelperTeams(onLost: (error: Error) => void) {
     helper.once("message", () => (hasJoined = true));
     helper.on("error", (error) => (thrown = error));
     helper.on("exit", (code) => {
-      // If it can't start, for example because a bundle lacks its file, the other threads answer without it.
+      // The other threads answer without a helper that can't start, for example because a bundle lacks its file.
       if (hasJoined && isNeeded()) onLost(helperFailed(thrown ?? `code ${code}`, "answers"));
     });
   }

@@ -8,17 +8,17 @@ import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
 const COUNT_WORDS = 4;
 
 export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLimits): BatchPlan {
-  const words = (count: number) => arena.reserveWords("activations", count);
+  const reserve = (count: number) => arena.reserveWords("activations", count);
   return {
-    counts: words(COUNT_WORDS),
-    tokens: words(tokens),
-    positions: words(tokens),
-    offsets: words(sequences + 1),
-    scoreOffsets: words(sequences),
-    selected: words(selected),
-    targets: words(selected),
-    lossWeights: words(selected),
-    losses: words(selected),
+    counts: reserve(COUNT_WORDS),
+    tokens: reserve(tokens),
+    positions: reserve(tokens),
+    offsets: reserve(sequences + 1),
+    scoreOffsets: reserve(sequences),
+    selected: reserve(selected),
+    targets: reserve(selected),
+    lossWeights: reserve(selected),
+    losses: reserve(selected),
   };
 }
 

@@ -50,13 +50,13 @@ export function createGraph(
   options: GraphOptions,
 ): { graph: Graph; plan: GraphPlan } {
   const { limits, threads, recompute } = options;
-  const words = (count: number) => arena.reserveWords("activations", count);
+  const reserve = (count: number) => arena.reserveWords("activations", count);
   const batch = planBatch(arena, limits);
   const cache = options.cache && {
     ...options.cache,
-    table: words(limits.sequences * pagesOf(options.cache.context)),
-    tableRows: words(limits.tokens),
-    runs: words(limits.sequences * RUN_WORDS),
+    table: reserve(limits.sequences * pagesOf(options.cache.context)),
+    tableRows: reserve(limits.tokens),
+    runs: reserve(limits.sequences * RUN_WORDS),
   };
   const adapterTables: AdapterTables = {};
   const { plan: tensors, ...tensorBuilders } = createTensors(arena, options);
@@ -64,7 +64,7 @@ export function createGraph(
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
   const { segments, ...memory } = createSegments<Operation, Address>({
     recompute,
-    reserve: words,
+    reserve,
     sharesAll: cache !== undefined,
   });
 
@@ -77,8 +77,8 @@ export function createGraph(
     ...memory,
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {
       const count = limits[rows] * width;
-      const at = isResidual ? words(count) : memory.saved(count, { isCheap });
-      const gradient = isResidual ? words : memory.gradient;
+      const at = isResidual ? reserve(count) : memory.saved(count, { isCheap });
+      const gradient = isResidual ? reserve : memory.gradient;
       const grad = cache === undefined ? gradient(count) : UNUSED;
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
@@ -88,18 +88,18 @@ export function createGraph(
       return { ...to, at: memory.residual(limits[to.rows] * to.width) };
     },
     adapterTable(name, out, inner) {
-      const at = words((1 + MAX_ADAPTERS) * ENTRY_WORDS);
+      const at = reserve((1 + MAX_ADAPTERS) * ENTRY_WORDS);
       adapterTables[name] = { at, out, in: inner };
       return at;
     },
-    persistent: words,
+    persistent: reserve,
     angles(rope, headDim) {
       const key = JSON.stringify([rope, headDim]);
       const found = angles.get(key);
       if (found) return found;
       const positions = cache?.context ?? limits.longest;
       const count = (positions * headDim) / 2;
-      const tables = { cosines: words(count), sines: words(count) };
+      const tables = { cosines: reserve(count), sines: reserve(count) };
       angles.set(key, tables);
       const values = () => ropeTables(rope, headDim, positions);
       constants.push({ at: tables.cosines, values: () => values().cosines });

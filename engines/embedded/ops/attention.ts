@@ -32,10 +32,10 @@ function attendUncached(
 ): void {
   const { scores, longest } = graph.limits;
   const probs = graph.saved(heads * scores, { isCheap: true });
-  const threadScratch = scoreCount(longest);
-  const scratch = graph.scratch(graph.threads * threadScratch);
+  const scratchPerThread = scoreCount(longest);
+  const scratch = graph.scratch(graph.threads * scratchPerThread);
   graph.add(({ kernels, batch, threadIndex }) => {
-    const shared = () =>
+    const args = () =>
       [
         ...([batch.sequences, heads, kvHeads, headDim, qkv.row, scale, window] as const),
         ...([graph.batch.offsets, graph.batch.scoreOffsets] as const),
@@ -43,13 +43,13 @@ function attendUncached(
     return {
       forward() {
         kernels.barrier();
-        kernels.attend(...shared(), qkv.at, probs, y.at);
+        kernels.attend(...args(), qkv.at, probs, y.at);
       },
-      recompute: () => kernels.attend(...shared(), qkv.at, probs, 0),
+      recompute: () => kernels.attend(...args(), qkv.at, probs, 0),
       backward() {
-        const ownScratch = scratch + threadIndex * threadScratch * 4;
+        const ownScratch = scratch + threadIndex * scratchPerThread * 4;
         kernels.barrier();
-        kernels.attendBack(...shared(), qkv.at, probs, y.grad.at, qkv.grad.at, ownScratch);
+        kernels.attendBack(...args(), qkv.at, probs, y.grad.at, qkv.grad.at, ownScratch);
       },
     };
   });
@@ -66,8 +66,8 @@ function attendCached(
   const elements = pages * PAGE * kvHeads * headDim;
   const [keys, values] = [graph.persistent(elements), graph.persistent(elements)];
   const tableStride = pagesOf(context);
-  const threadScores = tableStride * PAGE;
-  const scores = graph.scratch(graph.threads * threadScores);
+  const scoresPerThread = tableStride * PAGE;
+  const scores = graph.scratch(graph.threads * scoresPerThread);
   const newKeys = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
   const cacheArguments = [positions, tableRows, table, tableStride, keys, values] as const;
@@ -79,7 +79,7 @@ function attendCached(
       kernels.attendPages(
         ...([batch.tokens, heads, kvHeads, headDim, scale, window] as const),
         ...([qkv.at, qkv.row, ...cacheArguments] as const),
-        ...([scores + threadIndex * threadScores * 4, y.at] as const),
+        ...([scores + threadIndex * scoresPerThread * 4, y.at] as const),
       );
     },
     backward: noBackward,
