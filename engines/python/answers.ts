@@ -10,7 +10,7 @@ import { refuseCode } from "./refuseCode.ts";
 
 /** Loads models in a single process. */
 export function createAnswers(python: Python) {
-  /** Takes the notes of the process, for the model loaded last. */
+  /** Receives the process's notes; set by the latest load. */
   let note: LoadOptions["onNote"];
   const onNote = (text: string) => note?.(text);
   const { load } = createHostedModels<ModelFolders>((callbacks) =>
@@ -45,17 +45,17 @@ function start(
     env: python.env,
     job: { bf16: python.bf16 },
     onMessage(message) {
-      if (message.type === "tokens") answers.takeTokens(message);
-      else if (message.type === "answer") answers.takeAnswer(message);
+      if (message.type === "tokens") requests.receiveTokens(message);
+      else if (message.type === "answer") requests.receiveAnswer(message);
       else if (message.type === "note") onNote(message.text);
     },
   });
-  const answers = createPendingRequests(child.send, callbacks);
-  child.ended.then((last) => callbacks.onEnd(endedBy(last)), callbacks.onEnd);
-  return { send: answers.ask, setRef: child.setRef, stop: () => void child.stop() };
+  const requests = createPendingRequests(child.send, callbacks);
+  child.ended.then((lastMessage) => callbacks.onEnd(endedBy(lastMessage)), callbacks.onEnd);
+  return { send: requests.submit, setRef: child.setRef, stop: () => void child.stop() };
 }
 
-function endedBy(last: PythonMessage): KitError {
-  if (last.type === "failed") return new KitError(last.code, last.message);
+function endedBy(lastMessage: PythonMessage): KitError {
+  if (lastMessage.type === "failed") return new KitError(lastMessage.code, lastMessage.message);
   return new KitError("WORKER_FAILED", "The Python engine's process exited. Try again.");
 }

@@ -22,7 +22,7 @@ export interface Child {
   ended: Promise<PythonMessage>;
   /** Asks the process to exit, then kills its group. Resolves once it has exited. */
   stop: () => Promise<void>;
-  /** Sets whether it keeps this process alive. */
+  /** Sets whether the child keeps this process alive. */
   setRef: (on: boolean) => void;
 }
 
@@ -61,10 +61,10 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
 
   const ended = new Promise<PythonMessage>((resolve, reject) => {
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));
-    // Its children would hold its output open.
+    // The child's own children would hold its stdout open.
     child.once("exit", () => {
       killGroup();
-      // A child that left the group may still do so.
+      // A process that left the group may still do so.
       (child.stdout as Socket).setTimeout(SILENCE_MS, () => child.stdout.destroy());
     });
     child.once("close", (code, signal) => {
@@ -94,9 +94,9 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   }
 
   function setRef(on: boolean) {
-    for (const part of [child, child.stdin, child.stdout] as { ref(): void; unref(): void }[]) {
-      if (on) part.ref();
-      else part.unref();
+    for (const handle of [child, child.stdin, child.stdout] as { ref(): void; unref(): void }[]) {
+      if (on) handle.ref();
+      else handle.unref();
     }
   }
   return { send, ended, stop, setRef };
@@ -114,7 +114,7 @@ function isLast({ type }: PythonMessage): boolean {
 function notStarted({ path, from }: Interpreter, cause: Error): KitError {
   return new KitError(
     "PYTHON_NOT_FOUND",
-    `The Python at ${path} (from ${from}) cannot be run: ${cause.message}. Name another with python({ path }).`,
+    `The Python at ${path} (from ${from}) cannot be run: ${cause.message}. Set another with python({ path }).`,
     { cause },
   );
 }

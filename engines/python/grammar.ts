@@ -17,7 +17,7 @@ numberOf(grammar.none);
 const FUNCTIONS = {
   begin: grammar.beginPart,
   hasBudget: grammar.hasBudget,
-  /** The initial state. @param count of expressions in Node; 0 if it may differ. @param dropsSpace whether an answer drops its leading space */
+  /** The initial state. @param count expressions that Node compiles the spec to; 0 skips the comparison. @param dropsSpace whether an answer drops its leading space */
   root(spec: string, count: number, dropsSpace: boolean): number {
     const found = constraintGrammar(grammar, parseJson(spec) as ConstraintSpec);
     if (count > 0 && grammar.count() !== count)
@@ -50,8 +50,8 @@ function numberOf(expression: Expression): number {
 /** Python's entry point. @param args as JSON. @returns JSON of the value or a `KitError` */
 function call(name: keyof typeof FUNCTIONS, args: string): string {
   try {
-    const work = FUNCTIONS[name] as (...given: unknown[]) => unknown;
-    return JSON.stringify({ value: work(...(JSON.parse(args) as unknown[])) });
+    const run = FUNCTIONS[name] as (...values: unknown[]) => unknown;
+    return JSON.stringify({ value: run(...(JSON.parse(args) as unknown[])) });
   } catch (error) {
     if (!isKitError(error)) throw error;
     const { code, message, fault } = error;

@@ -6,12 +6,12 @@ import { KitError } from "../../protocol/error.ts";
 export interface Interpreter {
   /** Absolute. */
   path: string;
-  /** `KIT_PYTHON`, `.venv` … */
+  /** Where it was found: `KIT_PYTHON`, `.venv` … */
   from: string;
 }
 
-interface Environment {
-  /** The option `path`. */
+interface Search {
+  /** The engine's option. */
   path?: string | undefined;
   env: NodeJS.ProcessEnv;
   /** The project's directory. */
@@ -20,12 +20,12 @@ interface Environment {
 
 /**
  * The first interpreter that exists.
- * @throws KitError `PYTHON_NOT_FOUND` if there is none, or a named one is missing
+ * @throws KitError `PYTHON_NOT_FOUND` if there is none, or a namedInterpreter one is missing
  */
-export function findInterpreter({ path, env, project }: Environment): Interpreter {
-  if (path !== undefined) return named(path, "python({ path })", { env, project });
+export function findInterpreter({ path, env, project }: Search): Interpreter {
+  if (path !== undefined) return namedInterpreter(path, "python({ path })", { env, project });
   const { KIT_PYTHON, VIRTUAL_ENV, CONDA_PREFIX } = env;
-  if (KIT_PYTHON) return named(KIT_PYTHON, "KIT_PYTHON", { env, project });
+  if (KIT_PYTHON) return namedInterpreter(KIT_PYTHON, "KIT_PYTHON", { env, project });
   const environments = [
     [".kit/python", join(project, ".kit", "python")],
     ["VIRTUAL_ENV", VIRTUAL_ENV],
@@ -40,19 +40,19 @@ export function findInterpreter({ path, env, project }: Environment): Interprete
   if (found) return { path: found, from: "PATH" };
   throw new KitError(
     "PYTHON_NOT_FOUND",
-    "engine: python() needs Python 3.10 or newer, but none was found. Install it, or name one with python({ path }).",
+    "engine: python() needs Python 3.10 or newer, but none was found. Install it, or set one with python({ path }).",
   );
 }
 
-/** A folder means the environment in it. */
-function named(name: string, from: string, { env, project }: Environment): Interpreter {
-  const isName = !isAbsolute(name) && !/[\\/]/.test(name);
+/** @param name a command on PATH, an executable, or the folder of an environment */
+function namedInterpreter(name: string, from: string, { env, project }: Search): Interpreter {
+  const isCommand = !isAbsolute(name) && !/[\\/]/.test(name);
   const path = resolve(project, name);
-  const found = isName ? onPath(name, env) : (inEnvironment(path) ?? executable(path));
+  const found = isCommand ? onPath(name, env) : (inEnvironment(path) ?? executable(path));
   if (found) return { path: found, from };
   throw new KitError(
     "PYTHON_NOT_FOUND",
-    `There is no Python at ${isName ? name : path}, which ${from} names. Check the path.`,
+    `There is no Python at ${isCommand ? name : path} (from ${from}). Check the path.`,
   );
 }
 

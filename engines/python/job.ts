@@ -21,8 +21,8 @@ type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNot
   Pick<FetchOptions, "signal" | "check">;
 
 /**
- * Checks everything that needs no Python, downloads a model of the hub, and writes a new model's random
- * weights, which are the same for every engine.
+ * Checks everything that needs no Python, downloads a model from the hub, and writes an untrained model's
+ * random weights, which are the same for every engine.
  * @throws KitError for a model that can't be trained
  */
 export async function createJob({
@@ -35,8 +35,8 @@ export async function createJob({
 }: Options): Promise<PythonJob> {
   const files = datasetFiles(config.dataset.path);
   const evalFiles = config.evalDataset && datasetFiles(config.evalDataset.path);
-  const fetching = { signal, onNote, ...(check && { check }) };
-  const source = await locateModel(config.model, { resumeFrom, ...fetching });
+  const fetchOptions = { signal, onNote, ...(check && { check }) };
+  const source = await locateModel(config.model, { resumeFrom, ...fetchOptions });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
   // A cluster's checkpoint may exist only there.
   if (resumeFrom !== undefined && existsSync(resumeFrom)) {
@@ -53,18 +53,22 @@ export async function createJob({
     isPretrained: isPretrained(config.model),
   };
   if (source.kind === "untrained") {
-    return { ...job, model: { base: writeStart(source.dimensions, config, directory) } };
+    return { ...job, model: { base: writeInitialWeights(source.dimensions, config, directory) } };
   }
   const { repo = "" } = parseHubName(source.name) ?? {};
   const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };
-  return { ...job, model: await findFolders(source.directory, fetching), hub };
+  return { ...job, model: await findFolders(source.directory, fetchOptions), hub };
 }
 
-/** Writes a new model's weights. An adapter's base stays; `removePartial` removes any other. */
-function writeStart(shape: Dimensions, { lora, seed }: TrainConfig, directory: string): string {
+/** Writes random weights: with LoRA as the base, which stays; otherwise to a folder that `removePartial` deletes. */
+function writeInitialWeights(
+  shape: Dimensions,
+  { lora, seed }: TrainConfig,
+  directory: string,
+): string {
   const folder = lora ? BASE_DIRECTORY : partialFolder("start");
   const path = join(directory, ARTIFACTS, folder);
-  const isThere = existsSync(join(path, "config.json"));
-  if (!isThere) saveModel(path, randomWeights(shape, seed), { shape, promptStyle: "message" });
+  const exists = existsSync(join(path, "config.json"));
+  if (!exists) saveModel(path, randomWeights(shape, seed), { shape, promptStyle: "message" });
   return path;
 }

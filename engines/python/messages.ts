@@ -14,7 +14,7 @@ export interface PythonJob {
   files: string[];
   evalFiles: string[] | undefined;
   model: ModelFolders;
-  /** The name in events. */
+  /** The model's name in events. */
   modelName: string;
   isPretrained: boolean;
   /** The adapter's base on the hub, if it is there. */
@@ -26,7 +26,7 @@ export interface PythonJob {
   measuresLoss?: boolean | undefined;
 }
 
-/** Input of the advice on skipped rows. */
+/** Rows kept, rows left out, tokens of the longest of these, and the model's context length. */
 export interface SkippedRows {
   rows: number;
   leftOut: number;
@@ -53,7 +53,7 @@ export interface Hello {
 
 /** A token of an answer. */
 interface AnswerToken {
-  /** The text that it completes; never splits a character. */
+  /** The text that the token completes; never splits a character. */
   text: string;
   logprob?: NonNullable<InferResult["logprobs"]>[number];
 }
@@ -66,7 +66,7 @@ type ChosenAnswer = InferResult & Required<Pick<InferResult, "choices">>;
 export interface LoadedModel {
   /** Sample calls as the chat template writes them; empty if it doesn't support calls. */
   calls: string[];
-  /** As `CallsTemplate`. */
+  /** Special tokens and their texts, as in `CallsTemplate`. */
   specials: (readonly [number, string])[];
 }
 

@@ -11,7 +11,7 @@ import { assertBoundedGrowth } from "../tokens/tokenizerLimits.ts";
 
 export interface ModelFolders {
   base: string;
-  /** Folder of an adapter to it. */
+  /** Folder of the adapter. */
   adapter?: string;
 }
 

@@ -30,16 +30,16 @@ export function createPendingRequests(
   const loading = new Map<number, number>();
   const callFormats = new Map<number, ToolCallFormat | undefined>();
 
-  function ask(message: HostRequest<unknown>): void {
+  function submit(message: HostRequest<unknown>): void {
     const { type, id } = message;
-    if (type === "infer") return askFor(message);
+    if (type === "infer") return submitInfer(message);
     if (type === "load") loading.set(id, message.model);
     if (type === "cancel") open.delete(id);
     if (type === "unload") callFormats.delete(message.model);
     send(type === "load" ? { ...message, calls: SAMPLE_CALLS } : message);
   }
 
-  function askFor(message: Extract<HostRequest<unknown>, { type: "infer" }>): void {
+  function submitInfer(message: Extract<HostRequest<unknown>, { type: "infer" }>): void {
     const { id } = message;
     try {
       const visible = withoutHiddenTools(message.request);
@@ -49,7 +49,7 @@ export function createPendingRequests(
         markers,
         fault,
       } = answerFormat(visible, () => callFormats.get(message.model));
-      const constraintSpec = spec && grammarOf(spec, fault);
+      const constraintSpec = spec && checkedSpec(spec, fault);
       const { schema: _, ...request } = visible;
       const assembler = createAnswerAssembler(visible, callReader, (delta) => onDelta(id, delta));
       open.set(id, { assembler, fault });
@@ -60,7 +60,7 @@ export function createPendingRequests(
     }
   }
 
-  function takeTokens({ id, promptTokens, tokens }: Message<"tokens">): void {
+  function receiveTokens({ id, promptTokens, tokens }: Message<"tokens">): void {
     const { assembler } = open.get(id) ?? {};
     if (!assembler) return;
     for (const { text, logprob } of tokens) {
@@ -71,7 +71,7 @@ export function createPendingRequests(
     }
   }
 
-  function takeAnswer({ id, result, failure }: Message<"answer">): void {
+  function receiveAnswer({ id, result, failure }: Message<"answer">): void {
     const { assembler, fault } = open.get(id) ?? {};
     const model = loading.get(id);
     open.delete(id);
@@ -89,7 +89,7 @@ export function createPendingRequests(
     onReply(id, assembler.result(result.promptTokens));
   }
 
-  return { ask, takeTokens, takeAnswer };
+  return { submit, receiveTokens, receiveAnswer };
 }
 
 function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
@@ -97,13 +97,13 @@ function errorOf(failure: Failure, fault: RequestFault | undefined): Error {
   return withFault(error, fault) as Error;
 }
 
-/** Input of kit_engine/answer/grammar.py. Refuses unsupported grammars early, faster than Python. */
-function grammarOf(spec: ConstraintSpec, fault: RequestFault): [json: string, count: number] {
+/** Input of kit_engine/answer/grammar.py. Compiles the spec here, too: refuses it sooner than Python could. */
+function checkedSpec(spec: ConstraintSpec, fault: RequestFault): [json: string, count: number] {
   try {
     const json = specJson(spec);
     const expressions = createExpressions();
     constraintGrammar(expressions, spec);
-    // Unicode properties differ slightly between versions.
+    // Unicode properties differ slightly between versions, so the counts may, too.
     return [json, /\\p/i.test(json) ? 0 : expressions.count()];
   } catch (error) {
     throw withFault(error, fault);

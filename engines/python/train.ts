@@ -17,37 +17,37 @@ export async function train(python: Python, options: TrainOptions): Promise<void
   signal.throwIfAborted();
   const interpreter = python.find();
   const job = await createJob({ ...options, check: refuseCode(python, options) });
-  const stopped = new AbortController();
+  const failed = new AbortController();
   const child = startChild("train", {
     interpreter,
     env: python.env,
     job,
     onMessage(message) {
-      if (signal.aborted || stopped.signal.aborted) return;
+      if (signal.aborted || failed.signal.aborted) return;
       try {
         const event = eventOf(message, job);
         if (event) options.onEvent(event);
         else if (message.type === "note") onNote?.(message.text);
         else if (message.type === "hello") onNote?.(describe(message, `from ${interpreter.from}`));
       } catch (error) {
-        stopped.abort(error);
+        failed.abort(error);
       }
     },
   });
   const stop = () => void child.stop();
-  const either = AbortSignal.any([signal, stopped.signal]);
-  if (either.aborted) stop();
-  either.addEventListener("abort", stop, { once: true });
+  const anyAbort = AbortSignal.any([signal, failed.signal]);
+  if (anyAbort.aborted) stop();
+  anyAbort.addEventListener("abort", stop, { once: true });
   try {
     const last = await child.ended;
-    either.throwIfAborted();
+    anyAbort.throwIfAborted();
     throwIfFailed(last);
   } catch (error) {
     // An abort takes precedence over the process's own failure.
-    either.throwIfAborted();
+    anyAbort.throwIfAborted();
     throw error;
   } finally {
-    either.removeEventListener("abort", stop);
+    anyAbort.removeEventListener("abort", stop);
     removePartial(join(directory, ARTIFACTS));
   }
 }
@@ -59,7 +59,7 @@ function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefine
   return { event: "training.started", data };
 }
 
-/** Adds the options that would keep skipped rows. */
+/** Adds advice on which options would keep skipped rows. */
 export function withAdvice<T extends { maxLength?: number | undefined }>(
   started: T,
   skipped: SkippedRows,
@@ -76,6 +76,6 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
 /** Describes Python and its packages for people. @param origin of the interpreter: `from .venv` */
 export function describe({ python, executable, packages }: Hello, origin: string): string {
   const versions = Object.entries({ Python: python, ...packages });
-  const named = versions.map(([name, version]) => `${name} ${version}`).join(", ");
-  return `${named} (${executable}, ${origin})`;
+  const list = versions.map(([name, version]) => `${name} ${version}`).join(", ");
+  return `${list} (${executable}, ${origin})`;
 }

@@ -19,7 +19,7 @@ export function partsOf({ role, content, ...others }: Message, turn: number): Pa
 const NAMES: Partial<Record<Part, string>> = {
   system: "the system message",
   "later system": "the system message after the first message",
-  tool: "what tools return",
+  tool: "the tool results",
 };
 
 /** A part's name in a message to the user. */

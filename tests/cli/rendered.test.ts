@@ -105,7 +105,7 @@ test.each([
   [QWEN, { prompt: "[INST] Hi [/INST]", completion: "Hello" }, "[INST]"],
   [LLAMA, { prompt: "Hi", completion: "Hello<|im_end|>" }, "<|im_end|>"],
 ] as const)(
-  "another model's special tokens, which are learned letter by letter, are warned of: %#",
+  "another model's special tokens, which are read as ordinary text, are warned of: %#",
   async (model, row, token) => {
     const { stderr } = await check(model, [{ prompt: "1", completion: "2" }, row]);
     expect(stderr).toContain(

@@ -1,4 +1,4 @@
-"""The process: says hello, does the work, and ends with one last message."""
+"""The process's entry point: sends `hello`, runs a mode, and ends with one last message."""
 
 import os
 import signal
@@ -21,16 +21,16 @@ def run(mode: str) -> None:
     code = 1
     # The pipe breaks once Kit is gone.
     with suppress(BrokenPipeError):
-        code = worked(mode, channel)
+        code = exit_code_of(mode, channel)
     sys.stderr.flush()
     os._exit(code)
 
 
-def worked(mode: str, channel: Channel) -> int:
-    """Works, sends the last message, and returns the exit code."""
+def exit_code_of(mode: str, channel: Channel) -> int:
+    """Runs the mode and sends the last message."""
     try:
         say_hello(channel, sys.executable, {})
-        work(mode, channel)
+        run_mode(mode, channel)
     except Cancelled:
         channel.send("cancelled")
     except BrokenPipeError:
@@ -38,13 +38,13 @@ def worked(mode: str, channel: Channel) -> int:
     except BaseException as error:  # noqa: BLE001
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
-        failed, message = failure_of(error, DEBUG_ADVICE)
-        channel.send("failed", code=failed, message=message)
+        code, message = failure_of(error, DEBUG_ADVICE)
+        channel.send("failed", code=code, message=message)
         return 1
     return 0
 
 
-def work(mode: str, channel: Channel) -> None:
+def run_mode(mode: str, channel: Channel) -> None:
     """Imports torch and transformers, which takes seconds, only now."""
     inbox = Inbox()
     channel.note("loading PyTorch")

@@ -6,7 +6,7 @@ import threading
 import traceback
 from typing import Any
 
-from kit_engine.process.environment import assert_fit, installed
+from kit_engine.process.environment import assert_versions, installed
 from kit_engine.process.errors import ANSWER_MEMORY_ADVICE, fault_of
 from kit_engine.process.inbox import RequestQueue
 
@@ -49,7 +49,7 @@ class ModelHost:
 
         :raises KitError: for missing packages or a missing checkpoint
         """
-        assert_fit(*installed())
+        assert_versions(*installed())
         stored = self.stored["path"]
         folder = open_checkpoint(stored, self.stack)
         self.source = {

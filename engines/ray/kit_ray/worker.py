@@ -10,7 +10,7 @@ from typing import Any
 
 import ray
 import ray.train
-from kit_engine.process.environment import assert_fit, installed
+from kit_engine.process.environment import assert_versions, installed
 from kit_engine.process.errors import KitError, failure_of
 from ray.exceptions import RayError
 from ray.train.collective import broadcast_from_rank_zero
@@ -57,7 +57,7 @@ def may_be_caused_by_another(error: BaseException, workers: int) -> bool:
 
 def train_here(job: Job, collector: Any) -> None:
     # The driver has checked only its own node.
-    assert_fit(*installed())
+    assert_versions(*installed())
     from kit_engine.train.train import train
 
     is_first = ray.train.get_context().get_world_rank() == 0

@@ -243,7 +243,7 @@ describe.runIf(hasPython)("with Python", () => {
     const told = [
       of("the system message", 1, "write it in the first user's message"),
       of("the system message after the first message", 2, "write all of it in the first message"),
-      of("what tools return", 3, "use a model whose template takes tools, or a user's message"),
+      of("the tool results", 3, "use a model whose template takes tools, or a user's message"),
       of('"thinking"', 4, 'name it "reasoning_content", which the template writes'),
       of('"reasoning_content"', 5, 'write it in "content", or leave it out'),
     ];

@@ -133,7 +133,7 @@ describe("a process that ends fails with one clear sentence", () => {
     chmodSync(path, 0o755);
     const error = await failureOf(path);
     expect(error).toMatchObject({ name: "KitError", code: "PYTHON_NOT_FOUND" });
-    expect(error.message).toMatch(/cannot be run: .* Name another with python\(\{ path \}\)\.$/);
+    expect(error.message).toMatch(/cannot be run: .* Set another with python\(\{ path \}\)\.$/);
   });
 });
 

@@ -276,7 +276,7 @@ describe.runIf(hasPython)("with Python", () => {
     for (const read of [() => train(model, 1), () => answer(model)]) {
       await expect(read()).rejects.toMatchObject({
         code: "CHECKPOINT_INVALID",
-        message: `${model} names its weights itself (transformers_weights in its config.json). Use a model with model.safetensors.`,
+        message: `${model} renames its weight files (transformers_weights in its config.json). Use a model with model.safetensors.`,
       });
     }
     writeFileSync(join(model, "config.json"), config);

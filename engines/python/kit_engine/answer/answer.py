@@ -13,30 +13,30 @@ from .constraint import Constraint, TextTokens, TokenMasks
 from .decoding import AnswerText
 from .generation import AnswerTracker, Continuation, generate
 from .loaded import Loaded, load
-from .prompt import prompt_ids, too_long
+from .prompt import prompt_ids, too_long_fault
 from .stream import TokenStream
 
-# Pause between two messages with an answer's tokens.
+# Minimum time between two messages with an answer's tokens.
 FLUSH_SECONDS = 0.02
-# Cached grammars of a model.
+# Cached grammars per model.
 MAX_GRAMMARS = 16
 
 
 def answer(inbox: RequestQueue, channel: Channel, flush_seconds: float = FLUSH_SECONDS) -> None:
     """Answers until the inbox closes."""
     silence_libraries()
-    answers = Answers(inbox, channel, find_device(inbox.job.get("bf16")), flush_seconds)
+    handler = RequestHandler(inbox, channel, find_device(inbox.job.get("bf16")), flush_seconds)
     for message in inbox:
-        number = message["id"]
+        request_id = message["id"]
         try:
-            result = answers.work(message)
-            channel.send("answer", id=number, result=result)
+            result = handler.handle(message)
+            channel.send("answer", id=request_id, result=result)
         except Exception as error:  # noqa: BLE001
-            channel.send("answer", id=number, failure=inbox.failure(error))
-        inbox.abandoned.discard(number)
+            channel.send("answer", id=request_id, failure=inbox.failure(error))
+        inbox.cancelled_ids.discard(request_id)
 
 
-class Answers:
+class RequestHandler:
     def __init__(
         self, inbox: RequestQueue, channel: Channel, device: Device, flush_seconds: float
     ) -> None:
@@ -46,22 +46,22 @@ class Answers:
         self.flush_seconds = flush_seconds
         self.models: dict[int, Loaded] = {}
 
-    def work(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        name = message["model"]
+    def handle(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        model_id = message["model"]
         if message["type"] == "load":
-            self.models[name] = loaded = load(Source(**message["source"]), self.device)
+            self.models[model_id] = loaded = load(Source(**message["source"]), self.device)
             return {
                 "calls": [calls_text(calls, loaded) for calls in message["calls"]],
                 "specials": specials_of(loaded),
             }
         elif message["type"] == "unload":
-            self.models.pop(name, None)
+            self.models.pop(model_id, None)
         else:
-            return self._infer(message, self.models[name])
+            return self._infer(message, self.models[model_id])
         return None
 
     def _infer(self, message: dict[str, Any], loaded: Loaded) -> dict[str, Any]:
-        number, request = message["id"], message["request"]
+        request_id, request = message["id"], message["request"]
         prompt = prompt_ids(request, loaded.tokenizer)
         remaining = loaded.context - len(prompt)
         assert_fits(prompt, loaded.context, request)
@@ -69,13 +69,13 @@ class Answers:
             return {"promptTokens": len(prompt), "finishReason": "length"}
 
         def is_cancelled() -> bool:
-            return self.inbox.cancelled.is_set() or number in self.inbox.abandoned
+            return self.inbox.cancelled.is_set() or request_id in self.inbox.cancelled_ids
 
         if request.get("choices"):
             return choose(loaded, request, prompt, is_cancelled)
 
         def send(tokens: list[dict[str, Any]]) -> None:
-            self.channel.send("tokens", id=number, promptTokens=len(prompt), tokens=tokens)
+            self.channel.send("tokens", id=request_id, promptTokens=len(prompt), tokens=tokens)
 
         # Without streaming or stop sequences, one message is enough.
         seconds = self.flush_seconds if message.get("isStreamed") or request.get("stop") else None
@@ -95,9 +95,7 @@ class Answers:
 
 
 def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> None:
-    """
-    :raises KitError: for a prompt that is empty, or leaves no room
-    """
+    """:raises KitError: for a prompt that is empty, or leaves no room for an answer"""
     if not prompt:
         raise KitError(
             "REQUEST_INVALID",
@@ -109,7 +107,7 @@ def assert_fits(prompt: list[int], context: int, request: dict[str, Any]) -> Non
             "REQUEST_INVALID",
             f"The prompt is too long: its {len(prompt)} tokens leave no room for an answer, and "
             f"this model's maximum context length is {context} tokens. Shorten it.",
-            too_long(request),
+            too_long_fault(request),
         )
 
 

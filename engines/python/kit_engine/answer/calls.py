@@ -9,7 +9,8 @@ from .loaded import Loaded
 
 
 def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
-    """An answer of tool calls, without its end; empty if the template doesn't support them."""
+    """The calls as the template writes them in an answer, without the stop token; empty if it
+    doesn't support them."""
     tokenizer = loaded.tokenizer
     if tokenizer.chat_template is None:
         return ""
@@ -23,25 +24,25 @@ def calls_text(calls: list[dict[str, Any]], loaded: Loaded) -> str:
         for name in names
     ]
     question = {"role": "user", "content": "?"}
-    called = {"role": "assistant", "content": "", "tool_calls": calls}
+    answer = {"role": "assistant", "content": "", "tool_calls": calls}
     try:
-        opened = render(Conversation([question], tools), tokenizer, add_generation_prompt=True)
-        whole = render(Conversation([question, called], tools), tokenizer)
+        prompt = render(Conversation([question], tools), tokenizer, add_generation_prompt=True)
+        conversation = render(Conversation([question, answer], tools), tokenizer)
     except KitError:
         # The template supports no tools, or no parallel calls.
         return ""
-    if not whole.startswith(opened):
+    if not conversation.startswith(prompt):
         return ""
-    written = whole[len(opened) :]
+    rendered = conversation[len(prompt) :]
     texts = [loaded.token_bytes.of(i).decode("utf-8", "replace") for i in loaded.stop_token_ids]
-    positions = [written.find(text) for text in texts if text]
-    return written[: min([len(written), *(one for one in positions if one >= 0)])]
+    positions = [rendered.find(text) for text in texts if text]
+    return rendered[: min([len(rendered), *(position for position in positions if position >= 0)])]
 
 
 def specials_of(loaded: Loaded) -> list[tuple[int, str]]:
     """Special tokens other than stop tokens, with their texts."""
     return [
-        (token, str(one.content))
-        for token, one in loaded.tokenizer.added_tokens_decoder.items()
-        if one.special and token not in loaded.stop_token_ids and token < len(loaded.suppressed)
+        (token, str(added.content))
+        for token, added in loaded.tokenizer.added_tokens_decoder.items()
+        if added.special and token not in loaded.stop_token_ids and token < len(loaded.suppressed)
     ]

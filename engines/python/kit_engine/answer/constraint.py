@@ -9,7 +9,7 @@ from ..process.errors import KitError
 from .decoding import TokenBytes
 from .grammar import Grammar
 
-# Longer tokens, such as a hundred spaces, are excluded: a shorter one can always start.
+# Longer tokens, such as a hundred spaces, are excluded: shorter ones can spell the same text.
 MAX_TOKEN_BYTES = 64
 # Limits of the cached masks and transitions of a grammar's states.
 MAX_MASKS = 256
@@ -24,22 +24,27 @@ class TextTokens:
 
     def __init__(self, token_bytes: TokenBytes, suppressed: Any, stop_token_ids: set[int]) -> None:
         text_ids = [
-            int(one) for one in (~suppressed).nonzero()[:, 0] if int(one) not in stop_token_ids
+            int(token)
+            for token in (~suppressed).nonzero()[:, 0]
+            if int(token) not in stop_token_ids
         ]
-        found = [(one, token_bytes.of(one)) for one in text_ids]
-        kept = [(one, text) for one, text in found if 0 < len(text) <= MAX_TOKEN_BYTES]
+        texts = [(token, token_bytes.of(token)) for token in text_ids]
+        allowed = [(token, text) for token, text in texts if 0 < len(text) <= MAX_TOKEN_BYTES]
         self.vocabulary = len(suppressed)
-        self.stop_token_ids = sorted(one for one in stop_token_ids if one < self.vocabulary)
-        self.ids = np.array([one for one, _ in kept], dtype=np.int64)
-        self.lengths = np.array([len(text) for _, text in kept], dtype=np.int64)
-        padded = b"".join(text.ljust(MAX_TOKEN_BYTES, b"\0") for _, text in kept)
+        self.stop_token_ids = sorted(token for token in stop_token_ids if token < self.vocabulary)
+        self.ids = np.array([token for token, _ in allowed], dtype=np.int64)
+        self.lengths = np.array([len(text) for _, text in allowed], dtype=np.int64)
+        padded = b"".join(text.ljust(MAX_TOKEN_BYTES, b"\0") for _, text in allowed)
         # [tokens, bytes]
         self.bytes = np.frombuffer(padded, dtype=np.uint8).reshape(-1, MAX_TOKEN_BYTES)
         self.token_bytes = token_bytes
 
 
 class TokenMasks:
-    """The allowed tokens in each state of a Grammar, which has the first two parameters."""
+    """The allowed tokens in each state of a grammar.
+
+    :param form, count: as of `Grammar`
+    """
 
     def __init__(self, spec: str, count: int, tokens: TextTokens) -> None:
         self.tokens = tokens
@@ -74,15 +79,15 @@ class TokenMasks:
         if self.grammar.is_accepting(state):
             mask[tokens.stop_token_ids] = True
         # Advances all tokens at once, byte by byte.
-        left = np.arange(len(tokens.ids))
-        states = np.full(len(left), state)
+        active = np.arange(len(tokens.ids))
+        states = np.full(len(active), state)
         for depth in range(MAX_TOKEN_BYTES):
-            states = self._step(states, tokens.bytes[left, depth])
-            left, states = left[states > 0], states[states > 0]
-            is_last = tokens.lengths[left] == depth + 1
-            mask[tokens.ids[left[is_last]]] = True
-            left, states = left[~is_last], states[~is_last]
-            if len(left) == 0:
+            states = self._step(states, tokens.bytes[active, depth])
+            active, states = active[states > 0], states[states > 0]
+            is_last = tokens.lengths[active] == depth + 1
+            mask[tokens.ids[active[is_last]]] = True
+            active, states = active[~is_last], states[~is_last]
+            if len(active) == 0:
                 break
         if not mask.any():
             raise KitError(
@@ -92,13 +97,13 @@ class TokenMasks:
             )
         return mask
 
-    def _step(self, states: Any, after: Any) -> Any:
+    def _step(self, states: Any, next_bytes: Any) -> Any:
         """The states after one byte each."""
-        some = np.flatnonzero(np.bincount(states))
-        index = np.zeros(some[-1] + 1 if len(some) else 0, dtype=np.int64)
-        index[some] = np.arange(len(some))
-        transitions = [self.transitions_from(int(state)) for state in some]
-        return np.stack(transitions)[index[states], after] if transitions else states
+        distinct = np.flatnonzero(np.bincount(states))
+        index = np.zeros(distinct[-1] + 1 if len(distinct) else 0, dtype=np.int64)
+        index[distinct] = np.arange(len(distinct))
+        transitions = [self.transitions_from(int(state)) for state in distinct]
+        return np.stack(transitions)[index[states], next_bytes] if transitions else states
 
 
 class Constraint:
@@ -111,7 +116,7 @@ class Constraint:
     def allowed(self, device: Any) -> Any:
         """Whether each token is allowed [vocabulary].
 
-        :raises KitError: if that takes too long, or none is
+        :raises KitError: if the grammar takes too long, or allows no token
         """
         self.masks.grammar.begin()
         return self.masks.mask(self.state, device)

@@ -32,7 +32,7 @@ class Continuation:
 
 
 class AnswerTracker(StoppingCriteria):
-    """Takes each token of an answer, and stops generation after the last."""
+    """Receives each generated token, and stops generation after the last."""
 
     def __init__(
         self,
@@ -46,20 +46,20 @@ class AnswerTracker(StoppingCriteria):
         self.stream = stream
         self.constraint = constraint
         self.is_cancelled = is_cancelled
-        self.left = continuation.limit - len(continuation.generated)
-        self.count = continuation.request.get("logprobs")
+        self.remaining = continuation.limit - len(continuation.generated)
+        self.top_count = continuation.request.get("logprobs")
         self.token_bytes = loaded.token_bytes
         self.logprobs: Logprobs | None = None
-        self.is_ended = False
+        self.has_stopped = False
         for token in continuation.generated:
             stream.text.push(token)
             if constraint:
                 constraint.accept(token)
 
     def keep_logprobs(self, scores: Any) -> None:
-        if self.count is not None:
-            logs = torch.log_softmax(scores.float(), dim=-1).cpu()
-            self.logprobs = Logprobs(logs, self.count, self.token_bytes)
+        if self.top_count is not None:
+            logprobs = torch.log_softmax(scores.float(), dim=-1).cpu()
+            self.logprobs = Logprobs(logprobs, self.top_count, self.token_bytes)
 
     # On MPS, generate() may call this once more after it is told to stop.
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
@@ -70,16 +70,16 @@ class AnswerTracker(StoppingCriteria):
 
     def _take(self, token: int) -> None:
         if token in self.stop_token_ids:
-            self.is_ended = True
+            self.has_stopped = True
             return
-        self.left -= 1
+        self.remaining -= 1
         if self.constraint:
             self.constraint.accept(token)
-            self.is_ended = self.constraint.is_complete(self.stop_token_ids)
+            self.has_stopped = self.constraint.is_complete(self.stop_token_ids)
         self.stream.add(token, self.logprobs and self.logprobs.of(token))
 
     def _is_done(self) -> bool:
-        return self.is_ended or self.left <= 0
+        return self.has_stopped or self.remaining <= 0
 
 
 class AllowedTokens(LogitsProcessor):
@@ -126,12 +126,12 @@ def generate(
     temperature = request.get("temperature", 0)
     sampling = {"temperature": float(temperature), "top_p": float(request.get("topP", 1))}
     torch.manual_seed(int(request.get("seed", 0)))
-    if tracker.left > 0:
+    if tracker.remaining > 0:
         with torch.inference_mode():
             model.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),
-                max_new_tokens=tracker.left,
+                max_new_tokens=tracker.remaining,
                 do_sample=temperature > 0,
                 **(sampling | {"top_k": 0} if temperature > 0 else {}),
                 eos_token_id=sorted(loaded.stop_token_ids),
@@ -141,4 +141,4 @@ def generate(
                     [AllowedTokens(tracker, loaded.without(allowed_special))]
                 ),
             )
-    return "stop" if tracker.is_ended else "length"
+    return "stop" if tracker.has_stopped else "length"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-from ..process.environment import assert_fit, installed
+from ..process.environment import assert_versions, installed
 from ..process.errors import KitError
 
 QUICKJS = {"quickjs-ng": "0.17"}
@@ -20,14 +20,15 @@ RESERVED_BYTES = 2**20
 
 
 class Grammar:
-    """
+    """Compiles a constraint, and steps through its states.
+
     :param spec: JSON of a ConstraintSpec of engines/answers/constraintSpec.ts
-    :param count: number of its expressions in Node
+    :param count: expressions that Node compiles it to; 0 skips the comparison
     :raises KitError: in any method, for a grammar that takes too much work or memory
     """
 
     def __init__(self, spec: str, count: int, drops_space: bool) -> None:
-        assert_fit(*installed(QUICKJS), QUICKJS, ", which constrains answers")
+        assert_versions(*installed(QUICKJS), QUICKJS, ", which constrained answers need")
         self.context = thread().submit(new_context).result()
         self.root: int = self._call("root", spec, count, drops_space)
 
@@ -65,14 +66,14 @@ class Grammar:
 
 @cache
 def thread() -> ThreadPoolExecutor:
-    """The thread of QuickJS."""
-    usual = threading.stack_size(STACK_BYTES)
+    """The only thread that runs QuickJS; its stack is larger."""
+    default = threading.stack_size(STACK_BYTES)
     try:
         pool = ThreadPoolExecutor(1)
         pool.submit(int).result()
         return pool
     finally:
-        threading.stack_size(usual)
+        threading.stack_size(default)
 
 
 def new_context() -> Any:

@@ -32,13 +32,13 @@ class Loaded:
     stop_token_ids: set[int]
     # Whether answers may not contain a token [vocabulary].
     suppressed: Any
-    # For constrained answers, by their allowed markers.
+    # For constrained answers, by the special tokens that they may contain, their markers.
     text_tokens: dict[tuple[int, ...], TextTokens] = field(default_factory=dict)
     # By constraint spec and markers, most recently used last.
     grammars: dict[tuple[str, tuple[int, ...]], TokenMasks] = field(default_factory=dict)
 
     def without(self, markers: Iterable[int]) -> Any:
-        """`suppressed`, except some special tokens."""
+        """`suppressed`, except these special tokens."""
         suppressed = self.suppressed.clone()
         suppressed[list(markers)] = False
         return suppressed
@@ -53,7 +53,7 @@ def load(source: Source, device: Device) -> Loaded:
     model.eval()
     # Drops the model's other generation settings, some of which take hours or need custom code.
     vocabulary = model.config.get_text_config().vocab_size
-    stop_token_ids = {one for one in stop_tokens_of(tokenizer) if one < vocabulary}
+    stop_token_ids = {token for token in stop_tokens_of(tokenizer) if token < vocabulary}
     model.generation_config = GenerationConfig(eos_token_id=sorted(stop_token_ids) or None)
     suppressed = torch.zeros(vocabulary, dtype=torch.bool)
     suppressed[suppressed_ids(tokenizer, vocabulary, stop_token_ids)] = True
@@ -70,6 +70,6 @@ def load(source: Source, device: Device) -> Loaded:
 
 def suppressed_ids(tokenizer: Any, vocabulary: int, stop_token_ids: set[int]) -> list[int]:
     """Special tokens and unused ids."""
-    specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
+    specials = {i for i, added in tokenizer.added_tokens_decoder.items() if added.special}
     unused = range(len(tokenizer), vocabulary)
-    return sorted(one for one in (specials | set(unused)) - stop_token_ids if one < vocabulary)
+    return sorted(i for i in (specials | set(unused)) - stop_token_ids if i < vocabulary)

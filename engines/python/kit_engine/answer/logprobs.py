@@ -1,4 +1,4 @@
-"""Log probabilities at temperature 1, among all tokens."""
+"""Log probabilities over the whole vocabulary, at temperature 1."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ class Logprobs:
     """Log probabilities in the format of `InferResult`.
 
     :param logprobs: of each token [vocabulary]
-    :param count: of top tokens
+    :param count: number of top tokens
     """
 
     def __init__(self, logprobs: Any, count: int, token_bytes: TokenBytes) -> None:
         self.logprobs = logprobs
         self.token_bytes = token_bytes
-        # Ties by id.
+        # Ties are ordered by id.
         order = logprobs.sort(descending=True, stable=True).indices[:count] if count else []
         self.top = [self._of(int(token)) for token in order]
 

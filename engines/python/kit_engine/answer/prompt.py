@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..data.chat import Conversation, as_message, without_tools
+from ..data.chat import Conversation, as_message, tools_unsupported
 from ..data.dropped_parts import refuse_dropped_parts
 from ..data.markup import markup_of
 from ..data.masks import render
@@ -11,9 +11,7 @@ from ..process.limits import encode
 
 
 def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") -> list[int]:
-    """
-    :param answer_start: the beginning of the answer
-    """
+    """:param answer_start: the beginning of the answer"""
     messages = request.get("messages")
     if messages is None:
         style = tokenizer.init_kwargs.get("prompt_style", "message")
@@ -32,8 +30,8 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") 
         refuse_dropped_parts(conversation.messages, conversation.kwargs or {}, tokenizer)
     if tokenizer.chat_template is None:
         if conversation.tools:
-            raise without_tools()
-        text = "".join(one["content"] or "" for one in conversation.messages)
+            raise tools_unsupported()
+        text = "".join(message["content"] or "" for message in conversation.messages)
         return encode_text(text + answer_start, tokenizer)
     # A final assistant message is continued.
     last = conversation.messages[-1]
@@ -47,6 +45,6 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any, answer_start: str = "") 
     return list(encode(text + answer_start, tokenizer, add_special_tokens=False)["input_ids"])
 
 
-def too_long(request: dict[str, Any]) -> dict[str, Any]:
-    """The fault of a prompt that leaves no room for an answer."""
+def too_long_fault(request: dict[str, Any]) -> dict[str, Any]:
+    """The `fault` of a KitError for a prompt that leaves no room for an answer."""
     return {"option": "messages" if request.get("messages") else "prompt", "isTooLong": True}

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 
-# In DeepSeek's templates.
+# Matches templates that join arguments to text, such as DeepSeek's.
 JOINED_ARGUMENTS = re.compile(CONSTANTS["joinedArguments"])
 
 # As templates expect it: `content` is None if there are only `tool_calls`.
 Message = dict[str, Any]
 
-WITHOUT_TOOLS = (
+TOOLS_UNSUPPORTED = (
     "The model's chat template takes no tools. Use a model whose template does, or remove tools "
     "and tool_calls."
 )
@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
 
 
 def arguments_of(value: Any) -> dict[str, Any] | None:
-    """A call's arguments as an object, empty without any; None for anything else."""
+    """A call's arguments as an object, empty if it has none; None if they are no object."""
     if value is None or value == "":
         return {}
     if not isinstance(value, str):
@@ -40,15 +40,15 @@ def arguments_of(value: Any) -> dict[str, Any] | None:
 
 
 def read_json(text: str) -> Any:
-    return json.loads(text, parse_int=integer, parse_constant=refuse)
+    return json.loads(text, parse_int=parse_integer, parse_constant=refuse_constant)
 
 
-def integer(digits: str) -> int | float:
-    """Parses an integer with more digits than Python's limit as a float."""
+def parse_integer(digits: str) -> int | float:
+    """Parses an parse_integer with more digits than Python's limit as a float."""
     return int(digits) if len(digits) < 4_000 else float(digits)
 
 
-def refuse(constant: str) -> Any:
+def refuse_constant(constant: str) -> Any:
     """Refuses NaN and Infinity, which Python accepts but JSON lacks."""
     raise ValueError(f"{constant} is not JSON")
 
@@ -62,11 +62,11 @@ def is_learned(message: Message) -> bool:
     return message["role"] == "assistant" and message.get("weight") != 0
 
 
-def without_tools() -> KitError:
-    return KitError("DATASET_INVALID", WITHOUT_TOOLS, {"option": "tools"})
+def tools_unsupported() -> KitError:
+    return KitError("DATASET_INVALID", TOOLS_UNSUPPORTED, {"option": "tools"})
 
 
-def adapted(conversation: Conversation, template: str) -> list[Message]:
+def adapt_messages(conversation: Conversation, template: str) -> list[Message]:
     """The messages as a template expects them.
 
     :raises KitError: for tools, if the template would silently drop them
@@ -75,21 +75,21 @@ def adapted(conversation: Conversation, template: str) -> list[Message]:
     if (conversation.tools and "tools" not in template) or (
         has_calls and "tool_calls" not in template
     ):
-        raise without_tools()
+        raise tools_unsupported()
     return [adapt(message, template) for message in conversation.messages]
 
 
 def adapt(message: Message, template: str) -> Message:
-    adapted = {key: value for key, value in message.items() if key != "weight"}
-    if adapted["role"] == "developer" and "developer" not in template:
-        adapted["role"] = "system"
+    result = {key: value for key, value in message.items() if key != "weight"}
+    if result["role"] == "developer" and "developer" not in template:
+        result["role"] = "system"
     # Templates that accept text write it unchanged.
     takes_text = "arguments is string" in template or JOINED_ARGUMENTS.search(template)
-    if "tool_calls" in adapted and not takes_text:
-        adapted["tool_calls"] = [with_parsed_arguments(call) for call in adapted["tool_calls"]]
-    return adapted
+    if "tool_calls" in result and not takes_text:
+        result["tool_calls"] = [with_parsed_arguments(call) for call in result["tool_calls"]]
+    return result
 
 
 def with_parsed_arguments(call: dict[str, Any]) -> dict[str, Any]:
-    called = call["function"]
-    return call | {"function": called | {"arguments": arguments_of(called.get("arguments"))}}
+    function = call["function"]
+    return call | {"function": function | {"arguments": arguments_of(function.get("arguments"))}}

@@ -25,11 +25,11 @@ class Dataset:
     # Rows read, and plain texts among them.
     read: int = 0
     texts: int = 0
-    # Truncated rows, and rows skipped because the prompt leaves no room for an answer.
+    # Rows truncated, and rows skipped since the prompt leaves no room for an answer.
     truncated: int = 0
     skipped: int = 0
-    # Tokens of the longest skipped row, and of the longest of all.
-    needed: int = 0
+    # Tokens of the longest skipped row, and of the longest row.
+    longest_skipped: int = 0
     longest: int = 0
     formats: set[str] = field(default_factory=set)
 
@@ -40,7 +40,7 @@ class Dataset:
 @dataclass
 class TrainingData:
     dataset: Dataset
-    # Of all its rows.
+    # Of the whole dataset, including held-out rows.
     fingerprint: str
     training: ExampleSet
     evaluation: ExampleSet | None
@@ -77,13 +77,13 @@ def read_all(
     inspection: Inspection | None,
 ) -> TrainingData:
     config = job["config"]
-    reading = objective, tokenizer, max_length, note
+    arguments = objective, tokenizer, max_length, note
     on_row = inspection and inspection.add
-    dataset = read_dataset(job["files"], config["dataset"], *reading, on_row)
+    dataset = read_dataset(job["files"], config["dataset"], *arguments, on_row)
     fingerprint = dataset.examples.fingerprint()
     if job.get("evalFiles") is not None:
         on_row = inspection and inspection.add_held_out
-        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading, on_row)
+        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *arguments, on_row)
         evaluated = {
             "evalRows": held_out.examples.row_count,
             "evalCut": held_out.truncated,
@@ -93,9 +93,9 @@ def read_all(
         return TrainingData(dataset, fingerprint, dataset.all(), held_out.all(), evaluated)
     if config.get("evalSplit") is None:
         return TrainingData(dataset, fingerprint, dataset.all(), None, {})
-    held = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
-    training, evaluation = split_of(dataset, held, False), split_of(dataset, held, True)
-    digest = digest_of(fingerprint.encode(), bytes(held))
+    is_held_out = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
+    training, evaluation = subset(dataset, is_held_out, False), subset(dataset, is_held_out, True)
+    digest = digest_of(fingerprint.encode(), bytes(is_held_out))
     evaluated = {"evalRows": evaluation.rows, "evalFingerprint": digest}
     return TrainingData(dataset, fingerprint, training, evaluation, evaluated)
 
@@ -110,18 +110,18 @@ def read_dataset(
     on_row: OnRow | None,
 ) -> Dataset:
     dataset, row_notes = Dataset(), RowNotes(tokenizer)
-    noted = time.monotonic()
+    last_note = time.monotonic()
     for row in read_rows(files, objective.formats):
         sequences = sequences_of(row, objective, tokenizer)
-        # Truncation is reported elsewhere.
-        whole = [one for one in sequences if len(one.ids) <= max_length]
+        # Truncated rows are counted and reported separately.
+        whole = [tokens for tokens in sequences if len(tokens.ids) <= max_length]
         row_notes.add(row, [] if row.is_text else whole)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
         if on_row is not None:
             on_row(row, sequences, not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
-        if time.monotonic() - noted > NOTE_EVERY_SECONDS:
-            noted = time.monotonic()
+        if time.monotonic() - last_note > NOTE_EVERY_SECONDS:
+            last_note = time.monotonic()
             note(f"tokenizing the dataset: {dataset.read:,} rows")
     path = dataset_config["path"]
     name = path if isinstance(path, str) else ", ".join(path)
@@ -136,13 +136,13 @@ def read_dataset(
             f"No row of {name} has an answer within {max_length} tokens. "
             "Shorten the prompts or raise maxLength.",
         )
-    for one in row_notes.notes():
-        note(one)
+    for text in row_notes.notes():
+        note(text)
     return dataset
 
 
 def sequences_of(row: Row, objective: Objective, tokenizer: Any) -> list[Tokens]:
-    """:raises KitError: with the row's location"""
+    """:raises KitError: with the row's location in the message"""
     try:
         return objective.sequences_of(row, tokenizer)
     except KitError as error:
@@ -158,23 +158,23 @@ def add_row(
     objective: Objective,
     max_length: int,
 ) -> bool:
-    """:return: whether it is trained on"""
-    length = max(len(one.ids) for one in sequences)
+    """Adds a row, and returns whether it is trained on."""
+    length = max(len(tokens.ids) for tokens in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
     if row.is_text:
         dataset.texts += 1
-        for one in sequences:
-            dataset.examples.add_chunks(one, max_length)
+        for tokens in sequences:
+            dataset.examples.add_chunks(tokens, max_length)
         return True
-    fitting = [one for one in sequences if True in one.learned[1:max_length]]
+    fitting = [tokens for tokens in sequences if True in tokens.learned[1:max_length]]
     if objective.needs_all:
         is_skipped = len(fitting) < len(sequences) or are_equal(fitting, max_length)
     else:
         is_skipped = not fitting
     if is_skipped:
         dataset.skipped += 1
-        dataset.needed = max(dataset.needed, length)
+        dataset.longest_skipped = max(dataset.longest_skipped, length)
         return False
     dataset.truncated += length > max_length
     dataset.examples.add_truncated(fitting, max_length, row.is_undesirable)
@@ -183,11 +183,11 @@ def add_row(
 
 def are_equal(sequences: list[Tokens], limit: int) -> bool:
     """Whether the sequences are identical up to the limit."""
-    first, *others = [one.ids[:limit] for one in sequences]
-    return all(one == first for one in others)
+    first, *others = [tokens.ids[:limit] for tokens in sequences]
+    return all(other == first for other in others)
 
 
-def split_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:
+def subset(dataset: Dataset, is_held_out: list[bool], held_out: bool) -> ExampleSet:
     examples = dataset.examples
-    chosen = [i for i, row in enumerate(examples.rows) if is_held_out[row] == wanted]
-    return ExampleSet(examples, chosen, is_held_out.count(wanted))
+    chosen = [i for i, row in enumerate(examples.rows) if is_held_out[row] == held_out]
+    return ExampleSet(examples, chosen, is_held_out.count(held_out))

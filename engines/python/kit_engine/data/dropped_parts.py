@@ -12,7 +12,7 @@ REASONING = ("reasoning_content", "reasoning", "thinking")
 NAMES = {
     "system": "the system message",
     "later system": "the system message after the first message",
-    "tool": "what tools return",
+    "tool": "the tool results",
 }
 ADVICE = {
     "system": "write it in the first user's message",
@@ -42,23 +42,23 @@ RESULT = {"role": "tool", "content": PROBE, "name": "look", "tool_call_id": "cal
 
 def parts_of(messages: list[Message]) -> Iterable[str]:
     """The parts of messages that a template may drop."""
-    for turn, message in enumerate(messages):
-        yield from parts_at(turn, message)
+    for i, message in enumerate(messages):
+        yield from parts_at(i, message)
 
 
-def parts_at(turn: int, message: Message) -> Iterable[str]:
+def parts_at(index: int, message: Message) -> Iterable[str]:
     role = message["role"]
     if role == "assistant":
         yield from (key for key in REASONING if is_text(message.get(key)))
     elif role != "user" and is_text(message["content"]):
-        yield "tool" if role == "tool" else "system" if turn == 0 else "later system"
+        yield "tool" if role == "tool" else "system" if index == 0 else "later system"
 
 
 def refuse_dropped_parts(messages: list[Message], kwargs: dict[str, Any], tokenizer: Any) -> None:
     """:raises KitError: for a part of a message or a variable that the template would drop"""
-    read = re.findall(r"\w+", str(tokenizer.chat_template or ""))
+    words = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     for name, value in kwargs.items():
-        if value and value != "none" and name not in read:
+        if value and value != "none" and name not in words:
             raise KitError(
                 "REQUEST_INVALID",
                 f'The model\'s chat template does not read "{name}". Leave it out, or use a model '
@@ -103,12 +103,12 @@ class DroppedParts:
         return 'write it in "content", or leave it out'
 
     def _leaves_out(self, part: str) -> bool:
-        """A template that refuses a part doesn't drop it silently."""
-        written = [self._tried(one) for one in conversations_with(part)]
-        is_refused = all(one is None for one in written)
-        return not is_refused and not any(PROBE in (one or "") for one in written)
+        """False for a template that refuses a part, since it doesn't drop it silently."""
+        texts = [self._try_render(conversation) for conversation in conversations_with(part)]
+        is_refused = all(text is None for text in texts)
+        return not is_refused and not any(PROBE in (text or "") for text in texts)
 
-    def _tried(self, conversation: Conversation) -> str | None:
+    def _try_render(self, conversation: Conversation) -> str | None:
         try:
             return render(conversation, self.tokenizer)
         except KitError:
@@ -121,11 +121,11 @@ def conversations_with(part: str) -> list[Conversation]:
     if part == "later system":
         return [Conversation([QUESTION, ANSWER, SYSTEM, QUESTION, ANSWER])]
     if part == "tool":
-        called = Conversation([QUESTION, CALL, RESULT, ANSWER], TOOLS)
-        return [Conversation([QUESTION, RESULT, ANSWER]), called]
-    thought = {part: PROBE}
-    calling = Conversation([QUESTION, CALL | thought], TOOLS)
-    return [Conversation([QUESTION, ANSWER | thought]), calling]
+        with_call = Conversation([QUESTION, CALL, RESULT, ANSWER], TOOLS)
+        return [Conversation([QUESTION, RESULT, ANSWER]), with_call]
+    reasoning = {part: PROBE}
+    with_call = Conversation([QUESTION, CALL | reasoning], TOOLS)
+    return [Conversation([QUESTION, ANSWER | reasoning]), with_call]
 
 
 def is_text(value: Any) -> bool:

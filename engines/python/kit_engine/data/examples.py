@@ -1,4 +1,4 @@
-"""Examples as flat arrays, since lists of a hundred million numbers would not fit."""
+"""Examples as flat arrays: Python lists of a hundred million numbers would not fit in memory."""
 
 import hashlib
 from array import array
@@ -32,17 +32,17 @@ class Examples:
         return len(self.offsets)
 
     def __getitem__(self, index: int) -> list[Tokens]:
-        return [self._tokens(self._slice(one)) for one in self._sequences(index)]
+        return [self._tokens(self._slice(sequence)) for sequence in self._sequences(index)]
 
     def arrays(self, index: int) -> list[Arrays]:
         """An example's sequences, as views."""
         ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
-        parts = [self._slice(one) for one in self._sequences(index)]
-        return [(ids[part], learned[part]) for part in parts]
+        slices = [self._slice(sequence) for sequence in self._sequences(index)]
+        return [(ids[part], learned[part]) for part in slices]
 
     def lengths_of(self, index: int) -> list[int]:
         """Tokens of each sequence of an example."""
-        return [self.lengths[one] for one in self._sequences(index)]
+        return [self.lengths[sequence] for sequence in self._sequences(index)]
 
     def add_truncated(
         self, sequences: list[Tokens], limit: int, is_undesirable: bool = False
@@ -57,7 +57,7 @@ class Examples:
         self.row_count += 1
 
     def add_chunks(self, tokens: Tokens, limit: int) -> None:
-        """Adds a row's only sequence in chunks, an example each, overlapping by one token."""
+        """Splits a row's only sequence into examples, which overlap by one token."""
         first = self._append(tokens)
         end = len(self.ids)
         for start in range(first, end - 1, limit - 1):
@@ -97,7 +97,7 @@ class Examples:
         return slice(start, start + self.lengths[sequence])
 
     def _tokens(self, part: slice) -> Tokens:
-        learned = [bool(one) for one in self.learned[part]]
+        learned = [bool(is_learned) for is_learned in self.learned[part]]
         # The first token is never predicted.
         learned[0] = False
         return Tokens(list(self.ids[part]), learned)
@@ -116,31 +116,31 @@ class ExampleSet:
     """A subset of the examples, by index."""
 
     examples: Examples
-    chosen: Sequence[int]
+    indices: Sequence[int]
     # Number of rows.
     rows: int
 
     def __len__(self) -> int:
-        return len(self.chosen)
+        return len(self.indices)
 
     def __getitem__(self, index: int) -> list[Tokens]:
-        return self.examples[self.chosen[index]]
+        return self.examples[self.indices[index]]
 
     def arrays(self, index: int) -> list[Arrays]:
-        return self.examples.arrays(self.chosen[index])
+        return self.examples.arrays(self.indices[index])
 
     def is_undesirable(self, index: int) -> bool:
-        return self.chosen[index] in self.examples.undesirable
+        return self.indices[index] in self.examples.undesirable
 
     def row_at(self, index: int) -> int:
         """The index of an example's row."""
-        return self.examples.rows[self.chosen[index]]
+        return self.examples.rows[self.indices[index]]
 
     def largest(self) -> int:
         """Tokens of the largest example, its sequences padded to the longest."""
-        lengths = (self.examples.lengths_of(i) for i in self.chosen)
-        return max(len(one) * max(one) for one in lengths)
+        lengths = (self.examples.lengths_of(i) for i in self.indices)
+        return max(len(sequences) * max(sequences) for sequences in lengths)
 
     def predicted(self) -> int:
         """Predicted tokens: all but each sequence's first."""
-        return sum(one - 1 for i in self.chosen for one in self.examples.lengths_of(i))
+        return sum(length - 1 for i in self.indices for length in self.examples.lengths_of(i))

@@ -9,14 +9,14 @@ from collections import Counter
 from typing import Any
 
 from ..process.constants import CONSTANTS
-from .chat import refuse
+from .chat import refuse_constant
 from .masks import Tokens
 from .rows import Row
 
-# Answers count as labels if there are few distinct ones, each frequent enough on average.
-MAX_KINDS = CONSTANTS["maxAnswerKinds"]
-MIN_PER_KIND = CONSTANTS["minPerAnswerKind"]
-OPENING = re.compile(r"\s*[{[]")
+# Answers are listed as labels if few are distinct, and each occurs often enough on average.
+MAX_LABELS = CONSTANTS["maxAnswerKinds"]
+MIN_PER_LABEL = CONSTANTS["minPerAnswerKind"]
+JSON_START = re.compile(r"\s*[{[]")
 
 
 class RepeatedRows:
@@ -40,12 +40,12 @@ class Inspection:
         self.lengths = array("q")
         # Location of each distinct row, by digest; and locations of the rows trained on.
         self.first_seen: dict[bytes, str] = {}
-        self.kept: list[str] = []
+        self.trained: list[str] = []
         self.duplicates, self.leaked = RepeatedRows(), RepeatedRows()
         self.has_held_out = False
-        self.kinds: Counter[str] = Counter()
-        self.answers = self.objects = 0
-        self.broken: list[str] = []
+        self.answer_counts: Counter[str] = Counter()
+        self.answers = self.json_answers = 0
+        self.invalid_json: list[str] = []
 
     def add(self, row: Row, sequences: list[Tokens], is_skipped: bool) -> None:
         digest = digest_of(sequences, row.is_undesirable)
@@ -53,9 +53,9 @@ class Inspection:
         if before != row.where:
             self.duplicates.add(before, row.where)
         if not is_skipped:
-            self.kept.append(row.where)
+            self.trained.append(row.where)
         self.formats[f"{{{row.keys}}}"] += 1
-        self.lengths.append(max(len(one.ids) for one in sequences))
+        self.lengths.append(max(len(tokens.ids) for tokens in sequences))
         for text in row.answers():
             self._add_answer(text, row.where)
 
@@ -68,10 +68,15 @@ class Inspection:
     def report(self) -> dict[str, Any]:
         lengths = sorted(self.lengths)
 
-        def at(share: float) -> int:
+        def quantile(share: float) -> int:
             return lengths[math.ceil(share * len(lengths)) - 1]
 
-        tokens = {"least": lengths[0], "median": at(0.5), "p95": at(0.95), "most": lengths[-1]}
+        tokens = {
+            "least": lengths[0],
+            "median": quantile(0.5),
+            "p95": quantile(0.95),
+            "most": lengths[-1],
+        }
         found: dict[str, Any] = {
             "forms": dict(self.formats),
             "tokens": tokens,
@@ -79,31 +84,37 @@ class Inspection:
         }
         if self.has_held_out:
             found["leaked"] = self.leaked.report()
-        if len(self.kinds) <= MAX_KINDS and self.answers >= MIN_PER_KIND * len(self.kinds):
-            counts = self.kinds.most_common()
+        if len(self.answer_counts) <= MAX_LABELS and self.answers >= MIN_PER_LABEL * len(
+            self.answer_counts
+        ):
+            counts = self.answer_counts.most_common()
             found["answers"] = [{"text": text, "count": count} for text, count in counts]
-        # A few plain texts may begin with a bracket.
-        if self.objects * 2 > self.answers:
-            first = {"first": self.broken[0]} if self.broken else {}
-            found["json"] = {"answers": self.objects, "broken": len(self.broken), **first}
+        # Some answers in plain text may begin with a bracket, so most must.
+        if self.json_answers * 2 > self.answers:
+            first = {"first": self.invalid_json[0]} if self.invalid_json else {}
+            found["json"] = {
+                "answers": self.json_answers,
+                "broken": len(self.invalid_json),
+                **first,
+            }
         return found
 
     def _add_answer(self, text: str, where: str) -> None:
         self.answers += 1
-        if len(self.kinds) <= MAX_KINDS:
-            self.kinds[text] += 1
-        if not OPENING.match(text):
+        if len(self.answer_counts) <= MAX_LABELS:
+            self.answer_counts[text] += 1
+        if not JSON_START.match(text):
             return
-        self.objects += 1
+        self.json_answers += 1
         try:
-            json.loads(text, parse_constant=refuse)
+            json.loads(text, parse_constant=refuse_constant)
         except (ValueError, RecursionError):
-            self.broken.append(where)
+            self.invalid_json.append(where)
 
 
 def digest_of(sequences: list[Tokens], is_undesirable: bool) -> bytes:
     digest = hashlib.sha1(bytes([is_undesirable]), usedforsecurity=False)
-    for one in sequences:
-        digest.update(array("i", one.ids))
-        digest.update(bytes(one.learned))
+    for tokens in sequences:
+        digest.update(array("i", tokens.ids))
+        digest.update(bytes(tokens.learned))
     return digest.digest()

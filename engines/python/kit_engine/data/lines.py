@@ -1,4 +1,4 @@
-"""Reads lines of a text file, at a path or at a URL that a cluster's workers see."""
+"""Reads lines of a text file, at a path or at a URL that a cluster's workers can open."""
 
 import io
 import os

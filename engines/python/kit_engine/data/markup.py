@@ -24,9 +24,9 @@ CONVERSATIONS = [
 class Markup:
     has_template: bool
     # Everything that the chat template writes, and the special tokens in it.
-    written: str
-    own: list[str]
-    # What it writes around a question.
+    template_text: str
+    own_tokens: list[str]
+    # What the template writes around a question.
     opening: str
     closing: str
     # Texts of the tokenizer's added tokens.
@@ -36,7 +36,7 @@ class Markup:
         """Whether a prompt is already rendered with the model's chat template."""
         if not self.has_template:
             return False
-        if any(prompt.startswith(text) for text in self.own):
+        if any(prompt.startswith(text) for text in self.own_tokens):
             return True
         # Some templates frame messages in plain words, which a prompt may contain by chance.
         is_framed = prompt.startswith(self.opening) and prompt.rstrip().endswith(self.closing)
@@ -44,16 +44,19 @@ class Markup:
 
     def own_token_in(self, text: str) -> str | None:
         """One of the template's own tokens in a text."""
-        if not self.has_template or not self.own:
+        if not self.has_template or not self.own_tokens:
             return None
-        found = re.search("|".join(map(re.escape, sorted(self.own, key=len, reverse=True))), text)
+        found = re.search(
+            "|".join(map(re.escape, sorted(self.own_tokens, key=len, reverse=True))), text
+        )
         return found and found[0]
 
     def foreign_token_in(self, text: str) -> str | None:
-        """Another model's special token, which this tokenizer reads letter by letter."""
+        """Another model's special token, which this tokenizer splits into ordinary tokens."""
         markers = MARKERS.findall(text)
         return next(
-            (one for one in markers if one not in self.added and one not in self.written), None
+            (text for text in markers if text not in self.added and text not in self.template_text),
+            None,
         )
 
 
@@ -66,21 +69,24 @@ def markup_of(tokenizer: Any) -> Markup:
 
 def read_markup(tokenizer: Any) -> Markup:
     has_template = tokenizer.chat_template is not None
-    written = "".join(try_render(one, tokenizer) for one in CONVERSATIONS) if has_template else ""
+    rendered = [try_render(messages, tokenizer) for messages in CONVERSATIONS if has_template]
+    template_text = "".join(rendered)
     tokens = tokenizer.added_tokens_decoder.values()
-    special = [one.content for one in tokens if one.special and one.content in written]
+    special = [
+        token.content for token in tokens if token.special and token.content in template_text
+    ]
     bos = tokenizer.bos_token or ""
-    stop_texts = [tokenizer.convert_ids_to_tokens(one) for one in stop_tokens_of(tokenizer)]
+    stop_texts = [tokenizer.convert_ids_to_tokens(token) for token in stop_tokens_of(tokenizer)]
     before, _, after = (
         try_render([QUESTION], tokenizer).partition(QUESTION_TEXT) if has_template else [""] * 3
     )
     return Markup(
         has_template,
-        written,
-        [one for one in dict.fromkeys([bos, *stop_texts, *special]) if one],
+        template_text,
+        [text for text in dict.fromkeys([bos, *stop_texts, *special]) if text],
         before.removeprefix(bos).strip(),
         after.strip(),
-        {one.content for one in tokens},
+        {token.content for token in tokens},
     )
 
 

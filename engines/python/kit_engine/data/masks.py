@@ -7,7 +7,7 @@ from typing import Any
 from ..model.stop_tokens import stop_tokens, stop_tokens_of
 from ..process.errors import KitError
 from ..process.limits import TEMPLATES, decode, encode
-from .chat import Conversation, Message, adapted, is_learned, without_tools
+from .chat import Conversation, Message, adapt_messages, is_learned, tools_unsupported
 from .markup import markup_of
 from .rows import Row
 from .template_date import template_variables
@@ -41,21 +41,21 @@ def tokens_of(conversation: Conversation, tokenizer: Any, is_prompt: bool) -> li
 
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
-    """A plain text, learned whole, with an end token."""
+    """A plain text, of which all is learned, with a stop token."""
     ids = encode_text(text, tokenizer)
     if not ends_with_stop_token(ids, tokenizer):
         ids += stop_tokens_of(tokenizer)[:1]
-    starts = bool(ids) and ids[0] == tokenizer.bos_token_id
-    return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
+    has_bos = bool(ids) and ids[0] == tokenizer.bos_token_id
+    return Tokens(ids, [not (has_bos and i == 0) for i in range(len(ids))])
 
 
 def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
-    """Without a chat template: the messages' contents, with an end token after each answer."""
+    """Without a chat template: the messages' contents, with a stop token after each answer."""
     tokens = Tokens([], [])
     if conversation.tools or any(
-        one["role"] == "tool" or "tool_calls" in one for one in conversation.messages
+        message["role"] == "tool" or "tool_calls" in message for message in conversation.messages
     ):
-        raise without_tools()
+        raise tools_unsupported()
     for i, message in enumerate(conversation.messages):
         content = message["content"]
         ids = encode_text(content, tokenizer) if i == 0 else bare_ids(content, tokenizer)
@@ -73,18 +73,18 @@ def bare_ids(text: str, tokenizer: Any) -> list[int]:
 def ends_with_stop_token(ids: list[int], tokenizer: Any) -> bool:
     """Whether tokens end with a stop token, ignoring trailing white space."""
     stop_ids = stop_tokens_of(tokenizer)
-    for one in reversed(ids):
-        if one in stop_ids:
+    for token in reversed(ids):
+        if token in stop_ids:
             return True
-        if decode([one], tokenizer).strip():
+        if decode([token], tokenizer).strip():
             return False
     return False
 
 
 def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
-    """The prompt of a question and an answer, if it is already rendered."""
+    """The prompt, if a template has already rendered it; None for any other conversation."""
     messages = conversation.messages
-    if [one["role"] for one in messages] != ["user", "assistant"] or conversation.tools:
+    if [message["role"] for message in messages] != ["user", "assistant"] or conversation.tools:
         return None
     prompt, is_call = messages[0]["content"] or "", "tool_calls" in messages[1]
     return prompt if not is_call and markup_of(tokenizer).is_rendered(prompt) else None
@@ -92,11 +92,11 @@ def rendered_prompt(conversation: Conversation, tokenizer: Any) -> str | None:
 
 def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
     """A prompt that is already rendered, with its completion."""
-    whole = prompt + completion
-    tokens = mask_spans(whole, [(len(prompt), len(whole))], tokenizer)
+    text = prompt + completion
+    tokens = mask_spans(text, [(len(prompt), len(text))], tokenizer)
     stop_ids = stop_tokens_of(tokenizer)
-    ended = [i in stop_ids for i, one in zip(tokens.ids, tokens.learned, strict=True) if one]
-    if True not in ended:
+    learned_ids = [i for i, learned in zip(tokens.ids, tokens.learned, strict=True) if learned]
+    if not any(i in stop_ids for i in learned_ids):
         turn = stop_tokens(tokenizer).turn
         tokens.ids += stop_ids[:1] if turn is None else [turn]
         tokens.learned += [True] * (len(tokens.ids) - len(tokens.learned))
@@ -107,7 +107,7 @@ def rendered_tokens(prompt: str, completion: str, tokenizer: Any) -> Tokens:
 
 
 def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
-    """The answers are learned, each up to its stop token, which may be the next turn's first."""
+    """Learns the answers, each with its stop token, which may be the next turn's first token."""
     messages = conversation.messages
     if messages[0]["role"] == "assistant":
         # An answer that comes first has an empty prompt, which `transformers` can't render.
@@ -117,19 +117,19 @@ def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Toke
             "Add a user or system message before it.",
         )
     answers = [i for i, message in enumerate(messages) if is_learned(message)]
-    whole = mask_answers(conversation, answers, tokenizer)
-    if whole:
-        return [whole]
+    masked = mask_answers(conversation, answers, tokenizer)
+    if masked:
+        return [masked]
     parts = [(conversation._replace(messages=messages[: i + 1]), i) for i in answers]
-    tokens = [mask_answers(part, [i], tokenizer) for part, i in parts]
-    if any(one is None for one in tokens):
+    sequences = [mask_answers(part, [i], tokenizer) for part, i in parts]
+    if any(tokens is None for tokens in sequences):
         raise KitError(
             "DATASET_INVALID",
             "The model's chat template renders a finished answer differently from its generation "
             "prompt, so Kit can't separate the answer from the prompt. Use a model with another "
             "template.",
         )
-    return [one for one in tokens if one is not None]
+    return [tokens for tokens in sequences if tokens is not None]
 
 
 def mask_answers(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
@@ -140,9 +140,9 @@ def mask_answers(conversation: Conversation, answers: list[int], tokenizer: Any)
 
 
 def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Tokens:
-    """A text's tokens, of which the answers are learned.
+    """A text's tokens, of which only the answers are learned.
 
-    :param spans: the characters of each answer
+    :param spans: the character range of each answer
     """
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
@@ -162,19 +162,19 @@ def mask_spans(text: str, spans: list[tuple[int, int]], tokenizer: Any) -> Token
 def answer_spans(
     conversation: Conversation, answers: list[int], text: str, tokenizer: Any
 ) -> list[tuple[int, int]] | None:
-    """The characters of each answer: from the opened turn's end to the turn's."""
+    """The character range of each answer, from its generation prompt's end to its turn's end."""
     messages = conversation.messages
     spans: list[tuple[int, int]] = []
     for i in answers:
-        opened = render(
+        prompt = render(
             conversation._replace(messages=messages[:i]), tokenizer, add_generation_prompt=True
         )
         is_last = i + 1 == len(messages)
         part = conversation._replace(messages=messages[: i + 1])
-        closed = text if is_last else render(part, tokenizer)
-        if not (text.startswith(closed) and closed.startswith(opened)):
+        answered = text if is_last else render(part, tokenizer)
+        if not (text.startswith(answered) and answered.startswith(prompt)):
             return None
-        spans.append((len(opened), len(closed)))
+        spans.append((len(prompt), len(answered)))
     return spans
 
 
@@ -185,14 +185,14 @@ def render(
     continue_final_message: bool = False,
 ) -> str:
     """
-    :param add_generation_prompt: whether an answer is to follow
+    :param add_generation_prompt: whether to end with the start of an answer
     :param continue_final_message: whether the last message is to be continued
     """
-    messages = adapted(conversation, tokenizer.get_chat_template(tools=conversation.tools))
+    messages = adapt_messages(conversation, tokenizer.get_chat_template(tools=conversation.tools))
 
-    def written(messages: list[Message]) -> str:
+    def rendered(messages: list[Message]) -> str:
         with TEMPLATES.limit():
-            rendered = tokenizer.apply_chat_template(
+            text = tokenizer.apply_chat_template(
                 messages,
                 tools=conversation.tools,
                 tokenize=False,
@@ -200,10 +200,10 @@ def render(
                 continue_final_message=continue_final_message,
                 **{**template_variables(tokenizer), **(conversation.kwargs or {})},
             )
-        return str(rendered)
+        return str(text)
 
     try:
-        return written_with_content(written, messages)
+        return render_content(rendered, messages)
     except Exception as error:
         raise KitError(
             "DATASET_INVALID",
@@ -213,13 +213,11 @@ def render(
         ) from error
 
 
-def written_with_content(written: Callable[[list[Message]], str], messages: list[Message]) -> str:
-    """
-    Retries with empty content if the template refuses None in messages that only call tools.
-    """
+def render_content(rendered: Callable[[list[Message]], str], messages: list[Message]) -> str:
+    """Retries with empty content if the template refuses None in messages that only call tools."""
     try:
-        return written(messages)
+        return rendered(messages)
     except Exception:
         if all(message["content"] is not None for message in messages):
             raise
-        return written([{**one, "content": one["content"] or ""} for one in messages])
+        return rendered([message | {"content": message["content"] or ""} for message in messages])

@@ -10,8 +10,8 @@ from .rows import Row
 class Objective(Protocol):
     # Formats of rows at a URL: `prompt, completion`.
     formats: tuple[str, ...]
-    # Whether a row needs all its sequences, and a difference between them, as a pair does.
-    # Others drop sequences that don't fit.
+    # Whether to skip a row unless all its sequences fit and differ, as for preference pairs.
+    # Otherwise only the sequences that don't fit are dropped.
     needs_all: bool
 
     def is_penalized(self, is_undesirable: bool, sequence: int) -> bool:
@@ -19,9 +19,9 @@ class Objective(Protocol):
         ...
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
-        """The sequences that a row becomes; they stay in one batch."""
+        """A row's sequences, which stay in one batch."""
         ...
 
-    def trainer(self) -> Callable[..., Any]:
-        """The class of its `KitTrainer`, which is imported only now."""
+    def trainer_class(self) -> Callable[..., Any]:
+        """Its subclass of `KitTrainer`, imported only now since that takes seconds."""
         ...

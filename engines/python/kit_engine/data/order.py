@@ -20,7 +20,7 @@ def hash_of(text: str) -> int:
 
 
 def uniforms(seed: int, stream: str, start: int, count: int) -> npt.NDArray[np.float64]:
-    """`count` numbers in [0, 1) of a seed and stream's sequence (Mulberry32), from `start` on."""
+    """`count` numbers in [0, 1) from position `start` of a stream's Mulberry32 sequence."""
     first = np.uint64(hash_of(f"{seed}/{stream}"))
     step = np.arange(start + 1, start + count + 1, dtype=np.uint64) * np.uint64(0x6D2B79F5)
     state = (first + step).astype(np.uint32)
@@ -37,7 +37,7 @@ def endless(seed: int, stream: str) -> Iterator[float]:
 
 
 class RowOrder:
-    """Epoch after epoch over all rows, each reshuffled; index it in ascending order."""
+    """The rows of all epochs, reshuffled for each; must be indexed in ascending order."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
@@ -69,11 +69,11 @@ def held_out_rows(rows: int, share: float, seed: int) -> list[bool]:
         )
     random = endless(seed, "held out")
     # JavaScript rounds a half up.
-    left = min(rows - 1, max(1, int(np.floor(share * rows + 0.5))))
+    remaining = min(rows - 1, max(1, int(np.floor(share * rows + 0.5))))
     is_held_out = [False] * rows
     for row in range(rows):
-        if next(random) * (rows - row) >= left:
+        if next(random) * (rows - row) >= remaining:
             continue
         is_held_out[row] = True
-        left -= 1
+        remaining -= 1
     return is_held_out

@@ -26,7 +26,7 @@ def plain_row(line: str, where: str, formats: Sequence[str]) -> dict[str, Any]:
         row = read_json(line)
         # JSON can spell infinity and lone surrogates, which no model learns.
         json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
-        return checked(row, formats)
+        return validated(row, formats)
     except (ValueError, RecursionError) as error:
         problem = f"{where}: {error}"
         if isinstance(error, json.JSONDecodeError):
@@ -34,8 +34,8 @@ def plain_row(line: str, where: str, formats: Sequence[str]) -> dict[str, Any]:
         raise KitError(
             "DATASET_INVALID",
             f"{problem}. At a URL, Kit reads only rows of {describe_formats(formats)}, with "
-            "messages as OpenAI writes them. Write them so, or "
-            "download the file and name it locally.",
+            "messages in OpenAI's format. Convert them, or "
+            "download the file and use its local path.",
         ) from error
 
 
@@ -43,18 +43,19 @@ def describe_formats(formats: Sequence[str]) -> str:
     return " or ".join(f"{{{keys}}}" for keys in formats)
 
 
-def checked(row: Any, formats: Sequence[str]) -> dict[str, Any]:
+def validated(row: Any, formats: Sequence[str]) -> dict[str, Any]:
     if not isinstance(row, dict):
         fail("not a JSON object")
     row = without_empty(row)
-    keys = next((one.split(", ") for one in formats if {*one.split(", ")} == {*row} - EXTRAS), [])
+    all_keys = [keys.split(", ") for keys in formats]
+    keys = next((keys for keys in all_keys if {*keys} == {*row} - EXTRAS), [])
     if not keys or ("text" in row and {*row} & EXTRAS):
         fail(f"has {describe_formats([', '.join(row)])}")
-    read = {name: value_of(name, row[name]) for name in keys}
-    answers = [read[name] for name in ("chosen", "rejected", "completion") if name in read]
+    values = {name: value_of(name, row[name]) for name in keys}
+    answers = [values[name] for name in ("chosen", "rejected", "completion") if name in values]
     if keys != ["prompt", "completion"] and any(map(is_empty, answers)):
         fail("an answer is empty")
-    if "chosen" in read and read["chosen"] == read["rejected"]:
+    if "chosen" in values and values["chosen"] == values["rejected"]:
         fail('"chosen" and "rejected" are the same answer')
     tools = row.get("tools", [])
     if not (isinstance(tools, list) and all(map(is_tool, tools))):
@@ -63,7 +64,7 @@ def checked(row: Any, formats: Sequence[str]) -> dict[str, Any]:
         )
     if not isinstance(row.get("chat_template_kwargs", {}), dict):
         fail('"chat_template_kwargs" is not an object')
-    return read | {name: row[name] for name in ("tools", "chat_template_kwargs") if row.get(name)}
+    return values | {name: row[name] for name in ("tools", "chat_template_kwargs") if row.get(name)}
 
 
 def value_of(name: str, value: Any) -> Any:
@@ -75,9 +76,12 @@ def value_of(name: str, value: Any) -> Any:
         return value
     if not isinstance(value, list) or not value:
         fail(f'"{name}" is not a list of messages')
-    messages = [message_of(f"{name}[{i}]", one) for i, one in enumerate(value)]
+    messages = [message_of(f"{name}[{i}]", message) for i, message in enumerate(value)]
     if name == "prompt":
-        return [one | {"weight": 0} if one["role"] == "assistant" else one for one in messages]
+        return [
+            message | {"weight": 0} if message["role"] == "assistant" else message
+            for message in messages
+        ]
     ends = [messages[0]["role"], messages[-1]["role"]] if name != "messages" else []
     if any(role != "assistant" for role in ends) or not any(map(is_learned, messages)):
         fail(f'"{name}" has no answer to learn, or begins or ends with another role')
@@ -101,31 +105,35 @@ def message_of(name: str, value: Any) -> Message:
 
 def is_empty(answer: str | list[Message]) -> bool:
     messages = [{"content": answer}] if isinstance(answer, str) else answer
-    answers = [one for one in messages if one.get("role", "assistant") == "assistant"]
-    return any("tool_calls" not in one and not one["content"].strip() for one in answers)
+    texts = [
+        message["content"]
+        for message in messages
+        if message.get("role", "assistant") == "assistant" and "tool_calls" not in message
+    ]
+    return any(not text.strip() for text in texts)
 
 
 def without_empty(value: dict[str, Any]) -> dict[str, Any]:
-    """Libraries write missing keys as null or an empty list."""
-    return {key: one for key, one in value.items() if one is not None and one != []}
+    """Drops null and empty lists, which libraries write for missing keys."""
+    return {key: item for key, item in value.items() if item is not None and item != []}
 
 
 def is_call(call: Any) -> bool:
-    called = call.get("function") if isinstance(call, dict) else None
+    function = call.get("function") if isinstance(call, dict) else None
     return (
-        isinstance(called, dict)
-        and isinstance(called.get("name"), str)
-        and arguments_of(called.get("arguments")) is not None
+        isinstance(function, dict)
+        and isinstance(function.get("name"), str)
+        and arguments_of(function.get("arguments")) is not None
     )
 
 
 def is_tool(tool: Any) -> bool:
-    described = tool.get("function") if isinstance(tool, dict) else None
+    function = tool.get("function") if isinstance(tool, dict) else None
     return (
-        isinstance(described, dict)
+        isinstance(function, dict)
         and tool.get("type") == "function"
-        and isinstance(described.get("name"), str)
-        and isinstance(described.get("parameters"), dict | None)
+        and isinstance(function.get("name"), str)
+        and isinstance(function.get("parameters"), dict | None)
     )
 
 

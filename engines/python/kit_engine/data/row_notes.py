@@ -21,7 +21,7 @@ class RowNotes:
         self.markup = markup_of(tokenizer)
         self.is_dropped = DroppedParts(tokenizer)
         self.rows = 0
-        # For each kind: number of rows, the first token, and its location.
+        # For each kind of note: number of rows, the first token concerned, and its location.
         self.found: dict[str, list[Any]] = {}
 
     def add(self, row: Row, whole: Iterable[Tokens]) -> None:
@@ -34,32 +34,32 @@ class RowNotes:
         self._add_dropped(row)
         texts = texts_of(row)
         foreign = (self.markup.foreign_token_in(text) for text, _ in texts)
-        self._count("foreign", next((one for one in foreign if one), None), where)
+        self._count("foreign", next(filter(None, foreign), None), where)
         if row.keys.startswith("prompt") and rendered_prompt(conversations[0], self.tokenizer):
             return self._count("rendered", "", where)
         if not conversations:
             return None
         own = (
-            # An answer may spell out its end token.
-            (one, is_answer and text.rstrip().endswith(one or ""))
+            # An answer may spell out its stop token.
+            (token, is_answer and text.rstrip().endswith(token or ""))
             for text, is_answer in texts
-            for one in [self.markup.own_token_in(text)]
+            for token in [self.markup.own_token_in(text)]
         )
-        inside = (one for one, is_end in own if not is_end)
-        return self._count("own", next((one for one in inside if one), None), where)
+        inside = (token for token, is_end in own if not is_end)
+        return self._count("own", next(filter(None, inside), None), where)
 
     def notes(self) -> list[str]:
         notes = []
         if "rendered" in self.found:
             notes.append(
-                f"the prompts of {self._of('rendered')} are already rendered by a chat template: "
+                f"the prompts of {self._count_of('rendered')} are already rendered by a chat template: "
                 "they are read as they are, without the model's own\n"
                 f"  the first is {self.found['rendered'][2]}"
             )
         if "own" in self.found:
             _, token, where = self.found["own"]
             notes.append(
-                f"warning: {self._of('own')} have a special token of the model inside a message, "
+                f"warning: {self._count_of('own')} have a special token of the model inside a message, "
                 "although the chat template adds these itself\n"
                 f"  the first is {token} in {where}\n"
                 '  remove it, or write what it separates as "messages"; a rendered prompt is read '
@@ -68,7 +68,7 @@ class RowNotes:
         if "foreign" in self.found:
             _, token, where = self.found["foreign"]
             notes.append(
-                f"warning: {self._of('foreign')} have a special token of another model's chat "
+                f"warning: {self._count_of('foreign')} have a special token of another model's chat "
                 "template, which this model reads as plain text\n"
                 f"  the first is {token} in {where}\n"
                 '  write the rows as "messages", which the model\'s own template renders'
@@ -77,59 +77,61 @@ class RowNotes:
             if kind.startswith("dropped_parts "):
                 notes.append(
                     f"warning: the model's chat template leaves out {name_of(part)} in "
-                    f"{self._of(kind)}\n"
+                    f"{self._count_of(kind)}\n"
                     f"  the first is {where}\n  {self.is_dropped.advice(part)}"
                 )
         if "unended" in self.found:
             _, last, where = self.found["unended"]
             notes.append(
-                f"warning: the answers of {self._of('unended')} have no token that ends them, "
+                f"warning: the answers of {self._count_of('unended')} have no token that ends them, "
                 "so the model may not learn to stop\n"
-                f"  the first is {where}, which ends with {last}\n  {self._advice()}"
+                f"  the first is {where}, which ends with {last}\n  {self._stop_token_advice()}"
             )
         return notes
 
     def _add_unended(self, whole: Iterable[Tokens], where: str) -> None:
-        for one in whole:
-            for begin, end in learned_runs(one.learned):
-                if not ends_with_stop_token(one.ids[begin:end], self.tokenizer):
-                    last = decode(one.ids[begin:end][-SHOWN:], self.tokenizer)
+        for tokens in whole:
+            for begin, end in learned_ranges(tokens.learned):
+                if not ends_with_stop_token(tokens.ids[begin:end], self.tokenizer):
+                    last = decode(tokens.ids[begin:end][-SHOWN:], self.tokenizer)
                     return self._count("unended", json.dumps(last, ensure_ascii=False), where)
         return None
 
     def _add_dropped(self, row: Row) -> None:
-        parts = (part for one in row.conversations for part in parts_of(one.messages))
+        parts = (
+            part for conversation in row.conversations for part in parts_of(conversation.messages)
+        )
         for part in dict.fromkeys(parts):
             if self.is_dropped(part):
                 self._count(f"dropped_parts {part}", part, row.where)
 
-    def _advice(self) -> str:
-        ends = stop_tokens_of(self.tokenizer)
-        if not ends:
+    def _stop_token_advice(self) -> str:
+        stop_ids = stop_tokens_of(self.tokenizer)
+        if not stop_ids:
             return (
-                "name the token that ends an answer as eos_token in the model's "
+                "set eos_token to the token that ends an answer in the model's "
                 "tokenizer_config.json"
             )
-        end = decode(ends[:1], self.tokenizer)
+        end = decode(stop_ids[:1], self.tokenizer)
         return f"let the model's chat template write {end} after an assistant's message"
 
     def _count(self, kind: str, token: str | None, where: str) -> None:
         if token is not None:
             self.found.setdefault(kind, [0, token, where])[0] += 1
 
-    def _of(self, kind: str) -> str:
+    def _count_of(self, kind: str) -> str:
         rows = f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         return f"{self.found[kind][0]:,} of {rows}"
 
 
-def learned_runs(learned: list[bool]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for i, one in enumerate(learned):
-        if one and runs and runs[-1][1] == i:
-            runs[-1] = (runs[-1][0], i + 1)
-        elif one:
-            runs.append((i, i + 1))
-    return runs
+def learned_ranges(learned: list[bool]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for i, is_learned in enumerate(learned):
+        if is_learned and ranges and ranges[-1][1] == i:
+            ranges[-1] = (ranges[-1][0], i + 1)
+        elif is_learned:
+            ranges.append((i, i + 1))
+    return ranges
 
 
 def texts_of(row: Row) -> list[tuple[str, bool]]:
@@ -138,6 +140,6 @@ def texts_of(row: Row) -> list[tuple[str, bool]]:
         return [(row.text, False)]
     return [
         (message["content"] or "", message["role"] == "assistant")
-        for one in row.conversations
-        for message in one.messages
+        for conversation in row.conversations
+        for message in conversation.messages
     ]

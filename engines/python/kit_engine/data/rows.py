@@ -11,27 +11,29 @@ from .plain_rows import plain_row
 
 @dataclass
 class Row:
-    # Its keys in the file: `prompt, completion`.
+    # Its keys, as in the file: `prompt, completion`.
     keys: str
-    # Of a plain text row.
+    # Of a row of plain text; otherwise empty.
     text: str
-    # One, or those with the chosen and the rejected answer.
+    # One, or two: with the chosen and with the rejected answer. None for plain text.
     conversations: list[Conversation]
-    # Whether its answer is labelled undesirable.
+    # Whether the answer is labelled undesirable.
     is_undesirable: bool = False
     # File and line.
     where: str = ""
 
     @property
     def is_text(self) -> bool:
-        """Whether it is one long text, which is split into chunks rather than truncated."""
+        """Whether it is plain text, which is split into chunks rather than truncated."""
         return not self.conversations
 
     def answers(self) -> list[str]:
         """The learned answers."""
-        messages = [one for each in self.conversations[:1] for one in each.messages]
         return [
-            one["content"] for one in messages if is_learned(one) and one["content"] is not None
+            message["content"]
+            for conversation in self.conversations[:1]
+            for message in conversation.messages
+            if is_learned(message) and message["content"] is not None
         ]
 
 
@@ -54,11 +56,11 @@ def row_of(row: dict[str, Any]) -> Row:
     names = [name for name in ("messages", "completion", "chosen", "rejected") if name in row]
     answers = [messages_of("assistant", row[name]) for name in names]
     extras = row.get("tools"), row.get("chat_template_kwargs")
-    conversations = [Conversation(prompt + one, *extras) for one in answers]
+    conversations = [Conversation(prompt + answer, *extras) for answer in answers]
     return Row(", ".join(row), row.get("text", ""), conversations, row.get("label") is False)
 
 
 def messages_of(role: str, content: str | list[Message]) -> list[Message]:
     if isinstance(content, str):
         return [{"role": role, "content": content}]
-    return [as_message(one) for one in content]
+    return [as_message(message) for message in content]

@@ -12,16 +12,16 @@ KEY = "template_date"
 
 
 def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
-    """Saved with each checkpoint: when training began, even if it is resumed."""
+    """Sets the date that each checkpoint records: when training first began, even if checkpoint."""
     if "strftime_now" not in str(tokenizer.chat_template):
         return
-    resumed = job.get("resumeFrom")
-    known = (resumed and saved_date(resumed)) or date_in(tokenizer.init_kwargs)
-    tokenizer.init_kwargs[KEY] = known.isoformat() if known else job["date"]
+    checkpoint = job.get("resumeFrom")
+    date = (checkpoint and saved_date(checkpoint)) or date_in(tokenizer.init_kwargs)
+    tokenizer.init_kwargs[KEY] = date.isoformat() if date else job["date"]
 
 
 def template_variables(tokenizer: Any) -> dict[str, Any]:
-    """Extra variables of a template: no date for a model that has learned none."""
+    """Extra template variables: none for a model that was trained without a date."""
     date = date_in(tokenizer.init_kwargs)
     return {"strftime_now": date.strftime} if date else {}
 

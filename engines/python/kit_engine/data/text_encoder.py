@@ -6,7 +6,7 @@ from ..process.limits import encode
 
 
 def encode_text(text: str, tokenizer: Any) -> list[int]:
-    """Doesn't duplicate special tokens that a rendered text already has."""
+    """Adds no second copy of special tokens that a rendered text already has."""
     before, after = tokens_around(tokenizer)
     ids = list(encode(text, tokenizer)["input_ids"])
     if before and ids[len(before) : 2 * len(before)] == before:
@@ -17,12 +17,13 @@ def encode_text(text: str, tokenizer: Any) -> list[int]:
 
 
 def tokens_around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that the tokenizer adds before and after a text."""
     around: tuple[list[int], list[int]] | None = getattr(tokenizer, "kit_around", None)
     if around is None:
         whole = list(encode("a", tokenizer)["input_ids"])
         bare = list(encode("a", tokenizer, add_special_tokens=False)["input_ids"])
         starts = (i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
-        at = next(starts, None)
-        around = ([], []) if at is None else (whole[:at], whole[at + len(bare) :])
+        start = next(starts, None)
+        around = ([], []) if start is None else (whole[:start], whole[start + len(bare) :])
         tokenizer.kit_around = around
     return around

@@ -26,7 +26,8 @@ from ..process.constants import CONSTANTS
 from ..process.errors import KitError
 from .stop_tokens import read_stop_tokens
 
-# The folder of an adapter's base, among a job's artifacts.
+TOKENIZER = "tokenizer.json"
+# The folder of an adapter's base among a job's artifacts.
 BASE = CONSTANTS["baseFolder"]
 
 # No downloads, and no custom code.
@@ -64,15 +65,15 @@ def load_config(source: Source) -> Any:
 
 def assert_safe(folder: str) -> None:
     """
-    Refuses custom code for a model that transformers doesn't know, renamed weight files, whose
-    index may lead anywhere, and more layers than any model has.
+    Refuses a model that needs custom code, that renames its weight files (their index may lead
+    anywhere), or that has more layers than any real model.
     """
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
         raise KitError(
             "MODEL_INVALID",
-            f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
+            f"{folder} needs custom code (auto_map in its config.json), which Kit never runs. "
             "Use a model that transformers has built in.",
         )
     max_layers = CONSTANTS["maxLayers"]
@@ -87,7 +88,7 @@ def assert_safe(folder: str) -> None:
     if config.get("transformers_weights") is not None:
         raise KitError(
             "CHECKPOINT_INVALID",
-            f"{folder} names its weights itself (transformers_weights in its config.json). "
+            f"{folder} renames its weight files (transformers_weights in its config.json). "
             "Use a model with model.safetensors.",
         )
 
@@ -103,32 +104,31 @@ def load_tokenizer(source: Source) -> Any:
     Reads only tokenizer.json, like the embedded engine. AutoTokenizer would replace components by
     those of the model type's class.
     """
-    folders = [one for one in (source.adapter, source.base) if one is not None]
-    where = next((one for one in folders if os.path.exists(os.path.join(one, FILE))), None)
-    if where is None:
+    folders = [folder for folder in (source.adapter, source.base) if folder is not None]
+    having = (folder for folder in folders if os.path.exists(os.path.join(folder, TOKENIZER)))
+    folder = next(having, None)
+    if folder is None:
         raise KitError(
             "MODEL_INVALID",
-            f"The tokenizer of {source.base} has no {FILE}. Use a model that has one.",
+            f"The tokenizer of {source.base} has no {TOKENIZER}. Use a model that has one.",
         )
-    with reading(where):
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFE_OPTIONS)
+    with reading(folder):
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, **SAFE_OPTIONS)
         # The class may replace components, and the config may read special tokens as text.
-        tokenizer._tokenizer = with_added(Tokenizer.from_file(os.path.join(where, FILE)), tokenizer)
+        backend = Tokenizer.from_file(os.path.join(folder, TOKENIZER))
+        tokenizer._tokenizer = with_added_tokens(backend, tokenizer)
         tokenizer.split_special_tokens = False
         read_stop_tokens(tokenizer, source.base)
     return tokenizer
 
 
-FILE = "tokenizer.json"
-
-
-def with_added(own: Tokenizer, tokenizer: Any) -> Tokenizer:
+def with_added_tokens(backend: Tokenizer, tokenizer: Any) -> Tokenizer:
     """Adds tokens that only the sidecar files have, in order of id."""
     for _, token in sorted(tokenizer.added_tokens_decoder.items()):
-        if own.token_to_id(token.content) is None:
-            add = own.add_special_tokens if token.special else own.add_tokens
+        if backend.token_to_id(token.content) is None:
+            add = backend.add_special_tokens if token.special else backend.add_tokens
             add([token])
-    return own
+    return backend
 
 
 def load_model(source: Source, dtype: torch.dtype) -> Any:
@@ -150,8 +150,8 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
 
 def merged(model: Any, adapter: str) -> Any:
     """
-    The model with an adapter merged in. PEFT ignores unknown names, so names as other tools store
-    them, with the adapter's name or without PEFT's prefix, become those that PEFT saves.
+    The model with an adapter merged in. PEFT silently ignores unknown tensor names, so this renames
+    those of other tools, which contain the adapter's name or lack PEFT's prefix.
     """
     from peft import PeftModel
     from peft.utils.save_and_load import load_peft_weights, set_peft_model_state_dict
@@ -160,18 +160,18 @@ def merged(model: Any, adapter: str) -> Any:
     if adapted.peft_config["default"].peft_type == "LORA":
         stored = load_peft_weights(adapter, device="cpu", local_files_only=True)
         renamed = {saved_name(name): tensor for name, tensor in stored.items()}
-        unplaced = set_peft_model_state_dict(adapted, renamed).unexpected_keys
-        if unplaced:
+        unmatched = set_peft_model_state_dict(adapted, renamed).unexpected_keys
+        if unmatched:
             raise KitError(
                 "CHECKPOINT_INVALID",
-                f"{adapter} has {min(unplaced)}, which fits nothing in its base. "
+                f"{adapter} has {min(unmatched)}, which matches nothing in its base. "
                 "Use the base that the adapter was trained on.",
             )
     return adapted.merge_and_unload()
 
 
 def saved_name(name: str) -> str:
-    """As in engines/lora/peftConfig.ts."""
+    """The name under which PEFT saves a tensor, as in engines/lora/peftConfig.ts."""
     saved = re.sub(r"\.(lora_[AB])\.[^.]+\.weight$", r".\1.weight", name)
     return saved if saved.startswith(PREFIX) else PREFIX + saved
 
@@ -221,7 +221,7 @@ def context_of(config: Any) -> int:
     return DEFAULT_CONTEXT
 
 
-# For models whose config names none.
+# For models whose config doesn't state it.
 DEFAULT_CONTEXT = 1_000_000
 
 

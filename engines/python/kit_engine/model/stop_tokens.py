@@ -11,9 +11,9 @@ from ..process.limits import TEMPLATES
 
 @dataclass
 class StopTokens:
-    # Ids: the end of a text first, then the end of a turn.
+    # Ids: the end-of-text token first, then the end-of-turn token.
     all: list[int]
-    # The chat template's end of turn.
+    # The chat template's end-of-turn token.
     turn: int | None
 
 
@@ -24,67 +24,67 @@ def stop_tokens_of(tokenizer: Any) -> list[int]:
 
 def stop_tokens(tokenizer: Any) -> StopTokens:
     """Includes the config's stop tokens once `read_stop_tokens` has read them."""
-    ends: StopTokens | None = getattr(tokenizer, "kit_stop_tokens", None)
-    if ends is None:
-        ends = tokenizer.kit_stop_tokens = find_stop_tokens(tokenizer, [], None)
-    return ends
+    found: StopTokens | None = getattr(tokenizer, "kit_stop_tokens", None)
+    if found is None:
+        found = tokenizer.kit_stop_tokens = find_stop_tokens(tokenizer, [], None)
+    return found
 
 
 def read_stop_tokens(tokenizer: Any, folder: str) -> None:
     """Reads the config's stop tokens; the first is the default eos_token."""
     config = read_config(folder, "config.json")
     size = config.get("vocab_size", text_config(config).get("vocab_size"))
-    tokenizer.kit_stop_tokens = find_stop_tokens(
-        tokenizer, all_named(config, folder, tokenizer), size
-    )
-    ends = stop_tokens_of(tokenizer)
-    if tokenizer.eos_token_id is None and ends:
-        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(ends[0])
+    configured = configured_ids(config, folder, tokenizer)
+    tokenizer.kit_stop_tokens = find_stop_tokens(tokenizer, configured, size)
+    stop_ids = stop_tokens_of(tokenizer)
+    if tokenizer.eos_token_id is None and stop_ids:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(stop_ids[0])
 
 
 def save_stop_tokens(model: Any, tokenizer: Any) -> None:
     """Adds all stop tokens to the model's generation config, for other programs."""
-    named = listed(model.generation_config.eos_token_id)
-    missing = [one for one in stop_tokens_of(tokenizer) if one not in named]
+    known = valid_ids(model.generation_config.eos_token_id)
+    missing = [token for token in stop_tokens_of(tokenizer) if token not in known]
     if missing:
-        ends = named + missing
-        model.generation_config.eos_token_id = ends if len(ends) > 1 else ends[0]
+        ids = known + missing
+        model.generation_config.eos_token_id = ids if len(ids) > 1 else ids[0]
 
 
-def find_stop_tokens(tokenizer: Any, named: list[int], size: Any) -> StopTokens:
+def find_stop_tokens(tokenizer: Any, configured: list[int], size: Any) -> StopTokens:
     """
+    :param configured: ids in the model's configs
     :param size: of the model's vocabulary, if known
     """
-    own = tokenizer.eos_token_id
-    text = own if own is not None or not named else named[0]
-    turn = turn_stop_token(tokenizer, {text, *named})
+    eos = tokenizer.eos_token_id
+    text = eos if eos is not None or not configured else configured[0]
+    turn = turn_stop_token(tokenizer, {text, *configured})
     # Ids beyond the logits are never generated.
-    ends = [
-        one
-        for one in dict.fromkeys([text, turn, *named])
-        if one is not None and (not isinstance(size, int) or one < size)
+    ids = [
+        token
+        for token in dict.fromkeys([text, turn, *configured])
+        if token is not None and (not isinstance(size, int) or token < size)
     ]
-    return StopTokens(ends, turn)
+    return StopTokens(ids, turn)
 
 
-def all_named(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
+def configured_ids(config: dict[str, Any], folder: str, tokenizer: Any) -> list[int]:
     """As in `transformers`, which falls back to config.json."""
     generation = read_config(folder, "generation_config.json")
     if not os.path.exists(os.path.join(folder, "generation_config.json")):
-        return named_stop_tokens(config)
-    # A rewritten config.json often has an id that is a different token here.
-    added = [one for one in named_stop_tokens(config) if one in tokenizer.added_tokens_decoder]
-    return named_stop_tokens(generation) or added
+        return eos_ids(config)
+    # Some tools rewrite config.json with an id that is another token in this vocabulary.
+    added = [token for token in eos_ids(config) if token in tokenizer.added_tokens_decoder]
+    return eos_ids(generation) or added
 
 
-def named_stop_tokens(config: dict[str, Any]) -> list[int]:
-    named = config.get("eos_token_id")
-    return listed(text_config(config).get("eos_token_id") if named is None else named)
+def eos_ids(config: dict[str, Any]) -> list[int]:
+    value = config.get("eos_token_id")
+    return valid_ids(text_config(config).get("eos_token_id") if value is None else value)
 
 
-def listed(named: Any) -> list[int]:
-    ids = named if isinstance(named, list) else [named]
-    return [one for one in ids if isinstance(one, int) and not isinstance(one, bool) and one >= 0]
+def valid_ids(value: Any) -> list[int]:
+    ids = value if isinstance(value, list) else [value]
+    return [i for i in ids if isinstance(i, int) and not isinstance(i, bool) and i >= 0]
 
 
 def text_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def read_config(folder: str, name: str) -> dict[str, Any]:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             config = json.load(file)
     except (OSError, ValueError):
-        # Whoever needs the file reports the problem.
+        # The code that needs the file reports the problem.
         return {}
     return config if isinstance(config, dict) else {}
 
@@ -114,26 +114,30 @@ def turn_stop_token(tokenizer: Any, known: set[int | None]) -> int | None:
     """
     if tokenizer.chat_template is None:
         return None
-    added = {one.content: (i, one.special) for i, one in tokenizer.added_tokens_decoder.items()}
+    decoder = tokenizer.added_tokens_decoder
+    added = {token.content: (i, token.special) for i, token in decoder.items()}
     if tokenizer.eos_token is not None:
         added[tokenizer.eos_token] = (tokenizer.eos_token_id, True)
     longest_first = sorted(added, key=len, reverse=True)
-    pattern = re.compile("|".join(re.escape(one) for one in longest_first if one))
+    pattern = re.compile("|".join(re.escape(text) for text in longest_first if text))
 
-    def written(messages: list[dict[str, str]]) -> list[tuple[str, int, bool]]:
+    def added_tokens_in_tail(messages: list[dict[str, str]]) -> list[tuple[str, int, bool]]:
         tail = tail_of(messages, tokenizer) or ""
-        return [(one, *added[one]) for one in pattern.findall(tail)] if pattern.pattern else []
+        return [(text, *added[text]) for text in pattern.findall(tail)] if pattern.pattern else []
 
-    def end_in(tokens: list[tuple[str, int, bool]]) -> int | None:
+    def first_stop_token(tokens: list[tuple[str, int, bool]]) -> int | None:
         return next((i for _, i, special in tokens if special or i in known), None)
 
     # Some templates require a system message.
     begin = [SYSTEM] if tail_of([QUESTION, ANSWER], tokenizer) is None else []
-    last = written([*begin, QUESTION, ANSWER])
-    end = end_in(last)
-    if end is None:
-        end = next((i for content, i, _ in last if content.strip()), None)
-    return end_in(written([*begin, QUESTION, ANSWER, QUESTION])) if end is None else end
+    tokens = added_tokens_in_tail([*begin, QUESTION, ANSWER])
+    stop_token = first_stop_token(tokens)
+    if stop_token is None:
+        stop_token = next((i for text, i, _ in tokens if text.strip()), None)
+    if stop_token is None:
+        tokens = added_tokens_in_tail([*begin, QUESTION, ANSWER, QUESTION])
+        stop_token = first_stop_token(tokens)
+    return stop_token
 
 
 def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str | None:
@@ -142,7 +146,7 @@ def tail_of(messages: list[dict[str, str]], tokenizer: Any) -> str | None:
         with TEMPLATES.limit():
             text = str(tokenizer.apply_chat_template(messages, tokenize=False))
     except Exception:  # noqa: BLE001
-        # Refused rows are reported on their own.
+        # A row that the template refuses has its own error.
         return None
     _, found, tail = text.rpartition(ANSWER["content"])
     return tail if found else ""

@@ -14,24 +14,25 @@ class Channel:
     """Writes messages as numbered lines of JSON, from any thread."""
 
     def __init__(
-        self, descriptor: int, before: str = "", marks: dict[str, Any] | None = None
+        self, descriptor: int, prefix: str = "", fields: dict[str, Any] | None = None
     ) -> None:
         self.descriptor = descriptor
-        # Prefix of each message, in case others print to the same file.
-        self.before = before
-        self.marks = {"kit": CONSTANTS["messageVersion"], **(marks or {})}
+        # Of each message, in case other code prints to the same file.
+        self.prefix = prefix
+        # In each message.
+        self.fields = {"kit": CONSTANTS["messageVersion"], **(fields or {})}
         self.lock = threading.Lock()
         self.seq = 0
 
     def send(self, type: str, **fields: Any) -> None:
         with self.lock:
             seq = self.seq + 1
-            message = {**self.marks, "seq": seq, "type": type, **finite(fields)}
-            # ASCII only, so no character counts as a line break.
-            line = f"{self.before}{json.dumps(message, ensure_ascii=True)}\n"
-            left = memoryview(line.encode())
-            while left:
-                left = left[os.write(self.descriptor, left) :]
+            message = {**self.fields, "seq": seq, "type": type, **finite(fields)}
+            # ASCII only: Unicode has more line breaks.
+            line = f"{self.prefix}{json.dumps(message, ensure_ascii=True)}\n"
+            remaining = memoryview(line.encode())
+            while remaining:
+                remaining = remaining[os.write(self.descriptor, remaining) :]
             # A failed write doesn't use up a number.
             self.seq = seq
 
@@ -46,13 +47,14 @@ class Channel:
         self.event("checkpoint.saved", data)
 
 
-def take_stdout(before: str = "", marks: dict[str, Any] | None = None) -> Channel:
-    """A private copy of stdout. From now on, all other output, even of C code, goes to stderr."""
+def take_stdout(prefix: str = "", fields: dict[str, Any] | None = None) -> Channel:
+    """A channel over a private copy of stdout. All other output, even of C code, then goes to
+    stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     os.set_inheritable(private, False)
     os.dup2(2, 1)
-    return Channel(private, before, marks)
+    return Channel(private, prefix, fields)
 
 
 def finite(value: Any) -> Any:
@@ -60,7 +62,7 @@ def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
+        return [finite(item) for item in value]
     return value

@@ -32,12 +32,12 @@ class Device:
         return {"device": self.name, **gpu, "precision": self.precision(), **versions}
 
     def description(self) -> str:
-        """For people, who may be surprised to train on the CPU."""
+        """For the user, who may not expect to train on the CPU."""
         precision = self.precision()
         if self.name == "cpu":
             return f"device cpu, {precision}: PyTorch {torch.__version__} sees no GPU"
-        which = f" ({torch.cuda.get_device_name()})" if self.name == "cuda" else ""
-        return f"device {self.name}{which}, {precision}"
+        gpu = f" ({torch.cuda.get_device_name()})" if self.name == "cuda" else ""
+        return f"device {self.name}{gpu}, {precision}"
 
 
 def find_device(bf16: bool | None) -> Device:

@@ -27,7 +27,7 @@ def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
         packages={**more, **found},
         missing=missing,
     )
-    assert_fit(found, missing)
+    assert_versions(found, missing)
 
 
 def assert_trl(objective: str) -> None:
@@ -36,9 +36,9 @@ def assert_trl(objective: str) -> None:
         raise KitError(
             "PYTHON_UNFIT",
             f'The objective "{objective}" needs Python 3.11 or newer, but {sys.executable} is '
-            f"Python {platform.python_version()}. Name another with python({{ path }}).",
+            f"Python {platform.python_version()}. Set another with python({{ path }}).",
         )
-    assert_fit(*installed(TRL), TRL, f', which the objective "{objective}" needs')
+    assert_versions(*installed(TRL), TRL, f', which the objective "{objective}" needs')
 
 
 def installed(needed: dict[str, str] = NEEDED) -> tuple[dict[str, str], list[str]]:
@@ -53,13 +53,13 @@ def installed(needed: dict[str, str] = NEEDED) -> tuple[dict[str, str], list[str
     return found, missing
 
 
-def assert_fit(
+def assert_versions(
     found: dict[str, str],
     missing: list[str],
     oldest: dict[str, str] = NEEDED,
     purpose: str = "",
 ) -> None:
-    """:raises KitError: naming packages to install or upgrade"""
+    """:raises KitError: for packages that are missing or too old"""
     pip = f"{sys.executable} -m pip install --upgrade"
     if missing:
         wanted = " ".join(f'"{name}>={oldest[name]}"' for name in missing)
@@ -69,7 +69,7 @@ def assert_fit(
             f"Install with: {pip} {wanted}",
         )
     for name, needed in oldest.items():
-        if numbers(found[name]) < numbers(needed):
+        if version_numbers(found[name]) < version_numbers(needed):
             raise KitError(
                 "PYTHON_UNFIT",
                 f"The Python at {sys.executable} has {name} {found[name]}, but Kit needs {needed} "
@@ -77,7 +77,7 @@ def assert_fit(
             )
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """`2.13.0+cu130` as (2, 13, 0)."""
     release = re.match(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in release[0].split(".")) if release else ()

@@ -33,13 +33,13 @@ class KitError(Exception):
 
 
 def fault_of(error: BaseException) -> dict[str, Any]:
-    """The fault as a field of a failure, if there is one."""
+    """The error's fault as a field of a failure message, if it has one."""
     fault = error.fault if isinstance(error, KitError) else None
     return {} if fault is None else {"fault": fault}
 
 
 class Cancelled(Exception):
-    """The training was cancelled."""
+    """Training was cancelled."""
 
 
 def failure_of(
@@ -66,7 +66,7 @@ def clause_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {line}"
 
 
-# Other programs' GPU memory that is worth reporting.
+# The least GPU memory of other programs that is worth reporting.
 MIN_REPORTED_BYTES = 2**31
 
 

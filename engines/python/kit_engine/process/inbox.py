@@ -20,12 +20,12 @@ PR_SET_PDEATHSIG = 1
 
 
 class RequestQueue:
-    """A queue of Kit's requests; `cancelled` is set when all are cancelled."""
+    """A queue of Kit's requests. Setting `cancelled` cancels all of them."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
         self.cancelled = threading.Event()
-        self.abandoned: set[int] = set()
+        self.cancelled_ids: set[int] = set()
         self.requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -35,12 +35,12 @@ class RequestQueue:
         if message["type"] != "cancel":
             self.requests.put(without_surrogates(message))
         elif "id" in message:
-            self.abandoned.add(message["id"])
+            self.cancelled_ids.add(message["id"])
         else:
             self.cancelled.set()
 
     def failure(self, error: BaseException) -> dict[str, Any]:
-        """The failure for the error being handled."""
+        """The failure message for the error being handled."""
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
         code, message = failure_of(error, DEBUG_ADVICE, ANSWER_MEMORY_ADVICE)
@@ -83,7 +83,7 @@ def without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [without_surrogates(one) for one in value]
+        return [without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(one) for key, one in value.items()}
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     return value

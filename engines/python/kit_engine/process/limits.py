@@ -13,7 +13,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from .constants import CONSTANTS
 from .errors import KitError
 
-# For each conversation.
+# CPU time for rendering a conversation.
 MAX_SECONDS = CONSTANTS["templateSeconds"]
 CHECK_EVERY_SECONDS = 0.25
 # Memory that a template may add to the process.
@@ -88,16 +88,16 @@ TEMPLATES = Watchdog()
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limits the whole process, whose other threads wait or need little meanwhile."""
-    now = data_bytes()
-    if now == 0:
+    """Limits the whole process, since its other threads wait or need little meanwhile."""
+    used = data_bytes()
+    if used == 0:
         yield
         return
     # Not on Windows.
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = now + MAX_BYTES
+    limit = used + MAX_BYTES
     if soft != resource.RLIM_INFINITY and soft < limit:
         yield
         return
@@ -123,7 +123,7 @@ def limited_power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-# Applies before compilation, which folds constants.
+# Set before any template is compiled, since the compiler folds constants.
 SandboxedEnvironment.intercepted_binops = frozenset(["**"])
 SandboxedEnvironment.default_binop_table = {
     **SandboxedEnvironment.default_binop_table,

@@ -9,13 +9,13 @@ class Mean:
     count: float = 0.0
 
 
-def add_means(to: dict[str, Mean], added: dict[str, Mean]) -> None:
+def add_means(totals: dict[str, Mean], added: dict[str, Mean]) -> None:
     for name, mean in added.items():
-        total = to.setdefault(name, Mean())
+        total = totals.setdefault(name, Mean())
         total.sum += mean.sum
         total.count += mean.count
 
 
 def values_of(means: dict[str, Mean]) -> dict[str, float]:
-    """The means with a count."""
+    """The value of each mean that has a count."""
     return {name: mean.sum / mean.count for name, mean in means.items() if mean.count > 0}

@@ -1,4 +1,4 @@
-"""The workers of a training run; a single process is the only one."""
+"""The workers of a training run. Without a cluster, this process is the only one."""
 
 import torch
 from torch import distributed
@@ -19,19 +19,19 @@ def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
     """The mean of the workers' losses, and the sum of their tokens."""
     if world_size() == 1:
         return loss, tokens
-    both = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
-    distributed.all_reduce(both)
-    return float(both[0]) / world_size(), int(both[1])
+    sums = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
+    distributed.all_reduce(sums)
+    return float(sums[0]) / world_size(), int(sums[1])
 
 
 def all_reduce_means(means: dict[str, Mean], device: str) -> dict[str, Mean]:
-    """The means over all workers, which have the same names."""
+    """The means over all workers, each of which has the same names."""
     if world_size() == 1 or not means:
         return means
-    both = [[mean.sum, mean.count] for mean in means.values()]
-    sums = torch.tensor(both, dtype=torch.float64, device=device)
+    pairs = [[mean.sum, mean.count] for mean in means.values()]
+    sums = torch.tensor(pairs, dtype=torch.float64, device=device)
     distributed.all_reduce(sums)
-    return {name: Mean(*one) for name, one in zip(means, sums.tolist(), strict=True)}
+    return {name: Mean(*pair) for name, pair in zip(means, sums.tolist(), strict=True)}
 
 
 def assert_same(*fingerprints: str) -> None:
@@ -43,7 +43,7 @@ def assert_same(*fingerprints: str) -> None:
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
     # 60 bits fit torch's signed 64-bit integers.
     numbers = [int(fingerprint[:15], 16) for fingerprint in fingerprints]
-    min_and_max = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
+    min_and_max = torch.tensor([*numbers, *(-number for number in numbers)], device=device)
     distributed.all_reduce(min_and_max, distributed.ReduceOp.MIN)
     minimum, maximum = min_and_max.chunk(2)
     if not torch.equal(minimum, -maximum):

@@ -36,7 +36,8 @@ def with_adapter(model: Any, lora: dict[str, Any], seed: int) -> Any:
 
 
 def initialize(parameter: torch.nn.Parameter, name: str, seed: int) -> None:
-    """Uniform within ±1/√in, as in PEFT; B is 0, so a new adapter changes nothing."""
+    """Fills A as PEFT does, uniformly within ±1/√(input size). B stays 0, so a new adapter changes
+    nothing."""
     bound = 1 / math.sqrt(parameter.shape[1])
     numbers = (2 * uniforms(seed, name, 0, parameter.numel()) - 1) * bound
     with torch.no_grad():

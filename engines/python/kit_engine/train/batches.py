@@ -43,7 +43,7 @@ class AllRows(Dataset[Example]):
 
 
 class Collator:
-    """Stacks the examples' sequences, padded to the longest, without loops over tokens, since a GPU
+    """Stacks the examples' sequences, padded to the longest. Doesn't loop over tokens, since a GPU
     waits meanwhile."""
 
     def __init__(self, pad: int | None) -> None:
@@ -51,9 +51,9 @@ class Collator:
 
     def __call__(self, examples: list[Example]) -> dict[str, torch.Tensor]:
         rows = [sequence for example in examples for sequence in example]
-        inputs, attended, learned = padded(rows, self.pad)
+        inputs, attention_mask, learned = padded(rows, self.pad)
         labels = np.where(learned, inputs, IGNORED)
-        batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
+        batch = {"input_ids": inputs, "attention_mask": attention_mask, "labels": labels}
         return {name: torch.from_numpy(numbers) for name, numbers in batch.items()}
 
 
@@ -61,18 +61,18 @@ Numbers = npt.NDArray[np.int64]
 
 
 def padded(rows: list[Arrays], pad: int | None) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_]]:
-    """:return: [rows, longest]: input ids, attention mask, and whether each token is learned"""
+    """:return: input ids, attention mask and whether tokens are learned, each [rows, longest]"""
     shape = len(rows), max(len(ids) for ids, _ in rows)
     inputs = np.full(shape, pad or 0, np.int64)
-    attended = np.zeros(shape, np.int64)
+    attention_mask = np.zeros(shape, np.int64)
     learned = np.zeros(shape, np.bool_)
     for i, (ids, is_learned) in enumerate(rows):
         inputs[i, : len(ids)] = ids
-        attended[i, : len(ids)] = 1
+        attention_mask[i, : len(ids)] = 1
         learned[i, : len(ids)] = is_learned
     # The first token is never predicted.
     learned[:, 0] = False
-    return inputs, attended, learned
+    return inputs, attention_mask, learned
 
 
 def predicted_count(batch: dict[str, torch.Tensor]) -> int:

@@ -15,7 +15,7 @@ from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 
-# A larger rate overflows float32 when AdamW's first step divides it by 1 - 0.9.
+# The largest learning rate: AdamW's first step divides it by 1 - 0.9, in float32.
 MAX_RATE = 3.4e37
 # Key of the callback's state in trainer_state.json, the same for every engine.
 STATE_KEY = "Kit"
@@ -33,7 +33,7 @@ class KitCallback(TrainerCallback, ExportableState):
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        # Figures of the current step, set by KitTrainer.
+        # Values of the current step, set by KitTrainer.
         self.metrics: dict[str, Mean] = {}
         self.loss = 0.0
         self.grad_norm = math.nan
@@ -43,8 +43,8 @@ class KitCallback(TrainerCallback, ExportableState):
 
     def state(self) -> dict[str, Any]:
         hub = self.prepared.hub
-        start = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
-        return {"args": {}, "attributes": {**self.log.pending(), "checksums": True, **start}}
+        source = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
+        return {"args": {}, "attributes": {**self.log.pending(), "checksums": True, **source}}
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -80,8 +80,8 @@ class KitCallback(TrainerCallback, ExportableState):
         self.tokens = 0
         config, steps, step = self.prepared.config, self.prepared.steps, state.global_step
         state.epoch = self.prepared.epochs_at(step)
-        evaluates = self.prepared.data.evaluation is not None
-        control.should_evaluate = evaluates and is_due(step, config["evalSteps"], steps)
+        has_evaluation = self.prepared.data.evaluation is not None
+        control.should_evaluate = has_evaluation and is_due(step, config["evalSteps"], steps)
         is_due_log = is_logged(step, config["loggingSteps"], steps)
         control.should_log = is_due_log or control.should_evaluate
         control.should_save = is_due(step, config["saveSteps"], steps)

@@ -18,18 +18,18 @@ BLOCK_BYTES = 1 << 20
 
 
 def checkpoint_path(step: int) -> str:
-    """Relative to the job's directory, with forward slashes."""
+    """Path in the job's directory, with forward slashes."""
     return f"{ARTIFACTS}/step-{step}"
 
 
-def partial_of(path: str) -> str:
-    """A folder's name while it is written."""
+def partial_path(path: str) -> str:
+    """A folder's path until it is complete."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.partial")
 
 
 def write_directory(path: str, fill: Callable[[str], None]) -> None:
     """Fills a temporary folder, flushes it to disk, and renames it."""
-    partial = partial_of(path)
+    partial = partial_path(path)
     try:
         shutil.rmtree(partial, ignore_errors=True)
         os.makedirs(partial)

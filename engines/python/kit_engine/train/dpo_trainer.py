@@ -12,7 +12,7 @@ from .preparation import Preparation
 
 
 class PairTrainer(PreferenceTrainer, DPOTrainer):
-    references = ("ref_chosen_logps", "ref_rejected_logps")
+    reference_columns = ("ref_chosen_logps", "ref_rejected_logps")
 
     def __init__(
         self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int

@@ -14,7 +14,7 @@ from .preparation import Preparation
 
 
 class LabelledTrainer(PreferenceTrainer, KTOTrainer):
-    references = ("ref_logps", "ref_KL_logps")
+    reference_columns = ("ref_logps", "ref_KL_logps")
 
     def __init__(
         self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int
@@ -33,19 +33,20 @@ class LabelledTrainer(PreferenceTrainer, KTOTrainer):
         rows = [sequence for example in examples for sequence in example]
         others = [rows[-1], *rows[:-1]]
         limit = self.prepared.max_length
-        mismatched = [with_answer_of(*both, limit) for both in zip(rows, others, strict=True)]
+        mismatched = [with_answer_of(*pair, limit) for pair in zip(rows, others, strict=True)]
         label = torch.tensor(is_desirable)
         return {**self.padded(rows), **self.padded(mismatched, "KL_"), "label": label}
 
     def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
-        """Its metrics are means over its desirable or its undesirable answers."""
+        """1, since TRL's metrics are means over a batch's desirable or undesirable answers only."""
         return 1
 
 
 def with_answer_of(row: Arrays, other: Arrays, limit: int) -> Arrays:
-    (ids, learned), (more, more_learned) = row, other
-    question, answer = slice(np.argmax(learned)), slice(np.argmax(more_learned), None)
+    """The row's question with the other row's answer."""
+    (ids, learned), (other_ids, other_learned) = row, other
+    question, answer = slice(np.argmax(learned)), slice(np.argmax(other_learned), None)
     return (
-        np.concatenate([ids[question], more[answer]])[:limit],
-        np.concatenate([learned[question], more_learned[answer]])[:limit],
+        np.concatenate([ids[question], other_ids[answer]])[:limit],
+        np.concatenate([learned[question], other_learned[answer]])[:limit],
     )

@@ -21,7 +21,7 @@ from .preparation import Preparation
 from .schedule import rows_per_step
 from .trainer import KitTrainer, arguments_of
 
-# TRL's names to Kit's.
+# TRL's metric names to Kit's.
 METRICS = {
     "rewards/chosen": "rewardsChosen",
     "rewards/rejected": "rewardsRejected",
@@ -34,8 +34,8 @@ METRICS = {
 class PreferenceTrainer(KitTrainer):
     """Must precede TRL's trainer among the base classes."""
 
-    # Names of `compute_ref_log_probs`'s results in TRL's batches.
-    references: Sequence[str]
+    # Columns of TRL's batches for the results of `compute_ref_log_probs`.
+    reference_columns: Sequence[str]
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class PreferenceTrainer(KitTrainer):
         directory: str,
         initial_step: int,
         args_type: Any,
-        **of_objective: Any,
+        **objective_args: Any,
     ) -> None:
         data, config = prepared.data, prepared.config
         # Metrics of the current evaluation.
@@ -53,41 +53,41 @@ class PreferenceTrainer(KitTrainer):
         self.sets = {False: data.training, True: data.evaluation}
         order = RowOrder(len(data.training), config["seed"])
         positions = range(prepared.steps * rows_per_step(config))
-        more = {
+        trl_args = {
             # Full fine-tuning would need a second model in memory; an adapter can be disabled.
             "precompute_ref_log_probs": not config.get("lora"),
             "beta": config["objective"]["beta"],
             "max_length": None,
-            **of_objective,
+            **objective_args,
         }
         evaluation = data.evaluation
         super().__init__(
             *(model, prepared, kit, directory, initial_step),
-            args=arguments_of(prepared, directory, args_type, **more),
-            train_dataset=named([order[position] for position in positions], False),
-            eval_dataset=named(range(len(evaluation)), True) if evaluation else None,
+            args=arguments_of(prepared, directory, args_type, **trl_args),
+            train_dataset=trl_dataset([order[position] for position in positions], False),
+            eval_dataset=trl_dataset(range(len(evaluation)), True) if evaluation else None,
             data_collator=self.collate,
         )
         if config.get("lora"):
-            # TRL's copy of the new adapter, which it would use and save.
+            # TRL's copy of the new adapter, which it would use as the reference, and save.
             self.model.delete_adapter("ref")
 
     def batch_of(
         self, examples: list[Example], is_desirable: list[bool]
     ) -> dict[str, torch.Tensor]:
-        """As TRL's collator makes it."""
+        """A batch in the format of TRL's collator."""
         raise NotImplementedError
 
     def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
-        """The batch's weight in a mean over batches; an evaluation's last batch is smaller."""
+        """The batch's weight in a mean over batches; an evaluation's last batch may be smaller."""
         raise NotImplementedError
 
     def collate(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
         positions = [(self.set_of(row), row["example"]) for row in rows]
         examples = [examples.arrays(position) for examples, position in positions]
         is_desirable = [not examples.is_undesirable(position) for examples, position in positions]
-        known = {name: torch.tensor([row[name] for row in rows]) for name in rows[0]}
-        references = {name: known[name] for name in self.references if name in known}
+        names = [name for name in self.reference_columns if name in rows[0]]
+        references = {name: torch.tensor([row[name] for row in rows]) for name in names}
         return {**self.batch_of(examples, is_desirable), **references}
 
     def set_of(self, row: dict[str, Any]) -> ExampleSet:
@@ -96,10 +96,10 @@ class PreferenceTrainer(KitTrainer):
         return examples
 
     def padded(self, sequences: Example, prefix: str = "") -> dict[str, torch.Tensor]:
-        ids, attended, learned = padded(sequences, self.prepared.tokenizer.pad_token_id)
+        ids, attention_mask, learned = padded(sequences, self.prepared.tokenizer.pad_token_id)
         return {
             f"{prefix}input_ids": torch.from_numpy(ids),
-            f"{prefix}attention_mask": torch.from_numpy(attended),
+            f"{prefix}attention_mask": torch.from_numpy(attention_mask),
             f"{prefix}completion_mask": torch.from_numpy(learned.astype(np.int64)),
         }
 
@@ -109,29 +109,29 @@ class PreferenceTrainer(KitTrainer):
     def _precompute_ref_logps(
         self, dataset: datasets.Dataset, name: str, batch_size: int
     ) -> datasets.Dataset:
-        """In memory; TRL would leave files behind, and ignore a cancel."""
+        """Computes them in memory. TRL would leave files behind, and ignore a cancellation."""
         loader = DataLoader(dataset, batch_size=batch_size, collate_fn=self.collate)
-        found = []
+        results = []
         for batch in self.accelerator.prepare(loader):
             self.kit.stop_if_cancelled()
-            measured = self.compute_ref_log_probs(self.model, batch)
-            found.append(self.accelerator.gather_for_metrics(measured))
-        for column, parts in zip(self.references, zip(*found, strict=True), strict=True):
+            logprobs = self.compute_ref_log_probs(self.model, batch)
+            results.append(self.accelerator.gather_for_metrics(logprobs))
+        for column, parts in zip(self.reference_columns, zip(*results, strict=True), strict=True):
             dataset = dataset.add_column(column, torch.cat(parts).cpu().numpy())
         return dataset
 
-    def compute_loss(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Any:
-        loss = super().compute_loss(model, inputs, *more, **named)
+    def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = super().compute_loss(model, inputs, *args, **kwargs)
         mode, means = (
             ("train", self.kit.metrics) if self.model.training else ("eval", self.evaluated)
         )
         measured, weight = self._metrics[mode], self.weight_of(inputs)
-        of_batch = {
-            ours: Mean(sum(measured[name]) * weight, len(measured[name]) * weight)
-            for name, ours in METRICS.items()
+        batch_means = {
+            kit_name: Mean(sum(measured[name]) * weight, len(measured[name]) * weight)
+            for name, kit_name in METRICS.items()
             if name in measured
         }
-        add_means(means, of_batch)
+        add_means(means, batch_means)
         measured.clear()
         return loss
 
@@ -142,8 +142,8 @@ class PreferenceTrainer(KitTrainer):
         super().log(logs, start_time)
 
 
-def named(examples: Sequence[int], is_held_out: bool) -> datasets.Dataset:
-    """Rows for TRL: the index of each example, in training order."""
+def trl_dataset(examples: Sequence[int], is_held_out: bool) -> datasets.Dataset:
+    """The dataset that TRL sees: the index of each example, in training order."""
     columns = {"example": np.array(examples, np.int64)}
     return datasets.Dataset.from_dict(
         {**columns, "is_held_out": np.full(len(examples), is_held_out)}

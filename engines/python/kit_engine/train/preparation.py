@@ -1,4 +1,4 @@
-"""Everything known before the first step."""
+"""Everything that is ready before the first step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,20 +23,20 @@ class Preparation:
     model_config: Any
     tokenizer: Any
     data: TrainingData
-    # Longest row in tokens.
+    # Maximum length of a row, in tokens.
     max_length: int
     # Total optimizer steps.
     steps: int
-    # `repo` and `commit` of a model of the hub.
+    # `repo` and `commit` of a model from the hub.
     hub: dict[str, str] | None
-    # The adapter's name for its base, if not its folder.
+    # The base that the adapter's config names, if not its folder.
     base_name: str | None
 
     def epochs_at(self, step: int) -> float:
         return step * rows_per_step(self.config) / len(self.data.training)
 
     def started(self, name: str, parameters: int) -> dict[str, Any]:
-        """The data of `training.started`, and `needed` and `context` for Kit's advice."""
+        """The data of `training.started`."""
         dataset, training = self.data.dataset, self.data.training
         return {
             "model": name,
@@ -55,12 +55,12 @@ class Preparation:
         }
 
     def skipped_rows(self) -> dict[str, int]:
-        """Input of Kit's advice on skipped rows."""
+        """Input of Kit's advice on skipped rows; its keys are Kit's."""
         dataset = self.data.dataset
         return {
             "rows": dataset.examples.row_count,
             "leftOut": dataset.skipped,
-            "needed": dataset.needed,
+            "needed": dataset.longest_skipped,
             "context": context_of(self.model_config),
         }
 
@@ -85,8 +85,8 @@ def prepare(
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
     steps = step_count(config, len(data.training))
-    named = job.get("hub"), job.get("baseName")
-    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, *named)
+    base = job.get("hub"), job.get("baseName")
+    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, *base)
 
 
 # Default for pretrained models, whose context may be 100 times as long.
@@ -107,6 +107,6 @@ def row_limit(job: dict[str, Any], context: int) -> int:
 
 
 def set_prompt_style(tokenizer: Any, data: TrainingData) -> None:
-    """Saved in tokenizer_config.json: how the model reads a bare prompt."""
+    """Sets how the model reads a bare prompt, for tokenizer_config.json."""
     is_text = data.dataset.texts * 2 > data.dataset.read
     tokenizer.init_kwargs["prompt_style"] = "text" if is_text else "message"

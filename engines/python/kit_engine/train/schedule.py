@@ -10,7 +10,7 @@ FLOOR = CONSTANTS["cosineFloor"]
 
 
 def step_count(config: dict[str, Any], rows: int) -> int:
-    """Total optimizer steps. `rows` is the number per epoch."""
+    """Total optimizer steps. `rows` is the number of rows per epoch."""
     if config.get("numTrainEpochs") is None:
         return int(config["maxSteps"])
     return max(1, math.ceil(config.get("numTrainEpochs") * rows / rows_per_step(config)))
@@ -28,10 +28,10 @@ def learning_rate(step: int, steps: int, config: dict[str, Any]) -> float:
         warmup = math.ceil(warmup * steps)
     if step < warmup:
         return peak * step / warmup
-    is_line = kind == "linear"
-    start = max(1, warmup) if is_line else warmup
-    end = steps + 1 if is_line else steps
+    is_linear = kind == "linear"
+    start = max(1, warmup) if is_linear else warmup
+    end = steps + 1 if is_linear else steps
     progress = min(1.0, (step - start) / max(1, end - start))
     if kind == "cosine":
         return peak * (FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * progress)) / 2)
-    return peak * (1 - progress) if is_line else peak
+    return peak * (1 - progress) if is_linear else peak

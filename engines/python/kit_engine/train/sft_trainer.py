@@ -1,4 +1,4 @@
-"""transformers' Trainer for SFT, with sums over tokens instead of means of batches."""
+"""transformers' Trainer for SFT. Its losses are means over tokens, not over batches."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class SftTrainer(KitTrainer):
     def __init__(
         self, model: Any, prepared: Preparation, kit: KitCallback, directory: str, initial_step: int
     ) -> None:
-        # Loss of the current evaluation.
+        # Loss of the current evaluation so far.
         self.evaluated = Mean()
         data, config = prepared.data, prepared.config
         length = prepared.steps * rows_per_step(config)
@@ -51,9 +51,9 @@ class SftTrainer(KitTrainer):
 
     def measure(self, batch: EvalPrediction, compute_result: bool) -> dict[str, Any]:
         """
-        Sums over all batches, divided once.
+        Sums losses over all batches, and divides once.
 
-        :return: at the end the `loss`, and `metrics` by their names, if there are any
+        :return: the mean `loss` after the last batch; before, nothing
         """
         learned = torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED
         # Ignores padding to other workers' longer rows.
@@ -69,10 +69,10 @@ class SftTrainer(KitTrainer):
 
 def token_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """[rows, length]: each next token's loss in nats; 0 if it isn't learned."""
-    following = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
+    next_labels = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
     return torch.nn.functional.cross_entropy(
         logits.float().flatten(0, 1),
-        following.flatten(),
+        next_labels.flatten(),
         ignore_index=IGNORED,
         reduction="none",
     ).view_as(labels)

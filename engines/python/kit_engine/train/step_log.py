@@ -13,8 +13,8 @@ from ..process.means import Mean, add_means
 FIRST_STEPS = CONSTANTS["firstLoggedSteps"]
 # float32's precision.
 DIGITS = CONSTANTS["loggedDigits"]
-# The advised learning rate, as a share of the failed one, and its maximum.
-LOWER = CONSTANTS["loweredRate"]
+# After divergence, the learning rate to try, as a share of the current one, and its maximum.
+RATE_FACTOR = CONSTANTS["loweredRate"]
 MAX_ADVISED_RATE = CONSTANTS["maxAdvisedRate"]
 
 
@@ -30,7 +30,7 @@ def is_logged(step: int, every: int, steps: int) -> bool:
 class StepLog:
     """Accumulates steps until they are logged."""
 
-    # Figures since the previous log.
+    # Values since the previous log.
     losses: list[float] = field(default_factory=list)
     grad_norm: float = math.nan
     tokens: int = 0
@@ -71,7 +71,7 @@ def log_event(
     """
     The data of `training.log`, from the Trainer's log entry.
 
-    :param metrics: of training; the entry has an evaluation's
+    :param metrics: the training's; the entry has the evaluation's
     """
     data: dict[str, Any] = {
         "step": entry["step"],
@@ -83,14 +83,14 @@ def log_event(
     }
     if "eval_loss" in entry:
         data["evalLoss"] = rounded(entry["eval_loss"])
-    evaluated = {eval_name(name): one for name, one in entry.get("eval_metrics", {}).items()}
+    evaluated = {eval_name(name): value for name, value in entry.get("eval_metrics", {}).items()}
     if metrics or evaluated:
-        data["metrics"] = {name: rounded(one) for name, one in {**metrics, **evaluated}.items()}
+        data["metrics"] = {name: rounded(value) for name, value in {**metrics, **evaluated}.items()}
     return data
 
 
 def eval_name(name: str) -> str:
-    """`accuracy` → `evalAccuracy`, as `evalLoss`."""
+    """`accuracy` → `evalAccuracy`, like `evalLoss`."""
     return f"eval{name[:1].upper()}{name[1:]}"
 
 
@@ -101,7 +101,7 @@ def rounded(value: float) -> float | None:
 def assert_finite(step: int, problem: str, is_finite: bool, peak: float) -> None:
     if is_finite:
         return
-    lower = min(MAX_ADVISED_RATE, float(f"{peak * LOWER:.2g}"))
+    lower = min(MAX_ADVISED_RATE, float(f"{peak * RATE_FACTOR:.2g}"))
     raise KitError(
         "DIVERGED",
         f"Training diverged at step {step}: the {problem}, with a learningRate of "

@@ -22,7 +22,7 @@ from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .step_log import StepLog
 
-# Files of a checkpoint needed only to resume.
+# A checkpoint's files that only a resume needs.
 OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
 
 
@@ -47,8 +47,8 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
         )
         initial_step = state["step"]
     kit = KitCallback(prepared, channel, cancelled, state.get("log", StepLog()))
-    create_trainer = objective.trainer()
-    trainer = create_trainer(model, prepared, kit, directory, initial_step)
+    trainer_class = objective.trainer_class()
+    trainer = trainer_class(model, prepared, kit, directory, initial_step)
     trainer.train(resume_from_checkpoint=resume_from)
 
 
@@ -57,7 +57,7 @@ def has_optimizer(checkpoint: str) -> bool:
 
 
 def load_trainable(prepared: Preparation, directory: str) -> Any:
-    """The model; with LoRA, the base with a new adapter."""
+    """The model to train; with LoRA, the base with a new adapter."""
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
     model = load_model(prepared.source, dtype)
@@ -68,13 +68,13 @@ def load_trainable(prepared: Preparation, directory: str) -> Any:
         # The merged model isn't on disk yet.
         save_base(model, prepared, directory)
     adapted = with_adapter(model, lora, prepared.config["seed"])
-    name, saved = prepared.base_name, adapted.peft_config["default"]
+    name, peft_config = prepared.base_name, adapted.peft_config["default"]
     if prepared.hub:
-        name, saved.revision = prepared.hub["repo"], prepared.hub["commit"]
+        name, peft_config.revision = prepared.hub["repo"], prepared.hub["commit"]
     if name is not None:
-        # PEFT looks for a folder of the base's name, which doesn't exist.
+        # PEFT would warn that no folder has the base's name.
         warnings.filterwarnings("ignore", "Could not find a config file")
-        saved.base_model_name_or_path = name
+        peft_config.base_model_name_or_path = name
     return adapted
 
 
@@ -93,7 +93,7 @@ def save_base(model: Any, prepared: Preparation, directory: str) -> None:
 
 
 def trainable_count(model: Any) -> int:
-    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
 
 
 def read_state(checkpoint: str) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def read_state(checkpoint: str) -> dict[str, Any]:
     try:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
-        own = state["stateful_callbacks"][STATE_KEY]["attributes"]
-        metrics = {name: Mean(**one) for name, one in own.get("metrics", {}).items()}
-        log = StepLog(losses=own["losses"], metrics=metrics)
+        kit_state = state["stateful_callbacks"][STATE_KEY]["attributes"]
+        metrics = {name: Mean(**mean) for name, mean in kit_state.get("metrics", {}).items()}
+        log = StepLog(losses=kit_state["losses"], metrics=metrics)
         return {"step": state["global_step"], "log": log}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise KitError(
@@ -119,7 +119,7 @@ def assert_same_model(checkpoint: str, trainable: int) -> None:
     for name in os.listdir(checkpoint):
         if name.endswith(".safetensors") and not name.startswith("optimizer"):
             with resuming(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
-                saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
+                saved += sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
     if saved != trainable:
         raise KitError(
             "CANNOT_RESUME",
@@ -133,12 +133,12 @@ def adopt_checkpoint(
 ) -> None:
     """Copies the checkpoint: the earlier job finished its steps but never completed."""
     path = checkpoint_path(step)
-    whole = os.path.join(directory, path)
-    os.makedirs(os.path.dirname(whole), exist_ok=True)
+    target = os.path.join(directory, path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
 
     def fill(folder: str) -> None:
         shutil.copytree(resume_from, folder, dirs_exist_ok=True)
 
-    write_directory(whole, fill)
+    write_directory(target, fill)
     kind = "adapter" if prepared.config.get("lora") else "model"
     channel.saved(directory, {"step": step, "kind": kind, "path": path})

@@ -18,7 +18,7 @@ from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import assert_finite
 
-# Other files that the libraries write: one with local paths, one with boilerplate.
+# Files of the libraries that a checkpoint omits: one has local paths, one boilerplate.
 UNWANTED = ("training_args.bin", "README.md")
 
 
@@ -37,16 +37,16 @@ class KitTrainer(Trainer):
         self.prepared = prepared
         self.kit = kit
         self.directory = directory
-        # Where the schedule starts: the step of a checkpoint that lacks its state, or else 0.
+        # Steps before this Trainer's first: those of a checkpoint without scheduler state, or 0.
         self.initial_step = initial_step
-        # The current step's last batch, on which a save tries the weights.
+        # The current step's last batch, with which a save tests the weights.
         self.batch: dict[str, torch.Tensor] = {}
         # Losses of the current step's batches.
         self.micro_batch_losses: list[torch.Tensor] = []
         super().__init__(
             model=model, processing_class=prepared.tokenizer, callbacks=[kit], **trainer_kwargs
         )
-        # It would print every log.
+        # PrinterCallback would print every log entry.
         self.remove_callback(PrinterCallback)
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
@@ -56,8 +56,8 @@ class KitTrainer(Trainer):
             step = self.initial_step + done + 1
             return learning_rate(step, steps, config) / config["learningRate"]
 
-        chosen = self.optimizer if optimizer is None else optimizer
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, factor)
+        optimizer = self.optimizer if optimizer is None else optimizer
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
@@ -95,8 +95,8 @@ class KitTrainer(Trainer):
         step, peak = self.state.global_step, self.prepared.config["learningRate"]
         if is_main_process():
             self.kit.channel.note(f"saving step {step:,}")
-        trained = [one for one in self.model.parameters() if one.requires_grad]
-        is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
+        trained = [weight for weight in self.model.parameters() if weight.requires_grad]
+        is_finite = all(bool(torch.isfinite(weight).all()) for weight in trained)
         assert_finite(step, "weights are not finite", is_finite, peak)
         self._try_next_step(step, model)
         path = checkpoint_path(step)
@@ -119,9 +119,9 @@ class KitTrainer(Trainer):
         self.kit.metrics = metrics
         norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
         model.zero_grad()
-        following = min(step + 1, self.prepared.steps)
+        next_step = min(step + 1, self.prepared.steps)
         for name, value in (("loss", loss), ("gradient norm", norm)):
-            assert_finite(following, f"{name} is not finite", math.isfinite(value), peak)
+            assert_finite(next_step, f"{name} is not finite", math.isfinite(value), peak)
 
     def _fill(self, folder: str) -> None:
         """Saves everything that the Trainer would, by its own methods."""
@@ -146,14 +146,14 @@ def remove(path: str) -> None:
 def arguments_of(
     prepared: Preparation,
     directory: str,
-    kind: type[TrainingArguments] = TrainingArguments,
+    args_type: type[TrainingArguments] = TrainingArguments,
     **more: Any,
 ) -> TrainingArguments:
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
     # batchSize is across all workers.
     rows = config["batchSize"] // world_size()
-    arguments = kind(
+    arguments = args_type(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
         per_device_train_batch_size=rows,

@@ -9,8 +9,8 @@ from ...process.errors import KitError
 
 def answer_sequence(conversation: Conversation, tokenizer: Any) -> Tokens:
     """:raises KitError: for an answer of several turns if the template rewrites earlier turns"""
-    sequence, *more = tokens_of(conversation, tokenizer, is_prompt=True)
-    if not more:
+    sequence, *others = tokens_of(conversation, tokenizer, is_prompt=True)
+    if not others:
         return sequence
     raise KitError(
         "DATASET_INVALID",

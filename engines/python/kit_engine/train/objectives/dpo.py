@@ -16,9 +16,9 @@ class Dpo:
         return sequence == 1
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
-        return [answer_sequence(one, tokenizer) for one in row.conversations]
+        return [answer_sequence(answer, tokenizer) for answer in row.conversations]
 
-    def trainer(self) -> Callable[..., Any]:
+    def trainer_class(self) -> Callable[..., Any]:
         from ..dpo_trainer import PairTrainer
 
         return PairTrainer

@@ -18,7 +18,7 @@ class Kto:
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
         return [answer_sequence(row.conversations[0], tokenizer)]
 
-    def trainer(self) -> Callable[..., Any]:
+    def trainer_class(self) -> Callable[..., Any]:
         from ..kto_trainer import LabelledTrainer
 
         return LabelledTrainer

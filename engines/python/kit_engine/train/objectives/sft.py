@@ -17,7 +17,7 @@ class Sft:
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
         return sequences_of(row, tokenizer)
 
-    def trainer(self) -> Callable[..., Any]:
+    def trainer_class(self) -> Callable[..., Any]:
         from ..sft_trainer import SftTrainer
 
         return SftTrainer
