@@ -7,7 +7,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { GgufType } from "../../protocol/exportFormat.ts";
 import { exportModel } from "../export/exportModel.ts";
 
-/** Folder of the GGUF files, beside the model's. */
+/** Folder of the GGUF files, in the model's. */
 const FOLDER = ".kit-llama";
 
 interface GgufRequest {
@@ -18,7 +18,8 @@ interface GgufRequest {
 }
 
 /**
- * Caches a model's GGUF file beside the model until its files change. Only one of several processes writes it.
+ * Converts a model to a GGUF file in a cache in its folder, unless one is there and the model hasn't changed. Only one
+ * of several processes writes it.
  * @returns its path
  * @throws KitError as `exportModel`; `CHECKPOINT_UNWRITABLE` if the model's folder isn't writable
  */
@@ -26,15 +27,15 @@ export async function cachedGguf(request: GgufRequest, options: LoadOptions = {}
   const { directory, type, adapterOnly = false } = request;
   const { signal, onNote = () => {} } = options;
   const parent = join(directory, FOLDER);
-  const kind = adapterOnly ? "adapter" : (type ?? "own");
-  const folder = join(parent, `${kind}-${stampOf(directory)}`);
+  const prefix = adapterOnly ? "adapter" : (type ?? "own");
+  const folder = join(parent, `${prefix}-${digestOf(directory)}`);
   const file = join(folder, "model.gguf");
   if (existsSync(file)) return file;
-  const lock = await lockOf(parent, signal);
+  const lock = await acquireLock(parent, signal);
   try {
     if (existsSync(file)) return file;
     for (const old of readdirSync(parent)) {
-      if (old.startsWith(`${kind}-`)) rmSync(join(parent, old), { recursive: true, force: true });
+      if (old.startsWith(`${prefix}-`)) rmSync(join(parent, old), { recursive: true, force: true });
     }
     onNote(`converting the model to ${file} for llama.cpp, once`);
     await exportModel(directory, folder, {
@@ -56,7 +57,7 @@ export function isCachedGguf(file: string): boolean {
   return basename(dirname(dirname(file))) === FOLDER;
 }
 
-async function lockOf(parent: string, signal: AbortSignal | undefined) {
+async function acquireLock(parent: string, signal: AbortSignal | undefined) {
   try {
     mkdirSync(parent, { recursive: true });
     const lock = await takeLock(join(parent, "lock"), Infinity, { signal });
@@ -73,7 +74,7 @@ async function lockOf(parent: string, signal: AbortSignal | undefined) {
 }
 
 /** A digest of a model's file names, sizes and times. */
-function stampOf(directory: string): string {
+function digestOf(directory: string): string {
   const files = readdirSync(directory).toSorted();
   const stamps = files.flatMap((name) => {
     const stats = statSync(join(directory, name), { throwIfNoEntry: false });

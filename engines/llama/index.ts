@@ -10,21 +10,21 @@ export function createLlamaEngine(options: LlamaOptions = {}, project = process.
   let models: Promise<Pick<Engine, "load">> | undefined;
   return {
     name: "llama",
-    prepare: refuse,
-    check: () => Promise.reject(onlyAnswers()),
-    train: () => Promise.reject(onlyAnswers()),
+    prepare: refuseTraining,
+    check: () => Promise.reject(inferenceOnly()),
+    train: () => Promise.reject(inferenceOnly()),
     async load(directory, loadOptions) {
-      models ??= import("./models.ts").then((all) => all.createLlamaModels(options, project));
+      models ??= import("./models.ts").then((module) => module.createLlamaModels(options, project));
       return (await models).load(directory, loadOptions);
     },
   };
 }
 
-function refuse(): never {
-  throw onlyAnswers();
+function refuseTraining(): never {
+  throw inferenceOnly();
 }
 
-function onlyAnswers(): KitError {
+function inferenceOnly(): KitError {
   return new KitError(
     "CONFIG_INVALID",
     'llama() only answers. Remove "engine" from the trainer, or use python() or ray(), and pass llama() to loadModel.',

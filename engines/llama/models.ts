@@ -33,23 +33,23 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
   async function load(directory: string, options: LoadOptions = {}): Promise<EngineModel> {
     await fetchBase(directory, options);
     const { base, shape, tokenizer, promptStyle } = openCheckpoint(directory);
-    // Fails before a file is converted.
+    // Started first: if llama.cpp is missing, no file is converted.
     llama ??= startLlama(project, threadCount());
     await llama.catch((error: unknown) => {
       llama = undefined;
       throw error;
     });
-    const files = await filesOf(directory, base.directory, options);
+    const ggufFiles = await filesOf(directory, base.directory, options);
     const { context: maxContext, vocabulary } = shape;
     const tokenBytes = 4 * shape.layers * shape.kvHeads * shape.headDim;
-    const fitting = Math.floor(CACHE_BYTES / (maxContext * tokenBytes));
-    const count = Math.max(1, Math.min(MAX_SEQUENCES, fitting));
-    const weights = await acquire(files.base);
+    const fittingSequences = Math.floor(CACHE_BYTES / (maxContext * tokenBytes));
+    const count = Math.max(1, Math.min(MAX_SEQUENCES, fittingSequences));
+    const weights = await acquireWeights(ggufFiles.base);
     try {
       const llamaContext = await weights.model.createContext({
         sequences: count,
         contextSize: { min: Math.min(maxContext, 256), max: maxContext },
-        ...(files.lora && { lora: { adapters: [{ filePath: files.lora }] } }),
+        ...(ggufFiles.lora && { lora: { adapters: [{ filePath: ggufFiles.lora }] } }),
       });
       const sequences = Array.from({ length: count }, () => llamaContext.getSequence());
       const context = Math.min(maxContext, ...sequences.map(({ contextSize }) => contextSize));
@@ -62,7 +62,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       });
     } catch (cause) {
       await weights.release();
-      throw cannotLoad(files.lora ?? files.base, cause);
+      throw cannotLoad(ggufFiles.lora ?? ggufFiles.base, cause);
     }
   }
 
@@ -73,7 +73,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       if (requested === undefined) return { base: directory };
       throw new KitError(
         "OPTION_INVALID",
-        `${directory} is a GGUF file, which llama() loads as it is. Remove the type, or name the model's folder.`,
+        `${directory} is a GGUF file, which llama() loads as it is. Remove the type, or pass the model's folder.`,
       );
     }
     const base = await cachedGguf({ directory: model ?? directory, type: requested }, options);
@@ -81,7 +81,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
     return { base, lora: await cachedGguf({ directory, adapterOnly: true }, options) };
   }
 
-  async function acquire(file: string) {
+  async function acquireWeights(file: string) {
     const started = await (llama ??= startLlama(project, threadCount()));
     const key = join(file);
     const base = bases.get(key) ?? { model: started.loadModel({ modelPath: file }), users: 0 };
@@ -107,8 +107,9 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
 }
 
 function cannotLoad(file: string, cause: unknown): KitError {
-  const isMemory = (cause as Error | undefined)?.constructor.name === "InsufficientMemoryError";
-  if (isMemory) {
+  const isOutOfMemory =
+    (cause as Error | undefined)?.constructor.name === "InsufficientMemoryError";
+  if (isOutOfMemory) {
     return new KitError(
       "OUT_OF_MEMORY",
       `llama.cpp has too little memory for ${file} (${messageOf(cause)}). Use a smaller type, such as q8_0, or end other programs.`,
@@ -127,8 +128,8 @@ function cannotLoad(file: string, cause: unknown): KitError {
 
 type Answer = ReturnType<typeof createAnswers>["answer"];
 
-/** @param free called once all answers have ended */
-function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
+/** @param dispose called once all answers have ended */
+function openModel(answer: Answer, dispose: () => Promise<void>): EngineModel {
   const open = new Set<Promise<InferResult>>();
   let closing: Promise<void> | undefined;
 
@@ -158,7 +159,7 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
     await infer({ ...request, maxTokens: 0 });
   }
 
-  const close = () => (closing ??= Promise.allSettled(open).then(free));
+  const close = () => (closing ??= Promise.allSettled(open).then(dispose));
   return { infer, check, close };
 }
 

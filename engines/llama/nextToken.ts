@@ -5,21 +5,21 @@ const BITS = 32;
 
 /**
  * The next token's distribution.
- * @param following logits of all tokens, or of the most likely
+ * @param vocabulary number of tokens; the logits may be of only the most likely
  * @param allowed bit mask of allowed tokens
  */
 export function nextTokenOf(
-  { logits: found = new Map(), totalLogitWeight = NaN }: NextLogits,
+  { logits: logitOf = new Map(), totalLogitWeight = NaN }: NextLogits,
   vocabulary: number,
   allowed: Int32Array,
 ): NextToken {
   const logits = new Float32Array(vocabulary).fill(-Infinity);
-  const tokens = Int32Array.from(found.keys())
+  const tokens = Int32Array.from(logitOf.keys())
     .filter((token) => token < vocabulary)
     .sort();
   let [highest, lowest] = [-Infinity, Infinity];
   for (const token of tokens) {
-    const logit = found.get(token)!;
+    const logit = logitOf.get(token)!;
     logits[token] = logit;
     highest = Math.max(highest, logit);
     lowest = Math.min(lowest, logit);
@@ -37,13 +37,12 @@ export function nextTokenOf(
     argmax,
     isDegenerate: !isFinite || highest <= lowest,
     logSumExp: () => highest + Math.log(totalLogitWeight),
-    weights: (temperature) =>
-      probabilitiesOf(logits, allowedTokens, logits[argmax] ?? 0, temperature),
+    weights: (temperature) => weightsOf(logits, allowedTokens, logits[argmax] ?? 0, temperature),
   };
 }
 
-/** Grouped as by the embedded engine's kernel, to sample the same tokens. */
-function probabilitiesOf(
+/** Sampling weights in the same buckets as the embedded engine's kernel, to sample the same tokens. */
+function weightsOf(
   logits: Float32Array,
   allowedTokens: Int32Array,
   max: number,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
-/** The part of `node-llama-cpp`, an optional peer, that Kit uses. */
+/** The part of `node-llama-cpp`, an optional peer dependency, that Kit uses. */
 export interface NodeLlama {
   getLlama: (options: object) => Promise<Llama>;
   getModuleVersion: () => Promise<string>;
@@ -42,7 +42,7 @@ export interface NextLogits {
   totalLogitWeight?: number;
 }
 
-const NAME = "node-llama-cpp";
+const PACKAGE = "node-llama-cpp";
 /** The supported major version, and its minimum minor version. */
 const [MAJOR, MINOR] = [3, 22];
 
@@ -58,18 +58,18 @@ export async function importNodeLlama(project: string): Promise<NodeLlama> {
   if (major === MAJOR && minor >= MINOR) return found;
   throw new KitError(
     "CONFIG_INVALID",
-    `llama() needs ${NAME} ${MAJOR}.${MINOR} or a later ${MAJOR}.x, and found ${version}. Run: npm install ${NAME}@${MAJOR}`,
+    `llama() needs ${PACKAGE} ${MAJOR}.${MINOR} or a later ${MAJOR}.x, and found ${version}. Run: npm install ${PACKAGE}@${MAJOR}`,
   );
 }
 
 async function importFrom(project: string): Promise<unknown> {
   try {
-    const path = createRequire(join(project, "package.json")).resolve(NAME);
+    const path = createRequire(join(project, "package.json")).resolve(PACKAGE);
     return await import(pathToFileURL(path).href);
   } catch (cause) {
     throw new KitError(
       "CONFIG_INVALID",
-      `llama() answers through ${NAME}, which cannot be loaded from ${project}. Run: npm install ${NAME}`,
+      `llama() answers through ${PACKAGE}, which cannot be loaded from ${project}. Run: npm install ${PACKAGE}`,
       { cause },
     );
   }
@@ -90,7 +90,7 @@ export async function startLlama(project: string, threads: number): Promise<Llam
   } catch (cause) {
     throw new KitError(
       "CONFIG_INVALID",
-      `${NAME} has no llama.cpp that runs here (${messageOf(cause)}). Run: npx ${NAME} source download`,
+      `${PACKAGE} has no llama.cpp that runs here (${messageOf(cause)}). Run: npx ${PACKAGE} source download`,
       { cause },
     );
   }

@@ -9,9 +9,9 @@ interface Sequences {
   answerBits: Int32Array;
 }
 
-/** Prompt tokens read between two checks for cancellation. */
+/** Maximum prompt tokens read between two checks for cancellation. */
 const BLOCK = 256;
-/** Positions per call that returns logits, up to a hundred thousand each. */
+/** Maximum positions per call that returns logits: each may have a hundred thousand. */
 const CHUNK_POSITIONS = 8;
 /** Top logits that llama.cpp returns, because copying all is slow. */
 const TOP_LOGITS = 1024;
@@ -29,7 +29,7 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
   /** Resolves once the reader is done. */
   async function read(reader: Reader): Promise<void> {
     while (free.length === 0) await new Promise<void>((resolve) => waiting.push(resolve));
-    const lengths = free.map((one) => commonLength(one.contextTokens, reader.tokens));
+    const lengths = free.map(({ contextTokens }) => commonLength(contextTokens, reader.tokens));
     const [sequence] = free.splice(lengths.indexOf(Math.max(...lengths)), 1) as [LlamaSequence];
     try {
       await readWith(sequence, reader);
@@ -41,32 +41,36 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
 
   async function readWith(sequence: LlamaSequence, reader: Reader): Promise<void> {
     const { tokens, logitsFrom, needsAllLogits = false, take, allowed, isCancelled } = reader;
-    let at = Math.min(commonLength(sequence.contextTokens, tokens), logitsFrom, tokens.length - 1);
-    await keep(sequence, at);
-    let isAll = needsAllLogits;
+    let position = Math.min(
+      commonLength(sequence.contextTokens, tokens),
+      logitsFrom,
+      tokens.length - 1,
+    );
+    await truncate(sequence, position);
+    let usesAllLogits = needsAllLogits;
     for (;;) {
       if (isCancelled()) throw new Error("cancelled");
-      if (at < logitsFrom) {
-        const to = Math.min(logitsFrom, at + BLOCK);
-        await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, to));
-        at = to;
+      if (position < logitsFrom) {
+        const end = Math.min(logitsFrom, position + BLOCK);
+        await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(position, end));
+        position = end;
         continue;
       }
-      const chunk = tokens.slice(at, at + CHUNK_POSITIONS);
-      const found = await sequence.controlledEvaluate(
-        chunk.map((token) => [token, isAll ? ALL : TOP]),
+      const chunk = tokens.slice(position, position + CHUNK_POSITIONS);
+      const results = await sequence.controlledEvaluate(
+        chunk.map((token) => [token, usesAllLogits ? ALL : TOP]),
       );
       if (isCancelled()) throw new Error("cancelled");
-      for (const one of found) {
-        const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? answerBits);
-        const isBeyond = next.argmax < 0 && !isAll;
-        isAll = needsAllLogits || isBeyond;
-        // No top token is allowed: repeat with all logits.
-        if (isBeyond) {
-          await keep(sequence, at);
+      for (const result of results) {
+        const next = nextTokenOf(result?.next ?? {}, vocabulary, allowed?.() ?? answerBits);
+        const hasNoneAllowed = next.argmax < 0 && !usesAllLogits;
+        usesAllLogits = needsAllLogits || hasNoneAllowed;
+        // None of the top tokens is allowed: repeat with all logits.
+        if (hasNoneAllowed) {
+          await truncate(sequence, position);
           break;
         }
-        at++;
+        position++;
         if (take(next)) return;
       }
     }
@@ -76,12 +80,12 @@ export function createSequencePool({ sequences, vocabulary, answerBits }: Sequen
 }
 
 /** Drops all but the first `count` tokens. */
-async function keep(sequence: LlamaSequence, count: number): Promise<void> {
+async function truncate(sequence: LlamaSequence, count: number): Promise<void> {
   const { length } = sequence.contextTokens;
   if (length > count) await sequence.eraseContextTokenRanges([{ start: count, end: length }]);
 }
 
-function commonLength(one: readonly number[], other: readonly number[]): number {
-  const differs = one.findIndex((token, i) => token !== other[i]);
-  return differs === -1 ? one.length : differs;
+function commonLength(a: readonly number[], b: readonly number[]): number {
+  const difference = a.findIndex((token, i) => token !== b[i]);
+  return difference === -1 ? a.length : difference;
 }

@@ -25,7 +25,7 @@ export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
   if (found !== undefined) return found;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `There is no ${path}. Name the directory of a model or a checkpoint.`,
+    `There is no ${path}. Pass the directory of a model or a checkpoint.`,
   );
 }
 
@@ -57,7 +57,7 @@ export function assertRegularFiles(directory: string): void {
 function notRegular(path: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
-    `${path} is not a regular file. Name the directory of a model or a checkpoint.`,
+    `${path} is not a regular file. Pass the directory of a model or a checkpoint.`,
   );
 }
 

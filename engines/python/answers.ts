@@ -2,14 +2,14 @@ import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type ModelHost, type HostCallbacks, createHostedModels } from "../answers/modelHost.ts";
 import { startChild } from "./child.ts";
+import { customCodeCheck } from "./customCodeCheck.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
 import { createPendingRequests } from "./pendingRequests.ts";
 import type { Python } from "./python.ts";
-import { refuseCode } from "./refuseCode.ts";
 
 /** Loads models in a single process. */
-export function createAnswers(python: Python) {
+export function createModelLoader(python: Python) {
   /** Receives the process's notes; set by the latest load. */
   let note: LoadOptions["onNote"];
   const onNote = (text: string) => note?.(text);
@@ -19,7 +19,7 @@ export function createAnswers(python: Python) {
   return {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);
-      const check = refuseCode(python, options);
+      const check = customCodeCheck(python, options);
       note = options?.onNote;
       return load(await findFolders(directory, { ...options, check }));
     },

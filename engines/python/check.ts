@@ -3,9 +3,9 @@ import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { makeCheckFolder, removeCheckFolder } from "../training/checkFolder.ts";
 import { startChild, throwIfFailed } from "./child.ts";
+import { customCodeCheck } from "./customCodeCheck.ts";
 import { createJob } from "./job.ts";
 import type { Python } from "./python.ts";
-import { refuseCode } from "./refuseCode.ts";
 import { describe, withAdvice } from "./train.ts";
 
 /** Prepares a training run like `train`, in a temporary folder. */
@@ -20,7 +20,7 @@ export async function check(
       config,
       directory,
       onNote,
-      check: refuseCode(python, { onNote }),
+      check: customCodeCheck(python, { onNote }),
     });
     const child = startChild("check", {
       interpreter,

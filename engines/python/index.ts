@@ -6,7 +6,7 @@ import { createPython } from "./python.ts";
 /** The Python engine: PyTorch, transformers' Trainer and PEFT in subprocesses. */
 export function createPythonEngine(options: PythonOptions = {}): Engine {
   const python = createPython(options);
-  let answers: Promise<Pick<Engine, "load">> | undefined;
+  let loader: Promise<Pick<Engine, "load">> | undefined;
   // Lazy imports: a project is loaded more often than it trains.
   return {
     name: "python",
@@ -16,8 +16,8 @@ export function createPythonEngine(options: PythonOptions = {}): Engine {
     check: async (requested) => (await import("./check.ts")).check(python, requested),
     train: async (requested) => (await import("./train.ts")).train(python, requested),
     async load(directory, options) {
-      answers ??= import("./answers.ts").then(({ createAnswers }) => createAnswers(python));
-      return (await answers).load(directory, options);
+      loader ??= import("./answers.ts").then((module) => module.createModelLoader(python));
+      return (await loader).load(directory, options);
     },
   };
 }

@@ -20,7 +20,7 @@ interface Search {
 
 /**
  * The first interpreter that exists.
- * @throws KitError `PYTHON_NOT_FOUND` if there is none, or a namedInterpreter one is missing
+ * @throws KitError `PYTHON_NOT_FOUND` if there is none, or the requested one is missing
  */
 export function findInterpreter({ path, env, project }: Search): Interpreter {
   if (path !== undefined) return namedInterpreter(path, "python({ path })", { env, project });

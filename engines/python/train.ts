@@ -6,17 +6,17 @@ import { removePartial } from "../checkpoint/directory.ts";
 import { skippedRowsAdvice } from "../dataset/rowLimit.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { startChild, throwIfFailed } from "./child.ts";
+import { customCodeCheck } from "./customCodeCheck.ts";
 import { createJob } from "./job.ts";
 import type { Hello, PythonJob, PythonMessage, SkippedRows } from "./messages.ts";
 import type { Python } from "./python.ts";
-import { refuseCode } from "./refuseCode.ts";
 
 /** Trains in a subprocess, which has exited once this settles. */
 export async function train(python: Python, options: TrainOptions): Promise<void> {
   const { directory, signal, onNote } = options;
   signal.throwIfAborted();
   const interpreter = python.find();
-  const job = await createJob({ ...options, check: refuseCode(python, options) });
+  const job = await createJob({ ...options, check: customCodeCheck(python, options) });
   const failed = new AbortController();
   const child = startChild("train", {
     interpreter,

@@ -14,7 +14,7 @@ const NOT_FOUND = 404;
 
 export interface ReadyOptions {
   signal?: AbortSignal | undefined;
-  /** Takes warnings: of an open cluster, or of workers that don't fit on its nodes. */
+  /** Receives warnings: of a cluster without a token, or of workers that don't fit on its nodes. */
   onNote?: ((text: string) => void) | undefined;
 }
 
@@ -44,23 +44,24 @@ export async function assertReady(
       `The cluster at ${address} runs Ray ${version}, but Kit needs ${MIN_VERSION.join(".")} or newer. Use a newer one.`,
     );
   }
-  const open = await openClusterWarning(address, signal);
-  if (open !== undefined) onNote?.(open);
+  const openWarning = await openClusterWarning(address, signal);
+  if (openWarning !== undefined) onNote?.(openWarning);
   const nodes = await readNodes(http, signal);
-  if (cluster.storage === undefined) assertOne(nodes, address);
-  const lack = Array.isArray(nodes) ? capacityWarning(cluster, nodes.map(resourcesOf)) : undefined;
-  if (lack !== undefined) onNote?.(lack);
+  if (cluster.storage === undefined) assertSingleNode(nodes, address);
+  if (typeof nodes === "number") return;
+  const shortage = capacityWarning(cluster, nodes.map(resourcesOf));
+  if (shortage !== undefined) onNote?.(shortage);
 }
 
 /** @param nodes the cluster's nodes, or the status code of another response */
-function assertOne(nodes: unknown[] | number, address: string): void {
+function assertSingleNode(nodes: unknown[] | number, address: string): void {
   if (typeof nodes === "number") {
     throw unreachable(address, new Error(`status ${nodes} instead of a list of its nodes`));
   }
   if (nodes.length > 1) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `Workers need shared checkpoint storage: the cluster at ${address} has ${nodes.length} nodes. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
+      `Workers need shared checkpoint storage: the cluster at ${address} has ${nodes.length} nodes. Set ray({ storage }) to a path that all of them can read and write, or to a URL such as s3://bucket/runs.`,
     );
   }
 }
@@ -88,27 +89,25 @@ export type Resources = Record<string, unknown>;
 /** Tolerates rounding, so that three thirds of a node fit on it. */
 const ROUNDING = 1e-6;
 
-/**
- * Returns a warning if the workers don't fit on the cluster's idle nodes, since Ray then waits silently for more nodes.
- */
+/** Returns a warning if the workers don't fit even on idle nodes, since Ray then waits silently for more nodes. */
 export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
   const { workers, cpusPerWorker, gpusPerWorker } = cluster;
-  const wanted = Object.entries({ CPU: cpusPerWorker, GPU: gpusPerWorker }).filter(
+  const requested = Object.entries({ CPU: cpusPerWorker, GPU: gpusPerWorker }).filter(
     ([, share]) => share > 0,
   );
-  const roomOf = (node: Resources) =>
+  const workersOn = (node: Resources) =>
     Math.min(
-      ...wanted.map(([kind, share]) => Math.floor((Number(node[kind]) || 0) / share + ROUNDING)),
+      ...requested.map(([kind, share]) => Math.floor((Number(node[kind]) || 0) / share + ROUNDING)),
     );
-  const room = nodes.reduce((sum, node) => sum + roomOf(node), 0);
+  const room = nodes.reduce((sum, node) => sum + workersOn(node), 0);
   if (room >= workers) return undefined;
-  const each = wanted.map(([kind, share]) => `${share} ${kind}${share === 1 ? "" : "s"}`);
+  const each = requested.map(([kind, share]) => `${share} ${kind}${share === 1 ? "" : "s"}`);
   return `warning: the cluster has room for ${room} of ${formatCounted(workers, "worker")} (${each.join(" and ")} each), so the training waits for more nodes. If none will be added, cancel and request fewer resources.`;
 }
 
 /**
- * Returns a warning if a cluster that others can reach needs no token. A loopback address may be a tunnel's end; Kit
- * can't see what is behind it.
+ * Returns a warning if a cluster that others can reach needs no token. Says nothing of a loopback address, which may be
+ * a tunnel's end.
  */
 export async function openClusterWarning(
   address: string,
@@ -146,6 +145,8 @@ export async function readVersion(http: Http, signal?: AbortSignal) {
 }
 
 function isOlder(version: string, [major, minor]: typeof MIN_VERSION): boolean {
-  const [ownMajor = 0, ownMinor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
-  return ownMajor < major || (ownMajor === major && ownMinor < minor);
+  const [foundMajor = 0, foundMinor = 0] = version
+    .split(".")
+    .map((part) => Number.parseInt(part, 10));
+  return foundMajor < major || (foundMajor === major && foundMinor < minor);
 }

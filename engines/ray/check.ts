@@ -26,7 +26,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
     const files = pack({ id, mode: "check", job: { ...job, measuresLoss: options.loss }, cluster });
     const onSend = () => (isSent = true);
     await remote.submit({ id, secret, files, command: COMMAND, signal: options.signal, onSend });
-    const { skipped, started, ...found } = await checked(remote, { id, secret }, options);
+    const { skipped, started, ...found } = await awaitCheck(remote, { id, secret }, options);
     return { ...found, started: withAdvice(started, skipped, job) };
   } catch (error) {
     // An unreachable job ends by itself.
@@ -38,7 +38,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
   }
 }
 
-async function checked(
+async function awaitCheck(
   remote: Remote,
   job: JobLog,
   { signal = new AbortController().signal, onNote }: CheckOptions,

@@ -13,15 +13,15 @@ export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailu
   pip: readonly string[];
   /**
    * The dashboard's URL.
-   * @throws KitError `CONFIG_INVALID` if neither the options nor a variable names one
+   * @throws KitError `CONFIG_INVALID` if neither an option nor an environment variable sets it
    */
   address: () => string;
   /**
-   * Read anew for each connection.
+   * The dashboard's token, read anew for each connection.
    * @throws KitError `CLUSTER_REFUSED`
    */
   token: () => string | undefined;
-  /** Whether only a job's record names the address. */
+  /** Whether the address comes from a job's record, not from the project. */
   isRecorded: boolean;
 }
 
@@ -56,11 +56,11 @@ export function clusterAt(project: Cluster, address: string): Cluster {
 
 /** Whether an address is the project's, in any spelling. */
 export function isProjectAddress(project: Cluster, address: string): boolean {
-  return (serverUrl(address) ?? address) === namedAddress(project);
+  return (serverUrl(address) ?? address) === configuredAddress(project);
 }
 
-/** Undefined if none is named: training reports that, and a followed job has its own. */
-export function namedAddress({ address }: Cluster): string | undefined {
+/** Undefined if none is configured: training reports that, and a followed job has its own address. */
+export function configuredAddress({ address }: Cluster): string | undefined {
   try {
     return address();
   } catch {
@@ -71,23 +71,23 @@ export function namedAddress({ address }: Cluster): string | undefined {
 /**
  * The dashboard's URL, without a trailing slash.
  * @param option of `ray()`
- * @throws KitError `CONFIG_INVALID` if nothing names one
+ * @throws KitError `CONFIG_INVALID` if nothing sets it
  */
 function findAddress(option: string | undefined, env: NodeJS.ProcessEnv): string {
   const variable = VARIABLES.find((name) => env[name]?.trim());
-  const named = option ?? (variable === undefined ? undefined : env[variable]?.trim());
-  if (named === undefined) {
+  const address = option ?? (variable === undefined ? undefined : env[variable]?.trim());
+  if (address === undefined) {
     throw new KitError(
       "CONFIG_INVALID",
-      'No Ray cluster is named. Set ray({ address }) or RAY_ADDRESS to its dashboard\'s URL, such as "http://head:8265".',
+      'No Ray cluster is set. Set ray({ address }) or RAY_ADDRESS to its dashboard\'s URL, such as "http://head:8265".',
     );
   }
-  if (option === undefined) assertFit(variable ?? "", named);
-  return serverUrl(named) ?? named;
+  if (option === undefined) assertDashboardUrl(variable ?? "", address);
+  return serverUrl(address) ?? address;
 }
 
 /** Checks a variable like the option. Ray's tools also accept other forms. */
-function assertFit(variable: string, value: string): void {
+function assertDashboardUrl(variable: string, value: string): void {
   // Records and output show the address.
   if (hasCredentials(value)) {
     throw new KitError(
@@ -108,15 +108,15 @@ function assertFit(variable: string, value: string): void {
  * @throws KitError `CLUSTER_REFUSED`
  */
 function findToken(option: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
-  const { RAY_AUTH_TOKEN: variable, RAY_AUTH_TOKEN_PATH: named } = env;
-  if (option?.trim()) return asHeader(option, "ray({ token })");
-  if (variable?.trim()) return asHeader(variable, "RAY_AUTH_TOKEN");
-  const path = named?.trim() ? named : join(homedir(), ".ray", "auth_token");
-  return asHeader(readToken(path, path === named), path);
+  const { RAY_AUTH_TOKEN: variable, RAY_AUTH_TOKEN_PATH: tokenPath } = env;
+  if (option?.trim()) return validToken(option, "ray({ token })");
+  if (variable?.trim()) return validToken(variable, "RAY_AUTH_TOKEN");
+  const path = tokenPath?.trim() ? tokenPath : join(homedir(), ".ray", "auth_token");
+  return validToken(readToken(path, path === tokenPath), path);
 }
 
 /** Removes the line break that files and shells add. */
-function asHeader(token: string, source: string): string | undefined {
+function validToken(token: string, source: string): string | undefined {
   const trimmed = token.trim();
   if (/^[!-~]*$/.test(trimmed)) return trimmed === "" ? undefined : trimmed;
   throw new KitError(
@@ -132,7 +132,7 @@ function readToken(path: string, isRequired: boolean): string {
     const { code = "" } = cause as NodeJS.ErrnoException;
     if (!isRequired && code === "ENOENT") return "";
     const problem = isRequired
-      ? `${path}, which RAY_AUTH_TOKEN_PATH names. Check the path.`
+      ? `${path} (from RAY_AUTH_TOKEN_PATH). Check the path.`
       : `${path} (${code}). Make it a file that you can read, or set RAY_AUTH_TOKEN.`;
     throw new KitError(
       "CLUSTER_REFUSED",

@@ -17,7 +17,7 @@ import { openTransfer } from "./transfer.ts";
 interface DownloadOptions {
   remote: Remote;
   signal: AbortSignal;
-  /** Takes the bytes downloaded so far. */
+  /** Receives the bytes downloaded so far. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
   /** How long the cluster keeps staged files without a heartbeat from this process. */
@@ -43,7 +43,7 @@ export async function downloadArtifact(
     const lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
     try {
       if (existsSync(path)) return;
-      await fill(stored, folder, path, { ...options, onBytes });
+      await downloadMissing(stored, folder, path, { ...options, onBytes });
       syncFolder(folder);
       renameSync(folder, path);
       syncFolder(dirname(path));
@@ -89,20 +89,20 @@ export function isVisible({ path, files }: StoredCheckpoint): boolean {
 }
 
 /** @param path the folder's final path */
-async function fill(
+async function downloadMissing(
   stored: StoredCheckpoint,
   folder: string,
   path: string,
   options: DownloadOptions & { onBytes: (bytes: number) => void },
 ) {
-  const { missing, missingBytes, take } = await openTransfer(folder, stored, options);
+  const { missing, missingBytes, download } = await openTransfer(folder, stored, options);
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw diskFull(path, missingBytes, bavail * bsize);
-  if (isVisible(stored)) return take((name) => readRegularFile(join(stored.path, name)));
+  if (isVisible(stored)) return download((name) => readRegularFile(join(stored.path, name)));
   const staged = await stageFiles(stored, missing, { ...options, to: path });
   try {
-    await take(staged.read);
+    await download(staged.read);
   } finally {
     await staged.close();
   }
@@ -112,14 +112,14 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** Opening a named pipe could block. */
+/** Doesn't block on a named pipe. */
 async function* readRegularFile(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {
     await file.close();
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} is not a regular file. Name the directory of a model or a checkpoint.`,
+      `${path} is not a regular file. Pass the directory of a model or a checkpoint.`,
     );
   }
   yield* file.createReadStream() as AsyncIterable<Buffer>;

@@ -8,7 +8,7 @@ import type { Remote, RemoteStatus } from "./rayJobs.ts";
 
 /** Pause between polls. */
 const PAUSE_MS = 500;
-/** The driver's heartbeat interval, and the other lines to read back; if there were more, the whole log is read. */
+/** The driver's heartbeat interval, and the other lines to reread. If they aren't enough, the whole log is read. */
 const HEARTBEAT_MS = 5_000;
 const TAIL_LINES = 64;
 /** How long a cluster may be unreachable. */
@@ -16,14 +16,14 @@ const LOST_MS = 120_000;
 /** Limit of what one attempt adds to that; a longer gap means that this machine slept. */
 const MAX_ATTEMPT_MS = 31_000;
 
-const EXITED = /\bfailed with exit code (-?\d+)/;
-/** How pip begins the line that states the cause. */
-const PIP = /^ERROR: /;
+const EXIT_CODE = /\bfailed with exit code (-?\d+)/;
+/** The line of pip's output that states the cause. */
+const PIP_ERROR = /^ERROR: /;
 /** The last line of a Python traceback. */
-const PYTHON = /^[\w.]*(?:Error|Exception): ./;
+const PYTHON_ERROR = /^[\w.]*(?:Error|Exception): ./;
 
 export interface FollowOptions {
-  /** The last message taken: its number and time (`now`). */
+  /** Number and time (by `now`) of the last message that the caller has seen. */
   after?: { seq: number; at: number };
   /** The session that the job was submitted to. The job is lost only if this session no longer knows it. */
   submittedTo?: { session: string | undefined };
@@ -38,9 +38,9 @@ export interface FollowOptions {
 /**
  * Yields a job's messages, each once and in order, even if the connection breaks or lines are lost: rereads the end of
  * the log, or all of it if needed, and drops messages that it has seen.
- * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown there,
- * or its log lacks a message; `CLUSTER_UNREACHABLE` after two minutes of silence; `CANNOT_FOLLOW` if it was submitted,
- * perhaps to another cluster than the one that answers
+ * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown to the
+ * cluster, or its log lacks a message; `CLUSTER_UNREACHABLE` after two minutes of silence; `CANNOT_FOLLOW` if another
+ * cluster than the job's may be at the address
  */
 export async function* follow(
   remote: Remote,
@@ -54,11 +54,11 @@ export async function* follow(
     onNote,
   }: FollowOptions = {},
 ): AsyncGenerator<RayMessage> {
-  const silence = createSilence(remote, lostMs, now);
+  const silence = createSilenceTimer(remote, lostMs, now);
   let seen = after?.seq ?? 0;
   let seenAt = after?.at ?? 0;
   let missing = 0;
-  let needsAll = false;
+  let mustReadAll = false;
   let hasWaited = false;
   for (;;) {
     signal.throwIfAborted();
@@ -77,17 +77,19 @@ export async function* follow(
         hasWaited = true;
       } else {
         const isEnded = state.phase === "ended";
-        const isAll = seen === 0 || needsAll;
-        needsAll = false;
-        const lines = isAll ? undefined : TAIL_LINES + Math.ceil((now() - seenAt) / HEARTBEAT_MS);
+        const readsAll = seen === 0 || mustReadAll;
+        mustReadAll = false;
+        const lines = readsAll
+          ? undefined
+          : TAIL_LINES + Math.ceil((now() - seenAt) / HEARTBEAT_MS);
         for await (const line of linesOf(remote.log(id, { isEnded, lines }, signal))) {
           const message = parseLine(line, secret);
           if (!message || !(message.seq > seen)) continue;
           const next = seen + 1;
           if (message.seq !== next) {
-            if (isAll && missing === next) throw incomplete(remote, id, missing);
-            if (isAll) missing = next;
-            needsAll = true;
+            if (readsAll && missing === next) throw incomplete(remote, id, missing);
+            if (readsAll) missing = next;
+            mustReadAll = true;
             throw new Error(`its log lacks message ${next}`);
           }
           assertMessage(message);
@@ -115,7 +117,7 @@ export async function* follow(
 }
 
 /** Tolerates silence for a while; counts only time awake, from the first silent attempt on. */
-function createSilence(remote: Remote, lostMs: number, now: () => number) {
+function createSilenceTimer(remote: Remote, lostMs: number, now: () => number) {
   let last: number | undefined;
   let silentMs = 0;
   return {
@@ -180,11 +182,12 @@ export function failureReason(message: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== "" && !parseLine(line));
   const [first = ""] = lines;
-  const code = Number(EXITED.exec(first)?.[1] ?? NaN);
+  const code = Number(EXIT_CODE.exec(first)?.[1] ?? NaN);
   if (code < 0) return `its driver was killed by ${signalOf(-code)}`;
-  const why = lines.find((line) => PIP.test(line)) ?? lines.findLast((line) => PYTHON.test(line));
-  if (Number.isNaN(code)) return withoutEnd(why ?? first);
-  return `its driver exited with code ${code}${withoutEnd(why ?? lines.slice(1).at(-1) ?? "", ": ")}`;
+  const why =
+    lines.find((line) => PIP_ERROR.test(line)) ?? lines.findLast((line) => PYTHON_ERROR.test(line));
+  if (Number.isNaN(code)) return asClause(why ?? first);
+  return `its driver exited with code ${code}${asClause(why ?? lines.slice(1).at(-1) ?? "", ": ")}`;
 }
 
 function signalOf(number: number): string {
@@ -193,15 +196,15 @@ function signalOf(number: number): string {
   return name === "SIGKILL" ? `${name}, as when its node runs out of memory` : name;
 }
 
-function withoutEnd(text: string, before = ""): string {
+function asClause(text: string, prefix = ""): string {
   const clause = text.replace(/[.:]+$/, "");
-  return clause && before + clause;
+  return clause && prefix + clause;
 }
 
 /**
- * Asserts that the cluster at the address is the job's: a restart, or a tunnel, may have put another one there.
- * @param session the job's, if known
- * @throws KitError `CANNOT_FOLLOW` for another one; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ * Asserts that the cluster at the address is still the job's: after a restart, or through a tunnel, it may be another.
+ * @param session of the job's cluster, if known
+ * @throws KitError `CANNOT_FOLLOW` for another cluster; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function assertSession(
   remote: Remote,

@@ -10,7 +10,7 @@ const BEATS = 5;
 export type HelperJob = ReturnType<typeof createHelperJob>;
 
 /**
- * A job that takes messages while it runs, and ends by itself once this process is gone.
+ * A job that receives messages while it runs, and ends by itself once this process is gone.
  * @param kind prefix of its id, after `kit-`
  */
 export function createHelperJob(
@@ -21,16 +21,16 @@ export function createHelperJob(
   const id = `kit-${kind}-${crypto.randomUUID()}`;
   const secret = crypto.randomUUID();
   let sent = 0;
-  let last = Promise.resolve();
-  let beats: NodeJS.Timeout | undefined;
+  let lastPosted = Promise.resolve();
+  let heartbeats: NodeJS.Timeout | undefined;
   let stopped: Promise<void> | undefined;
 
   /** Sends messages in order, each as its own request. */
   function post(message: object): Promise<void> {
     const name = String(++sent);
     const bytes = Buffer.from(stringifyJson(message) ?? "");
-    const posted = last.then(() => remote.send(id, name, bytes));
-    last = posted.catch(() => {});
+    const posted = lastPosted.then(() => remote.send(id, name, bytes));
+    lastPosted = posted.catch(() => {});
     return posted;
   }
 
@@ -38,7 +38,7 @@ export function createHelperJob(
   const beat = () => void post({ type: "heartbeat" }).catch(() => {});
 
   function stop(): Promise<void> {
-    clearInterval(beats);
+    clearInterval(heartbeats);
     // An unreachable job ends by itself.
     return (stopped ??= remote.stop(id).catch(() => {}));
   }
@@ -50,7 +50,7 @@ export function createHelperJob(
     stop,
     async submit({ files, command, signal }: Pick<Submission, "files" | "command" | "signal">) {
       await remote.submit({ id, secret, files, command, ...(signal && { signal }) });
-      if (!stopped) beats = setInterval(beat, (idleSeconds / BEATS) * 1000).unref();
+      if (!stopped) heartbeats = setInterval(beat, (idleSeconds / BEATS) * 1000).unref();
     },
     follow: (signal: AbortSignal, after?: FollowOptions["after"]) =>
       follow(remote, { id, secret }, signal, { ...(after && { after }) }),

@@ -3,13 +3,13 @@ import { request as requestHttps } from "node:https";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** Maximum silence before or within a response. */
-const PATIENCE_MS = 30_000;
+const MAX_SILENCE_MS = 30_000;
 
-/** Limit of a response that is read whole. Ray's longest list nodes and jobs. */
+/** Limit of a response that is read into memory. Ray's longest list nodes and jobs. */
 const MAX_BYTES = 16 * 2 ** 20;
 
 /** Ray's own response to a missing or wrong token. */
-const RAYS_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
+const RAY_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
 
 /** A response, whatever its status. */
 export interface HttpResponse {
@@ -31,19 +31,19 @@ export type Http = ReturnType<typeof createHttp>;
 
 /**
  * Sends requests to a dashboard over `node:http`, since Ray refuses the headers of a browser's `fetch`.
- * @param isRecorded whether only a job's record names the address, so it gets no token
+ * @param isRecorded whether the address comes from a job's record, so it gets no token
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export function createHttp(address: string, token: string | undefined, isRecorded = false) {
   const request = address.startsWith("https:") ? requestHttps : requestHttp;
 
   /** Resolves once the response's headers arrive. */
-  function open({ method, path, body, signal, silenceMs = PATIENCE_MS }: Call) {
+  function open({ method, path, body, signal, silenceMs = MAX_SILENCE_MS }: Call) {
     const bytes = body === undefined || Buffer.isBuffer(body) ? body : toJson(body);
     const headers = {
       "user-agent": "kit",
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(bytes && { "content-length": bytes.length, "content-type": typeOf(body) }),
+      ...(bytes && { "content-length": bytes.length, "content-type": contentTypeOf(body) }),
     };
     const options: RequestOptions = { method, headers, ...(signal && { signal }) };
     const send = () =>
@@ -68,7 +68,7 @@ export function createHttp(address: string, token: string | undefined, isRecorde
     const { statusCode } = response;
     if (statusCode !== 401 && statusCode !== 403) return response;
     const body = await bodyOf(response).catch(() => Buffer.alloc(0));
-    if (!RAYS_REFUSAL.test(body.toString())) {
+    if (!RAY_REFUSAL.test(body.toString())) {
       throw refused(
         `The server at ${address} refuses requests with status ${statusCode}, but not because of Ray's token. Check the proxy in front of the dashboard.`,
       );
@@ -80,7 +80,7 @@ export function createHttp(address: string, token: string | undefined, isRecorde
     }
     throw refused(
       isRecorded
-        ? `The cluster at ${address} needs a token, but only a job's record names it, and Kit sends the token only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`
+        ? `The cluster at ${address} needs a token, but its address comes from a job's record, and Kit sends the token only to the project's own address. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`
         : `The Ray cluster at ${address} needs a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
     );
   }
@@ -114,7 +114,7 @@ function toJson(body: object): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-function typeOf(body: Call["body"]): string {
+function contentTypeOf(body: Call["body"]): string {
   return Buffer.isBuffer(body) ? "application/octet-stream" : "application/json";
 }
 

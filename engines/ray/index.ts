@@ -6,7 +6,7 @@ import type { TrainingOptions, TrainConfig } from "../../protocol/trainConfig.ts
 import { checkUrls } from "../dataset/files.ts";
 import { createPythonEngine } from "../python/index.ts";
 import { prepareWithUrls } from "../python/prepare.ts";
-import { type Cluster, createCluster, namedAddress } from "./cluster.ts";
+import { type Cluster, createCluster, configuredAddress } from "./cluster.ts";
 
 /**
  * The Ray engine: trains as the Python engine does, on a cluster. A saved model answers on this machine's Python, or on
@@ -15,7 +15,7 @@ import { type Cluster, createCluster, namedAddress } from "./cluster.ts";
 export function createRayEngine(options: RayOptions = {}): Engine {
   const cluster = createCluster(options);
   const python = createPythonEngine();
-  // The second name is that of Ray's first worker, in a group.
+  // With several workers, the first one's random state is in rng_state_0.pth.
   const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
   const fetch = async (options: FetchOptions) =>
     (await import("./remoteTraining.ts")).downloadFromCluster(cluster, resumeFiles, options);
@@ -60,7 +60,7 @@ function prepare(options: TrainingOptions, cluster: Cluster): TrainConfig {
   }
   const problem = problemOfBatch(config.objective, config.batchSize, workers);
   if (problem !== undefined) throw new KitError("CONFIG_INVALID", problem);
-  const address = namedAddress(cluster);
+  const address = configuredAddress(cluster);
   const settings = {
     name: "ray",
     ...(address !== undefined && { address }),

@@ -21,10 +21,10 @@ export interface RayJob {
 export type TrainingTask = PythonJob & { baseName?: string };
 
 export interface AnsweringTask {
-  /** One of its folders is the stored checkpoint. */
+  /** One of these folders is the stored checkpoint. */
   model: ModelFolders;
   stored: StoredCheckpoint;
-  /** How long it waits for a heartbeat from Kit. */
+  /** How long the job runs without a heartbeat from Kit. */
   idleSeconds: number;
 }
 
@@ -53,7 +53,7 @@ export type RayMessage = { seq: number; secret?: string } & (
 
 /**
  * Parses a line; undefined for other output.
- * @param secret of the job, which other programs that print similar lines can't know
+ * @param secret of the job, without which other programs can't fake messages
  */
 export function parseLine(line: string, secret?: string): RayMessage | undefined {
   const message = line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
@@ -65,14 +65,14 @@ export function parseLine(line: string, secret?: string): RayMessage | undefined
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
 export function assertMessage(message: RayMessage): void {
-  if (FORMS[message.type]?.(message as unknown as Fields) ?? true) return;
-  const { secret: _, ...shown } = message;
-  throw invalidReport("ray reported", shown, "a message of a job");
+  if (FIELD_CHECKS[message.type]?.(message as unknown as Fields) ?? true) return;
+  const { secret: _, ...publicFields } = message;
+  throw invalidReport("ray reported", publicFields, "a message of a job");
 }
 
 type Fields = Record<string, unknown>;
 
-const FORMS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = {
+const FIELD_CHECKS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = {
   hello: ({ python, executable, packages }) => areStrings(python, executable) && isRecord(packages),
   note: ({ text }) => areStrings(text),
   started: ({ data, skipped }) => isRecord(data) && isRecord(skipped),
@@ -102,7 +102,7 @@ export function isStoredCheckpoint(value: unknown): value is StoredCheckpoint {
   );
 }
 
-/** Marks a note as the cluster's, so that it can't pass for Kit's own. Warnings already are distinct. */
+/** Marks a note as the cluster's, so that it can't pass for Kit's own. Warnings are distinct already. */
 export function clusterNote(text: string): string {
   return text.startsWith("warning: ") ? text : `cluster: ${text}`;
 }

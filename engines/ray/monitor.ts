@@ -17,7 +17,7 @@ type Options = Pick<
 
 interface MonitorOptions extends JobLog {
   options: Options;
-  /** Submits the job, and calls back with the session once it is sent. Omitted for a submitted job. */
+  /** Submits the job, and calls back with the session once it is sent. Omitted for a job that was submitted before. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
   /** The session that the job was submitted to, if known. */
   session?: string | undefined;
@@ -27,16 +27,16 @@ interface MonitorOptions extends JobLog {
 
 /**
  * Reports a job until it ends. Stops it on failure, unless it is unreachable or was detached.
- * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` if it may still run there; the first two
- * also if it couldn't be stopped
+ * @throws KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` if the job may still run there, or couldn't be stopped;
+ * `CANNOT_FOLLOW` if it may still run there
  */
 export async function monitorJob(
   remote: Remote,
   { id, secret, options, submit, session, seen = 0 }: MonitorOptions,
 ): Promise<void> {
   const { signal, detachSignal } = options;
-  const either = detachSignal ? AbortSignal.any([signal, detachSignal]) : signal;
-  let known = seen;
+  const anyAbort = detachSignal ? AbortSignal.any([signal, detachSignal]) : signal;
+  let replayed = seen;
   const submittedTo = { session };
   let isSent = submit === undefined;
   let isSubmitted = isSent;
@@ -48,20 +48,20 @@ export async function monitorJob(
     });
     isSubmitted = true;
     const job = { id, secret };
-    for await (const message of follow(remote, job, either, {
+    for await (const message of follow(remote, job, anyAbort, {
       submittedTo,
       onNote: options.onNote,
     })) {
-      either.throwIfAborted();
+      anyAbort.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
-      if (known === 0) {
-        await handle(message, { remote, options, signal: either }).catch((error: unknown) => {
-          either.throwIfAborted();
+      if (replayed === 0) {
+        await handle(message, { remote, options, signal: anyAbort }).catch((error: unknown) => {
+          anyAbort.throwIfAborted();
           throw cannotFollow(error);
         });
-      } else if (message.type === "started" || message.type === "event") known--;
+      } else if (message.type === "started" || message.type === "event") replayed--;
     }
-    either.throwIfAborted();
+    anyAbort.throwIfAborted();
   } catch (error) {
     const isDetached = isSubmitted && detachSignal?.aborted === true;
     if (signal.aborted) {
@@ -82,7 +82,7 @@ async function stop(remote: Remote, id: string, { onNote }: Options): Promise<vo
   } catch (error) {
     const why = messageOf(error);
     onNote?.(
-      `warning: could not stop ${id} on ${remote.name}: ${why} The training may still be running there: run ray job stop ${id} to end it.`,
+      `warning: could not stop ${id} on ${remote.name}: ${why} Training may still be running there: run ray job stop ${id} to end it.`,
     );
     throw error;
   }
@@ -112,7 +112,7 @@ async function handle(
       writeStoredRecord(artifact, { address: remote.address, ...stored });
       // A whole model may be large, so it is downloaded only on request.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
-      // A problem of this machine's disk or connection must not end the training there.
+      // A problem with this machine's disk or connection must not end training on the cluster.
       const noteSkipped = (error: unknown) => {
         signal.throwIfAborted();
         onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);

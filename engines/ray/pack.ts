@@ -17,10 +17,10 @@ import { type PackedFile, zipSize } from "./zip.ts";
 const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
 
-/** Files of a model or a checkpoint. */
-const NAMES = new Set([CONFIG_FILE, ...SIDECAR_FILES, ADAPTER_CONFIG, STATE_FILE]);
-/** Weights in the formats that `transformers` reads, vocabularies, and the Trainer's state. */
-const KINDS = [
+/** Files of a model or a checkpoint by name. */
+const MODEL_FILES = new Set([CONFIG_FILE, ...SIDECAR_FILES, ADAPTER_CONFIG, STATE_FILE]);
+/** And by pattern: weights in the formats that `transformers` reads, vocabularies, and the Trainer's state. */
+const MODEL_FILE_PATTERNS = [
   /^[\w.-]+\.safetensors(\.index\.json)?$/,
   /^(pytorch|adapter)_model[\w.-]*\.bin(\.index\.json)?$/,
   /^(vocab\.txt|[\w.-]+\.model)$/,
@@ -49,7 +49,7 @@ interface PackOptions {
 export function pack({ id, mode, job, cluster }: PackOptions): PackedFile[] {
   const data = createPackage(cluster);
   const { resumeFrom: from } = job;
-  const sent: TrainingTask = {
+  const task: TrainingTask = {
     ...job,
     files: job.files.map((file, i) => data.file(file, `data/${i}`)),
     evalFiles: job.evalFiles?.map((file, i) => data.file(file, `eval/${i}`)),
@@ -63,7 +63,7 @@ export function pack({ id, mode, job, cluster }: PackOptions): PackedFile[] {
     // The base's folder on this machine.
     ...(job.config.lora && { baseName: job.model.base }),
   };
-  return withCode({ id, mode, job: sent }, data, cluster);
+  return withCode({ id, mode, job: task }, data, cluster);
 }
 
 /** Adds the code, and the job as its driver reads it. */
@@ -81,20 +81,23 @@ export function withCode(
     max_failures: maxFailures,
     names: data.names,
   };
-  const own = [...codeFiles(), { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) }];
-  return [...own, ...data.files(own)];
+  const ownFiles = [
+    ...codeFiles(),
+    { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) },
+  ];
+  return [...ownFiles, ...data.files(ownFiles)];
 }
 
-/** Only the programs and their constants. */
+/** The Python files and their constants, without a job. */
 export function codeFiles(): PackedFile[] {
-  const programs = Object.entries(codeFolders()).flatMap(([folder, file]) =>
-    programsIn(dirname(file)).map(([name, path]) => ({
+  const pythonFiles = Object.entries(codeFolders()).flatMap(([folder, file]) =>
+    pythonFilesIn(dirname(file)).map(([name, path]) => ({
       path: `${folder}/${name}`,
       bytes: readFileSync(path),
     })),
   );
-  const shared = Buffer.from(JSON.stringify(constants));
-  return [...programs, { path: "kit_engine/process/constants.json", bytes: shared }];
+  const bytes = Buffer.from(JSON.stringify(constants));
+  return [...pythonFiles, { path: "kit_engine/process/constants.json", bytes }];
 }
 
 /** Collects files by their paths in the package. */
@@ -114,11 +117,11 @@ export function createPackage(cluster: Cluster) {
   function folder(path: string, target: string): string {
     if (isShared(path)) return path;
     names[target] = path;
-    for (const [name, inner] of filesToUpload(path)) paths.push([`${target}/${name}`, inner]);
+    for (const [name, filePath] of filesToUpload(path)) paths.push([`${target}/${name}`, filePath]);
     return target;
   }
 
-  /** If a checkpoint is incomplete here, the cluster uses its stored copy. */
+  /** A checkpoint's folder. If it is incomplete here, the cluster uses its stored copy. */
   function checkpoint(path: string, target: string): string {
     const stored = readStoredRecord(path);
     if (!stored || isComplete(path, stored) || !isVisibleTo(cluster, stored))
@@ -127,29 +130,29 @@ export function createPackage(cluster: Cluster) {
     return stored.path;
   }
 
-  /** @param own the package's other files, which count toward the limit */
-  function files(own: readonly PackedFile[]): PackedFile[] {
+  /** @param others the package's other files, which count toward the limit */
+  function files(others: readonly PackedFile[]): PackedFile[] {
     const sized = paths.map(([path, from]) => ({ path, from, size: sizeOf(from) }));
-    const rest = own.map(({ path, bytes }) => ({ path, from: path, size: bytes.length }));
+    const rest = others.map(({ path, bytes }) => ({ path, from: path, size: bytes.length }));
     const bytes = zipSize([...rest, ...sized]);
     if (bytes >= LIMIT_BYTES) throw tooLarge(bytes, sized);
     return sized.map(({ path, from }) => ({
       path,
-      bytes: orUnreadable(from, () => readFileSync(from)),
+      bytes: withReadError(from, () => readFileSync(from)),
     }));
   }
 
   return { names, file, folder, checkpoint, files };
 }
 
-function programsIn(folder: string): [name: string, path: string][] {
+function pythonFilesIn(folder: string): [name: string, path: string][] {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const names = all.filter((name) => name.endsWith(".py") || name.endsWith("grammar.js"));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 
 function sizeOf(path: string): number {
-  return orUnreadable(path, () => statSync(path).size);
+  return withReadError(path, () => statSync(path).size);
 }
 
 function isComplete(path: string, { files }: StoredCheckpoint): boolean {
@@ -160,12 +163,12 @@ function tooLarge(bytes: number, files: { path: string; from: string; size: numb
   const [largest] = files.toSorted((a, b) => b.size - a.size);
   const name = basename(largest?.from ?? "");
   // Models can't be read from URLs.
-  const orUrl = /^(data|eval)\//.test(largest?.path ?? "")
+  const urlAdvice = /^(data|eval)\//.test(largest?.path ?? "")
     ? `, or use a URL that the workers can read, such as s3://bucket/${name}`
     : "";
   return new KitError(
     "CLUSTER_UNFIT",
-    `Ray accepts at most 100 MiB per job, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node can read, and use it from there${orUrl}.`,
+    `Ray accepts at most 100 MiB per job, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node can read, and use it from there${urlAdvice}.`,
   );
 }
 
@@ -175,7 +178,7 @@ function tooLarge(bytes: number, files: { path: string; from: string; size: numb
  * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
  */
 function filesToUpload(folder: string): [name: string, path: string][] {
-  const top = readdirSync(folder).filter((name) => isOfModel(name));
+  const top = readdirSync(folder).filter((name) => isModelFile(name));
   const below = [TOOLS_TEMPLATE_FILE].filter((name) => existsSync(join(folder, name)));
   return [...top, ...below]
     .map((name): [string, string] => [name, join(folder, name)])
@@ -183,8 +186,8 @@ function filesToUpload(folder: string): [name: string, path: string][] {
     .sort();
 }
 
-function isOfModel(name: string): boolean {
-  return NAMES.has(name) || KINDS.some((kind) => kind.test(name));
+function isModelFile(name: string): boolean {
+  return MODEL_FILES.has(name) || MODEL_FILE_PATTERNS.some((pattern) => pattern.test(name));
 }
 
 /** The folder itself; for a snapshot in the hub's cache, whose files are links, also its blobs. */
@@ -195,7 +198,7 @@ function allowedFolders(folder: string): string[] {
 }
 
 function isFileWithin(path: string, allowed: readonly string[]): boolean {
-  const isFile = orUnreadable(path, () => statSync(path).isFile());
+  const isFile = withReadError(path, () => statSync(path).isFile());
   if (!isFile) return false;
   const real = realpathSync(path);
   if (allowed.some((folder) => real.startsWith(`${folder}${sep}`))) return true;
@@ -206,7 +209,7 @@ function isFileWithin(path: string, allowed: readonly string[]): boolean {
 }
 
 /** @throws KitError `CHECKPOINT_INVALID` for an unreadable file */
-function orUnreadable<T>(path: string, read: () => T): T {
+function withReadError<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

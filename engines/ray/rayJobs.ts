@@ -17,7 +17,7 @@ const BUSY_MS = 2_000;
 /** How long a stopped job may take to end, or a submitted one to arrive. Ray kills a job after a few seconds. */
 const STOP_MS = 20_000;
 /** Status codes of a gateway that could not reach the dashboard or lost its response. */
-const LOST: readonly number[] = [502, 503, 504];
+const GATEWAY_ERRORS: readonly number[] = [502, 503, 504];
 
 type JobRecord = Record<string, unknown>;
 const STATUSES: ReadonlySet<unknown> = new Set([
@@ -68,7 +68,7 @@ export function createRayJobs(cluster: Cluster) {
   const address = cluster.address();
   const http = createHttp(address, cluster.token(), cluster.isRecorded);
   /** Ids of jobs that were sent but may not have arrived yet. */
-  const unanswered = new Set<string>();
+  const unconfirmed = new Set<string>();
 
   /** Starts a job, or finds the one that an earlier call started under this id. */
   async function submit({ id, secret, files, command, signal, onSend }: Submission): Promise<void> {
@@ -87,14 +87,14 @@ export function createRayJobs(cluster: Cluster) {
     signal?.throwIfAborted();
     onSend?.(session);
     // The request may still arrive after we stop waiting for its response.
-    const late = abortedLater(signal, STOP_MS);
-    const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
-    unanswered.add(id);
+    const lateSignal = abortedLater(signal, STOP_MS);
+    const job = { method: "POST", path: "/api/jobs/", body, signal: lateSignal } as const;
+    unconfirmed.add(id);
     for (const deadline = performance.now() + SUBMIT_MS; ;) {
-      const response = await http.call(job).then(unlessLost, isLost);
-      if (response) unanswered.delete(id);
+      const response = await http.call(job).then(unlessLost, undefinedIfLost);
+      if (response) unconfirmed.delete(id);
       // The response was lost, or Ray refused a second job with this id: in both cases, the first one is there.
-      if (response?.status === 200 || (await find(id, late).catch(isLost))) return;
+      if (response?.status === 200 || (await find(id, lateSignal).catch(undefinedIfLost))) return;
       const isBusy = !response || response.body.includes("try again");
       if (!isBusy || performance.now() > deadline) throw notSubmitted(address, response);
       await delay(BUSY_MS, undefined, { signal });
@@ -104,7 +104,7 @@ export function createRayJobs(cluster: Cluster) {
   /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
   async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
     const response = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
-    if (saysUnknown(response, id)) return undefined;
+    if (isUnknownJob(response, id)) return undefined;
     const found = jsonOf(response);
     if (response.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
     // The dashboard is busy or lost its own connection, or a proxy responded.
@@ -159,11 +159,11 @@ export function createRayJobs(cluster: Cluster) {
     const signal = AbortSignal.timeout(STOP_MS);
     try {
       let response = await requestStop(id, signal);
-      if (saysUnknown(response, id) && unanswered.delete(id)) {
+      if (isUnknownJob(response, id) && unconfirmed.delete(id)) {
         await delay(BUSY_MS, undefined, { signal });
         response = await requestStop(id, signal);
       }
-      if (saysUnknown(response, id)) return;
+      if (isUnknownJob(response, id)) return;
       if (response.status !== 200)
         throw unreachable(address, new Error(`status ${response.status}`));
       for (;;) {
@@ -190,7 +190,7 @@ export function createRayJobs(cluster: Cluster) {
   }
 
   return {
-    /** In messages. */
+    /** The cluster's name in messages. */
     name: `the Ray cluster at ${address}`,
     address,
     /**
@@ -215,7 +215,7 @@ export function createRayJobs(cluster: Cluster) {
 }
 
 function unlessLost(response: HttpResponse): HttpResponse | undefined {
-  return LOST.includes(response.status) ? undefined : response;
+  return GATEWAY_ERRORS.includes(response.status) ? undefined : response;
 }
 
 /** A signal that aborts `ms` after another one. */
@@ -226,7 +226,7 @@ function abortedLater(signal: AbortSignal | undefined, ms: number): AbortSignal 
   return late.signal;
 }
 
-function isLost(error: unknown): undefined {
+function undefinedIfLost(error: unknown): undefined {
   if (error instanceof KitError && error.code === "CLUSTER_UNREACHABLE") return undefined;
   throw error;
 }
@@ -240,12 +240,12 @@ function notSubmitted(address: string, response: HttpResponse | undefined): KitE
   );
 }
 
-/** Compares Ray's own text, because tunnels and proxies send 404, too. */
-function saysUnknown({ status, body }: HttpResponse, id: string): boolean {
+/** Compares Ray's own text, since tunnels and proxies also send 404. */
+function isUnknownJob({ status, body }: HttpResponse, id: string): boolean {
   return status === 404 && body.includes(`Job ${id} does not exist`);
 }
 
-/** What Ray does before it starts a job, according to its API. */
+/** What Ray does before it starts a job; its API doesn't say, so this derives it from the job. */
 function preparation({ runtime_env: environment }: Record<string, unknown>): string {
   const hasPip = isRecord(environment) && environment["pip"] !== undefined;
   return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";

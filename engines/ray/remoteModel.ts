@@ -15,7 +15,7 @@ import { createRequestChannel } from "./requestChannel.ts";
 import { type StoredRecord, readStoredRecord } from "./storedRecord.ts";
 import type { PackedFile } from "./zip.ts";
 
-interface Loading {
+interface LoadRequest {
   directory: string;
   /** The Python engine's `load`, on this machine. */
   loadHere: Engine["load"];
@@ -23,13 +23,13 @@ interface Loading {
 }
 
 /** Loads a model here, or on the cluster that stores it if its files or Python are missing here. */
-export async function load(cluster: Cluster, loading: Loading): Promise<EngineModel> {
-  const { directory, loadHere, options } = loading;
+export async function load(cluster: Cluster, request: LoadRequest): Promise<EngineModel> {
+  const { directory, loadHere, options } = request;
   assertUnquantized(options);
   const stored = readStoredRecord(directory);
   if (stored && !existsSync(directory)) {
     return loadThere(cluster, stored, {
-      ...loading,
+      ...request,
       why: `the files of ${basename(directory)} exist only there`,
     });
   }
@@ -37,14 +37,14 @@ export async function load(cluster: Cluster, loading: Loading): Promise<EngineMo
     return await loadHere(directory, options);
   } catch (error) {
     if (!stored || !isKitError(error) || !error.code.startsWith("PYTHON_")) throw error;
-    return loadThere(cluster, stored, { ...loading, why: error.message });
+    return loadThere(cluster, stored, { ...request, why: error.message });
   }
 }
 
 async function loadThere(
   project: Cluster,
   stored: StoredRecord,
-  { directory, options, why }: Loading & { why: string },
+  { directory, options, why }: LoadRequest & { why: string },
 ): Promise<EngineModel> {
   const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);

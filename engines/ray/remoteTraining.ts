@@ -57,7 +57,7 @@ async function fetchFromOtherCluster(
   await downloadFromCluster(cluster, [], { directory, signal, onNote });
 }
 
-/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` */
+/** Asserts that the job's cluster is there. @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` */
 export async function reach(cluster: Cluster, location: RemoteLocation, id: string): Promise<void> {
   const remote = remoteAt(cluster, location);
   const { phase } = await remote.status(id);

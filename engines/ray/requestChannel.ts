@@ -28,7 +28,7 @@ export function createRequestChannel(
       for await (const message of job.follow(signal, after)) {
         signal.throwIfAborted();
         after = { seq: message.seq, at: performance.now() };
-        take(message, pending);
+        handle(message, pending);
       }
       throw heartbeatLost(name);
     } catch (error) {
@@ -36,22 +36,22 @@ export function createRequestChannel(
     }
   }
 
-  function take(message: RayMessage, { takeTokens, takeAnswer }: PendingRequests) {
-    if (message.type === "tokens") takeTokens(message);
-    else if (message.type === "answer") takeAnswer(message);
+  function handle(message: RayMessage, { receiveTokens, receiveAnswer }: PendingRequests) {
+    if (message.type === "tokens") receiveTokens(message);
+    else if (message.type === "answer") receiveAnswer(message);
     else if (message.type === "note") onNote?.(clusterNote(message.text));
     else if (message.type === "failed") throwIfFailed(message);
   }
 
-  function connect(connected: HostCallbacks): ModelHost<undefined> {
-    callbacks = connected;
+  function connect(newCallbacks: HostCallbacks): ModelHost<undefined> {
+    callbacks = newCallbacks;
     const send = (message: object) =>
       void job
         .post(message)
-        .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, connected));
-    const pending = createPendingRequests(send, connected);
+        .catch((error) => rejectUnsent(message as HostRequest<unknown>, error, newCallbacks));
+    const pending = createPendingRequests(send, newCallbacks);
     return {
-      send: pending.ask,
+      send: pending.submit,
       setRef(on) {
         if (on === (listening !== undefined)) return;
         listening?.abort();

@@ -12,7 +12,7 @@ const NAME_LENGTH = 16;
 interface StageOptions {
   remote: Remote;
   signal: AbortSignal;
-  /** The folder on this machine; files that an earlier process staged for it are removed. */
+  /** The folder to download to. Files that an earlier process staged for it are removed. */
   to: string;
   /** How long the job waits for a heartbeat from this process. */
   idleSeconds?: number | undefined;
@@ -29,8 +29,8 @@ export async function stageFiles(
   { remote, signal, to, idleSeconds }: StageOptions,
 ) {
   const job = createHelperJob(remote, "fetch", idleSeconds);
-  const words = [job.id, stageName(to), String(job.idleSeconds), path, ...names].map(quoted);
-  const command = `python -u -m kit_ray.fetch ${words.join(" ")}`;
+  const args = [job.id, stageName(to), String(job.idleSeconds), path, ...names].map(shellQuoted);
+  const command = `python -u -m kit_ray.fetch ${args.join(" ")}`;
   try {
     await job.submit({ files: codeFiles(), command, signal });
     for await (const message of job.follow(signal)) {
@@ -57,6 +57,6 @@ function stageName(folder: string): string {
 }
 
 /** Quotes a word for a shell. */
-function quoted(word: string): string {
+function shellQuoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -34,8 +34,8 @@ export function writeStoredRecord(artifact: string, record: StoredRecord): void 
 export function readStoredRecord(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
   const { address } = record;
-  const isWhole = typeof address === "string" && isStoredCheckpoint(record);
-  return isWhole && Object.keys(record.files).length > 0 ? { ...record, address } : undefined;
+  const isValid = typeof address === "string" && isStoredCheckpoint(record);
+  return isValid && Object.keys(record.files).length > 0 ? { ...record, address } : undefined;
 }
 
 /** Whether a cluster's workers can read a stored artifact: it is in their storage, or on their cluster. */
@@ -55,8 +55,8 @@ export function joinStorage(storage: string, name: string): string {
 
 /** Whether a path is in a storage: both are paths, or URLs with the same query. */
 export function isInStorage(storage: string, path: string): boolean {
-  const [one, other] = [split(storage), split(path)];
-  return other.path.startsWith(`${one.path}/`) && other.query === one.query;
+  const [outer, inner] = [split(storage), split(path)];
+  return inner.path.startsWith(`${outer.path}/`) && inner.query === outer.query;
 }
 
 function split(location: string): { path: string; query: string } {

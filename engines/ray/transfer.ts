@@ -15,7 +15,7 @@ type Source = (name: string) => AsyncIterable<Buffer>;
 
 interface TransferOptions {
   signal: AbortSignal;
-  /** Takes the bytes received so far. */
+  /** Receives the bytes downloaded so far. */
   onBytes: (bytes: number) => void;
 }
 
@@ -23,7 +23,7 @@ interface WantedFile {
   name: string;
   size: number;
   sha256: string;
-  to: string;
+  path: string;
 }
 
 /** Prepares downloading files into a folder: keeps those that are complete there, and removes everything else. */
@@ -34,44 +34,44 @@ export async function openTransfer(
 ) {
   makeDirectory(folder);
   const wanted = Object.entries(files).map(([name, file]) => {
-    return { name, ...file, to: join(folder, basename(name)) };
+    return { name, ...file, path: join(folder, basename(name)) };
   });
-  const whole: WantedFile[] = [];
+  const complete: WantedFile[] = [];
   for (const path of readdirSync(folder).map((name) => join(folder, name))) {
-    const file = wanted.find(({ to }) => to === path);
-    if (file && isRegularFile(path) && (await digestOf(path)) === file.sha256) whole.push(file);
+    const file = wanted.find((candidate) => candidate.path === path);
+    if (file && isRegularFile(path) && (await digestOf(path)) === file.sha256) complete.push(file);
     else rmSync(path, { recursive: true });
   }
-  const missing = wanted.filter((file) => !whole.includes(file));
-  let done = bytesOf(whole);
+  const missing = wanted.filter((file) => !complete.includes(file));
+  let doneBytes = bytesOf(complete);
 
-  async function receive({ name, size, sha256, to }: WantedFile, source: Source): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      let bytes = done;
+  async function receive({ name, size, sha256, path }: WantedFile, source: Source): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      let bytes = doneBytes;
       const onChunk = (chunk: Buffer) => onBytes((bytes += chunk.length));
       try {
-        const found = await save(upTo(size, source(name)), { to, signal, onChunk });
+        const found = await save(upTo(size, source(name)), { path, signal, onChunk });
         if (found === sha256) break;
       } catch (error) {
-        rmSync(to, { force: true });
-        if (!isConnectionLost(error) || tries === MAX_ATTEMPTS) throw error;
+        rmSync(path, { force: true });
+        if (!isConnectionLost(error) || attempt === MAX_ATTEMPTS) throw error;
         continue;
       }
-      rmSync(to);
+      rmSync(path);
       throw damaged(name);
     }
-    done += size;
+    doneBytes += size;
   }
 
   /**
    * Downloads the missing files, one after another. Leaves only complete files, even if it rejects.
    * @throws KitError `CLUSTER_UNREACHABLE`, or a write error
    */
-  async function take(source: Source): Promise<void> {
+  async function download(source: Source): Promise<void> {
     for (const file of missing) await receive(file, source);
   }
 
-  return { missing: missing.map(({ name }) => name), missingBytes: bytesOf(missing), take };
+  return { missing: missing.map(({ name }) => name), missingBytes: bytesOf(missing), download };
 }
 
 function bytesOf(files: readonly WantedFile[]): number {
@@ -88,24 +88,24 @@ async function digestOf(path: string): Promise<string> {
   return digest.digest("hex");
 }
 
-/** Reads one byte beyond the size to detect a changed file. */
+/** Reads at most one byte beyond the size, to detect a longer file. */
 async function* upTo(size: number, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let left = size + 1;
+  let remaining = size + 1;
   for await (const chunk of source) {
-    yield chunk.subarray(0, left);
-    left -= chunk.length;
-    if (left <= 0) return;
+    yield chunk.subarray(0, remaining);
+    remaining -= chunk.length;
+    if (remaining <= 0) return;
   }
 }
 
 interface SaveOptions {
-  to: string;
+  path: string;
   signal: AbortSignal;
   onChunk: (chunk: Buffer) => void;
 }
 
 /** @returns the SHA-256 of the written file */
-async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: SaveOptions) {
+async function save(source: AsyncIterable<Buffer>, { path, signal, onChunk }: SaveOptions) {
   const digest = createHash("sha256");
   async function* digested() {
     for await (const chunk of source) {
@@ -114,11 +114,11 @@ async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Save
       yield chunk;
     }
   }
-  const file = createWriteStream(to, { mode: OTHERS_READ, flush: true });
+  const file = createWriteStream(path, { mode: OTHERS_READ, flush: true });
   try {
     await pipeline(digested, file, { signal });
   } finally {
-    // If it opened late, it would appear after its removal.
+    // A file that opens late would reappear after its removal.
     if (!file.closed) await once(file, "close");
   }
   return digest.digest("hex");

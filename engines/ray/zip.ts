@@ -40,18 +40,19 @@ export function zip(files: readonly PackedFile[]): Buffer {
 
 /** Size in bytes of an archive of files with these paths and sizes. */
 export function zipSize(files: readonly { path: string; size: number }[]): number {
-  const both = record(LOCAL_SIZES).length + record(CENTRAL_SIZES).length;
+  const headers = record(LOCAL_SIZES).length + record(CENTRAL_SIZES).length;
   return files.reduce(
-    (sum, { path, size }) => sum + both + 2 * Buffer.byteLength(path) + size,
+    (sum, { path, size }) => sum + headers + 2 * Buffer.byteLength(path) + size,
     record(END_SIZES).length,
   );
 }
 
-/** Little-endian numbers of these sizes, in bytes. */
+/** A record of little-endian numbers. @param sizes a digit for each number: its size in bytes */
 function record(sizes: string, ...values: number[]): Buffer {
   const widths = [...sizes].map(Number);
-  const all = Buffer.alloc(widths.reduce((sum, width) => sum + width, 0));
-  let at = 0;
-  for (const [i, width] of widths.entries()) at = all.writeUIntLE(values[i] ?? 0, at, width);
-  return all;
+  const bytes = Buffer.alloc(widths.reduce((sum, width) => sum + width, 0));
+  let offset = 0;
+  for (const [i, width] of widths.entries())
+    offset = bytes.writeUIntLE(values[i] ?? 0, offset, width);
+  return bytes;
 }

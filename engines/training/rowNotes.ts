@@ -82,7 +82,7 @@ export function createRowNotes(tokenizer: Tokenizer) {
         const [end] = tokenizer.stopTokens;
         const advice =
           end === undefined
-            ? "name the token that ends an answer as eos_token in the model's tokenizer_config.json"
+            ? "set eos_token to the token that ends an answer in the model's tokenizer_config.json"
             : `let the model's chat template write ${tokenizer.show([end])} after an assistant's message`;
         return `warning: the answers of ${share} have no token that ends them, so the model may not learn to stop${firstLine}, which ends with ${JSON.stringify(shown)}\n  ${advice}`;
       }

@@ -96,7 +96,7 @@ test("an answer that is learned without an end is warned of, with what to do", a
   const nowhere = await runKit(createColours(turns), ["check"]);
   expect(nowhere.stderr).toMatch(WARNING);
   expect(nowhere.stderr).toContain(
-    "  name the token that ends an answer as eos_token in the model's tokenizer_config.json\n",
+    "  set eos_token to the token that ends an answer in the model's tokenizer_config.json\n",
   );
   // A row that is cut loses its end, which another line says.
   const project = createColours({ specials: QWEN, template: CHATML, ...known });

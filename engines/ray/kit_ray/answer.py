@@ -25,17 +25,17 @@ YIELD_SECONDS = 1.0
 
 
 def answer(job: Job, channel: Channel) -> None:
-    """:raises KitError: when it can't answer any more"""
+    """:raises KitError: if the model can't be loaded, or its actor was lost"""
     mailbox = Mailbox(job.id)
     signal.signal(signal.SIGTERM, lambda *_: stop(mailbox))
     try:
-        queue = RequestDispatcher(job, channel)
+        dispatcher = RequestDispatcher(job, channel)
         for messages in mailbox.until_silence(job.job["idleSeconds"]):
             for message in messages:
                 # A heartbeat only shows that Kit is there.
                 if message["type"] != "heartbeat":
-                    queue.put(message)
-            queue.advance(POLL_SECONDS)
+                    dispatcher.put(message)
+            dispatcher.advance(POLL_SECONDS)
     except (RayActorError, OutOfMemoryError) as error:
         raise_lost(error)
     finally:
@@ -43,13 +43,13 @@ def answer(job: Job, channel: Channel) -> None:
 
 
 class RequestDispatcher:
-    """Requests in order, and the actor that answers them, which may be replaced."""
+    """Sends requests, in order, to the actor that answers them. The actor may be replaced."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         self.job = job
         self.channel = channel
         self.waiting: deque[Message] = deque()
-        # The actor's request, or its cancellation until the actor has stopped.
+        # The request that the actor handles, or its cancellation until the actor has stopped.
         self.current: Message | None = None
         # The load request, which a new actor needs first.
         self.load: Message | None = None
@@ -62,7 +62,7 @@ class RequestDispatcher:
         options = {"max_concurrency": 2, "max_restarts": 0, **actor_options(self.group)}
         self.actor = ray.remote(ModelHost).options(**options).remote(self.job)
         ray.get(self.actor.begin.remote())
-        self.next = self.actor.take.remote()
+        self.next_message = self.actor.take.remote()
         self.checked_at = time.monotonic()
 
     def put(self, message: Message) -> None:
@@ -72,7 +72,7 @@ class RequestDispatcher:
             self.current = message
             self.actor.put.remote(message)
         else:
-            self.waiting = deque(one for one in self.waiting if one["id"] != message["id"])
+            self.waiting = deque(other for other in self.waiting if other["id"] != message["id"])
 
     def advance(self, seconds: float) -> None:
         """
@@ -83,16 +83,16 @@ class RequestDispatcher:
         if self.current is None and self.waiting:
             self.current = self.waiting.popleft()
             self.actor.put.remote(self.current)
-        done, _ = ray.wait([self.next], timeout=seconds)
+        done, _ = ray.wait([self.next_message], timeout=seconds)
         if done:
-            self._take(ray.get(self.next))
-            self.next = self.actor.take.remote()
+            self._forward(ray.get(self.next_message))
+            self.next_message = self.actor.take.remote()
         if self.group is not None and time.monotonic() - self.checked_at > YIELD_SECONDS:
             self.checked_at = time.monotonic()
             if is_anyone_waiting():
                 self._release_gpu()
 
-    def _take(self, message: Message) -> None:
+    def _forward(self, message: Message) -> None:
         current = self.current or {}
         is_reload = current is self.load
         failure = message.get("failure", message)
@@ -117,8 +117,10 @@ class RequestDispatcher:
         self.group = None
         self.channel.note("another job waits for GPUs: inference continues on the cluster's CPUs")
         self._start()
-        open_ones = [one for one in (self.current, self.load) if one and one["type"] != "cancel"]
-        self.waiting.extendleft(open_ones)
+        requests = [self.current, self.load]
+        self.waiting.extendleft(
+            request for request in requests if request and request["type"] != "cancel"
+        )
         self.current = None
 
 

@@ -18,7 +18,7 @@ PAUSES_SECONDS = (1.0, 4.0, 16.0)
 def store(
     checkpoint: ray.train.Checkpoint, name: str, note: Callable[[str], None]
 ) -> ray.train.Checkpoint:
-    """Stores as Ray does, with retries: an error would end the training.
+    """Stores a checkpoint as Ray does, with retries: an error would end training.
 
     :raises KitError: if the last attempt fails
     """
@@ -43,14 +43,14 @@ def unstorable(where: str, why: str) -> KitError:
     )
 
 
-def reported() -> str:
+def latest_reported() -> str:
     """The name of the newest checkpoint that Ray Train knows after a failure; empty without one."""
     checkpoint = ray.train.get_checkpoint()
     return os.path.basename(checkpoint.path) if checkpoint else ""
 
 
 def newest(*names: str) -> str:
-    """The newest of names such as step-50 or, from a second group, step-50-2. Names may be
+    """The newest of names such as step-50 or, from a second worker group, step-50-2. Names may be
     empty."""
     return max(names, key=lambda name: [int(number) for number in name.split("-")[1:]])
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import threading
+import time
 from importlib import metadata
 
 from kit_engine.process.channel import Channel
@@ -12,7 +13,7 @@ from .job import Job, read_job
 from .log import fail, open_channel
 from .reports import Reports
 
-# Distinguishes a busy driver from a dead connection.
+# Interval of heartbeats, which distinguish a busy driver from a dead connection.
 BEAT_SECONDS = 5.0
 NAMESPACE = "kit"
 
@@ -24,19 +25,19 @@ def run() -> None:
     job = read_job()
     try:
         say_hello(channel, platform.node(), {"Ray": metadata.version("ray")})
-        work(job, channel)
+        run_mode(job, channel)
     except BaseException as error:  # noqa: BLE001
         fail(job, channel, error)
     os._exit(0)
 
 
 def beat(channel: Channel) -> None:
-    silence = threading.Event()
-    while not silence.wait(BEAT_SECONDS):
+    while True:
+        time.sleep(BEAT_SECONDS)
         channel.send("beat")
 
 
-def work(job: Job, channel: Channel) -> None:
+def run_mode(job: Job, channel: Channel) -> None:
     import ray
 
     ray.init(address="auto", namespace=NAMESPACE, log_to_driver=False)
@@ -59,7 +60,7 @@ def work(job: Job, channel: Channel) -> None:
 
 
 def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
-    """Notes what the job waits for, since Ray doesn't."""
+    """Notes which resources the job waits for, since Ray doesn't say."""
     workers = 1 if job.mode == "check" else job.workers
     wanted = {kind: share * workers for kind, share in job.resources().items()}
     lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
@@ -68,8 +69,8 @@ def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
     request = " and ".join(
         f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking
     )
-    there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
-    channel.note(f"waiting for {request}; the cluster has {there} free now")
+    available = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
+    channel.note(f"waiting for {request}; the cluster has {available} free now")
 
 
 if __name__ == "__main__":

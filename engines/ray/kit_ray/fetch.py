@@ -34,7 +34,7 @@ def run(name: str, stage: str, idle: float, path: str, files: list[str]) -> None
     mailbox = Mailbox(name)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
-        # Files of a killed Kit; only one attempt per stage runs at a time.
+        # Removes files of an attempt whose Kit was killed: each stage has one attempt at a time.
         for stale in glob.glob(os.path.join(logs, f"kit/{stage}-*")):
             shutil.rmtree(stale, ignore_errors=True)
         os.makedirs(folder)
@@ -54,12 +54,12 @@ def run(name: str, stage: str, idle: float, path: str, files: list[str]) -> None
 
 
 def copy(path: str, file: str, folder: str) -> None:
-    """:raises KitError: if it is missing"""
+    """:raises KitError: if the file is missing"""
     storage = Checkpoint(path)
-    to = os.path.join(folder, file)
+    target = os.path.join(folder, file)
     source = posixpath.join(storage.path, file)
     try:
-        pyarrow.fs.copy_files(source, to, source_filesystem=storage.filesystem)
+        pyarrow.fs.copy_files(source, target, source_filesystem=storage.filesystem)
     except FileNotFoundError:
         raise gone(join_storage(path, file)) from None
 

@@ -1,4 +1,4 @@
-"""Trains by Ray Train, which places the workers and restarts them after a failure."""
+"""Trains with Ray Train, which places the workers and restarts them after a failure."""
 
 import re
 
@@ -37,7 +37,7 @@ def fit(job: Job, reports: Reports) -> None:
     try:
         trainer.fit()
     except WorkerGroupError as error:
-        if any(hasattr(one, "health_check_failure") for one in error.worker_failures.values()):
+        if any(hasattr(cause, "health_check_failure") for cause in error.worker_failures.values()):
             raise lost_too_often(job) from error
         raise
     except RayActorError as error:

@@ -24,9 +24,9 @@ class Job:
     cpus: float
     gpus: float
     max_failures: int
-    # The user's names of paths in the package.
+    # The user's own paths, by their paths in the package.
     names: dict[str, str]
-    # None is Ray's own folder for results.
+    # None means Ray's default folder for results.
     storage: str | None = None
 
     def resources(self) -> dict[str, float]:
@@ -37,26 +37,27 @@ class Job:
         """The folder of the run's results: a path or a URL."""
         return join_storage(self.storage or os.path.expanduser("~/ray_results"), self.id)
 
-    def here(self, directory: str) -> dict[str, Any]:
+    def on_this_node(self, directory: str) -> dict[str, Any]:
         """The job with this node's paths."""
         job = self.job
         return {
             **job,
             "directory": directory,
-            "files": [at(path) for path in job["files"]],
-            "evalFiles": job.get("evalFiles") and [at(path) for path in job["evalFiles"]],
-            "model": {kind: at(path) for kind, path in job["model"].items()},
-            "resumeFrom": job.get("resumeFrom") and at(job["resumeFrom"]),
+            "files": [resolve(path) for path in job["files"]],
+            "evalFiles": job.get("evalFiles") and [resolve(path) for path in job["evalFiles"]],
+            "model": {kind: resolve(path) for kind, path in job["model"].items()},
+            "resumeFrom": job.get("resumeFrom") and resolve(job["resumeFrom"]),
         }
 
     def failure(self, error: BaseException, memory_advice: str = MEMORY_ADVICE) -> tuple[str, str]:
-        """An error's code and message, with the user's names of files."""
+        """An error's code and message, with the user's own paths."""
         code, message = failure_in(self.id, error, memory_advice)
         return code, self.renamed(message)
 
     def renamed(self, message: str) -> str:
+        """The message with the user's own paths instead of this node's."""
         for path, name in sorted(self.names.items(), reverse=True):
-            message = message.replace(at(path), name)
+            message = message.replace(resolve(path), name)
         return message
 
 
@@ -73,11 +74,11 @@ def join_storage(folder: str, name: str) -> str:
     return f"{path.rstrip('/')}/{name}{mark}{query}"
 
 
-def at(path: str) -> str:
+def resolve(path: str) -> str:
     """Resolves a path in the package; absolute paths and URLs stay as they are."""
     return path if "://" in path else os.path.join(ROOT, path)
 
 
 def read_job() -> Job:
-    with open(at("job.json"), encoding="utf-8") as file:
+    with open(resolve("job.json"), encoding="utf-8") as file:
         return Job(**json.load(file))

@@ -12,12 +12,12 @@ from kit_engine.process.constants import CONSTANTS
 
 from .job import Job
 
-# The variable of the job's secret.
+# The environment variable with the job's secret.
 SECRET = CONSTANTS["secretVariable"]
 
 
 def open_channel() -> Channel:
-    """Its messages have the job's secret, which other output can't know."""
+    """A channel whose messages have the job's secret, so that no other output can pass for one."""
     # Other output may lack a trailing line break.
     return take_stdout("\n", {"secret": os.environ[SECRET]})
 
@@ -43,4 +43,4 @@ def cause_of(error: BaseException) -> BaseException:
     failures = getattr(error, "worker_failures", None)
     inner = [*(failures or {}).values()]
     inner += [getattr(error, name, None) for name in ("controller_failure", "cause")]
-    return next((cause_of(one) for one in inner if isinstance(one, BaseException)), error)
+    return next((cause_of(cause) for cause in inner if isinstance(cause, BaseException)), error)

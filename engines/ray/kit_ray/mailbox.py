@@ -31,7 +31,7 @@ class Mailbox:
         self.prefix = f"gcs://{job}-"
 
     def take(self) -> list[dict[str, Any]]:
-        """The messages since the last call, by number."""
+        """The messages since the last call, in the order Kit sent them."""
         return [self._take(key) for key in sorted(_internal_kv_list(self.prefix), key=number_of)]
 
     def _take(self, key: bytes) -> dict[str, Any]:
@@ -41,13 +41,13 @@ class Mailbox:
 
     def until_silence(self, seconds: float) -> Iterator[list[dict[str, Any]]]:
         """Yields the messages of each poll, until none has come for `seconds`."""
-        heard = time.monotonic()
+        last_message = time.monotonic()
         while True:
-            # Kit may have sent one since the last poll, however long ago that was.
+            # Polls before it gives up: Kit may have sent a message since the last poll.
             messages = self.take()
             if messages:
-                heard = time.monotonic()
-            elif time.monotonic() - heard >= seconds:
+                last_message = time.monotonic()
+            elif time.monotonic() - last_message >= seconds:
                 return
             yield messages
 

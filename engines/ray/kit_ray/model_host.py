@@ -11,7 +11,7 @@ from kit_engine.process.errors import ANSWER_MEMORY_ADVICE, fault_of
 from kit_engine.process.inbox import RequestQueue
 
 from .checkpoints import open_checkpoint
-from .job import Job, at
+from .job import Job, resolve
 
 Message = dict[str, Any]
 
@@ -53,7 +53,7 @@ class ModelHost:
         stored = self.stored["path"]
         folder = open_checkpoint(stored, self.stack)
         self.source = {
-            kind: folder if path == stored else at(path) for kind, path in self.model.items()
+            kind: folder if path == stored else resolve(path) for kind, path in self.model.items()
         }
         threading.Thread(target=self._answer, daemon=True).start()
 

@@ -21,7 +21,7 @@ class Collector:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.arrived = asyncio.Event()
-        self.attempts = 0
+        self.groups = 0
         self.announced = ""
 
     async def begin(self) -> tuple[int, str]:
@@ -29,8 +29,8 @@ class Collector:
         The number of this worker group, counted from 1, and the name of the last announced
         checkpoint, if any. Each failure starts a new group.
         """
-        self.attempts += 1
-        return self.attempts, self.announced
+        self.groups += 1
+        return self.groups, self.announced
 
     async def announce(self, name: str, message: Message) -> None:
         """Reports a checkpoint, and remembers its name in the storage."""
@@ -45,8 +45,8 @@ class Collector:
         """Waits for messages."""
         await self.arrived.wait()
         self.arrived.clear()
-        taken, self.messages = self.messages, []
-        return taken
+        messages, self.messages = self.messages, []
+        return messages
 
 
 class Reports:
@@ -56,7 +56,8 @@ class Reports:
         self.job = job
         self.channel = channel
         self.is_started = False
-        self.last: dict[str, int] = {}
+        # The last step reported, by event.
+        self.last_step: dict[str, int] = {}
         # On the driver's node: if that is lost, so is the job.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.collector = (
@@ -69,28 +70,28 @@ class Reports:
         try:
             while True:
                 for message in ray.get(self.collector.take.remote()):
-                    self._take(message)
+                    self._report(message)
         except BaseException as error:  # noqa: BLE001
             # Otherwise the workers would train on unnoticed.
             fail(self.job, self.channel, error)
 
-    def _take(self, message: Message) -> None:
+    def _report(self, message: Message) -> None:
         kind = message["type"]
         if kind == "event":
             event = message["event"]
             name, step = event["event"], event["data"]["step"]
-            if step <= self.last.get(name, 0):
+            if step <= self.last_step.get(name, 0):
                 return
-            self.last[name] = step
+            self.last_step[name] = step
         elif kind == "started":
             if self.is_started:
                 return
             self.is_started = True
         # The worker's own log is on another node.
         print_trace(message.pop("trace", ""))
-        for text in ("text", "message"):
-            if text in message:
-                message[text] = self.job.renamed(message[text])
+        for field in ("text", "message"):
+            if field in message:
+                message[field] = self.job.renamed(message[field])
         self.channel.send(**message)
         if kind in ("done", "failed"):
             # Ends all workers at once; Ray Train would take seconds.

@@ -41,8 +41,8 @@ def is_anyone_waiting() -> bool:
 
 def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
     """
-    The actor's options. It reserves no CPUs: it works only while there are requests, and must
-    neither wait for a training run that holds them all, nor keep one from restarting.
+    The actor's options. It reserves no CPUs, since it works only while there are requests: it must
+    neither wait for a training run that holds all CPUs, nor keep one from restarting.
     """
     if group is not None:
         strategy = PlacementGroupSchedulingStrategy(group)
@@ -54,7 +54,9 @@ def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
 
 def node_with_most_memory() -> str:
     """The node with the most memory; among equals, not the driver's, which is the head."""
-    own = ray.get_runtime_context().get_node_id()
+    driver_node = ray.get_runtime_context().get_node_id()
     nodes = [node for node in ray.nodes() if node["Alive"]]
-    best = max(nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != own))
+    best = max(
+        nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != driver_node)
+    )
     return str(best["NodeID"])

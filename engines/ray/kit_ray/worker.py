@@ -15,7 +15,7 @@ from kit_engine.process.errors import KitError, failure_of
 from ray.exceptions import RayError
 from ray.train.collective import broadcast_from_rank_zero
 
-from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
+from .checkpoints import fingerprints, latest_reported, newest, open_checkpoint, store
 from .job import Job, join_storage
 
 # Ray ends the remaining workers of a failed group within this time.
@@ -24,9 +24,9 @@ GROUP_FAILURE_SECONDS = 30.0
 COLLECTIVE = re.compile("gloo|nccl", re.IGNORECASE)
 
 
-def train_worker(given: dict[str, Any]) -> None:
+def train_worker(config: dict[str, Any]) -> None:
     """Reports its own errors. Raising makes Ray restart all workers."""
-    job, collector = given["job"], given["collector"]
+    job, collector = config["job"], config["collector"]
     try:
         train_here(job, collector)
     except Exception as error:
@@ -35,12 +35,12 @@ def train_worker(given: dict[str, Any]) -> None:
         if may_be_caused_by_another(error, job.workers):
             time.sleep(GROUP_FAILURE_SECONDS)
         code, message = job.failure(error)
-        failed = {"type": "failed", "code": code, "message": message}
-        ray.get(collector.push.remote({**failed, "trace": traceback.format_exc()}))
+        failure = {"type": "failed", "code": code, "message": message}
+        ray.get(collector.push.remote({**failure, "trace": traceback.format_exc()}))
 
 
 def is_caused_by_another(error: BaseException, workers: int) -> bool:
-    """Whether it is Ray's, or a collective's, which breaks when another worker is gone."""
+    """Whether it is an error of Ray or of a collective, as when another worker is gone."""
     if isinstance(error, RayError):
         return True
     # By name: torch may be missing here.
@@ -50,7 +50,7 @@ def is_caused_by_another(error: BaseException, workers: int) -> bool:
 
 
 def may_be_caused_by_another(error: BaseException, workers: int) -> bool:
-    """Whether it is an unknown error of torch, which may wrap a collective's."""
+    """Whether it is an unknown error of torch, which may wrap one of a collective."""
     is_unknown = failure_of(error, "")[0] == "WORKER_FAILED"
     return workers > 1 and isinstance(error, RuntimeError) and is_unknown
 
@@ -63,18 +63,20 @@ def train_here(job: Job, collector: Any) -> None:
     is_first = ray.train.get_context().get_world_rank() == 0
     attempt, announced = ray.get(collector.begin.remote()) if is_first else (0, "")
     # All workers resume from the same checkpoint.
-    attempt, name = broadcast_from_rank_zero((attempt, newest(announced, reported())))
+    attempt, name = broadcast_from_rank_zero((attempt, newest(announced, latest_reported())))
     channel = WorkerChannel(job, collector if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
-        here = job.here(directory)
+        local_job = job.on_this_node(directory)
         if name:
-            here["resumeFrom"] = open_checkpoint(join_storage(job.results(), name), stack)
-        elif here["resumeFrom"]:
-            here["resumeFrom"] = open_checkpoint(here["resumeFrom"], stack, "RESUME_INVALID")
+            local_job["resumeFrom"] = open_checkpoint(join_storage(job.results(), name), stack)
+        elif local_job["resumeFrom"]:
+            local_job["resumeFrom"] = open_checkpoint(
+                local_job["resumeFrom"], stack, "RESUME_INVALID"
+            )
         try:
             if attempt > 1:
-                channel.report_loss(name, here["resumeFrom"] if name else None)
-            train(here, channel, threading.Event())
+                channel.report_loss(name, local_job["resumeFrom"] if name else None)
+            train(local_job, channel, threading.Event())
         except KitError as error:
             if not name or error.code != "RESUME_INVALID":
                 raise
@@ -102,21 +104,21 @@ class WorkerChannel:
         self.send("note", text=text)
 
     def report_loss(self, name: str, start: str | None) -> None:
-        """Reports where a new group continues."""
+        """Reports that a new group replaces one that lost a worker, and where it continues."""
         from kit_engine.train.directory import checkpoint_path
         from kit_engine.train.train import read_state
 
         step = 0
         if start:
-            # Its worker may have been lost before reporting it; a second report is dropped.
+            # The lost worker may not have reported this checkpoint; a second report is dropped.
             step = read_state(start)["step"]
             kind = "adapter" if self.job.job["config"].get("lora") else "model"
             data = {"step": step, "kind": kind, "path": checkpoint_path(step)}
             self.announce(name, self.announcement(name, start, data))
-        self.note(f"warning: a worker was lost; the training continues from step {step + 1}")
+        self.note(f"warning: a worker was lost; training continues from step {step + 1}")
 
     def saved(self, directory: str, data: dict[str, Any]) -> None:
-        """All workers continue once it is in the storage."""
+        """All workers wait until it is in the storage."""
         name = f"step-{data['step']}"
         if self.attempt > 1:
             # An earlier group's files stay.
@@ -139,7 +141,7 @@ class WorkerChannel:
             ray.get(self.collector.announce.remote(name, message))
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
-        """The message that a checkpoint is in the storage, join_storage a name."""
+        """The message that a checkpoint is in the storage under a name."""
         stored = {"path": join_storage(self.job.results(), name), "files": fingerprints(folder)}
         event = {"event": "checkpoint.saved", "data": data}
         return {"type": "event", "event": event, "stored": stored}

@@ -18,6 +18,6 @@ test.runIf(hasPython)("an adapter's tensors are applied under any name, or refus
     expect(difference, form).toBeLessThan(1e-4);
   expect(Object.keys(differences)).toHaveLength(3);
   expect(refused).toMatch(
-    /^FOLDER has \S*layers\.7\.\S+, which fits nothing in its base\. Use the base that the adapter was trained on\.$/,
+    /^FOLDER has \S*layers\.7\.\S+, which matches nothing in its base\. Use the base that the adapter was trained on\.$/,
   );
 });

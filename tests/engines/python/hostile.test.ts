@@ -38,7 +38,7 @@ const NEEDS_CODE = {
   name: "KitError",
   code: "MODEL_INVALID",
   message: expect.stringMatching(
-    /^\S+ needs code of its own \(auto_map in its config\.json\), which Kit never runs\. Use a model that transformers has built in\.$/,
+    /^\S+ needs custom code \(auto_map in its config\.json\), which Kit never runs\. Use a model that transformers has built in\.$/,
   ),
 };
 

@@ -125,7 +125,7 @@ describe.runIf(hasPython)("with Python", () => {
     await expect(train("org/model", 1)).rejects.toMatchObject({
       code: "MODEL_INVALID",
       message: expect.stringMatching(
-        /\/snapshots\/\w+ needs code of its own \(auto_map in its config\.json\), which Kit never runs\. /,
+        /\/snapshots\/\w+ needs custom code \(auto_map in its config\.json\), which Kit never runs\. /,
       ) as unknown,
     });
     expect(hub.requests.filter((request) => request.path.includes("safetensors"))).toEqual([]);
@@ -205,7 +205,7 @@ describe.runIf(hasPython)("with Python", () => {
       execFileSync("mkfifo", [join(saved, name)]);
       await expect(train(model, 2, saved)).rejects.toMatchObject({
         code: "RESUME_INVALID",
-        message: `${join(saved, name)} is not a regular file. Name the directory of a model or a checkpoint.`,
+        message: `${join(saved, name)} is not a regular file. Pass the directory of a model or a checkpoint.`,
       });
     },
   );

@@ -122,7 +122,7 @@ it("stops a job at Ctrl-C only if it was sent, and says how to stop it if that f
   remote.stop = () => Promise.reject(new KitError("CLUSTER_UNREACHABLE", "Nothing answers."));
   await expect(interrupt(true)).rejects.toThrow("Nothing answers.");
   expect(notes).toEqual([
-    `warning: could not stop ${JOB} on a cluster: Nothing answers. The training may still be running there: run ray job stop ${JOB} to end it.`,
+    `warning: could not stop ${JOB} on a cluster: Nothing answers. Training may still be running there: run ray job stop ${JOB} to end it.`,
   ]);
 });
 

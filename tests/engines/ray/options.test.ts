@@ -88,8 +88,8 @@ describe("the options of ray()", () => {
   );
 
   it.each([
-    [undefined, /^No Ray cluster is named\. Set ray\(/],
-    ["", /^No Ray cluster is named\. Set ray\(/],
+    [undefined, /^No Ray cluster is set\. Set ray\(/],
+    ["", /^No Ray cluster is set\. Set ray\(/],
     ["auto", /^RAY_ADDRESS is auto, but ray\(\) needs the dashboard's URL, such as http:/],
     ["head:6379", /^RAY_ADDRESS is head:6379, but ray\(\) needs/],
     ["ray://head:10001", /^RAY_ADDRESS is ray:\/\/head:10001, but ray\(\) needs/],

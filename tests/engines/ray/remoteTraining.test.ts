@@ -31,7 +31,7 @@ async function startOther() {
 }
 
 const withheld = (address: string) =>
-  `The cluster at ${address} needs a token, but only a job's record names it, and Kit sends the token only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`;
+  `The cluster at ${address} needs a token, but its address comes from a job's record, and Kit sends the token only to the project's own address. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`;
 
 it("sends no token to an address that only a job's record names, and says whose it is", async () => {
   const { tokens, address } = await startOther();

@@ -48,6 +48,6 @@ it("says which file it cannot read, unless there is none at the default path", (
   );
   const RAY_AUTH_TOKEN_PATH = join(home, "none");
   expect(() => tokenAt(home, { RAY_AUTH_TOKEN_PATH })).toThrow(
-    `Cannot read the token of the Ray cluster at ${RAY_AUTH_TOKEN_PATH}, which RAY_AUTH_TOKEN_PATH names. Check the path.`,
+    `Cannot read the token of the Ray cluster at ${RAY_AUTH_TOKEN_PATH} (from RAY_AUTH_TOKEN_PATH). Check the path.`,
   );
 });

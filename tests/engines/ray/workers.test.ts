@@ -66,11 +66,11 @@ it.runIf(hasRay)(
         },
         {
           type: "note",
-          text: "warning: a worker was lost; the training continues from step 3",
+          text: "warning: a worker was lost; training continues from step 3",
         },
         {
           type: "note",
-          text: "warning: a worker was lost; the training continues from step 1",
+          text: "warning: a worker was lost; training continues from step 1",
         },
         [1, "step-2"],
       ],

@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
 
 
 def arguments_of(value: Any) -> dict[str, Any] | None:
-    """A call's arguments as an object, empty if it has none; None if they are no object."""
+    """A call's arguments as an object, empty if it has none; None if they aren't an object."""
     if value is None or value == "":
         return {}
     if not isinstance(value, str):
@@ -44,7 +44,7 @@ def read_json(text: str) -> Any:
 
 
 def parse_integer(digits: str) -> int | float:
-    """Parses an parse_integer with more digits than Python's limit as a float."""
+    """Parses an integer with more digits than Python's limit as a float."""
     return int(digits) if len(digits) < 4_000 else float(digits)
 
 

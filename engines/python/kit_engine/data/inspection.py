@@ -84,9 +84,8 @@ class Inspection:
         }
         if self.has_held_out:
             found["leaked"] = self.leaked.report()
-        if len(self.answer_counts) <= MAX_LABELS and self.answers >= MIN_PER_LABEL * len(
-            self.answer_counts
-        ):
+        labels = len(self.answer_counts)
+        if labels <= MAX_LABELS and self.answers >= MIN_PER_LABEL * labels:
             counts = self.answer_counts.most_common()
             found["answers"] = [{"text": text, "count": count} for text, count in counts]
         # Some answers in plain text may begin with a bracket, so most must.

@@ -52,14 +52,14 @@ class RowNotes:
         notes = []
         if "rendered" in self.found:
             notes.append(
-                f"the prompts of {self._count_of('rendered')} are already rendered by a chat template: "
+                f"the prompts of {self._share('rendered')} are already rendered by a chat template: "
                 "they are read as they are, without the model's own\n"
                 f"  the first is {self.found['rendered'][2]}"
             )
         if "own" in self.found:
             _, token, where = self.found["own"]
             notes.append(
-                f"warning: {self._count_of('own')} have a special token of the model inside a message, "
+                f"warning: {self._share('own')} have a special token of the model inside a message, "
                 "although the chat template adds these itself\n"
                 f"  the first is {token} in {where}\n"
                 '  remove it, or write what it separates as "messages"; a rendered prompt is read '
@@ -68,7 +68,7 @@ class RowNotes:
         if "foreign" in self.found:
             _, token, where = self.found["foreign"]
             notes.append(
-                f"warning: {self._count_of('foreign')} have a special token of another model's chat "
+                f"warning: {self._share('foreign')} have a special token of another model's chat "
                 "template, which this model reads as plain text\n"
                 f"  the first is {token} in {where}\n"
                 '  write the rows as "messages", which the model\'s own template renders'
@@ -77,13 +77,13 @@ class RowNotes:
             if kind.startswith("dropped_parts "):
                 notes.append(
                     f"warning: the model's chat template leaves out {name_of(part)} in "
-                    f"{self._count_of(kind)}\n"
+                    f"{self._share(kind)}\n"
                     f"  the first is {where}\n  {self.is_dropped.advice(part)}"
                 )
         if "unended" in self.found:
             _, last, where = self.found["unended"]
             notes.append(
-                f"warning: the answers of {self._count_of('unended')} have no token that ends them, "
+                f"warning: the answers of {self._share('unended')} have no token that ends them, "
                 "so the model may not learn to stop\n"
                 f"  the first is {where}, which ends with {last}\n  {self._stop_token_advice()}"
             )
@@ -119,7 +119,7 @@ class RowNotes:
         if token is not None:
             self.found.setdefault(kind, [0, token, where])[0] += 1
 
-    def _count_of(self, kind: str) -> str:
+    def _share(self, kind: str) -> str:
         rows = f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         return f"{self.found[kind][0]:,} of {rows}"
 

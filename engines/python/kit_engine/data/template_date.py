@@ -12,7 +12,7 @@ KEY = "template_date"
 
 
 def set_template_date(tokenizer: Any, job: dict[str, Any]) -> None:
-    """Sets the date that each checkpoint records: when training first began, even if checkpoint."""
+    """Sets the date that each checkpoint records: when training first began, even if resumed."""
     if "strftime_now" not in str(tokenizer.chat_template):
         return
     checkpoint = job.get("resumeFrom")

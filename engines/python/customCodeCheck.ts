@@ -6,10 +6,10 @@ import { startChild, throwIfFailed } from "./child.ts";
 import type { Python } from "./python.ts";
 
 /**
- * Refuses a model that needs custom code, before its weights are downloaded. Only transformers knows
- * whether the code is needed, so Python decides.
+ * A check that refuses a model which needs custom code, before its weights are downloaded. Only
+ * transformers knows whether the code is needed, so Python decides.
  */
-export function refuseCode(python: Python, { signal, onNote }: LoadOptions = {}) {
+export function customCodeCheck(python: Python, { signal, onNote }: LoadOptions = {}) {
   return async (folder: string): Promise<void> => {
     if (!("auto_map" in readConfig(join(folder, CONFIG_FILE)))) return;
     const child = startChild("config", {
