@@ -43,7 +43,7 @@ class TextTokens:
 class TokenMasks:
     """The allowed tokens in each state of a grammar.
 
-    :param form, count: as of `Grammar`
+    :param spec, count: as of `Grammar`
     """
 
     def __init__(self, spec: str, count: int, tokens: TextTokens) -> None:
