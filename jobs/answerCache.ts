@@ -22,6 +22,7 @@ export interface AnswerCache {
 /** A line of the file. */
 interface CachedAnswer extends Pick<Answer, "text" | "tokens"> {
   key: string;
+  /** Whether the token limit truncated it. */
   isCut: boolean;
 }
 
@@ -37,10 +38,10 @@ export function openAnswerCache(
   onNote: (text: string) => void,
 ): AnswerCache {
   const path = join(project, ".kit", "answers", `${digest(identity)}.ndjson`);
-  for (const made of [dirname(path), path]) refuseLink(made);
+  for (const each of [dirname(path), path]) refuseLink(each);
   evictOldest(dirname(path));
   const answers = new Map(linesOf(path).flatMap(answerIn));
-  let isNoted = false;
+  let hasNoted = false;
   return {
     get(request) {
       const { maxTokens = Infinity } = request;
@@ -55,8 +56,8 @@ export function openAnswerCache(
         // One write, on a new line in case a killed process left one unfinished.
         appendFileSync(path, `\n${JSON.stringify(cached)}`, { mode: OWNER_ONLY });
       } catch (error) {
-        if (!isNoted) onNote(unwritableMessage(`keep answers in ${path}`, error));
-        isNoted = true;
+        if (!hasNoted) onNote(unwritableMessage(`keep answers in ${path}`, error));
+        hasNoted = true;
       }
     },
   };
@@ -108,7 +109,7 @@ export function identityOfInitialModel(
   return JSON.stringify([isSaved ? identityOf(directory) : [model, seed], lora?.baseType]);
 }
 
-/** A key of everything that determines an answer but its limit. */
+/** A key of everything that determines an answer, except the token limit. */
 function keyOf({ signal: _, maxTokens: __, ...request }: InferRequest): string {
   return digest(stringifyJson(request) ?? "");
 }

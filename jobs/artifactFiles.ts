@@ -42,7 +42,7 @@ function refuseLinksFrom(path: string): void {
 }
 
 /** Whether an artifact is here or remote. */
-export function isKept(artifact: string): boolean {
+export function artifactExists(artifact: string): boolean {
   return existsSync(artifact) || isRemoteArtifact(artifact);
 }
 
@@ -104,7 +104,7 @@ export function checkpointSteps(artifacts: string): number[] {
 }
 
 /** Whether a job has ever saved a checkpoint, even if deleted since. */
-export function hasSaved(directory: string): boolean {
+export function hasSavedCheckpoint(directory: string): boolean {
   const isSave = ({ event }: { event?: unknown }) => event === "checkpoint.saved" || undefined;
   return findNewest(logPath(directory), isSave)?.found === true;
 }

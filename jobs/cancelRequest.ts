@@ -18,7 +18,7 @@ export function requestCancel(directory: string): void {
   }
 }
 
-/** For the owner: `signal` aborts once it is requested. */
+/** For the owner: `signal` aborts once cancellation is requested. */
 export function watchCancelRequest(directory: string): { signal: AbortSignal; stop: () => void } {
   const requested = new AbortController();
   const timer = setInterval(() => {

@@ -15,10 +15,10 @@ const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
  */
 export function createJobId(now: Date = new Date(), newest = ""): string {
   const next = (timeOfJobId(newest)?.getTime() ?? 0) + 1;
-  const at = new Date(next <= LAST_MS ? Math.max(now.getTime(), next) : now);
-  const [date = "", time = ""] = at.toISOString().replace(/[-:Z]/g, "").split("T");
+  const time = new Date(next <= LAST_MS ? Math.max(now.getTime(), next) : now);
+  const [date = "", clock = ""] = time.toISOString().replace(/[-:Z]/g, "").split("T");
   const suffix = Array.from({ length: 4 }, () => ALPHABET[randomInt(ALPHABET.length)]);
-  return `${date}-${time.replace(".", "-")}-${suffix.join("")}`;
+  return `${date}-${clock.replace(".", "-")}-${suffix.join("")}`;
 }
 
 /** The time in a job's id; undefined when it is invalid. */

@@ -20,7 +20,7 @@ export interface JobFile {
 export interface PlanFile extends JobFile {
   /** Options of `createTrainer`. */
   trainer: Record<string, unknown>;
-  /** The request that planned it, as its author wrote it. */
+  /** The body of the HTTP request that planned it, unchanged. */
   request?: Record<string, unknown>;
 }
 
@@ -90,7 +90,7 @@ export function readEngineName(directory: string): string | undefined {
 
 /** Restores a missing time from the folder's name. */
 function withTime(file: JobFile, directory: string): JobFile {
-  // A format that all browsers parse alike.
+  // Browsers parse other formats differently.
   const isTime =
     /^\d{4}-\d\d-\d\dT/.test(file.createdAt) && !Number.isNaN(Date.parse(file.createdAt));
   if (isTime) return file;

@@ -44,20 +44,20 @@ export function resumedFrom({ started }: JobStart): ResumedFrom | undefined {
 }
 
 /** Whether two jobs train on the same rows, wherever their files are. */
-export function haveSameRows(one: JobStart, other: JobStart): boolean {
-  return areSame(one, other, "fingerprint", ["dataset"]);
+export function haveSameRows(a: JobStart, b: JobStart): boolean {
+  return areSame(a, b, "fingerprint", ["dataset"]);
 }
 
 /** Whether two jobs have the same held-out rows, so that their `evalLoss` is comparable. */
-export function haveSameHeldOutRows(one: JobStart, other: JobStart): boolean {
-  return areSame(one, other, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
+export function haveSameHeldOutRows(a: JobStart, b: JobStart): boolean {
+  return areSame(a, b, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
 }
 
 /** Compares fingerprints, or these options if an engine reported no fingerprint. */
-function areSame(one: JobStart, other: JobStart, fingerprint: string, options: string[]): boolean {
-  const [a, b] = [one.started[fingerprint], other.started[fingerprint]];
-  if (a !== undefined && b !== undefined) return a === b;
+function areSame(a: JobStart, b: JobStart, fingerprint: string, options: string[]): boolean {
+  const [first, second] = [a.started[fingerprint], b.started[fingerprint]];
+  if (first !== undefined && second !== undefined) return first === second;
   return options.every((name) =>
-    isDeepStrictEqual(one.config[name] ?? undefined, other.config[name] ?? undefined),
+    isDeepStrictEqual(a.config[name] ?? undefined, b.config[name] ?? undefined),
   );
 }

@@ -14,7 +14,7 @@ export interface JobState {
   error?: string | undefined;
 }
 
-/** Stamps of the files that prove a job's end. The status holds as long as they do. */
+/** Stamps of the files that prove a job's end. While they stay the same, so does the status. */
 interface Proof {
   log: string;
   /** Set if the log has no end, but the lease proves that the owner is gone. */
@@ -82,23 +82,23 @@ export function watchJob(
     return file;
   }
 
-  /** Whether the proof still holds. An end in the log is final. */
-  function holds({ log, lease }: Proof): boolean {
+  /** Whether the proof is still valid. An end in the log is final. */
+  function isValid({ log, lease }: Proof): boolean {
     if (lease === undefined) return true;
     return log === stampAt(path) && lease === stampAt(leasePath(directory));
   }
 
   return () => {
-    if (last?.proof && holds(last.proof)) return last;
-    const known = last?.job;
-    const file = known ?? readFile();
+    if (last?.proof && isValid(last.proof)) return last;
+    const lastJob = last?.job;
+    const file = lastJob ?? readFile();
     if (!file) return undefined;
     const { name, createdAt } = file;
     const { status, lastHeardAt, error, proof } = readStatus();
-    const isSame = known?.status === status && known.lastHeardAt === lastHeardAt;
+    const isSame = lastJob?.status === status && lastJob.lastHeardAt === lastHeardAt;
     const reportedAt = lastHeardAt !== undefined && { lastHeardAt };
     const job = isSame
-      ? known
+      ? lastJob
       : { id: basename(directory), name, status, createdAt, ...reportedAt };
     last = { job, error, proof };
     return last;

@@ -35,24 +35,24 @@ export function readEvaluations(root: string, id: string, upTo: number): MetricE
   return [...known.values()];
 }
 
-/** @param isKept whether the earlier job's metrics count for this one */
+/** @param continues whether to include the metrics of the job that `job` resumed from */
 function* readMetricEvents(
   root: string,
   id: string,
   upTo: number,
-  isKept: (job: JobStart, before: JobStart) => boolean = () => true,
+  continues: (job: JobStart, before: JobStart) => boolean = () => true,
 ): Generator<MetricEvent> {
   if (!isJobId(id)) return;
   const start = readJobStart(join(root, id));
-  const from = resumedFrom(start);
+  const resumed = resumedFrom(start);
   // Only older ids, to prevent cycles.
   if (
-    from &&
-    from.id < id &&
-    isJobId(from.id) &&
-    isKept(start, readJobStart(join(root, from.id)))
+    resumed &&
+    resumed.id < id &&
+    isJobId(resumed.id) &&
+    continues(start, readJobStart(join(root, resumed.id)))
   ) {
-    yield* readMetricEvents(root, from.id, Math.min(from.step, upTo), isKept);
+    yield* readMetricEvents(root, resumed.id, Math.min(resumed.step, upTo), continues);
   }
   for (const { event, data } of readLog(join(root, id))) {
     const isLog = event === "training.log" && v.is(EVENT_SCHEMAS[event], data);

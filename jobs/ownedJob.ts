@@ -59,25 +59,25 @@ export function createOwnedJob(
   { remote = false, newId = createJobId }: CreateOptions = {},
 ): OwnedJob {
   const root = jobsPath(project);
-  let made: ReturnType<typeof makeJobFolder> | undefined;
+  let folder: ReturnType<typeof makeJobFolder> | undefined;
   let owned: OwnedJob | undefined;
   try {
-    made = makeJobFolder(root, newId);
-    const { id, directory, createdAt } = made;
+    folder = makeJobFolder(root, newId);
+    const { id, directory, createdAt } = folder;
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
     // Last, because this file makes the job visible.
     writeJobFile(directory, { id, name, createdAt, config, ...(remote && { elsewhere: true }) });
     return owned;
   } catch (error) {
     owned?.close();
-    if (made) remove(made.directory);
+    if (folder) remove(folder.directory);
     throw isKitError(error) ? error : cannotWrite(`create a job in ${root}`, error);
   }
 }
 
 /**
  * Opens a job that nobody owns.
- * @throws the errors of a write
+ * @throws any error of writing its files
  */
 export function ownJob(directory: string, job: Job): OwnedJob {
   const log = openLog(logPath(directory));

@@ -71,7 +71,7 @@ export async function cancelJob(directory: string): Promise<void> {
   requestCancel(directory);
 }
 
-/** Calls `use` as the job's owner. Only one process of several gets there. */
+/** Calls `use` as the job's owner. If several processes try, only one succeeds. */
 async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise<T> {
   const plan = readPlan(directory);
   if (!plan) {
@@ -95,7 +95,7 @@ async function claim<T>(directory: string, use: (owned: OwnedJob) => T): Promise
   }
 }
 
-/** Records that a planned job passed its check. @param settled options that its trainer gets then */
+/** Records that a planned job passed its check. @param settled options to add to its trainer */
 export function recordChecked(directory: string, settled: Record<string, unknown>): void {
   const plan = readPlan(directory);
   if (plan) writePlan(directory, { ...plan, trainer: { ...plan.trainer, ...settled } });

@@ -7,7 +7,7 @@ import { isJobId } from "./id.ts";
 
 /** `placement.json` of a remote job. */
 export interface RemoteLocationRecord extends RemoteLocation {
-  /** The checkpoint that it started from, and the job that saved it. */
+  /** The checkpoint that the job resumed from, by its job and step. */
   resumed?: { jobId: string; step: number };
 }
 
@@ -20,8 +20,8 @@ export function writeRemoteLocation(directory: string, record: RemoteLocationRec
 export function readRemoteLocation(directory: string): RemoteLocationRecord | undefined {
   const record = readRecord(recordPath(directory));
   const { where, address, checkpoints, resumed } = record ?? {};
-  const isWhole = [where, address, checkpoints].every((text) => typeof text === "string");
-  return isWhole && isResumed(resumed) ? (record as unknown as RemoteLocationRecord) : undefined;
+  const isValid = [where, address, checkpoints].every((text) => typeof text === "string");
+  return isValid && isResumed(resumed) ? (record as unknown as RemoteLocationRecord) : undefined;
 }
 
 function isResumed(resumed: unknown): boolean {

@@ -21,26 +21,26 @@ export interface ResumePoint {
 }
 
 /**
- * The checkpoints, newest first, of a trainer's newest failed or cancelled job with any. A job that a
- * completed one continued counts as done.
+ * The checkpoints, newest first, of a trainer's newest failed or cancelled job that has any. Skips jobs that a
+ * completed job continued.
  * @throws KitError `LINK_IN_KIT`
  */
 export function findResumePoints(project: string, name: string): ResumePoint[] {
-  const ended = new Set<string>();
+  const continued = new Set<string>();
   for (const job of createJobStore(project).list()) {
     if (job.name !== name || !isFinal(job.status)) continue;
     const directory = join(jobsPath(project), job.id);
     const start = readJobStart(directory);
     const from = resumedFrom(start);
-    if (job.status === "completed" || ended.has(job.id)) {
-      if (from) ended.add(from.id);
+    if (job.status === "completed" || continued.has(job.id)) {
+      if (from) continued.add(from.id);
       continue;
     }
     const artifacts = join(directory, ARTIFACTS);
     // Earlier steps are copies of the continued job's best.
-    const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
-    if (own.length === 0) continue;
-    const found = own.filter(savedSteps(directory, start)).map((step) => {
+    const ownSteps = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
+    if (ownSteps.length === 0) continue;
+    const found = ownSteps.filter(savedSteps(directory, start)).map((step) => {
       const checkpoint = join(artifacts, checkpointFolder(step));
       return { jobId: job.id, directory, step, checkpoint };
     });
@@ -52,8 +52,8 @@ export function findResumePoints(project: string, name: string): ResumePoint[] {
 }
 
 /**
- * Returns a predicate for steps that the job can have saved: logged ones, and later ones, because the job may
- * have died between saving and logging.
+ * Returns a predicate for steps that the job may have saved: those in its log, and later ones, because it may have died
+ * between saving and logging.
  */
 function savedSteps(directory: string, { started }: JobStart): (step: number) => boolean {
   const max = typeof started.maxSteps === "number" ? started.maxSteps : Infinity;
@@ -69,16 +69,16 @@ function savedSteps(directory: string, { started }: JobStart): (step: number) =>
 
 /**
  * The id of another job that continues this one, or will when its turn comes.
- * @param own a job to ignore
+ * @param ignoredId a job to ignore
  */
 export function findConcurrentResume(
   project: string,
   name: string,
   { jobId }: ResumePoint,
-  own?: string,
+  ignoredId?: string,
 ): string | undefined {
   const isResuming = (job: Job) => {
-    if (job.name !== name || job.id === own || isFinal(job.status)) return false;
+    if (job.name !== name || job.id === ignoredId || isFinal(job.status)) return false;
     const directory = join(jobsPath(project), job.id);
     // An owner that we can't check may be gone, as in a stopped container.
     const owner = leaseOwner(leasePath(directory));

@@ -8,7 +8,7 @@ import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
 import { leasePath } from "./paths.ts";
 
-/** Variable that passes a run its id and server. */
+/** Environment variable that passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
 const UUID = /^[0-9a-f-]{36}$/;
 const TIME = /^[\d:.TZ-]{24}$/;
@@ -37,7 +37,7 @@ export function readRun(project: string): RunLease | undefined {
   const directory = runDirectory(project);
   const record = isFolder(directory) ? readRecord(leasePath(directory)) : undefined;
   const { id, owner, server, status, job, startedAt } = record ?? {};
-  // The id becomes a header, as the time does.
+  // The id and the time become HTTP headers.
   if (!UUID.test(String(id)) || !isRecord(owner) || !isRecord(server)) return undefined;
   return {
     ...(record as unknown as RunLease),
@@ -53,7 +53,7 @@ export function recordRun(project: string, run: RunFields, owner: Owner): void {
   write(project, { ...run, owner, renewal: -1 });
 }
 
-/** Records that a run's process is gone, and its status, unless known. */
+/** Records that a run's process is gone, and its status unless one is recorded. */
 export function recordEndOfRun(project: string, id: string, status?: RunEnd): void {
   const run = readRun(project);
   if (run?.id !== id || (run.isReleased && (run.status || !status))) return;

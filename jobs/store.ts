@@ -48,24 +48,24 @@ export function createJobStore(
   >();
   let jobs: readonly Job[] = [];
   let isFrozen = false;
-  let freshFrom = -Infinity;
+  let expiredAt = -Infinity;
 
   /** Caches an owner check for a while. */
-  function shared(observe: () => OwnerObservation): () => OwnerObservation {
-    let seen: { observation: OwnerObservation; at: number } | undefined;
+  function cached(observe: () => OwnerObservation): () => OwnerObservation {
+    let lastCheck: { observation: OwnerObservation; at: number } | undefined;
     return () => {
-      if (isFrozen) return seen?.observation ?? { lease: "held", hasTurn: false };
+      if (isFrozen) return lastCheck?.observation ?? { lease: "held", hasTurn: false };
       const at = performance.now();
-      const isFresh = seen && seen.at > freshFrom && at - seen.at < ownersFreshMs;
-      if (!seen || !isFresh) seen = { observation: observe(), at };
-      return seen.observation;
+      const isFresh = lastCheck && lastCheck.at > expiredAt && at - lastCheck.at < ownersFreshMs;
+      if (!lastCheck || !isFresh) lastCheck = { observation: observe(), at };
+      return lastCheck.observation;
     };
   }
 
   function watchOf(id: string) {
     let watch = watches.get(id);
     if (!watch) {
-      const owner = shared(watchOwner(directoryOf(id)));
+      const owner = cached(watchOwner(directoryOf(id)));
       watch = { owner, read: watchJob(directoryOf(id), owner) };
       watches.set(id, watch);
     }
@@ -73,17 +73,17 @@ export function createJobStore(
   }
 
   function forgetAllBut(ids: readonly string[]): void {
-    const there = new Set(ids);
-    for (const id of watches.keys()) if (!there.has(id)) watches.delete(id);
+    const kept = new Set(ids);
+    for (const id of watches.keys()) if (!kept.has(id)) watches.delete(id);
   }
 
   return {
     list() {
       const ids = readJobIds(root);
       if (watches.size > 0) forgetAllBut(ids);
-      const now = ids.flatMap((id) => watchOf(id).read()?.job ?? []);
-      const isSame = now.length === jobs.length && now.every((job, n) => job === jobs[n]);
-      if (!isSame) jobs = now;
+      const listed = ids.flatMap((id) => watchOf(id).read()?.job ?? []);
+      const isSame = listed.length === jobs.length && listed.every((job, n) => job === jobs[n]);
+      if (!isSame) jobs = listed;
       return jobs;
     },
     get(id) {
@@ -102,8 +102,8 @@ export function createJobStore(
       const { lease } = watchOf(id).owner();
       return lease !== "held" && runsRemotely(directoryOf(id)) ? "remote" : lease;
     },
-    expireOwners: () => void (freshFrom = performance.now()),
-    freezeOwners: (isNow) => void (isFrozen = isNow),
+    expireOwners: () => void (expiredAt = performance.now()),
+    freezeOwners: (value) => void (isFrozen = value),
     directoryOf,
     logPath: (id) => logPath(directoryOf(id)),
   };

@@ -16,26 +16,26 @@ const STATE_FILE = "trainer_state.json";
 export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step: number }): void {
   // The engine decides about a missing or unreadable state.
   const state = readExisting(join(checkpoint, STATE_FILE)) ?? {};
-  const list = join(checkpoint, CHECKSUMS_FILE);
-  const isListLost = hasChecksums(state) && !existsSync(list);
-  const damaged = isListLost ? list : damagedFile(checkpoint);
+  const checksumsPath = join(checkpoint, CHECKSUMS_FILE);
+  const lacksChecksums = hasChecksums(state) && !existsSync(checksumsPath);
+  const damaged = lacksChecksums ? checksumsPath : damagedFile(checkpoint);
   if (damaged !== undefined) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${damaged} is not as it was saved. Use another checkpoint.`,
+      `${damaged} has changed since it was saved. Use another checkpoint.`,
     );
   }
   const found = state["global_step"];
   if (found === undefined || found === step) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${join(checkpoint, STATE_FILE)} is of step ${JSON.stringify(found)}, not ${step}. Use another checkpoint.`,
+    `${join(checkpoint, STATE_FILE)} records step ${JSON.stringify(found)}, not ${step}. Use another checkpoint.`,
   );
 }
 
 /** Whether Kit's entry in the state says that the checkpoint has checksums. */
 function hasChecksums({ stateful_callbacks: callbacks }: Record<string, unknown>): boolean {
-  const own = isRecord(callbacks) ? callbacks["Kit"] : undefined;
-  const attributes = isRecord(own) ? own["attributes"] : undefined;
+  const kitState = isRecord(callbacks) ? callbacks["Kit"] : undefined;
+  const attributes = isRecord(kitState) ? kitState["attributes"] : undefined;
   return isRecord(attributes) && attributes["checksums"] === true;
 }

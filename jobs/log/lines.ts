@@ -53,15 +53,15 @@ export function createLineSplitter(from = 0): (chunk: Buffer) => LogLines | unde
   return (next) => {
     const chunk = isSkipping ? skip(next) : next;
     const end = chunk.lastIndexOf(NEWLINE) + 1;
-    const isWhole = end === chunk.length;
+    const endsWithLine = end === chunk.length;
     let lines: LogLines | undefined;
     if (end > 0) {
-      const whole = isWhole ? chunk : chunk.subarray(0, end);
-      lines = { bytes: length > 0 ? Buffer.concat([...rest, whole]) : whole, offset };
+      const wholeLines = endsWithLine ? chunk : chunk.subarray(0, end);
+      lines = { bytes: length > 0 ? Buffer.concat([...rest, wholeLines]) : wholeLines, offset };
       offset += lines.bytes.length;
       [rest, length] = [[], 0];
     }
-    if (isWhole) return lines;
+    if (endsWithLine) return lines;
     rest.push(Buffer.from(chunk.subarray(end)));
     length += chunk.length - end;
     if (length > MAX_LINE_BYTES) {
@@ -81,7 +81,7 @@ export function* recordsIn({ bytes, offset }: LogLines): Generator<LocatedRecord
   }
 }
 
-/** Undefined for a torn or foreign line. */
+/** Undefined for an incomplete line, or one that isn't a record. */
 export function parseLine(line: string): LogRecord | undefined {
   const { event, time, data } = parseRecord(line);
   if (typeof event !== "string") return undefined;

@@ -17,7 +17,7 @@ const BATCH_RECORDS = 64;
 
 type Location = Omit<LocatedRecord, "record">;
 
-/** A `training.log`; a number that it lacks is NaN. */
+/** A `training.log` event; missing numbers are NaN. */
 interface LocatedLog extends Location, LossPoint {
   values: Record<string, number>;
 }
@@ -83,7 +83,7 @@ async function findShown(
       ...pixelExtremes(curve),
       ...evaluated,
       ...lastLogs,
-    ].map((at) => [at.start, at]),
+    ].map((location) => [location.start, location]),
   );
   return [...shown.values()].sort((a, b) => a.start - b.start);
 }

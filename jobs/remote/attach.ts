@@ -27,7 +27,7 @@ import { damagedJob, takeJob } from "./takeJob.ts";
 export interface JobHistory {
   location: RemoteLocation;
   events: readonly PastEvent[];
-  /** The checkpoint that it started from. */
+  /** The checkpoint that the job resumed from. */
   from: ResumePoint | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function claimRemoteJob(
   return { owned, config: config as unknown as JobConfig, remote };
 }
 
-/** Whether a config has what following a job needs. */
+/** Whether a config has the options that following a job needs. */
 function hasAllOptions({
   engine,
   model,

@@ -35,9 +35,9 @@ export interface FollowerOptions {
   project: string;
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
-  /** The job's. */
+  /** The job's id. */
   id: string;
-  /** Called with a line when the job's state changes. */
+  /** Called when the job's state changes; the text is one line. */
   onMessage: (message: FollowerMessage) => void;
   graceMs?: number | undefined;
   /** Where its output goes once attached. */
@@ -46,20 +46,21 @@ export interface FollowerOptions {
 
 export function startFollower(options: FollowerOptions): Follower {
   const { project, kit, id, onMessage, graceMs = GRACE_MS, output } = options;
-  const [program = "", ...first] = kit;
-  const printed = output ? "pipe" : "ignore";
-  const child = spawn(program, [...first, "attach", id], {
+  const [program = "", ...args] = kit;
+  const outputStdio = output ? "pipe" : "ignore";
+  const child = spawn(program, [...args, "attach", id], {
     cwd: project,
     env: output?.env ?? process.env,
-    stdio: ["ignore", printed, printed, "ipc"],
+    stdio: ["ignore", outputStdio, outputStdio, "ipc"],
     // Ctrl-C in the terminal of `kit ui` must not cancel the job.
     detached: true,
   });
-  const record = output && createRecorder(output.path);
-  if (record) for (const stream of [child.stdout, child.stderr]) stream?.on("data", record.write);
+  const recorder = output && createRecorder(output.path);
+  if (recorder)
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", recorder.write);
   child.on("message", (message) => {
     if (!isFollowerMessage(message) || TAKEN.includes(message.code)) return;
-    if (message.kind === "attached") record?.begin();
+    if (message.kind === "attached") recorder?.begin();
     const [line = ""] = message.text.split("\n", 1);
     onMessage({ ...message, text: line });
   });
@@ -67,7 +68,7 @@ export function startFollower(options: FollowerOptions): Follower {
     () => undefined,
     (error: Error) => onMessage({ kind: "refused", text: error.message }),
   );
-  if (record) void ended.then(() => record.close());
+  if (recorder) void ended.then(() => recorder.close());
   return {
     ended,
     async close() {
@@ -83,18 +84,18 @@ export function startFollower(options: FollowerOptions): Follower {
 /** Appends a program's output to a file once `begin` is called. Until then, buffers its end. */
 function createRecorder(path: string) {
   let early: Buffer[] | undefined = [];
-  let held = 0;
+  let earlyBytes = 0;
   let dropped = 0;
   let file: number | undefined;
 
   function write(bytes: Buffer): void {
-    if (file !== undefined) add(file, bytes);
+    if (file !== undefined) append(file, bytes);
     if (!early) return;
     early.push(bytes);
-    held += bytes.length;
-    while (held > MAX_EARLY_BYTES) {
+    earlyBytes += bytes.length;
+    while (earlyBytes > MAX_EARLY_BYTES) {
       const { length } = early.shift()!;
-      held -= length;
+      earlyBytes -= length;
       dropped += length;
     }
   }
@@ -114,9 +115,9 @@ function createRecorder(path: string) {
       }
       if (dropped > 0) {
         const size = `${formatCount(dropped / 1e6)} MB`;
-        add(file, Buffer.from(`kit: dropped the first ${size} that kit attach printed\n`));
+        append(file, Buffer.from(`kit: dropped the first ${size} that kit attach printed\n`));
       }
-      for (const bytes of before) add(file, bytes);
+      for (const bytes of before) append(file, bytes);
     },
     close(): void {
       if (file !== undefined) closeSync(file);
@@ -125,7 +126,7 @@ function createRecorder(path: string) {
   };
 }
 
-function add(file: number, bytes: Buffer): void {
+function append(file: number, bytes: Buffer): void {
   try {
     writeSync(file, bytes);
   } catch {

@@ -26,7 +26,7 @@ export interface FollowersOptions {
   jobs: Pick<JobStore, "list" | "get">;
   /** The last run's detached job, and where the run's output continues. */
   lastRun?: { detachedJob: () => string | undefined; output: FollowerOutput };
-  /** Called with a line when a job's state changes. */
+  /** Called with a line of text when a job's state changes. */
   onNote: (text: string) => void;
   pollMs?: number | undefined;
   /** Grace period to detach before a kill. Default 5 s. */
@@ -47,7 +47,7 @@ interface FollowState {
 /** Follows the project's unfollowed remote jobs, each in its own process. */
 export function createFollowers(options: FollowersOptions): Followers {
   const { project, kit, jobs, onNote, pollMs = POLL_MS, graceMs, lastRun } = options;
-  const known = new Map<string, FollowState>();
+  const states = new Map<string, FollowState>();
   let isClosed = false;
 
   function follow(id: string, state: FollowState): void {
@@ -71,12 +71,12 @@ export function createFollowers(options: FollowersOptions): Followers {
 
   function followIfFree({ id, lastHeardAt }: Job): void {
     if (lastHeardAt === undefined) return;
-    const state = known.get(id) ?? { pauseMs: pollMs, nextAt: 0 };
-    known.set(id, state);
+    const state = states.get(id) ?? { pauseMs: pollMs, nextAt: 0 };
+    states.set(id, state);
     if (!state.follower && performance.now() >= state.nextAt) follow(id, state);
   }
 
-  const poll = () => listOrNone(jobs).forEach(followIfFree);
+  const poll = () => listOrEmpty(jobs).forEach(followIfFree);
 
   let first: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -90,14 +90,14 @@ export function createFollowers(options: FollowersOptions): Followers {
       timer = setInterval(poll, pollMs).unref();
     },
     isFollowing(id) {
-      const { follower, hasFailed = false } = known.get(id) ?? {};
+      const { follower, hasFailed = false } = states.get(id) ?? {};
       return follower !== undefined && !hasFailed;
     },
     async close() {
       isClosed = true;
       clearTimeout(first);
       clearInterval(timer);
-      const followers = [...known.values()].flatMap(({ follower }) => follower ?? []);
+      const followers = [...states.values()].flatMap(({ follower }) => follower ?? []);
       await Promise.all(followers.map((follower) => follower.close()));
     },
   };
@@ -109,16 +109,16 @@ export function createFollowers(options: FollowersOptions): Followers {
  * @returns a function that lists a note for each job that has lost its follower
  */
 export function watchDetachedJobs(project: string, jobs: JobStore): () => string[] {
-  const running = listOrNone(jobs).filter(({ status }) => status === "running");
+  const running = listOrEmpty(jobs).filter(({ status }) => status === "running");
   const followed = running.flatMap(({ id, lastHeardAt }) => {
     const location = readRemoteLocation(jobs.directoryOf(id));
     return location && lastHeardAt === undefined ? [{ id, where: location.where }] : [];
   });
   return () => {
     // A new store, without cached owners.
-    const now = createJobStore(project);
+    const store = createJobStore(project);
     return followed
-      .filter(({ id }) => now.get(id)?.job.lastHeardAt !== undefined)
+      .filter(({ id }) => store.get(id)?.job.lastHeardAt !== undefined)
       .map(
         ({ id, where }) => `job ${id} keeps training on ${where}; the next kit ui follows it again`,
       );
@@ -126,7 +126,7 @@ export function watchDetachedJobs(project: string, jobs: JobStore): () => string
 }
 
 /** The jobs; empty if unreadable. */
-function listOrNone(jobs: Pick<JobStore, "list">): readonly Job[] {
+function listOrEmpty(jobs: Pick<JobStore, "list">): readonly Job[] {
   try {
     return jobs.list();
   } catch {

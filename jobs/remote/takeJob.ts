@@ -39,8 +39,8 @@ export async function takeJob(
   try {
     lock = await takeLock(join(directory, "attach.lock"), LOCK_MS);
     const state = store.get(id);
-    if (!lock || store.leaseOf(id) === "held") throw followed(id, leaseOwner(leasePath(directory)));
-    if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
+    if (!lock || store.leaseOf(id) === "held") throw jobTaken(id, leaseOwner(leasePath(directory)));
+    if (!state || isFinal(state.job.status)) throw jobEnded(id, state?.job.status);
     const { lastHeardAt: _, ...job } = state.job;
     return ownJob(directory, { ...job, status: "running" });
   } catch (error) {
@@ -66,7 +66,7 @@ export function damagedJob(id: string): KitError {
 export function assertRemote(project: string, id: string): void {
   const { get, directoryOf } = createJobStore(project);
   const status = get(id)?.job.status;
-  if (!status || isFinal(status)) throw ended(id, status);
+  if (!status || isFinal(status)) throw jobEnded(id, status);
   if (readRemoteLocation(directoryOf(id))) return;
   if (runsRemotely(directoryOf(id))) {
     throw new KitError(
@@ -93,7 +93,7 @@ async function waitForOwner(
   const observe = watchLease(leasePath(directory));
   for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
     const { record, state, hasChanged } = observe();
-    if (state === "alive" || hasChanged) throw followed(id, record?.owner);
+    if (state === "alive" || hasChanged) throw jobTaken(id, record?.owner);
     if (isFirst) {
       onNote(
         `waiting up to ${SILENCE_MS / 1000} s for the previous follower, which is not on this machine`,
@@ -103,7 +103,7 @@ async function waitForOwner(
   }
 }
 
-function followed(id: string, owner: Owner | undefined): KitError {
+function jobTaken(id: string, owner: Owner | undefined): KitError {
   const { pid = "?", host = "another machine" } = owner ?? {};
   return new KitError(
     "JOB_TAKEN",
@@ -111,7 +111,7 @@ function followed(id: string, owner: Owner | undefined): KitError {
   );
 }
 
-function ended(id: string, status: string | undefined): KitError {
+function jobEnded(id: string, status: string | undefined): KitError {
   return new KitError(
     "JOB_ENDED",
     `Job ${id} has ended: ${status ?? "it was deleted"}. Start another to train again.`,

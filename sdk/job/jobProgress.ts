@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { checkpointSteps, isKept } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, artifactExists } from "../../jobs/artifactFiles.ts";
 import { type MetricEvent, readLosses } from "../../jobs/metricEvents.ts";
 import type { JobHistory } from "../../jobs/remote/attach.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
@@ -163,7 +163,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   /** Whether `saveTotalLimit` pruned the event's checkpoint. */
   function isPruned(event: RunningEvent): boolean {
-    return event.event === "checkpoint.saved" && !isKept(join(directory, event.data.path));
+    return event.event === "checkpoint.saved" && !artifactExists(join(directory, event.data.path));
   }
 
   return {

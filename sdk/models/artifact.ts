@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
   checkpointSteps,
-  hasSaved,
-  isKept,
+  hasSavedCheckpoint,
+  artifactExists,
   isRemoteArtifact,
   readResult,
   refuseLinkedArtifacts,
@@ -88,7 +88,7 @@ export function findArtifact(directory: string): string {
   const last = checkpointSteps(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
   if (!isJob) return directory;
-  if (hasSaved(directory)) {
+  if (hasSavedCheckpoint(directory)) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `The checkpoints of the job in ${directory} were deleted. Train again, or load another job's.`,
@@ -112,7 +112,7 @@ function hasEnded(directory: string): boolean {
 }
 
 function existing(path: string): string {
-  if (isKept(path)) return path;
+  if (artifactExists(path)) return path;
   throw new KitError(
     "CHECKPOINT_INVALID",
     `The job's result ${path} was deleted. Load another checkpoint.`,

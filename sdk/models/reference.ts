@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { checkpointSteps, hasSaved, isKept } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, hasSavedCheckpoint, artifactExists } from "../../jobs/artifactFiles.ts";
 import { assertReadableJobs, isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -112,7 +112,7 @@ export function findSaved(project: ModelProject, word: string): SavedModel {
 function existingPath(project: ModelProject, word: string): string | undefined {
   return foldersOf(project)
     .map((folder) => resolve(folder, word))
-    .find((path) => isKept(path));
+    .find((path) => artifactExists(path));
 }
 
 /** The job in a folder. */
@@ -129,7 +129,7 @@ function newestSaved(project: ModelProject, newest: Job): Job {
     .find((job) => hasCheckpoint(project, job));
   if (!saved || saved.id === newest.id) return newest;
   const yet = isFinal(newest.status) ? "" : " yet";
-  const why = hasSaved(folderOf(project, newest))
+  const why = hasSavedCheckpoint(folderOf(project, newest))
     ? `the checkpoints of job ${newest.id} were deleted`
     : `job ${newest.id} has saved nothing${yet}`;
   project.onNote(`${why}; using job ${saved.id} ${printable(saved.name)}`);

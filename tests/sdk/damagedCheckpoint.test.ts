@@ -67,22 +67,22 @@ function mkfifo(path: string): void {
 const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
   [
     "16 flipped bytes of the optimizer",
-    /optimizer\.safetensors is not as it was saved/,
+    /optimizer\.safetensors has changed since it was saved/,
     (path) => flip(join(path, "optimizer.safetensors")),
   ],
   [
     "16 flipped bytes of the weights",
-    /model\.safetensors is not as it was saved/,
+    /model\.safetensors has changed since it was saved/,
     (path) => flip(join(path, "model.safetensors")),
   ],
   ...[17, 2.5, 1e9].map((step): (typeof DAMAGES)[number] => [
     `a step of ${step}`,
-    /trainer_state\.json is not as it was saved/,
+    /trainer_state\.json has changed since it was saved/,
     (path) => setStep(path, step),
   ]),
   [
     "a step of 1e9, from a Kit that wrote no checksums",
-    /trainer_state\.json is of step 1000000000, not \d+/,
+    /trainer_state\.json records step 1000000000, not \d+/,
     (path) => {
       rmSync(join(path, "checksums.json"));
       forgetChecksums(path);
@@ -91,7 +91,7 @@ const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
   ],
   [
     "damaged checksums",
-    /checksums\.json is not as it was saved/,
+    /checksums\.json has changed since it was saved/,
     (path) => writeFileSync(join(path, "checksums.json"), '{"model'),
   ],
   ...(
@@ -102,12 +102,12 @@ const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
     ] as [string, (list: string) => void][]
   ).map(([what, change]): (typeof DAMAGES)[number] => [
     what,
-    /checksums\.json is not as it was saved/,
+    /checksums\.json has changed since it was saved/,
     (path) => change(join(path, "checksums.json")),
   ]),
   [
     "an optimizer that its checksums do not list",
-    /optimizer\.safetensors is not as it was saved/,
+    /optimizer\.safetensors has changed since it was saved/,
     (path) => {
       const list = join(path, "checksums.json");
       writeFileSync(list, readFileSync(list, "utf8").replace('"optimizer.', '"other.'));
@@ -115,7 +115,7 @@ const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
   ],
   [
     "the folders of two checkpoints exchanged",
-    /trainer_state\.json is of step \d+, not \d+/,
+    /trainer_state\.json records step \d+, not \d+/,
     (newest, older) => {
       renameSync(newest, `${newest}.aside`);
       cpSync(older, newest, { recursive: true });
