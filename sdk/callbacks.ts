@@ -28,7 +28,7 @@ export interface LogContext {
   epoch: number;
   /** Since the previous log, without padding; NaN if the engine does not report it. */
   tokensPerSecond: number;
-  /** Other metrics by name: means since the previous log; over all held-out rows as `evalName`. NaN when one is not finite. Undefined without any. */
+  /** Other metrics by name: means since the previous log and, as `evalName`, over all held-out rows. NaN when not finite. Undefined without any. */
   metrics?: Record<string, number>;
 }
 

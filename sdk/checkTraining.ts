@@ -9,7 +9,7 @@ import { type TrainingTime, measureTime } from "./job/trainingTime.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
 interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
-  /** Called before the engine's check, once the project's code has made its rows. */
+  /** Called before the engine's check, once all rows of the project's code are there. */
   onRows?: () => void;
   /** Called before steps are timed, on other threads or in a subprocess. */
   onTiming?: () => void;
@@ -18,7 +18,7 @@ interface CheckTrainingOptions extends Omit<CheckOptions, "config"> {
 }
 
 /** `time` is undefined for remote training and, with a note, if it can't be measured. */
-type Checked = TrainingCheck & { config: TrainConfig; time?: TrainingTime };
+type CheckResult = TrainingCheck & { config: TrainConfig; time?: TrainingTime };
 
 /** Checks a trainer's job in a project without creating it. */
 export async function checkTraining(
@@ -35,7 +35,7 @@ export async function checkTraining(
     isUntimed = false,
     ...options
   }: CheckTrainingOptions,
-): Promise<Checked> {
+): Promise<CheckResult> {
   const config = resolveConfig(prepared, project);
   const directory = makeCheckFolder();
   const remove = () => removeCheckFolder(directory);
@@ -65,13 +65,17 @@ export async function checkTraining(
     remove();
   }
 
-  async function timeOf(check: TrainingCheck, ready: JobConfig): Promise<TrainingTime | undefined> {
+  async function timeOf(
+    check: TrainingCheck,
+    materializedConfig: JobConfig,
+  ): Promise<TrainingTime | undefined> {
     const { signal = new AbortController().signal } = options;
     try {
-      if (check.memoryBytes > process.availableMemory()) throw new Error("less memory is free");
+      if (check.memoryBytes > process.availableMemory())
+        throw new Error("too little memory is free");
       return await measureTime({
         engine,
-        config: ready,
+        config: materializedConfig,
         started: check.started,
         directory,
         signal,
@@ -107,7 +111,7 @@ function withLocations(
       },
     }),
     ...(hardest && {
-      hardest: hardest.map((one) => ({ ...one, where: restoreLocations(one.where) })),
+      hardest: hardest.map((row) => ({ ...row, where: restoreLocations(row.where) })),
     }),
   };
 }

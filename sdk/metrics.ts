@@ -24,11 +24,11 @@ export function validJson({ output }: Pick<Answered, "output">): number {
  * @example evaluate: { metrics: { fields: jsonFields } }
  */
 export function jsonFields({ output, expected }: Pick<Answered, "output" | "expected">): number {
-  const wanted = parsed(expected);
-  if (!wanted) return 0;
-  const found = parsed(output)?.value;
-  const scores = Object.values(fieldScores(wanted.value, found));
-  if (scores.length === 0) return isEqual(found, wanted.value) ? 1 : 0;
+  const row = parsed(expected);
+  if (!row) return 0;
+  const answer = parsed(output)?.value;
+  const scores = Object.values(fieldScores(row.value, answer));
+  if (scores.length === 0) return isEqual(answer, row.value) ? 1 : 0;
   return sum(scores) / scores.length;
 }
 
@@ -36,29 +36,29 @@ jsonFields.parts = ({ output, expected }: Pick<Answered, "output" | "expected">)
   fieldScores(parsed(expected)?.value, parsed(output)?.value);
 
 /** Per expected field: 1 for the same value, else 0. Empty if the expected answer is not an object. */
-function fieldScores(wanted: unknown, found: unknown): Record<string, number> {
-  if (!isRecord(wanted)) return {};
-  const record = isRecord(found) ? found : {};
-  const scores = Object.keys(wanted).map((key) => {
-    const isSame = Object.hasOwn(record, key) && isEqual(record[key], wanted[key]);
+function fieldScores(expected: unknown, answer: unknown): Record<string, number> {
+  if (!isRecord(expected)) return {};
+  const fields = isRecord(answer) ? answer : {};
+  const scores = Object.keys(expected).map((key) => {
+    const isSame = Object.hasOwn(fields, key) && isEqual(fields[key], expected[key]);
     return [key, isSame ? 1 : 0] as const;
   });
   return Object.fromEntries(scores);
 }
 
 /** Compares numbers exactly, however they are written: `1.0` equals 1. */
-function isEqual(found: unknown, wanted: unknown): boolean {
-  const [one, other] = [plainNumber(found), plainNumber(wanted)];
-  // JavaScript compares a bigint with a number exactly, but for `===`.
-  if (isNumber(one) && isNumber(other)) return !(one < other) && !(one > other);
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((each, i) => isEqual(each, other[i]));
+function isEqual(first: unknown, second: unknown): boolean {
+  const [a, b] = [plainNumber(first), plainNumber(second)];
+  // JavaScript compares a bigint with a number exactly by < and >, but not by ===.
+  if (isNumber(a) && isNumber(b)) return !(a < b) && !(a > b);
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
   }
-  if (!isRecord(one) || !isRecord(other)) return one === other;
-  const keys = Object.keys(one);
+  if (!isRecord(a) || !isRecord(b)) return a === b;
+  const keys = Object.keys(a);
   return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]))
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]))
   );
 }
 
@@ -78,25 +78,26 @@ function isNumber(value: unknown): value is number | bigint {
 export const labels: AggregateMetric = {
   compute(answers) {
     const pairs = answers.map(({ output, expected }) => [output.trim(), expected.trim()] as const);
-    const right = pairs.filter(([output, expected]) => output === expected);
+    const correct = pairs.filter(([output, expected]) => output === expected);
     const predicted = countOf(pairs.map(([output]) => output));
     const actual = countOf(pairs.map(([, expected]) => expected));
-    const both = countOf(right.map(([output]) => output));
+    const truePositives = countOf(correct.map(([output]) => output));
     const f1 = [...actual].map(
-      ([kind, count]) => (2 * (both.get(kind) ?? 0)) / ((predicted.get(kind) ?? 0) + count),
+      ([label, count]) =>
+        (2 * (truePositives.get(label) ?? 0)) / ((predicted.get(label) ?? 0) + count),
     );
-    return { "": share(right.length, pairs.length), MacroF1: share(sum(f1), actual.size) };
+    return { "": ratio(correct.length, pairs.length), MacroF1: ratio(sum(f1), actual.size) };
   },
 };
 
-function countOf(kinds: readonly string[]): Map<string, number> {
+function countOf(values: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
 }
 
-function share(part: number, all: number): number {
-  return all > 0 ? part / all : 0;
+function ratio(part: number, total: number): number {
+  return total > 0 ? part / total : 0;
 }
 
 function sum(values: readonly number[]): number {

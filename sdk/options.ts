@@ -40,7 +40,7 @@ export interface LoraOptions extends LoraTrainingOptions {
 
 /**
  * The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`.
- * @typeParam Epochs the value of `numTrainEpochs`, where it is written out: then `maxSteps` must be left out
+ * @typeParam Epochs the value of `numTrainEpochs` if it is a literal; then `maxSteps` must be omitted
  */
 export interface TrainerOptions<Epochs extends number = number>
   extends Omit<TrainingOptions, "dataset" | "evalDataset">, Partial<JobArguments> {
@@ -57,7 +57,7 @@ export interface TrainerOptions<Epochs extends number = number>
    */
   evalDataset?: DatasetInput;
   /**
-   * `"kit/nano"` or `"kit/small"`, sizes of your own, or a model to go on from: the path of a
+   * `"kit/nano"` or `"kit/small"`, sizes of your own, or a model to fine-tune: the path of a
    * checkpoint directory (beginning with `.` or `/`), or a name on the Hugging Face hub (`"org/name"`,
    * `"org/name@revision"`). Default `"kit/nano"`.
    */

@@ -20,7 +20,7 @@ export const DRIVER = Symbol.for("kit.trainer");
 
 /** One job, which starts once. */
 export interface Trainer {
-  /** As the option. */
+  /** The option. */
   readonly name: string;
   /**
    * Creates the job and begins; a second call returns the same job.
@@ -31,7 +31,7 @@ export interface Trainer {
   /**
    * Resolves when the job is completed or cancelled; starts it if need be.
    * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
-   * contact with a remote job was lost, which may continue, `CANNOT_FOLLOW` when this machine cannot
+   * contact with a remote job was lost (it may continue), `CANNOT_FOLLOW` when this machine cannot
    * record it
    * @example
    * const { job, artifacts } = await trainer.wait();

@@ -94,11 +94,11 @@ function runHere(
 export async function attachJob(setup: JobSetup, id: string): Promise<StartedJob> {
   const { checked, observer } = setup;
   const { owned, config, remote } = await claimRemoteJob(checked.engine, id, observer.onNote);
-  const recorded = orRelease(owned, historyOf);
-  const { location, events, from } = recorded;
+  const history = orRelease(owned, historyOf);
+  const { location, events, from } = history;
   const seen = events.filter(({ event }) => event !== EVALUATED).length;
   return run(setup, owned, config, {
-    recorded,
+    recorded: history,
     startsAt: from && (() => from.step),
     prepare: async () => ({
       engine: {
@@ -125,14 +125,14 @@ function run(
   { checked, observer, cancel, detachSignal }: JobSetup,
   owned: OwnedJob,
   config: JobConfig,
-  how: Pick<RunJobOptions, "prepare" | "recorded" | "startsAt">,
+  options: Pick<RunJobOptions, "prepare" | "recorded" | "startsAt">,
 ): StartedJob {
   const failure = new AbortController();
   const { job, directory } = owned;
   const fail = (error: unknown) => failure.abort(asError(error));
   const created = { job, config, directory, fail };
   observer.onCreated(created);
-  if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
+  if (options.recorded) observer.onAttached(options.recorded.location, options.recorded.events);
   const { engine, callbacks, metrics } = checked;
   const ended = runJob({
     owned,
@@ -143,7 +143,7 @@ function run(
     detachSignal,
     failure,
     observer,
-    ...how,
+    ...options,
     cancel: AbortSignal.any([cancel, owned.cancelled]),
   });
   return { created, ended };

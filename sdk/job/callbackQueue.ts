@@ -22,7 +22,7 @@ interface Call {
   name: CallbackName;
   call: () => unknown;
   /** Undefined when it is done. */
-  before: Preparation | undefined;
+  preparation: Preparation | undefined;
 }
 
 /**
@@ -30,7 +30,7 @@ interface Call {
  * one replaces the newest, so that the last log always arrives.
  */
 export interface CallbackQueue {
-  add: (name: CallbackName, call: () => unknown, before?: Preparation) => void;
+  add: (name: CallbackName, call: () => unknown, preparation?: Preparation) => void;
   /**
    * Resolves when all callbacks added so far are done; rejects with the first error. Periodically notes what
    * it waits for.
@@ -59,10 +59,10 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   let hasWarned = false;
   let done = Promise.resolve();
 
-  async function work(): Promise<void> {
+  async function callAll(): Promise<void> {
     for (let next = calls[0]; next && !isStopped; next = calls[0]) {
-      await next.before?.run();
-      next.before = undefined;
+      await next.preparation?.run();
+      next.preparation = undefined;
       if (isStopped) return;
       await callWithin(limitMs, next.name, next.call);
       calls.shift();
@@ -84,13 +84,13 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   }
 
   return {
-    add(name, call, before) {
+    add(name, call, preparation) {
       if (isStopped) return;
       if (name === "onLog") limitLogs();
-      calls.push({ name, call, before });
+      calls.push({ name, call, preparation });
       if (isCalling) return;
       isCalling = true;
-      done = done.then(work);
+      done = done.then(callAll);
       done.catch((error: unknown) => {
         isStopped = true;
         onError(error);
@@ -117,9 +117,10 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
 function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): string | undefined {
   const counts = new Map<CallbackName, number>();
   for (const { name } of calls) if (has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const inWords = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
-  const waiting = inWords.length > 0 ? [`waiting for callbacks: ${inWords.join(", ")}`] : [];
-  const notes = [...(calls[0]?.before ? [calls[0].before.note()] : []), ...waiting];
+  const callbackCounts = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
+  const waiting =
+    callbackCounts.length > 0 ? [`waiting for callbacks: ${callbackCounts.join(", ")}`] : [];
+  const notes = [...(calls[0]?.preparation ? [calls[0].preparation.note()] : []), ...waiting];
   return notes.length > 0 ? notes.join("; ") : undefined;
 }
 
@@ -145,11 +146,11 @@ export async function callWithin(
   name: string,
   call: () => unknown,
 ): Promise<void> {
-  const stuck = () =>
+  const stuckError = () =>
     new KitError(
       "CALLBACK_STUCK",
       `${name} never returned. Look for a promise in it that does not settle.`,
     );
   // A synchronous error is thrown here.
-  await orStuck(Promise.resolve(call()), stuck, limitMs);
+  await orStuck(Promise.resolve(call()), stuckError, limitMs);
 }

@@ -29,10 +29,10 @@ export function createScorer({
   };
 }
 
-/** The first of the highest scores; undefined without any. */
+/** The highest score; of equal ones, the first. Undefined if there are none. */
 export function bestScore(scores: readonly CheckpointScore[]): CheckpointScore | undefined {
   let best: CheckpointScore | undefined;
-  for (const one of scores) if (!best || one.score > best.score) best = one;
+  for (const score of scores) if (!best || score.score > best.score) best = score;
   return best;
 }
 
@@ -47,11 +47,11 @@ export function createMissingMetricNote(
   { metricForBestModel: name, objective }: Pick<JobConfig, "metricForBestModel" | "objective">,
   onNote: (text: string) => void,
 ): (event: JobEvent) => void {
-  let isNoted = !isLogged(name, objective);
+  let hasNoted = !isLogged(name, objective);
   return ({ event, data }) => {
-    if (isNoted || event !== "training.log" || data.evalLoss === undefined) return;
+    if (hasNoted || event !== "training.log" || data.evalLoss === undefined) return;
     if (heldOutValue(data, name) !== undefined) return;
-    isNoted = true;
+    hasNoted = true;
     onNote(
       `warning: the held-out rows have no "${name}", which compares desirable answers with undesirable ones. Hold out both kinds, or choose another metricForBestModel`,
     );

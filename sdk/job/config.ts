@@ -24,7 +24,7 @@ function resolveDataset(dataset: DatasetConfig, project: string): DatasetConfig 
 }
 
 function resolvePaths(path: DatasetPath, project: string): DatasetPath {
-  const absolute = (one: string) => (isUrl(one) ? one : resolve(project, one));
+  const absolute = (each: string) => (isUrl(each) ? each : resolve(project, each));
   return typeof path === "string" ? absolute(path) : path.map(absolute);
 }
 
@@ -38,7 +38,7 @@ export function withRestoredLocations(
   return message === error.message ? error : new KitError(error.code, message, { cause: error });
 }
 
-const EFFECT: Record<keyof JobConfig, OnResume> = {
+const EFFECTS: Record<keyof JobConfig, OnResume> = {
   ...fieldOf(PLAIN_OPTIONS, "onResume"),
   model: "impossible",
   lora: "impossible",
@@ -60,17 +60,17 @@ export function changedOptions(
 ): { impossible: string[]; other: string[] } {
   if (Object.keys(before).length === 0) return { impossible: [], other: [] };
   const now = asWritten(config);
-  const changed = (Object.keys(EFFECT) as (keyof JobConfig)[]).filter(
+  const changed = (Object.keys(EFFECTS) as (keyof JobConfig)[]).filter(
     (name) =>
       !isDeepStrictEqual(before[name] ?? undefined, now[name]) &&
       !(name === "model" && hasMoved(before, now)),
   );
   const isOther = nameOf(before["engine"]) !== config.engine.name;
   const impossible = changed.filter(
-    (name) => EFFECT[name] === "impossible" || (name === "engine" && isOther),
+    (name) => EFFECTS[name] === "impossible" || (name === "engine" && isOther),
   );
   const other = changed.filter(
-    (name) => EFFECT[name] === "other losses" && !impossible.includes(name),
+    (name) => EFFECTS[name] === "other losses" && !impossible.includes(name),
   );
   return { impossible, other };
 }

@@ -18,7 +18,7 @@ type Started = EventData["training.started"];
 
 /** State that a new job takes over from the one that it continues. */
 export interface Continuation {
-  /** Its fields of `training.started`. */
+  /** Fields to add to `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest" | "resumedEvaluations">;
   /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
   evaluations: MetricEvent[];
@@ -43,8 +43,8 @@ export function continueFrom(
       `warning: the dataset changed since job ${jobId}; losses will differ from an uninterrupted run`,
     );
   }
-  let evaluations = readEvaluations(dirname(directory), jobId, step).map((one) =>
-    withDirections(one, config),
+  let evaluations = readEvaluations(dirname(directory), jobId, step).map((evaluation) =>
+    withDirections(evaluation, config),
   );
   if (evaluations.length > 0 && !haveSameHeldOutRows(before, now)) {
     evaluations = [];
@@ -52,8 +52,9 @@ export function continueFrom(
       `warning: the held-out rows changed since job ${jobId}; its evaluations don't count towards the best`,
     );
   } else {
-    const lost = unscoredSteps(from, config, evaluations).filter((at) => at < started.maxSteps);
-    if (lost.length > 0) note(`warning: ${notEvaluated(lost, jobId)}`);
+    const steps = unscoredSteps(from, config, evaluations);
+    const unscored = steps.filter((each) => each < started.maxSteps);
+    if (unscored.length > 0) note(`warning: ${notEvaluated(unscored, jobId)}`);
   }
   if (step === started.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; only completing it`);
@@ -86,22 +87,23 @@ function unscoredSteps(
   const isCompared = loadBestModelAtEnd || earlyStoppingPatience !== undefined;
   if (!isCompared || isLogged(metricForBestModel, objective)) return [];
   const scoreOf = createScorer(config);
-  const scored = new Set(evaluations.map((one) => scoreOf(one)?.step));
-  return checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= step && !scored.has(at));
+  const scored = new Set(evaluations.map((evaluation) => scoreOf(evaluation)?.step));
+  const steps = checkpointSteps(join(directory, ARTIFACTS));
+  return steps.filter((each) => each <= step && !scored.has(each));
 }
 
 function notEvaluated(steps: readonly number[], jobId: string): string {
-  const by = `not evaluated by job ${jobId}, so`;
-  if (steps.length === 1) return `step ${steps[0]} was ${by} it cannot be the best`;
-  const all = `${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
-  return `steps ${all} were ${by} none of them can be the best`;
+  const reason = `not evaluated by job ${jobId}, so`;
+  if (steps.length === 1) return `step ${steps[0]} was ${reason} it cannot be the best`;
+  const list = `${steps.slice(0, -1).join(", ")} and ${steps.at(-1)}`;
+  return `steps ${list} were ${reason} none of them can be the best`;
 }
 
 function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation[] {
   return typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
 }
 
-/** Those that show how the metrics developed. */
+/** The evaluations that show each metric's history. */
 function resumedEvaluations(
   logs: readonly EventData["training.log"][],
 ): Started["resumedEvaluations"] {
@@ -123,16 +125,16 @@ export function bestStep(
   const scoreOf = createScorer(config);
   const scores = evaluations.flatMap((event) => scoreOf(event) ?? []);
   const artifacts = join(from.directory, ARTIFACTS);
-  const there = new Set(checkpointSteps(artifacts));
+  const available = new Set(checkpointSteps(artifacts));
   for (;;) {
-    const best = bestScore(scores.filter(({ step }) => there.has(step)))?.step;
+    const best = bestScore(scores.filter(({ step }) => available.has(step)))?.step;
     if (best === undefined) return undefined;
     try {
       assertUndamaged({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });
       return best;
     } catch (error) {
       note(`warning: the checkpoint of step ${best} can't be the best: ${messageOf(error)}`);
-      there.delete(best);
+      available.delete(best);
     }
   }
 }

@@ -34,16 +34,17 @@ export function createEarlyStopping({
   let steps = Infinity;
   let best: number | undefined;
   /** Evaluations since the best. */
-  let waited = 0;
-  let last: number | undefined;
+  let sinceBest = 0;
+  /** The step at which patience ran out. */
+  let stopStep: number | undefined;
   let isOver = false;
 
   /** @param score undefined for a non-finite value, which is never the best */
   function recordScore(step: number, score: number | undefined): void {
     const isBest = score !== undefined && score > (best ?? -Infinity);
     if (isBest) best = score;
-    waited = isBest ? 0 : waited + 1;
-    last = waited >= patience ? step : undefined;
+    sinceBest = isBest ? 0 : sinceBest + 1;
+    stopStep = sinceBest >= patience ? step : undefined;
   }
 
   /** @returns whether the event is an evaluation before the last step */
@@ -51,8 +52,8 @@ export function createEarlyStopping({
     const { event, data } = jobEvent;
     const isEvaluated =
       event === "training.log" && heldOutValue(data, metric.metricForBestModel) !== undefined;
-    const counts = isInLog ? isEvaluated : event === EVALUATED;
-    if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
+    const isRelevant = isInLog ? isEvaluated : event === EVALUATED;
+    if (isOver || !isRelevant || !("step" in data) || data.step >= steps) return false;
     recordScore(data.step, scoreOf(jobEvent)?.score);
     return true;
   }
@@ -60,8 +61,9 @@ export function createEarlyStopping({
   function resume(evaluations: readonly MetricEvent[], maxSteps: number): void {
     steps = maxSteps;
     // Evaluations from before the metric existed don't count.
-    evaluations.filter((one) => one.event !== EVALUATED || scoreOf(one)).forEach(recordEvent);
-    isOver = last !== undefined;
+    const scored = evaluations.filter((event) => event.event !== EVALUATED || scoreOf(event));
+    scored.forEach(recordEvent);
+    isOver = stopStep !== undefined;
   }
 
   function onEvent(jobEvent: JobEvent): boolean {
@@ -69,11 +71,11 @@ export function createEarlyStopping({
     if (event === "training.started") steps = data.maxSteps;
     // Otherwise wait until the step's checkpoint is saved.
     if (recordEvent(jobEvent)) {
-      isOver = last !== undefined && (event === EVALUATED || last % saveSteps !== 0);
+      isOver = stopStep !== undefined && (event === EVALUATED || stopStep % saveSteps !== 0);
     }
-    if (event === "checkpoint.saved" && last !== undefined) isOver ||= data.step === last;
+    if (event === "checkpoint.saved" && stopStep !== undefined) isOver ||= data.step === stopStep;
     return isOver;
   }
 
-  return { onEvent, resume, stoppedAt: () => (isOver ? last : undefined) };
+  return { onEvent, resume, stoppedAt: () => (isOver ? stopStep : undefined) };
 }

@@ -52,10 +52,10 @@ export async function endEarly(run: Run, error: unknown): Promise<JobResult> {
   const isDetached =
     (detachSignal.aborted && thrown === detachSignal.reason) || isOutOfReach(thrown);
   // If the remote cancellation failed, the job still runs.
-  const isOurs = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
-  if (location && isDetached && !isOurs) return detach(run, location, thrown);
+  const endsHere = signal.aborted && !(isCancelled(run) && isOutOfReach(thrown));
+  if (location && isDetached && !endsHere) return detach(run, location, thrown);
   if (!isCancelled(run)) return fail(run, asError(signal.aborted ? signal.reason : thrown));
-  return cancelled(run).catch((failure: unknown) => fail(run, asError(failure)));
+  return endCancelled(run).catch((failure: unknown) => fail(run, asError(failure)));
 }
 
 /** Records the job's end when the project's code ends the process. */
@@ -76,17 +76,17 @@ function isCancelled({ cancel, signal }: Run): boolean {
   return cancel.aborted && signal.reason === cancel.reason;
 }
 
-/** The job has no end yet. */
-function detach(run: Run, where: RemoteLocation, thrown: unknown): JobResult {
+/** Detaches from a remote job, which continues. */
+function detach(run: Run, location: RemoteLocation, thrown: unknown): JobResult {
   const { owned, progress, observer } = run;
   const detached = { job: jobWithStatus(run, "running"), artifacts: progress.saved.result() };
   if (owned.taken.aborted) return { ...detached, error: asError(owned.taken.reason) };
-  if (isOutOfReach(thrown)) return { ...detached, error: lostContact(owned.job, where, thrown) };
-  observer.onDetached(where);
+  if (isOutOfReach(thrown)) return { ...detached, error: lostContact(owned.job, location, thrown) };
+  observer.onDetached(location);
   return detached;
 }
 
-async function cancelled(run: Run): Promise<JobResult> {
+async function endCancelled(run: Run): Promise<JobResult> {
   const { progress, callbacks, record, callbackLimitMs } = run;
   record({ event: "training.cancelled", data: { step: progress.step() } });
   const job = jobWithStatus(run, "cancelled");

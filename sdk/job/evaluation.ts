@@ -82,7 +82,7 @@ export async function createEvaluation(
     noted.add(text);
   };
 
-  async function evaluated(
+  async function scoreModel(
     step: number,
     identity: string,
     model: AnsweringModel,
@@ -103,13 +103,13 @@ export async function createEvaluation(
     });
     const limitMs = callbackLimitMs;
     const { values } = await scoreAnswers(metrics, answers, { signal, limitMs, onNote });
-    const took = (performance.now() - startedAt) / 1000;
-    seconds += took;
+    const evaluationSeconds = (performance.now() - startedAt) / 1000;
+    seconds += evaluationSeconds;
     return {
       step,
       metrics: values,
       rows: answers.length,
-      seconds: withDigits(took, 3),
+      seconds: withDigits(evaluationSeconds, 3),
       ...(lower.length > 0 && { lowerIsBetter: lower }),
     };
   }
@@ -129,7 +129,7 @@ export async function createEvaluation(
   async function evaluateFolder(directory: string): Promise<Evaluated> {
     const model = lazyModel(engine.name, () => loadInitialModel(directory), onNote);
     try {
-      return await evaluated(0, identityOfInitialModel(config, directory), model);
+      return await scoreModel(0, identityOfInitialModel(config, directory), model);
     } finally {
       await model.close();
     }
@@ -139,11 +139,11 @@ export async function createEvaluation(
     rows: rows.length,
     progress: progress.text,
     async evaluateInitialModel() {
-      const some = rows.length < total ? ` of ${formatCount(total)}` : "";
-      const others =
+      const ofTotal = rows.length < total ? ` of ${formatCount(total)}` : "";
+      const skippedRows =
         skipped > 0 ? `; ${formatCount(skipped)} more have no text answer to compare with` : "";
       onNote(
-        `evaluating the starting model on ${formatCount(rows.length)}${some} held-out rows${others}`,
+        `evaluating the starting model on ${formatCount(rows.length)}${ofTotal} held-out rows${skippedRows}`,
       );
       const timer = setInterval(() => {
         if (progress.text() !== "") onNote(`evaluated ${progress.text()}`);
@@ -154,10 +154,10 @@ export async function createEvaluation(
         clearInterval(timer);
       }
     },
-    evaluateCheckpoint: (step, directory, model) => evaluated(step, identityOf(directory), model),
+    evaluateCheckpoint: (step, directory, model) => scoreModel(step, identityOf(directory), model),
     costNote() {
-      const all = (performance.now() - beganAt) / 1000;
-      if (seconds < NOTABLE_S || seconds <= NOTABLE_SHARE * all) return undefined;
+      const runSeconds = (performance.now() - beganAt) / 1000;
+      if (seconds < NOTABLE_S || seconds <= NOTABLE_SHARE * runSeconds) return undefined;
       return `evaluation took ${formatDuration(seconds)}; to shorten it, lower evaluate.rows or raise saveSteps`;
     },
   };

@@ -22,9 +22,11 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   const { config, metrics, callbacks, calls, checkpoints, progress, record } = run;
   const { directory } = run.owned;
   const recorded = run.recorded?.events ?? [];
-  const known = recorded.flatMap((one) => (one.event === EVALUATED ? one.data : []));
+  const recordedEvaluations = recorded.flatMap(({ event, data }) =>
+    event === EVALUATED ? data : [],
+  );
   let evaluation: Evaluation | undefined;
-  let before = known.find(({ step }) => step === 0);
+  let before = recordedEvaluations.find(({ step }) => step === 0);
 
   function recordEvaluated(data: Evaluated): void {
     const event = { event: EVALUATED, data } as const;
@@ -40,26 +42,30 @@ export function createJobEvaluation(run: Run): JobEvaluation {
     }
   }
 
-  function call(data: Evaluated): unknown {
-    const { lowerIsBetter: _, ...shown } = data;
+  function callBack(data: Evaluated): unknown {
+    const { lowerIsBetter: _, ...publicFields } = data;
     const job = jobWithStatus(run, "running");
-    return callbacks.onEvaluated?.({ job, ...shown, ...(before && { before: before.metrics }) });
+    return callbacks.onEvaluated?.({
+      job,
+      ...publicFields,
+      ...(before && { before: before.metrics }),
+    });
   }
 
   /** Evaluates in order with the callbacks. */
   function enqueue(step: number, evaluate: () => Promise<Evaluated>): void {
-    let found: Evaluated | undefined;
-    const run = async () => {
-      found = await evaluate();
-      recordEvaluated(found);
+    let result: Evaluated | undefined;
+    const evaluateAndRecord = async () => {
+      result = await evaluate();
+      recordEvaluated(result);
     };
     const note = () => {
       const { rows = 0, progress } = evaluation ?? {};
-      const done = progress?.() ?? "";
+      const answered = progress?.() ?? "";
       const text = `evaluating step ${step} on ${formatCounted(rows, "held-out row")}`;
-      return done === "" ? text : `${text}: ${done}`;
+      return answered === "" ? text : `${text}: ${answered}`;
     };
-    calls.add("onEvaluated", () => found && call(found), { note, run });
+    calls.add("onEvaluated", () => result && callBack(result), { note, run: evaluateAndRecord });
   }
 
   /** The initial evaluation in the job that this one continues. */
@@ -84,15 +90,15 @@ export function createJobEvaluation(run: Run): JobEvaluation {
   }
 
   return {
-    async prepare(ready, from) {
+    async prepare(materializedConfig, from) {
       const { evaluate } = config;
       if (!evaluate || !metrics) return;
-      evaluation = await createEvaluation(run, ready, evaluate, metrics);
+      evaluation = await createEvaluation(run, materializedConfig, evaluate, metrics);
       if (recorded.length > 0) {
-        const evaluatedSteps = new Set(known.map(({ step }) => step));
+        const evaluatedSteps = new Set(recordedEvaluations.map(({ step }) => step));
         if (!before && !from) enqueue(0, evaluation.evaluateInitialModel);
         for (const artifact of progress.saved.result()) {
-          // Earlier ones are copies.
+          // Artifacts of earlier steps are copies.
           if (!evaluatedSteps.has(artifact.step) && artifact.step > (from?.step ?? 0))
             onSaved(artifact);
         }
@@ -104,7 +110,7 @@ export function createJobEvaluation(run: Run): JobEvaluation {
       // The held-out rows or metrics differ from the earlier job's.
       if (start) {
         recordEvaluated(start);
-        calls.add("onEvaluated", () => call(start));
+        calls.add("onEvaluated", () => callBack(start));
       } else enqueue(0, evaluation.evaluateInitialModel);
       recordEarlier();
     },

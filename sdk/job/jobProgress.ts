@@ -78,7 +78,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     return stopping.onEvent(event);
   }
 
-  /** Whether an evaluation is one of the continued job's. The last step may be evaluated again. */
+  /** Whether an evaluation is from the job that this one continues. The last step may be evaluated again. */
   function isEarlier(evaluated: EventData[typeof EVALUATED]): boolean {
     if (evaluated.step !== resumedAt) return evaluated.step < resumedAt;
     return earlierEvaluations.some(({ data }) => isDeepStrictEqual(data, evaluated));
@@ -149,9 +149,11 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     for (const event of events) {
       if (event.event === "training.started" && from) {
         continueJob(event.data, from, () => {});
-        const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= from.step);
-        for (const at of earlier) {
-          addEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
+        const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter(
+          (each) => each <= from.step,
+        );
+        for (const each of earlier) {
+          addEarlier({ step: each, path: `${ARTIFACTS}/${checkpointFolder(each)}` });
         }
       }
       if (isPruned(event)) continue;

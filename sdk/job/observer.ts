@@ -33,12 +33,12 @@ export interface Observer {
 export function broadcast(observers: readonly Observer[]): Required<Observer> {
   const each = (pass: (observer: Observer) => void) => observers.forEach(pass);
   return {
-    onCreated: (created) => each((one) => one.onCreated?.(created)),
-    onWait: (before) => each((one) => one.onWait?.(before)),
-    onRemote: (location) => each((one) => one.onRemote?.(location)),
-    onAttached: (location, events) => each((one) => one.onAttached?.(location, events)),
-    onEvent: (event) => each((one) => one.onEvent?.(event)),
-    onNote: (text) => each((one) => one.onNote?.(text)),
-    onDetached: (location) => each((one) => one.onDetached?.(location)),
+    onCreated: (created) => each((observer) => observer.onCreated?.(created)),
+    onWait: (before) => each((observer) => observer.onWait?.(before)),
+    onRemote: (location) => each((observer) => observer.onRemote?.(location)),
+    onAttached: (location, events) => each((observer) => observer.onAttached?.(location, events)),
+    onEvent: (event) => each((observer) => observer.onEvent?.(event)),
+    onNote: (text) => each((observer) => observer.onNote?.(text)),
+    onDetached: (location) => each((observer) => observer.onDetached?.(location)),
   };
 }

@@ -11,10 +11,10 @@ import { changedOptions } from "./config.ts";
 /** The checkpoints that a new job can continue from. */
 export interface Resume {
   /**
-   * Checks again while a job waits.
+   * Called again while the job waits for its turn.
    * @throws KitError `CANNOT_RESUME` if another job continues the same one
    */
-  refuseConcurrent: (own: string) => void;
+  refuseConcurrent: (ownId: string) => void;
   /**
    * Checkpoints to try, newest first, of a job that may have ended while this one waited. Notes what it
    * found and what has changed.
@@ -33,8 +33,8 @@ export function planResume(project: string, name: string, config: JobConfig): Re
   const [planned] = findResumePoints(project, name);
   let newest = planned;
 
-  function refuseConcurrent(own?: string): void {
-    const concurrent = planned && findConcurrentResume(project, name, planned, own);
+  function refuseConcurrent(ownId?: string): void {
+    const concurrent = planned && findConcurrentResume(project, name, planned, ownId);
     if (concurrent === undefined) return;
     throw new KitError(
       "CANNOT_RESUME",

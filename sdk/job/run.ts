@@ -14,7 +14,7 @@ import { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
 import { type JobProgress, createJobProgress } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
 
-/** Most saves are too short to read of. */
+/** Shorter saves aren't reported. */
 const SLOW_SAVE_MS = 1_000;
 
 export interface RunJobOptions {
@@ -40,7 +40,7 @@ export interface RunJobOptions {
   callbackLimitMs?: number;
 }
 
-/** Input of training. */
+/** What training needs once the job's turn has come. */
 export interface TrainingInput {
   engine: Pick<Engine, "name" | "train">;
   /** With the datasets as engines read them. */

@@ -22,13 +22,13 @@ export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
   { signal, trainingEnded, onEvent, onError, ...options }: RunEngineOptions,
 ): Promise<void> {
-  let isBroken = false;
+  let hasFailed = false;
   function onReport(reported: unknown) {
-    if (trainingEnded.signal.aborted || isBroken) return;
+    if (trainingEnded.signal.aborted || hasFailed) return;
     try {
       if (onEvent(asEngineEvent(engine.name, reported))) trainingEnded.abort();
     } catch (error) {
-      isBroken = true;
+      hasFailed = true;
       onError(error);
     }
   }

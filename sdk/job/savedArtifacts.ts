@@ -90,8 +90,9 @@ export function createSavedArtifacts(
       const winner = best();
       if (!winner) return [...saved];
       const marked = { ...winner, best: true };
-      if (!loadBestModelAtEnd) return saved.map((one) => (one === winner ? marked : one));
-      return [...saved.filter((one) => one !== winner), marked];
+      if (!loadBestModelAtEnd)
+        return saved.map((artifact) => (artifact === winner ? marked : artifact));
+      return [...saved.filter((artifact) => artifact !== winner), marked];
     },
     removeUnknown() {
       const known = saved.map((artifact) => artifact.directory);

@@ -29,6 +29,7 @@ interface TimedTraining {
 const TIMED_STEPS = 2;
 /** Time limit of both steps. */
 const MAX_MS = 60_000;
+/** A step that no run reaches. */
 const NEVER = 1_000_000_000;
 /** Number of generated tokens to time. */
 const TIMED_TOKENS = 16;
@@ -87,24 +88,24 @@ async function secondsToEvaluate(
   { rows: maxRows, maxTokens, temperature }: EvaluateConfig,
 ): Promise<number> {
   const found = await chooseHeldOutRows(config, { maxRows, isEvaluable, signal });
-  const some = found.rows.slice(0, MAX_CONCURRENT);
-  if (some.length === 0) return 0;
+  const sample = found.rows.slice(0, MAX_CONCURRENT);
+  if (sample.length === 0) return 0;
   const limit = maxTokens ?? found.maxTokens;
   const quantize = config.lora?.baseType;
   return withInitialModel(config, { signal }, async (directory) => {
     const model = await engine.load(directory, { signal, ...(quantize && { quantize }) });
     const secondsOf = async (tokens: number) => {
-      const from = performance.now();
+      const startedAt = performance.now();
       const options = { maxTokens: tokens, temperature, seed: config.seed, signal };
-      await answerRows(model, some, options);
-      return (performance.now() - from) / 1000;
+      await answerRows(model, sample, options);
+      return (performance.now() - startedAt) / 1000;
     };
     try {
       const prefill = await secondsOf(1);
       // The prompt is cached now.
       const minimum = await secondsOf(1);
       const perToken = Math.max(0, (await secondsOf(1 + TIMED_TOKENS)) - minimum) / TIMED_TOKENS;
-      return (found.rows.length / some.length) * (prefill + perToken * limit);
+      return (found.rows.length / sample.length) * (prefill + perToken * limit);
     } finally {
       await closeModel(model, engine.name);
     }

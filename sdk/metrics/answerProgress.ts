@@ -8,9 +8,9 @@ export interface AnswerProgress {
   begin: () => void;
   /**
    * @param count answered rows
-   * @param known how many of them were cached. Default: none
+   * @param cached how many of them came from the cache. Default: none
    */
-  show: (count: number, known?: number) => void;
+  show: (count: number, cached?: number) => void;
   /** `31 of 100, 1m 20s left`; empty before the first answer. */
   text: () => string;
 }
@@ -28,13 +28,13 @@ export function createAnswerProgress(
   report: (progress: Omit<EventData["checkpoint.evaluating"], "step">) => void = () => {},
   now = () => performance.now(),
 ): AnswerProgress {
-  let [startedAt, at, count, known] = [now(), now(), 0, 0];
+  let [startedAt, at, count, cached] = [now(), now(), 0, 0];
   let reported = { at, count };
-  /** Undefined until the first batch is answered, which ends almost together. */
+  /** Undefined until the first batch is answered: its answers all end at about the same time. */
   function secondsLeft(): number | undefined {
     if (count === rows) return 0;
-    const timed = count - known;
-    if (timed < Math.min(MAX_CONCURRENT, rows - known)) return undefined;
+    const timed = count - cached;
+    if (timed < Math.min(MAX_CONCURRENT, rows - cached)) return undefined;
     return ((rows - count) * (at - startedAt)) / timed / 1000;
   }
 
@@ -47,11 +47,11 @@ export function createAnswerProgress(
 
   return {
     begin() {
-      [startedAt, at, count, known] = [now(), now(), 0, 0];
+      [startedAt, at, count, cached] = [now(), now(), 0, 0];
       emit();
     },
-    show(answered, without = 0) {
-      [at, count, known] = [now(), answered, without];
+    show(answered, fromCache = 0) {
+      [at, count, cached] = [now(), answered, fromCache];
       const isDue = at - reported.at >= REPORT_MS && (count - reported.count) * 100 >= rows;
       if (isDue || count === rows) emit();
     },

@@ -25,10 +25,10 @@ export interface AnswerRowsOptions {
   /** See `HeldOutRows.endOf`. Default: the whole answer. */
   endOf?: (answer: string) => number;
   signal: AbortSignal;
-  /** Known answers; new ones are added. */
+  /** Answers of earlier evaluations; new ones are added. */
   cache?: AnswerCache | undefined;
   /** Called with the number of answered rows, and how many of them were cached. */
-  onAnswer?: (count: number, known: number) => void;
+  onAnswer?: (count: number, cached: number) => void;
   /** Called with a note on rows that the model refuses, such as one that is too long. */
   onNote?: (text: string) => void;
 }
@@ -47,9 +47,9 @@ export function evalExampleOf(row: DatasetRow): EvalExample | undefined {
     return { request, input: prompt, expected: completion };
   }
   const { messages } = row;
-  const at = messages.findLastIndex((one) => one.role === "assistant" && one.weight !== 0);
-  const expected = textOf(messages[at]);
-  const context = messages.slice(0, at);
+  const last = messages.findLastIndex(({ role, weight }) => role === "assistant" && weight !== 0);
+  const expected = textOf(messages[last]);
+  const context = messages.slice(0, last);
   if (expected === undefined || context.length === 0) return undefined;
   const request = { messages: context, ...tools, ...variables };
   return { request, input: textOf(context.at(-1)) ?? "", expected };
@@ -76,18 +76,18 @@ export async function answerRows(
   rows: readonly DatasetRow[],
   { endOf, signal, cache, onAnswer, onNote, ...options }: AnswerRowsOptions,
 ): Promise<Answered[]> {
-  // All concurrent requests listen to it.
+  // All concurrent requests listen to the signal.
   setMaxListeners(0, signal);
   const answers: Answered[] = [];
   const entries = rows.entries();
-  let [count, knownCount] = [0, 0];
+  let [count, cachedCount] = [0, 0];
   const refused: KitError[] = [];
 
   async function answerTo(request: InferRequest): Promise<string | undefined> {
-    const known = cache?.get(request);
-    if (known !== undefined) {
-      knownCount++;
-      return known;
+    const cached = cache?.get(request);
+    if (cached !== undefined) {
+      cachedCount++;
+      return cached;
     }
     try {
       const answer = await model.infer({ ...request, lenient: true, signal });
@@ -109,15 +109,15 @@ export async function answerRows(
       const request: InferRequest = { ...example.request, ...options };
       const output = await answerTo(request);
       if (output !== undefined) answers[i] = { row, input, output, expected };
-      onAnswer?.(++count, knownCount);
+      onAnswer?.(++count, cachedCount);
     }
   }
   await Promise.all(Array.from({ length: MAX_CONCURRENT }, answerNext));
   // Drops the holes of rows that were skipped or refused.
-  const found = answers.filter(() => true);
+  const present = answers.filter(() => true);
   const [first] = refused;
-  if (first && found.length === 0) throw first;
+  if (first && present.length === 0) throw first;
   if (first)
     onNote?.(`${formatCounted(refused.length, "row")} refused by the model: ${first.message}`);
-  return found;
+  return present;
 }

@@ -69,7 +69,7 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
     const uniform = createUniform(seed, name);
     if (!isPerAnswer(metric)) return compareAggregates([name, metric], [after, before], uniform);
     const parts = [after, before].map((answers) => answers && partsOf([name, metric], answers));
-    const names = new Set(parts[0]!.each.flatMap(Object.keys));
+    const names = new Set(parts[0]!.perAnswer.flatMap(Object.keys));
     return [
       ...compareScores(name, [afterScores, beforeScores], uniform),
       ...[...names]
@@ -91,23 +91,23 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
 function partsOf(
   [name, { parts }]: readonly [string, ScoreAnswer],
   answers: readonly Answered[],
-): Pick<Scores, "each"> {
-  const each = answers.map((answered) => {
+): Pick<Scores, "perAnswer"> {
+  const perAnswer = answers.map((answered) => {
     const scores = Object.entries(parts?.(answered) ?? {});
     return Object.fromEntries(scores.map(([part, score]) => [`${name}.${part}`, score]));
   });
-  return { each };
+  return { perAnswer };
 }
 
 type Pair<T> = readonly [after: T, before: T | undefined];
 
 function compareScores(
   name: string,
-  [afterScores, beforeScores]: Pair<Pick<Scores, "each">>,
+  [afterScores, beforeScores]: Pair<Pick<Scores, "perAnswer">>,
   uniform: () => number,
 ): ComparedMetric[] {
-  const pairs = afterScores.each.flatMap(({ [name]: score }, i) => {
-    const before = beforeScores?.each[i]?.[name];
+  const pairs = afterScores.perAnswer.flatMap(({ [name]: score }, i) => {
+    const before = beforeScores?.perAnswer[i]?.[name];
     return score === undefined || (beforeScores && before === undefined) ? [] : [{ score, before }];
   });
   if (pairs.length === 0) return [];
@@ -122,7 +122,7 @@ function compareScores(
   if (!beforeScores) return [metric];
   const differences = scores.map((score, i) => score - beforeValues[i]!);
   const difference = differenceOf(meanOf(differences), bootstrap(differences, uniform), {
-    changed: differences.filter((one) => one !== 0).length,
+    changed: differences.filter((value) => value !== 0).length,
   });
   return [{ ...metric, before: meanOf(beforeValues), difference }];
 }
@@ -134,8 +134,8 @@ function intervalOf(
   if (scores.some((score) => score !== 0 && score !== 1)) {
     return { interval: bootstrap(scores, uniform), by: "bootstrap" };
   }
-  const right = scores.filter((score) => score === 1).length;
-  return { interval: wilson(right, scores.length), by: "Wilson" };
+  const correct = scores.filter((score) => score === 1).length;
+  return { interval: wilson(correct, scores.length), by: "Wilson" };
 }
 
 function differenceOf(
@@ -156,15 +156,15 @@ function compareAggregates(
   const afterValues = aggregateValues(name, metric, after);
   const beforeValues = before && aggregateValues(name, metric, before);
   const samples = Array.from({ length: AGGREGATE_RESAMPLES }, () => {
-    const chosen = after.map(() => Math.floor(uniform() * rows));
+    const indices = after.map(() => Math.floor(uniform() * rows));
     const valuesOf = (answers: readonly Answered[]) =>
-      metric.compute(chosen.map((i) => answers[i]!));
+      metric.compute(indices.map((i) => answers[i]!));
     return { after: valuesOf(after), before: before && valuesOf(before) };
   });
   const changed = after.filter(({ output }, i) => output !== before?.[i]?.output).length;
   return Object.entries(afterValues).map(([suffix, value]): ComparedMetric => {
-    const values = samples.map((one) => one.after[suffix] ?? 0);
-    const compared = {
+    const values = samples.map((sample) => sample.after[suffix] ?? 0);
+    const result = {
       name: name + suffix,
       rows,
       value,
@@ -172,10 +172,10 @@ function compareAggregates(
       by: "bootstrap" as const,
     };
     const beforeValue = beforeValues?.[suffix];
-    if (beforeValue === undefined) return compared;
-    const differences = samples.map((one, i) => values[i]! - (one.before?.[suffix] ?? 0));
+    if (beforeValue === undefined) return result;
+    const differences = samples.map((sample, i) => values[i]! - (sample.before?.[suffix] ?? 0));
     const difference = differenceOf(value - beforeValue, percentiles(differences), { changed });
-    return { ...compared, before: beforeValue, difference };
+    return { ...result, before: beforeValue, difference };
   });
 }
 
@@ -188,12 +188,12 @@ function changedRows(
     const { input, expected, output } = answered;
     const earlier = before[i]!;
     const changes = signs.map(([name, sign]) => {
-      const [score, other] = [afterScores.each[i]?.[name], beforeScores.each[i]?.[name]];
+      const [score, other] = [afterScores.perAnswer[i]?.[name], beforeScores.perAnswer[i]?.[name]];
       return score === undefined || other === undefined ? 0 : sign * (score - other);
     });
     // With aggregate metrics only, compare by exact match.
     if (signs.length === 0) changes.push(exactMatch(answered) - exactMatch(earlier));
-    const change = changes.find((one) => one !== 0) ?? 0;
+    const change = changes.find((value) => value !== 0) ?? 0;
     return { input, expected, before: earlier.output, after: output, change };
   });
   return rows.filter(({ change }) => change !== 0).toSorted((a, b) => a.change - b.change);

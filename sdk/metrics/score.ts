@@ -22,7 +22,7 @@ export interface Scores {
   /** Values over all answers by metric; a metric that scored no answer has none. */
   values: Record<string, number>;
   /** Each answer's scores by metric; undefined without a score. */
-  each: Record<string, number | undefined>[];
+  perAnswer: Record<string, number | undefined>[];
 }
 
 export interface ScoreOptions {
@@ -44,9 +44,9 @@ export async function scoreAnswers(
   options: ScoreOptions = {},
 ): Promise<Scores> {
   const values = new Map<string, number>();
-  const each = answers.map((): Record<string, number | undefined> => ({}));
+  const perAnswer = answers.map((): Record<string, number | undefined> => ({}));
   const add = (name: string, value: number) => {
-    if (values.has(name)) throw failed(`Two metrics have a value named ${name}. Rename one.`);
+    if (values.has(name)) throw metricFailed(`Two metrics have a value named ${name}. Rename one.`);
     values.set(name, value);
   };
   for (const [name, metric] of Object.entries(metrics)) {
@@ -59,12 +59,12 @@ export async function scoreAnswers(
     const scores: number[] = [];
     for (const [i, answered] of answers.entries()) {
       const score = await scoreOf(name, metric, answered, { row: i + 1, ...options });
-      each[i]![name] = score;
+      perAnswer[i]![name] = score;
       if (score !== undefined) scores.push(score);
     }
     if (scores.length > 0) add(name, meanOf(scores));
   }
-  return { values: Object.fromEntries(values), each };
+  return { values: Object.fromEntries(values), perAnswer };
 }
 
 export function isPerAnswer(metric: Metric): metric is ScoreAnswer {
@@ -95,9 +95,9 @@ export function aggregateValues(
   try {
     found = metric.compute(answers);
   } catch (cause) {
-    throw threw(name, subject, cause);
+    throw metricThrew(name, subject, cause);
   }
-  if (!isRecord(found)) throw noNumber(name, subject, found);
+  if (!isRecord(found)) throw notANumber(name, subject, found);
   return Object.fromEntries(
     Object.entries(found).map(([suffix, value]) => [suffix, finite(value, name + suffix, subject)]),
   );
@@ -109,20 +109,20 @@ async function scoreOf(
   answered: Answered,
   { row, signal, limitMs, onNote }: { row: number } & ScoreOptions,
 ): Promise<number | undefined> {
-  const subject = shown(answered, row);
+  const subject = rowLabel(answered, row);
   const waiting = setInterval(
     () => onNote?.(`waiting for the metric ${name} on ${subject}`),
     NOTE_MS,
   );
   waiting.unref();
   const scored = (async (): Promise<unknown> => metric(answered))().catch((cause: unknown) => {
-    throw threw(name, subject, cause);
+    throw metricThrew(name, subject, cause);
   });
-  const stuck = () =>
-    failed(
+  const neverReturned = () =>
+    metricFailed(
       `The metric ${name} never returned for ${subject}. Look for a promise in it that does not settle.`,
     );
-  const settled = orStuck(scored, stuck, limitMs);
+  const settled = orStuck(scored, neverReturned, limitMs);
   const result = await (signal ? orAborted(settled, signal) : settled).finally(() =>
     clearInterval(waiting),
   );
@@ -134,29 +134,32 @@ async function scoreOf(
 
 function finite(value: unknown, name: string, subject: string): number {
   if (typeof value === "number" && Math.abs(value) <= MAX_VALUE) return value;
-  throw noNumber(name, subject, value);
+  throw notANumber(name, subject, value);
 }
 
-function noNumber(name: string, subject: string, value: unknown): KitError {
+function notANumber(name: string, subject: string, value: unknown): KitError {
   const found = inspect(value, { depth: 1, maxStringLength: SHOWN_LENGTH, breakLength: Infinity });
   const limit = Number.isFinite(value) ? ` up to ${MAX_VALUE}` : "";
-  return failed(
+  return metricFailed(
     `The metric ${name} returned ${found} for ${subject}. Make it return a number${limit}, true or false.`,
   );
 }
 
-function threw(name: string, subject: string, cause: unknown): KitError {
+function metricThrew(name: string, subject: string, cause: unknown): KitError {
   const error = asError(cause);
   const message = messageOf(error) || `${error.name} without a message`;
-  return failed(`The metric ${name} failed on ${subject}: ${withLocation(message, error)}`, cause);
+  return metricFailed(
+    `The metric ${name} failed on ${subject}: ${withLocation(message, error)}`,
+    cause,
+  );
 }
 
-function failed(message: string, cause?: unknown): KitError {
+function metricFailed(message: string, cause?: unknown): KitError {
   return new KitError("METRIC_FAILED", message, cause === undefined ? {} : { cause });
 }
 
 /** A row's name in errors. */
-function shown({ input }: Answered, row: number): string {
+function rowLabel({ input }: Answered, row: number): string {
   const start = input.length > SHOWN_LENGTH ? `${input.slice(0, SHOWN_LENGTH)}…` : input;
   return `row ${row}, ${JSON.stringify(start)}`;
 }

@@ -1,18 +1,18 @@
 /** The normal distribution's 97.5 % quantile, for 95 % intervals. */
 const Z = 1.959963984540054;
-/** Limits of a bootstrap's resamples; many values need fewer. */
+/** Limits of a bootstrap's resamples, and of the values drawn for all of them. */
 const [MAX_RESAMPLES, MIN_RESAMPLES, MAX_DRAWS] = [10_000, 1_000, 20_000_000];
 
 export type Interval = readonly [low: number, high: number];
 
 /** Wilson's 95 % interval of a proportion. Pure. */
-export function wilson(right: number, all: number): Interval {
-  if (all === 0) return [0, 1];
-  const p = right / all;
-  const scale = 1 + Z ** 2 / all;
-  const middle = (p + Z ** 2 / (2 * all)) / scale;
-  const half = (Z / scale) * Math.sqrt((p * (1 - p)) / all + Z ** 2 / (4 * all ** 2));
-  return [Math.max(0, middle - half), Math.min(1, middle + half)];
+export function wilson(successes: number, total: number): Interval {
+  if (total === 0) return [0, 1];
+  const p = successes / total;
+  const scale = 1 + Z ** 2 / total;
+  const center = (p + Z ** 2 / (2 * total)) / scale;
+  const half = (Z / scale) * Math.sqrt((p * (1 - p)) / total + Z ** 2 / (4 * total ** 2));
+  return [Math.max(0, center - half), Math.min(1, center + half)];
 }
 
 /**
@@ -38,6 +38,6 @@ export function bootstrap(values: readonly number[], uniform: () => number): Int
 /** The 2.5 % and 97.5 % percentiles. Pure. */
 export function percentiles(values: ArrayLike<number>): Interval {
   const sorted = Float64Array.from(values).sort();
-  const at = (quantile: number) => sorted[Math.round(quantile * (sorted.length - 1))] ?? 0;
-  return [at(0.025), at(0.975)];
+  const quantile = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+  return [quantile(0.025), quantile(0.975)];
 }

@@ -10,20 +10,20 @@ export interface WrongRow extends Pick<Answered, "row"> {
 }
 
 /**
- * Rows whose answers differ from their own and score below 1 by a metric, lowest first.
+ * Rows whose answers differ from the expected ones and score below 1 by some metric, lowest score first.
  * @param metrics per-answer metrics where higher is better; one with scores outside 0 to 1 has no known
  * maximum and is ignored. Undefined with aggregate metrics only: every answer that differs is wrong
  */
 export function wrongRows(
   answers: readonly Answered[],
-  { each }: Scores,
+  { perAnswer }: Scores,
   metrics: readonly string[] | undefined,
 ): WrongRow[] {
-  const counted = metrics?.filter((name) =>
-    each.every(({ [name]: score = 0 }) => score >= 0 && score <= 1),
+  const boundedMetrics = metrics?.filter((name) =>
+    perAnswer.every(({ [name]: score = 0 }) => score >= 0 && score <= 1),
   );
   const scored = answers.map((answered, i) => {
-    const scores = counted?.map((name) => each[i]?.[name] ?? 1) ?? [0];
+    const scores = boundedMetrics?.map((name) => perAnswer[i]?.[name] ?? 1) ?? [0];
     return { answered, lowest: exactMatch(answered) ? 1 : Math.min(1, ...scores) };
   });
   return scored

@@ -65,10 +65,10 @@ export function listArtifacts(
   artifacts: readonly Artifact[],
 ): Pick<EventData["training.completed"], "artifacts" | "omitted"> {
   const first = artifacts.length - MAX_LISTED;
-  const named = artifacts.filter(({ best }, i) => best || i >= first);
-  const omitted = artifacts.length - named.length;
+  const listed = artifacts.filter(({ best }, i) => best || i >= first);
+  const omitted = artifacts.length - listed.length;
   return {
-    artifacts: named.map(({ directory: _, fetch: __, ...artifact }) => artifact),
+    artifacts: listed.map(({ directory: _, fetch: __, ...artifact }) => artifact),
     ...(omitted > 0 && { omitted }),
   };
 }
@@ -83,7 +83,7 @@ export function findArtifact(directory: string): string {
   if (!isJob && basename(directory) !== ARTIFACTS) return directory;
   if (isJob) refuseLinkedArtifacts(directory);
   const result = isJob ? readResult(directory) : undefined;
-  if (result) return existing(join(directory, result.path));
+  if (result) return assertExists(join(directory, result.path));
   const parent = isJob ? join(directory, ARTIFACTS) : directory;
   const last = checkpointSteps(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
@@ -111,7 +111,7 @@ function hasEnded(directory: string): boolean {
   return status !== undefined && isFinal(status);
 }
 
-function existing(path: string): string {
+function assertExists(path: string): string {
   if (artifactExists(path)) return path;
   throw new KitError(
     "CHECKPOINT_INVALID",

@@ -23,25 +23,28 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
       withCallerStack(stream, () => answer(request, { onDelta, signal })),
     );
 
-  async function answer(request: InferRequest, { onDelta, signal }: Reading): Promise<InferResult> {
+  async function answer(
+    request: InferRequest,
+    { onDelta, signal }: StreamOptions,
+  ): Promise<InferResult> {
     const checked = await checkRequest(request);
-    const refused = new AbortController();
-    const all = [checked.signal, signal, end, ...(onDelta ? [refused.signal] : [])];
-    const signals = all.filter((one) => one !== undefined);
-    const first = signals.length > 0 ? firstSignal(signals) : undefined;
-    const take = (delta: InferDelta) => {
-      if (first?.signal.aborted) return;
+    const invalidDelta = new AbortController();
+    const all = [checked.signal, signal, end, ...(onDelta ? [invalidDelta.signal] : [])];
+    const signals = all.filter((source) => source !== undefined);
+    const combined = signals.length > 0 ? anySignal(signals) : undefined;
+    const passDelta = (delta: InferDelta) => {
+      if (combined?.signal.aborted) return;
       try {
         onDelta?.(asInferDelta(engine, delta));
       } catch (error) {
-        refused.abort(error);
+        invalidDelta.abort(error);
       }
     };
-    const guarded = { ...checked, ...(first && { signal: first.signal }) };
+    const guarded = { ...checked, ...(combined && { signal: combined.signal }) };
     try {
-      return asInferResult(engine, await model.infer(guarded, onDelta && take));
+      return asInferResult(engine, await model.infer(guarded, onDelta && passDelta));
     } finally {
-      first?.release();
+      combined?.release();
     }
   }
 
@@ -51,14 +54,14 @@ export function guardModel(engine: string, model: EngineModel, end?: AbortSignal
   return { infer, stream, ...check, close: model.close };
 }
 
-/** A reader of deltas, and the signal that ends it. */
-interface Reading {
+/** Where to pass deltas, and the signal that stops the answer. */
+interface StreamOptions {
   onDelta?: ((delta: InferDelta) => void) | undefined;
   signal?: AbortSignal;
 }
 
-/** Like `AbortSignal.any()`, of which Node 22 keeps each as long as its sources (nodejs/node #54614). */
-function firstSignal(sources: readonly AbortSignal[]) {
+/** Like `AbortSignal.any()`, whose signals Node 22 keeps in memory as long as their sources (nodejs/node #54614). */
+function anySignal(sources: readonly AbortSignal[]) {
   const controller = new AbortController();
   const abort = () => controller.abort(sources.find(({ aborted }) => aborted)?.reason);
   for (const source of sources) {
@@ -75,7 +78,7 @@ function firstSignal(sources: readonly AbortSignal[]) {
 
 /**
  * Frees a model's memory. Only notes a failure, because the answers are valid.
- * @param engine its name, or `of <model>`
+ * @param engine the engine's name for notes, or `of <model>`
  */
 export async function closeModel(
   model: Pick<EngineModel, "close">,

@@ -16,7 +16,7 @@ export interface LoadModelOptions extends LoadOptions {
 }
 
 /**
- * Loads a checkpoint for inference. A job's directory stands for its result. Close the model when done.
+ * Loads a checkpoint for inference; for a job's directory, its result. Close the model when done.
  * @param directory relative to the current directory
  * @param options `onNote` gets notes on downloads, such as an adapter's base
  * @throws KitError `OPTION_INVALID`; `CHECKPOINT_INVALID` when the directory holds no checkpoint, or one of
@@ -52,7 +52,7 @@ export async function loadGuarded(
     );
   }
   const found = findArtifact(resolve(directory));
-  // Throws, naming the engine.
+  // Throws an error that names the engine needed.
   if (isRemoteArtifact(found)) remoteOf(engine, found);
   return guardModel(engine.name, await engine.load(found, options));
 }

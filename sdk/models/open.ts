@@ -37,7 +37,7 @@ function trainingDirectory(reference: ModelReference): string {
 /**
  * Loads a model for inference. Falls back to the embedded engine if the Python of the model's engine is
  * missing.
- * @throws KitError as `loadModel`; what both engines lack, and what to do, if neither can
+ * @throws KitError as `loadModel`; if neither engine can load it, an error that says why for both
  */
 export function openModel(
   project: ModelProject,
@@ -50,7 +50,7 @@ export function openModel(
 }
 
 /**
- * Calls `use` with a lazily loaded model of the engine that trained it.
+ * Calls `use` with a lazily loaded model, on the engine that trained it.
  * @param use `identity` changes with the model
  */
 export function useModel<T>(
@@ -104,19 +104,19 @@ async function load(
   { kit, onNote }: ModelProject,
   reference: ModelReference,
   directory: string,
-  { engine, ...given }: OpenOptions,
+  { engine, ...loadOptions }: OpenOptions,
 ): Promise<GuardedModel> {
-  // Quantized as it was for its adapter.
-  const trained = reference.kind === "base" ? reference.job?.config.lora?.baseType : undefined;
-  const options = { ...(trained && { quantize: trained }), ...given, onNote };
+  // An adapter's base is quantized as it was for training.
+  const quantize = reference.kind === "base" ? reference.job?.config.lora?.baseType : undefined;
+  const options = { ...(quantize && { quantize }), ...loadOptions, onNote };
   if (!engine) return loadGuarded(directory, options);
   try {
     return await loadGuarded(directory, { engine, ...options });
   } catch (error) {
     if (!isKitError(error) || !NO_PYTHON.has(error.code)) throw error;
     const install = kit("python install");
-    const model = await loadGuarded(directory, options).catch((here: unknown) => {
-      throw neither(error, install, here);
+    const model = await loadGuarded(directory, options).catch((embeddedError: unknown) => {
+      throw bothFailed(error, install, embeddedError);
     });
     onNote(
       `the embedded engine answers, because the Python that trained this model is missing; to install one, run: ${install}`,
@@ -127,10 +127,10 @@ async function load(
 
 const NO_PYTHON = new Set(["PYTHON_NOT_FOUND", "PYTHON_UNFIT"]);
 
-function neither(python: KitError, install: string, here: unknown): KitError {
+function bothFailed(python: KitError, install: string, embedded: unknown): KitError {
   return new KitError(
     python.code,
-    `${python.message} To install a Python, run: ${install}. The embedded engine cannot load this model, either: ${messageOf(here)}`,
-    { cause: here },
+    `${python.message} To install a Python, run: ${install}. The embedded engine cannot load this model, either: ${messageOf(embedded)}`,
+    { cause: embedded },
   );
 }

@@ -99,8 +99,8 @@ export function baseOf({ job }: Pick<ModelReference, "job">): InitialModel {
  * @throws KitError `JOB_NOT_FOUND`
  */
 export function findSaved(project: ModelProject, word: string): SavedModel {
-  const named = /[\\/]|^\.*$/.test(word) ? undefined : findJob(project.directory, word);
-  const job = named && word === LATEST ? newestSaved(project, named) : named;
+  const namedJob = /[\\/]|^\.*$/.test(word) ? undefined : findJob(project.directory, word);
+  const job = namedJob && word === LATEST ? newestSaved(project, namedJob) : namedJob;
   const directory = job ? folderOf(project, job) : existingPath(project, word);
   if (directory === undefined) {
     const searched = foldersOf(project).join(" or ");
@@ -149,15 +149,15 @@ function folderOf({ directory }: ModelProject, { id }: Pick<Job, "id">): string 
  * Finds a job by its id, its prefix, or `latest`.
  * @throws KitError `JOB_NOT_FOUND` for an ambiguous prefix
  */
-export function findJob(project: string, named: string): Job | undefined {
+export function findJob(project: string, name: string): Job | undefined {
   const jobs = createJobStore(project).list();
-  if (named === LATEST && jobs.length > 0) return jobs[0];
+  if (name === LATEST && jobs.length > 0) return jobs[0];
   // An empty name would match every id.
-  const found = jobs.filter(({ id }) => named !== "" && id.startsWith(named));
+  const found = jobs.filter(({ id }) => name !== "" && id.startsWith(name));
   if (found.length < 2) return found[0];
   throw new KitError(
     "JOB_NOT_FOUND",
-    `${named} matches ${found.length} jobs. Use a longer prefix, or "${LATEST}".`,
+    `${name} matches ${found.length} jobs. Use a longer prefix, or "${LATEST}".`,
   );
 }
 
@@ -167,15 +167,15 @@ export function findJob(project: string, named: string): Job | undefined {
  */
 export function noJob(
   { directory, kit }: Pick<ModelProject, "directory" | "kit">,
-  named: string,
+  name: string,
   what: string,
   searched = directory,
 ): KitError {
   assertReadableJobs(directory);
   return new KitError(
     "JOB_NOT_FOUND",
-    named === LATEST
+    name === LATEST
       ? `There is no job in ${directory} yet. Run ${kit("start")} first.`
-      : `No ${what} named ${named || '""'} in ${searched}. Run ${kit("jobs")} to see the ids.`,
+      : `No ${what} named ${name || '""'} in ${searched}. Run ${kit("jobs")} to see the ids.`,
   );
 }

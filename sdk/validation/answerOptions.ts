@@ -24,23 +24,23 @@ const PROBLEMS: readonly [option: string, find: (request: Request) => string | u
   ["pattern", problemOfPattern],
   ["toolChoice", problemOfToolChoice],
   ["parallelToolCalls", problemOfParallelCalls],
-  ["choices", problemOfAll],
+  ["choices", problemOfCombination],
 ];
 
 function problemOfStop({ stop }: Request): string | undefined {
   if (stop === undefined) return undefined;
   const stops: unknown[] = Array.isArray(stop) ? stop : [stop];
-  const isRight = (one: unknown) =>
-    typeof one === "string" && one.length > 0 && one.length <= MAX_STOP_LENGTH;
-  if (stops.length <= MAX_STOPS && stops.every(isRight)) return undefined;
-  return `stop must be a string, or up to ${MAX_STOPS}, of 1 to ${MAX_STOP_LENGTH} characters`;
+  const isValid = (text: unknown) =>
+    typeof text === "string" && text.length > 0 && text.length <= MAX_STOP_LENGTH;
+  if (stops.length <= MAX_STOPS && stops.every(isValid)) return undefined;
+  return `stop must be a string of 1 to ${MAX_STOP_LENGTH} characters, or an array of up to ${MAX_STOPS}`;
 }
 
 function problemOfChoices({ choices }: Request): string | undefined {
   if (choices === undefined) return undefined;
   const texts: unknown[] = Array.isArray(choices) ? choices : [];
-  const isRight = (text: unknown) => typeof text === "string" && text.length > 0;
-  const isList = texts.length > 0 && texts.length <= MAX_CHOICES && texts.every(isRight);
+  const isValid = (text: unknown) => typeof text === "string" && text.length > 0;
+  const isList = texts.length > 0 && texts.length <= MAX_CHOICES && texts.every(isValid);
   if (!isList || new Set(texts).size < texts.length) {
     return `choices must be 1 to ${MAX_CHOICES} different strings that are not empty`;
   }
@@ -73,18 +73,24 @@ function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined
 }
 
 function problemOfParallelCalls({ parallelToolCalls }: Request): string | undefined {
-  const isRight = parallelToolCalls === undefined || typeof parallelToolCalls === "boolean";
-  return isRight ? undefined : "parallelToolCalls must be true or false";
+  const isValid = parallelToolCalls === undefined || typeof parallelToolCalls === "boolean";
+  return isValid ? undefined : "parallelToolCalls must be true or false";
 }
 
 /** These options exclude each other. */
-function problemOfAll({ stop, choices, schema, pattern, toolChoice }: Request): string | undefined {
-  const isCalled = toolChoice === "required" || isRecord(toolChoice);
+function problemOfCombination({
+  stop,
+  choices,
+  schema,
+  pattern,
+  toolChoice,
+}: Request): string | undefined {
+  const requiresCall = toolChoice === "required" || isRecord(toolChoice);
   const given = [
     ...(choices === undefined ? [] : ["choices"]),
     ...(schema === undefined ? [] : ["a schema"]),
     ...(pattern === undefined ? [] : ["a pattern"]),
-    ...(isCalled ? ["a toolChoice that requires a call"] : []),
+    ...(requiresCall ? ["a toolChoice that requires a call"] : []),
   ];
   if (given.length > 1) return `pass ${given.join(" or ")}, not both`;
   if (choices === undefined || stop === undefined) return undefined;

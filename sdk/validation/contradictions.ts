@@ -38,9 +38,11 @@ export function refuseContradictions(
   }
   const metrics = evaluate?.metrics ?? {};
   const logged = Object.keys(rulesOf(trainingOptions.objective).metrics);
-  const twice = logged.find((name) => mayHaveValue(metrics, name));
-  if (twice !== undefined) {
-    throw invalid(`the objective already has a metric "${twice}". Rename the one in "evaluate".`);
+  const duplicate = logged.find((name) => mayHaveValue(metrics, name));
+  if (duplicate !== undefined) {
+    throw invalid(
+      `the objective already has a metric "${duplicate}". Rename the one in "evaluate".`,
+    );
   }
   if (
     !isLogged(metricForBestModel, trainingOptions.objective) &&

@@ -21,8 +21,8 @@ export interface ReadDataset {
 export function readDataset(input: DatasetInput, option: string): ReadDataset {
   if (!isRecords(input)) return { config: { type: "code", path: [] }, code: { rows: input } };
   const { columns, map } = input;
-  const how = { ...(columns && { columns }), ...(map && { isMapped: true as const }) };
-  return { config: { ...sourceOf(input, option), ...how }, code: map ? { map } : {} };
+  const options = { ...(columns && { columns }), ...(map && { isMapped: true as const }) };
+  return { config: { ...sourceOf(input, option), ...options }, code: map ? { map } : {} };
 }
 
 function sourceOf(input: DatasetFiles | HubDataset, option: string): DatasetConfig {
@@ -41,8 +41,8 @@ function isOfHub(input: object): input is HubDataset {
 
 /** The files' type by extension; JSONL by default. */
 function typeOf(path: DatasetPath, option: string): FileType {
-  const all = datasetPaths(path).map(typeOfFile);
-  const [first = "jsonl", ...others] = [...new Set(all)];
+  const types = datasetPaths(path).map(typeOfFile);
+  const [first = "jsonl", ...others] = [...new Set(types)];
   if (others.length === 0) return first;
   throw new KitError(
     "OPTION_INVALID",

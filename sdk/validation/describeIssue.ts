@@ -8,7 +8,7 @@ export interface Owner {
   entries: object;
 }
 
-interface Described {
+interface DescribeOptions {
   schema: Owner;
   /** Schemas of nested options. */
   nested?: Record<string, Owner>;
@@ -20,7 +20,7 @@ interface Described {
 export function describeIssue(
   caller: string,
   issue: BaseIssue<unknown>,
-  { schema, nested = {}, hides }: Described,
+  { schema, nested = {}, hides }: DescribeOptions,
 ): string {
   const keys = issue.path?.map(({ key }) => String(key)) ?? [];
   const option = keys.length > 0 ? `"${keys.join(".")}"` : "its argument";
@@ -28,13 +28,13 @@ export function describeIssue(
     const unknown = keys.at(-1) ?? "";
     const owner = keys.slice(0, -1).join(".");
     const known = Object.keys((owner ? nested[owner] : schema)?.entries ?? {});
-    const taker = owner ? `"${owner}"` : "It";
+    const subject = owner ? `"${owner}"` : "It";
     const word = nameFor(unknown, owner ? (NESTED_SYNONYMS[owner] ?? {}) : OPTION_SYNONYMS);
     const meant =
       word !== undefined && known.includes(word)
         ? ` Did you mean "${word}"?`
         : didYouMean(unknown, known);
-    return `${caller}: unknown option ${option}.${meant} ${taker} takes ${known.join(", ")}.`;
+    return `${caller}: unknown option ${option}.${meant} ${subject} takes ${known.join(", ")}.`;
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;
   if (keys.length > 0 && input === undefined) return `${caller} needs the option ${option}.`;

@@ -86,7 +86,7 @@ export function checkRayOptions(options: unknown): RayOptions {
   if (checked.cpusPerWorker === 0 && !checked.gpusPerWorker) {
     throw new KitError(
       "OPTION_INVALID",
-      'ray: "cpusPerWorker" and "gpusPerWorker" are both 0, but a worker has to take something. Set one of them higher.',
+      'ray: "cpusPerWorker" and "gpusPerWorker" are both 0, but a worker needs a CPU or a GPU. Raise one of them.',
     );
   }
   return checked;

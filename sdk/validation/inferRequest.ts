@@ -49,11 +49,11 @@ export async function checkRequest(request: unknown): Promise<InferRequest> {
   }
   const isList = Array.isArray(messages) && messages.length > 0;
   if (!(messages !== undefined ? isList : typeof prompt === "string")) {
-    throw problem("pass messages, a list of { role, content }, or a prompt, a string");
+    throw problem("pass messages (an array of { role, content }) or a prompt (a string)");
   }
-  for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
+  for (const [i, message] of Array.isArray(messages) ? messages.entries() : []) {
     const wrong = problemOfMessage(message);
-    if (wrong !== undefined) throw problem(`messages[${at}] ${wrong}`);
+    if (wrong !== undefined) throw problem(`messages[${i}] ${wrong}`);
   }
   const wrongTools = problemOfTools({ tools });
   if (wrongTools !== undefined) throw problem(wrongTools);

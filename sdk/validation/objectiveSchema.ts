@@ -35,7 +35,7 @@ const namedObjective = v.object({ type: oneOf(...OBJECTIVE_TYPES) }, OBJECTIVE);
 
 /** The schema of the type that an objective names; undefined without one. */
 export function objectiveSchemaOf(input: unknown) {
-  const type = OBJECTIVE_TYPES.find((one) => isRecord(input) && input["type"] === one);
+  const type = OBJECTIVE_TYPES.find((each) => isRecord(input) && input["type"] === each);
   return type && objectives[type];
 }
 

@@ -1,7 +1,7 @@
 import { PLAIN_OPTIONS, fieldOf } from "../../protocol/trainerOptions.ts";
 import type { TrainerOptions } from "../options.ts";
 
-/** Other tools' names by our own. */
+/** Other tools' names for an option, by Kit's name. */
 export type Synonyms = Record<string, readonly string[]>;
 
 type OptionName = Exclude<keyof TrainerOptions, "abortSignal" | "callbacks" | "resume">;
@@ -27,7 +27,7 @@ export const OPTION_SYNONYMS: Record<OptionName, readonly string[]> = {
   evaluate: ["eval", "do-eval"],
 };
 
-/** The same for nested options. */
+/** Other tools' names for nested options, by the outer option. */
 export const NESTED_SYNONYMS: Record<string, Synonyms> = {
   model: {
     layers: ["n-layer", "num-layers", "num-hidden-layers", "depth"],
@@ -61,5 +61,7 @@ export const NESTED_SYNONYMS: Record<string, Synonyms> = {
 export function nameFor(word: string, words: Synonyms): string | undefined {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_]/g, "");
   const written = plain(word);
-  return Object.keys(words).find((name) => words[name]!.some((one) => plain(one) === written));
+  return Object.keys(words).find((name) =>
+    words[name]!.some((synonym) => plain(synonym) === written),
+  );
 }

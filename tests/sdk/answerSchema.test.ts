@@ -88,7 +88,7 @@ const TOOLS = [{ type: "function" as const, function: { name: "f" } }];
 const CHAT = { messages: [{ role: "user" as const, content: "x" }], tools: TOOLS };
 
 test.each([
-  [{ stop: "" }, /stop must be a string, or up to 16, of 1 to 1000 characters/],
+  [{ stop: "" }, /stop must be a string of 1 to 1000 characters, or an array of up to 16/],
   [{ stop: ["a", 1] }, /stop must be/],
   [{ stop: Array.from({ length: 17 }, String) }, /stop must be/],
   [{ stop: "a".repeat(1001) }, /stop must be/],

@@ -23,7 +23,7 @@ test("a right request and its answer pass as they are", async () => {
 });
 
 test.each([
-  [{ messages: [] }, /infer: pass messages,/],
+  [{ messages: [] }, /infer: pass messages \(/],
   [
     { messages: [{ role: "bot", content: "x" }] },
     /infer: messages\[0\] has the role "bot": write "assistant"/,
@@ -33,8 +33,8 @@ test.each([
   [{ prompt: "x", temperature: -1 }, /infer: temperature must be a number of at least 0/],
   [{ prompt: "x", topP: 0 }, /infer: topP must be a number above 0 and at most 1/],
   [{ prompt: "x", maxTokens: 0.5 }, /infer: maxTokens must be a whole number of at least 1/],
-  [{ messages: "x" }, /infer: pass messages,/],
-  [{ prompt: [{ role: "user", content: "x" }] }, /infer: pass messages,/],
+  [{ messages: "x" }, /infer: pass messages \(/],
+  [{ prompt: [{ role: "user", content: "x" }] }, /infer: pass messages \(/],
   [{ prompt: "x", temperature: "hot" }, /infer: temperature must be a number of at least 0/],
   [{ prompt: "x", seed: {} }, /infer: seed must be a whole number of at least 0/],
   [{ prompt: "x", signal: {} }, /infer: signal must be an AbortSignal/],

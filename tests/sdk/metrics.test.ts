@@ -155,11 +155,11 @@ describe("scorers of autoevals, as they come from npm", () => {
       answered('{"a":1,"b":"xy"}', '{"a":1,"b":"xz"}'),
       answered("same", "same"),
     ];
-    const { values, each } = await scoreAnswers(
+    const { values, perAnswer } = await scoreAnswers(
       { ExactMatch, Levenshtein, json: JSONDiff },
       answers,
     );
-    expect(each).toEqual([
+    expect(perAnswer).toEqual([
       { ExactMatch: 0, Levenshtein: 0.75, json: 0.75 },
       { ExactMatch: 0, Levenshtein: 1 - 1 / 16, json: 0.75 },
       { ExactMatch: 1, Levenshtein: 1, json: 1 },
