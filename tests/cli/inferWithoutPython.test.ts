@@ -38,6 +38,6 @@ test("a model that only Python can read is told with both ways out", async () =>
   const { code, stderr } = await runKit(project, ASK);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^kit: There is no Python at \S+gone\/python, which python\(\{ path \}\) names\. Check the path\. To install a Python, run: npx kit python install\. The embedded engine cannot load this model, either: .*\n$/,
+    /^kit: There is no Python at \S+gone\/python \(from python\(\{ path \}\)\)\. Check the path\. To install a Python, run: npx kit python install\. The embedded engine cannot load this model, either: .*\n$/,
   );
 });

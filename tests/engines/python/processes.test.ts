@@ -101,10 +101,10 @@ describe("an interpreter is found", () => {
     const search = (path?: string, env: NodeJS.ProcessEnv = {}) =>
       findInterpreter({ path, env, project: folder });
     expect(() => search("./none")).toThrow(
-      `There is no Python at ${join(folder, "none")}, which python({ path }) names.`,
+      `There is no Python at ${join(folder, "none")} (from python({ path })).`,
     );
-    expect(() => search("python9")).toThrow("There is no Python at python9, which");
-    expect(() => search(undefined, { KIT_PYTHON: "/none" })).toThrow("which KIT_PYTHON names");
+    expect(() => search("python9")).toThrow("There is no Python at python9 (from");
+    expect(() => search(undefined, { KIT_PYTHON: "/none" })).toThrow("(from KIT_PYTHON)");
   });
 });
 
