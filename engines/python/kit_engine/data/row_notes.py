@@ -52,15 +52,15 @@ class RowNotes:
         notes = []
         if "rendered" in self.found:
             notes.append(
-                f"the prompts of {self._share('rendered')} are already rendered by a chat template: "
-                "they are read as they are, without the model's own\n"
+                f"the prompts of {self._share('rendered')} are already rendered by a chat "
+                "template: they are read as they are, without the model's own\n"
                 f"  the first is {self.found['rendered'][2]}"
             )
         if "own" in self.found:
             _, token, where = self.found["own"]
             notes.append(
-                f"warning: {self._share('own')} have a special token of the model inside a message, "
-                "although the chat template adds these itself\n"
+                f"warning: {self._share('own')} have a special token of the model inside a "
+                "message, although the chat template adds these itself\n"
                 f"  the first is {token} in {where}\n"
                 '  remove it, or write what it separates as "messages"; a rendered prompt is read '
                 "as it is if it begins as the template does"
