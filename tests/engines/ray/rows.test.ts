@@ -167,7 +167,7 @@ it.runIf(hasRay).each(["sft", "dpo", "kto"] as const)(
     const lines = [...rows, ...BAD_LINES];
     const urls = lines.map((line, i) => urlOf(scratch.file(`bad ${i}.jsonl`, `\n${line}\n`)));
     const forms = FORMS[type].map((form) => `{${form}}`).join(" or ");
-    const advice = `. At a URL, Kit reads only rows of ${forms}, with messages in OpenAI's format. Convert them, or download the file and use its local path.`;
+    const advice = `. At a URL, Kit reads only rows of ${forms}, with messages in OpenAI's format. Write them so, or download the file and use its local path.`;
     for (const [i, told] of readThere(type, ...urls).entries()) {
       expect(told, lines[i]).toEqual([expect.any(String), expect.any(String)]);
       const [code, message] = told as [string, string];

@@ -152,7 +152,7 @@ def asked_again() -> list[Any]:
         asked.append([])
         put = SimpleNamespace(remote=lambda message: asked[-1].append(copy.deepcopy(message)))
         queue.actor = SimpleNamespace(put=put, take=SimpleNamespace(remote=lambda: None))
-        queue.next = None
+        queue.next_message = None
         queue.checked_at = float("inf")
 
     def say(type: str, number: int, **more: Any) -> None:

@@ -34,7 +34,7 @@ def plain_row(line: str, where: str, formats: Sequence[str]) -> dict[str, Any]:
         raise KitError(
             "DATASET_INVALID",
             f"{problem}. At a URL, Kit reads only rows of {describe_formats(formats)}, with "
-            "messages in OpenAI's format. Convert them, or "
+            "messages in OpenAI's format. Write them so, or "
             "download the file and use its local path.",
         ) from error
 
