@@ -61,7 +61,7 @@ function startOf(pid: number): string | undefined {
 }
 
 export function ownerState(owner: Owner): OwnerState {
-  if (!isHere(owner)) return "unknown";
+  if (!isOnThisSystem(owner)) return "unknown";
   if (!processExists(owner.pid)) return "gone";
   if (owner.startTime === undefined) return "unknown";
   const info = readProcess(owner.pid);
@@ -76,12 +76,12 @@ export function ownerState(owner: Owner): OwnerState {
  * no process does. Systems don't reuse a pid whose group still lives.
  */
 export function pidNotReused(owner: Owner): boolean {
-  if (!isHere(owner)) return false;
+  if (!isOnThisSystem(owner)) return false;
   if (!processExists(owner.pid)) return true;
   return owner.startTime !== undefined && readProcess(owner.pid, 0)?.startTime === owner.startTime;
 }
 
-function isHere(owner: Owner): boolean {
+function isOnThisSystem(owner: Owner): boolean {
   const system = describeSystem();
   return (
     owner.bootId === system.bootId &&
@@ -92,7 +92,7 @@ function isHere(owner: Owner): boolean {
 }
 
 export function processExists(pid: number): boolean {
-  // To the system, these mean process groups.
+  // The system takes 0 and negative numbers for process groups.
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);

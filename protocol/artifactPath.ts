@@ -14,11 +14,11 @@ export function stepOfEntry(name: string): number | undefined {
   return step === undefined ? undefined : Number(step);
 }
 
-const STORED = ".stored.json";
+const STORED_SUFFIX = ".stored.json";
 
 /** The path of a remote artifact's record, beside its folder. */
 export function storedRecordPath(artifact: string): string {
-  return `${artifact}${STORED}`;
+  return `${artifact}${STORED_SUFFIX}`;
 }
 
 /** The name of a folder while it is fetched. The next fetch continues an interrupted one. */
@@ -26,16 +26,16 @@ export function fetchFolder(name: string): string {
   return `.${name}.fetch`;
 }
 
-const PARTIAL = ".partial";
+const PARTIAL_SUFFIX = ".partial";
 
 /** The name of a folder while it is being written or removed. */
 export function partialFolder(name: string): string {
-  return `.${name}${PARTIAL}`;
+  return `.${name}${PARTIAL_SUFFIX}`;
 }
 
 /** Whether a name is a partial folder's. */
 export function isPartialFolder(name: string): boolean {
-  return name.startsWith(".") && name.endsWith(PARTIAL);
+  return name.startsWith(".") && name.endsWith(PARTIAL_SUFFIX);
 }
 
 /** Whether a path, relative to the job's directory and with forward slashes, is an artifact's. */

@@ -38,7 +38,7 @@ export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined 
   return { steps, losses };
 }
 
-/** The position of `value` in a range, from 0 to 1; 0.5 in an empty range. */
+/** The position of `value` in a range, from 0 to 1; 0.5 if the range is a single number. */
 export function fractionIn(value: number, { min, max }: Range): number {
   // Halved, because the difference of two finite numbers can be infinite.
   return min === max ? 0.5 : (value / 2 - min / 2) / (max / 2 - min / 2);
@@ -61,7 +61,7 @@ export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
   const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (MAX_COLUMNS / 2)));
   // The width is 0 if all steps are equal.
   let thinned = extremes(points, ({ step }) => (width ? Math.floor(step / width) : 0));
-  // Only for steps that go back thousands of times: merge points that are neighbours in time.
+  // If steps go back thousands of times, each column is entered often: merge eight consecutive points.
   while (thinned.length > MAX_THINNED) thinned = extremes(thinned, (_, index) => index >> 3);
   return thinned;
 }
@@ -71,8 +71,8 @@ function pixel(step: number, { steps }: CurveExtent): number {
 }
 
 /**
- * Of each run of consecutive points in one column: the first, lowest, highest and last, and if steps
- * go back within it, the leftmost and rightmost.
+ * Selects from each run of consecutive points in one column the first, lowest, highest and last, and if
+ * steps go back within it, the leftmost and rightmost.
  */
 function extremes<P extends LossPoint>(
   points: readonly P[],

@@ -61,7 +61,7 @@ export interface TrainOptions {
   signal: AbortSignal;
   /** Aborting detaches from a remote run, which continues; `train` then rejects with the reason. */
   detachSignal?: AbortSignal;
-  /** Called with the remote location just before training is handed over. */
+  /** Called with the remote location just before the engine submits the run. */
   onRemote?: (location: RemoteLocation) => void;
   /** Called with each event, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
@@ -195,7 +195,7 @@ export interface RemoteLocation {
   where: string;
   /** Address at which the engine reconnects to it. */
   address: string;
-  /** Where it keeps its checkpoints: a path there, or a URL. */
+  /** Where it keeps its checkpoints: a path on the cluster, or a URL. */
   checkpoints: string;
   /** Identifies the cluster that accepted the job, in case another one answers at its address later. */
   session?: string;

@@ -7,7 +7,7 @@ export const LOAD_LIMIT_MS = 30_000;
 /** Node's exit code when the event loop is empty and a top-level await has not settled. */
 const UNSETTLED_AWAIT = 13;
 
-/** The message for a bundle that exposes no trainer. Its words are specified. */
+/** The message for a bundle that exposes no trainer. The product's specification fixes its words. */
 export function noTrainer(entry = DEFAULT_ENTRY): string {
   return `No trainer in ${entry} yet. Add createTrainer(...) and pass it to createKit.`;
 }

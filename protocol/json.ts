@@ -45,10 +45,10 @@ export function parseJson(text: string): unknown {
 
 /** @param text that `JSON.parse` accepts */
 function parseLossless(text: string): unknown {
-  const open: { add: (value: unknown) => void }[] = [];
+  const openContainers: { add: (value: unknown) => void }[] = [];
   let root: unknown;
   const add = (value: unknown) => {
-    const container = open.at(-1);
+    const container = openContainers.at(-1);
     if (container) container.add(value);
     else root = value;
   };
@@ -59,7 +59,7 @@ function parseLossless(text: string): unknown {
       const keys: string[] = [];
       add(object);
       let isOrdered = false;
-      open.push({
+      openContainers.push({
         add(value) {
           if (!Object.hasOwn(object, key)) keys.push(key);
           isOrdered ||= isIndex(key);
@@ -69,13 +69,13 @@ function parseLossless(text: string): unknown {
       });
     },
     onObjectProperty: (name) => void (key = name),
-    onObjectEnd: () => void open.pop(),
+    onObjectEnd: () => void openContainers.pop(),
     onArrayBegin() {
       const array: unknown[] = [];
       add(array);
-      open.push({ add: (value) => void array.push(value) });
+      openContainers.push({ add: (value) => void array.push(value) });
     },
-    onArrayEnd: () => void open.pop(),
+    onArrayEnd: () => void openContainers.pop(),
     onLiteralValue(value: unknown, offset, length) {
       add(typeof value === "number" ? numberOf(text.slice(offset, offset + length)) : value);
     },
@@ -129,7 +129,7 @@ export function objectOf(
   return object;
 }
 
-/** JavaScript sorts these before other keys. */
+/** Whether JavaScript sorts a key before others, as an array index. */
 function isIndex(key: string): boolean {
   return /^\d+$/.test(key);
 }

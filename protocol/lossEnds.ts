@@ -36,7 +36,7 @@ export function risenFrom(ends: LossEnds): number | undefined {
 
 function meanEnd({ first, last }: LossEnds): number {
   if (last.length === 0) return first[1] ?? NaN;
-  // At most half, so that a short run may rise and fall again.
+  // Of at most half of the last losses, so that a short run may rise and fall again.
   const end = last.slice(-Math.max(1, Math.floor(last.length / 2)));
   return end.reduce((sum, loss) => sum + loss, 0) / end.length;
 }

@@ -17,8 +17,8 @@ export function printableLines(text: string): string {
 }
 
 /**
- * Formats text of others as one message in the terminal: indents further lines, so that none looks like
- * Kit's own.
+ * Formats text that Kit did not write as one message in the terminal: indents further lines, so that none
+ * looks like Kit's own.
  */
 export function printableNote(text: string): string {
   return printableLines(text.trimEnd()).replaceAll(/\n(?! {2})/g, "\n  ");

@@ -71,7 +71,7 @@ export interface EngineSettings {
 }
 
 /**
- * Training options with every default filled in; plain data, written to job.json without undefined ones. Exactly one of
+ * Training options with every default filled in; plain data, written to job.json without undefined values. Exactly one of
  * `maxSteps` and `numTrainEpochs` is set, at most one of `evalDataset` and `evalSplit`; without either, nothing is
  * evaluated, and `evalSteps` has no effect. Without `maxLength`, the default needs the model's context.
  */

@@ -1,7 +1,7 @@
 /** Query parameters that carry object stores' keys. */
 const SECRET_NAME = /key|secret|token|password|signature|credential|^sig$|^sas/i;
 
-/** An Azure URL has its container before the `@`, which is not a secret. */
+/** In an Azure URL, the container's name stands before the `@`: it is not a secret. */
 const AZURE_CONTAINER = /^(\s*abfss?:\/\/)[\w$-]+@/i;
 
 /**

@@ -9,7 +9,7 @@ const EXACT = /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/;
 /** A package's path, ending in its name. */
 const PACKAGE_PATH = /^(?:.+\/)?node_modules\/((?:@[\w.-]+\/)?[\w.-]+)$/;
 /** A version range, possibly of a package under an alias. */
-const OF_REGISTRY = /^(?:npm:(@?[^@:]+)@)?[^/:]*$/;
+const REGISTRY_SPEC = /^(?:npm:(@?[^@:]+)@)?[^/:]*$/;
 
 /** @returns a sentence for each entry that is not allowed */
 export function lockProblems() {
@@ -24,12 +24,14 @@ export function problemsOf({ lockfileVersion, packages }, { allowScripts = {} })
       Object.entries(entry[kind] ?? {}).map(([name, spec]) => ({ path, name, spec })),
     ),
   );
-  const aliases = new Set(specs.map(({ name, spec }) => `${name} ${OF_REGISTRY.exec(spec)?.[1]}`));
+  const aliases = new Set(
+    specs.map(({ name, spec }) => `${name} ${REGISTRY_SPEC.exec(spec)?.[1]}`),
+  );
   const { "": root, ...installed } = packages;
   return [
     ...(lockfileVersion === 3 && root ? [] : ["The lock is not of version 3."]),
     ...specs
-      .filter(({ spec }) => !OF_REGISTRY.test(spec))
+      .filter(({ spec }) => !REGISTRY_SPEC.test(spec))
       .map(({ path, name, spec }) => `${path || "The project"} asks for ${name} at ${spec}.`),
     ...Object.entries(installed).flatMap(([path, entry]) =>
       entryProblems(path, entry, aliases, allowScripts).map((problem) => `${path} ${problem}.`),
@@ -50,5 +52,5 @@ function entryProblems(path, entry, aliases, allowScripts) {
       real !== name && !aliases.has(`${name} ${real}`),
     "runs a script when it is installed, which package.json's allowScripts does not know":
       entry.hasInstallScript && allowScripts[real] === undefined,
-  }).flatMap(([problem, isThere]) => (isThere ? [problem] : []));
+  }).flatMap(([problem, applies]) => (applies ? [problem] : []));
 }

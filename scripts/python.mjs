@@ -27,7 +27,7 @@ if (process.exitCode === 0 && requested === ENVIRONMENTS.python) {
 }
 
 /** Creates or updates the environment. Returns the exit code. */
-function makeEnvironment({ folder, lists, stamp, wanted }) {
+function makeEnvironment({ folder, lists, stamp, currentLists }) {
   const python = pythonOf({ folder });
   if (!existsSync(python)) {
     const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
@@ -42,7 +42,7 @@ function makeEnvironment({ folder, lists, stamp, wanted }) {
   }
   const packages = lists.flatMap((list) => ["--requirement", list]);
   const installed = run(python, "-m", "pip", "install", "--quiet", ...packages);
-  if (installed === 0) writeFileSync(stamp, wanted());
+  if (installed === 0) writeFileSync(stamp, currentLists());
   return installed;
 }
 

@@ -17,13 +17,13 @@ function environment(name, lists) {
   return {
     folder,
     lists,
-    /** A file with the lists that it was made from. */
+    /** A file that records the lists from which the environment was made. */
     stamp: join(folder, "kit-requirements.txt"),
-    wanted: () => lists.map((list) => readFileSync(list, "utf8")).join(""),
+    currentLists: () => lists.map((list) => readFileSync(list, "utf8")).join(""),
   };
 }
 
 /** Whether an environment was made from the current lists. */
-export function isComplete({ stamp, wanted }) {
-  return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted();
+export function isComplete({ stamp, currentLists }) {
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === currentLists();
 }

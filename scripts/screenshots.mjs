@@ -10,6 +10,7 @@ import { wordsOf } from "./pageWords.mjs";
 import { CLI, ROOT, run, setUp } from "./setup.mjs";
 
 const DOCS = join(ROOT, "docs");
+/** Matches the output shortly after the checkpoint of step 200. */
 const HALF_WAY = /\ncheckpoint .*\n(.*\n)*checkpoint .*step-200\n(.*\n){12}/;
 const words = {};
 

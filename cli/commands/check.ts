@@ -67,7 +67,7 @@ export const command = createCommand("check", {
     if (dataset) for (const line of datasetLines(dataset, started, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     if (time) print(timeLine(time));
-    // Segments are escaped before they are coloured.
+    // Not `print`, which would escape the colours. `rowLines` escapes the text itself.
     process.stdout.write(`first row\n${rowLines(result.firstRow)}\n`);
     for (const { where, loss, row } of result.hardest ?? []) {
       print(`loss ${loss.toFixed(3)} of ${relativeLocation(where, project)}`);
@@ -108,7 +108,7 @@ async function checkUntilSignal(
   const listen = () => onTerminationSignal(() => (signal.aborted ? exit() : abort.abort()));
   let listener = listen();
   const { engine } = trainer[DRIVER].prepared;
-  // Reading on this thread would block a listener; without one, a signal ends the process at once.
+  // Reading rows on this thread would block the listener; without it, a signal ends the process at once.
   const onRows = () => {
     if (!engine.remote) listener.stop();
   };
@@ -175,14 +175,14 @@ function datasetLines(
   }
   if (json) {
     const { answers: all, broken, first = "" } = json;
-    const which =
+    const outcome =
       broken === 0
         ? "all parse"
         : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${locationOf(first)}`;
     // Counted before truncation: a truncated answer is learned without its end.
     const note =
       cut === 0 ? "" : ` (checked in full; training truncates ${formatCounted(cut, "row")})`;
-    lines.push(`json ${formatCounted(all, "answer")}: ${which}${note}`);
+    lines.push(`json ${formatCounted(all, "answer")}: ${outcome}${note}`);
   }
   return lines;
 }

@@ -117,7 +117,7 @@ export const command = createCommand("infer", {
         maxConcurrent: engine ? 1 : MAX_CONCURRENT,
       });
     };
-    // Without a signal to abort on, one that never aborts.
+    // If the engine needs no signal, one that never aborts.
     const abortSignal = signal || new AbortController().signal;
     try {
       const loadOptions = { engine, signal: abortSignal, ...(quantize && { quantize }) };

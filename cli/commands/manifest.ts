@@ -13,7 +13,7 @@ export const command = createCommand("manifest")
   .action(async (options) => {
     // Without the server, nothing else would end this process if the project's code keeps it alive.
     process.once("disconnect", () => process.exit());
-    // Don't let the channel keep this process alive: Node ends it when an await can never settle.
+    // Without an open channel, Node ends this process when an await can never settle.
     process.channel?.unref();
     onUncaught((thrown) => send({ error: describeError(thrown) }));
     try {

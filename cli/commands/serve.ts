@@ -72,7 +72,7 @@ export const command = createCommand("serve", {
   .option("--json", "log one JSON object per line")
   .addOption(projectOption())
   .action(async (modelNames, options) => {
-    const { host, port, json: asJson = false, quantize, engine: engineName } = options;
+    const { host, port, json: isJson = false, quantize, engine: engineName } = options;
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const allowedOrigins = options.allowedOrigin?.map(originToAllow);
@@ -80,8 +80,8 @@ export const command = createCommand("serve", {
     const key = chooseKey(host, options.keyFile);
     const project = enterProject(options.project);
     const say = (event: string, data: object, line: string) =>
-      print(asJson ? JSON.stringify({ event, ...data }) : line);
-    // stdout has one line per request.
+      print(isJson ? JSON.stringify({ event, ...data }) : line);
+    // Not on stdout, which has one line per request.
     const onNote = (text: string) => printError(printableNote(text));
     const onError = (error: unknown) => printFailure(`kit: ${printableNote(messageOf(error))}`);
 

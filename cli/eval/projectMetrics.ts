@@ -41,7 +41,7 @@ async function metricsOfTrainer(
   onNote: (text: string) => void,
 ): Promise<Metrics | undefined> {
   if (!existsSync(join(project, DEFAULT_ENTRY))) return undefined;
-  // Build again: the edit may be in a metric.
+  // Build again, because the latest edit may be to a metric.
   const bundle = await buildBundle(project).catch((error: unknown) => {
     if (!isKitError(error) || error.code !== "CANNOT_WRITE") throw error;
     // Use the last build of a read-only project.

@@ -9,7 +9,7 @@ const MAX_TOKENS = 512;
 /** The default limit of an answer. */
 export interface AnswerLimit {
   tokens: number;
-  /** Where it comes from, for people. */
+  /** Where the limit comes from, for a message. */
   reason?: string;
 }
 

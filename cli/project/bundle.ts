@@ -157,8 +157,8 @@ export function showPath(project: string, path: string): string {
 }
 
 /**
- * Starts the comment at the end of a bundle: a digest of each source file's content. Modification times
- * would change with a checkout, a copy or a wrong clock.
+ * Begins the comment at the end of a bundle, which has a digest of each source file's content. Modification
+ * times would change with a checkout, a copy or a wrong clock.
  */
 const INPUTS_MARK = "\n//# kitInputs=";
 

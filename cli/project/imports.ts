@@ -10,7 +10,7 @@ const NODE_EXTENSIONS = new Set(["", ".js", ".mjs", ".cjs", ".node", ".wasm"]);
 /** Marks this plugin's own calls to `resolve`, to prevent recursion. */
 const RESOLVING = { isResolving: true };
 
-/** Path aliases, which no package name looks like: `@/lib`, `~/lib`, `#lib`. */
+/** Path aliases such as `@/lib`, `~/lib` and `#lib`. No package name begins like these. */
 const ALIAS = /^(?:@\/|[#~$])/;
 
 /**
@@ -53,9 +53,10 @@ function external(
   { path, importer, resolveDir }: OnResolveArgs,
   file: string,
 ): OnResolveResult {
-  const isOwn = !relative(project, importer).startsWith("..");
-  const isSame = isOwn || installedFolder(path, project) === installedFolder(path, resolveDir);
-  return { path: isSame ? path : pathToFileURL(file).href, external: true };
+  const isInProject = !relative(project, importer).startsWith("..");
+  const resolvesAlike =
+    isInProject || installedFolder(path, project) === installedFolder(path, resolveDir);
+  return { path: resolvesAlike ? path : pathToFileURL(file).href, external: true };
 }
 
 /** The package's real folder, as Node finds it from a folder. */

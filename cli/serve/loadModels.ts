@@ -49,20 +49,20 @@ export async function loadModels(
   const { aliases = new Map<string, string>() } = options;
   const named = [...options.modelNames, ...aliases.values()];
   const names = named.length > 0 ? [...new Set(named)] : [LATEST];
-  const all = new Map<string, { model: LoadedReference; isFollowed: boolean }>();
+  const models = new Map<string, { model: ServedReference; isFollowed: boolean }>();
   const aliasesOf = new Map<string, string[]>();
   for (const name of names) {
-    const model = await serve(options, referenceOf(project, name));
+    const model = await toServed(options, referenceOf(project, name));
     const ownAliases = [...aliases].flatMap(([alias, target]) => (target === name ? [alias] : []));
     aliasesOf.set(model.id, [...(aliasesOf.get(model.id) ?? []), ...ownAliases]);
     if (name === LATEST) noteUnfinished(options, model);
     const isFollowed = options.follows && name === LATEST;
     // The same job may be named twice.
-    const earlier = all.get(model.id);
-    all.set(model.id, { model, isFollowed: isFollowed || earlier?.isFollowed === true });
+    const earlier = models.get(model.id);
+    models.set(model.id, { model, isFollowed: isFollowed || earlier?.isFollowed === true });
   }
   // The newer job takes a shared name.
-  const oldestFirst = [...all.values()].toSorted(
+  const oldestFirst = [...models.values()].toSorted(
     ({ model: a }, { model: b }) => a.created - b.created,
   );
   for (const { model } of oldestFirst) {
@@ -78,7 +78,7 @@ export async function loadModels(
     async onNewer({ id, name }) {
       // Jobs without a checkpoint are skipped, as at the start.
       if (!hasCheckpoint(project, { id })) return;
-      await addModel(pool, options, await serve(options, findReference(project, id)));
+      await addModel(pool, options, await toServed(options, findReference(project, id)));
       if (id !== current) pool.evict(current);
       current = id;
       onFollow(id, name);
@@ -89,7 +89,7 @@ export async function loadModels(
 /** Loads all of its models on one thread, so that adapters of one base share its weights. */
 let sharedEngine: Engine | undefined;
 
-type LoadedReference = ServedModel & { reference: ModelReference };
+type ServedReference = ServedModel & { reference: ModelReference };
 
 /** Resolves a name. `latest` prefers the project's own jobs to those that API callers created. */
 function referenceOf(project: ModelProject, name: string): ModelReference {
@@ -106,10 +106,10 @@ function referenceOf(project: ModelProject, name: string): ModelReference {
   return name === BASE ? baseOf(latest) : latest;
 }
 
-async function serve(
+async function toServed(
   { project, loadOptions }: Pick<LoadModelsOptions, "project" | "loadOptions">,
   reference: ModelReference,
-): Promise<LoadedReference> {
+): Promise<ServedReference> {
   const { name, job } = reference;
   const projectEngine = loadOptions.engine ? undefined : await engineOf(project, reference);
   const engine = projectEngine ?? loadOptions.engine ?? (sharedEngine ??= createDefaultEngine());
@@ -143,14 +143,14 @@ export async function addTuned(
 ): Promise<void> {
   const reference: ModelReference = { kind: "saved", name, directory, job: undefined };
   const created = Math.floor(Date.parse(createdAt) / 1000);
-  pool.addUnopened({ ...(await serve(options, reference)), id: name, created }, [name]);
+  pool.addUnopened({ ...(await toServed(options, reference)), id: name, created }, [name]);
 }
 
 /** Serves a model under its names; a job's also as `latest`, and the base of its adapter. */
 async function addModel(
   pool: ModelPool,
   options: LoadModelsOptions,
-  served: LoadedReference,
+  served: ServedReference,
   aliases: readonly string[] = [],
 ): Promise<void> {
   const { id, reference } = served;
@@ -161,13 +161,13 @@ async function addModel(
   const isHidden = [LATEST, BASE].includes(name) || readPlan(job.directory) !== undefined;
   const names = isHidden ? [id] : [id, name];
   await pool.add(served, [...new Set(names), LATEST, ...aliases]);
-  if (job.config.lora) pool.addUnopened(await serve(options, baseOf(reference)), [BASE]);
+  if (job.config.lora) pool.addUnopened(await toServed(options, baseOf(reference)), [BASE]);
 }
 
 /** Notes that an unfinished job's checkpoint is served. */
 function noteUnfinished(
   { project, follows }: LoadModelsOptions,
-  { reference }: LoadedReference,
+  { reference }: ServedReference,
 ): void {
   const { id, name, status } = reference.job?.listed ?? {};
   if (status === undefined || status === "completed") return;

@@ -6,7 +6,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** Number of ports to try from the default on. */
 const MAX_PORTS = 100;
-/** Retries, because the system may pick a port that is free on one address only. */
+/** Tries for a free port, because the system may pick one that is free on one address only. */
 const MAX_ANY_PORT_TRIES = 20;
 
 /** The addresses of `localhost`: a browser may try either first. */
@@ -106,14 +106,16 @@ async function bind(server: Server, host: string, port: number): Promise<number>
 }
 
 function listening(server: HttpServer, port: number, ipv6?: Server): Listening {
-  const all: Server[] = [server, ...(ipv6 ? [ipv6] : [])];
+  const servers: Server[] = [server, ...(ipv6 ? [ipv6] : [])];
   return {
     port,
     stop() {
-      for (const each of all) each.close();
+      for (const each of servers) each.close();
     },
     async close() {
-      const closed = all.map((each) => new Promise<void>((resolve) => each.close(() => resolve())));
+      const closed = servers.map(
+        (each) => new Promise<void>((resolve) => each.close(() => resolve())),
+      );
       server.closeAllConnections();
       await Promise.all(closed);
     },

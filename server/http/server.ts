@@ -117,7 +117,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     onRequest,
   );
-  // A dropped header could be the one that reveals another site. Their size is limited instead.
+  // Limit only the headers' size: a dropped header could be the one that reveals another site.
   server.maxHeadersCount = 0;
   server.timeout = limits.stalledMs;
   // With `Expect`, the client sends its body only after our answer.

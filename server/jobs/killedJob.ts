@@ -20,7 +20,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
       if (!runsRemotely(jobs.directoryOf(id))) cancel(jobs.logPath(id));
     }
   } catch {
-    // Best effort; otherwise it shows as failed.
+    // Best effort: the job then shows as failed.
   }
 }
 
@@ -32,7 +32,7 @@ export function failureOf(owner: Owner, jobs: JobStore): string | undefined {
 
 /** The ids of the jobs that a process owns and whose logs do not record an end. */
 function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
-  // A job with a lost owner is failed, but its log has no end.
+  // A job whose owner is gone counts as failed, although its log has no end.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
   const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
   return ids.filter((id) => isDeepStrictEqual(leaseOwner(leasePath(jobs.directoryOf(id))), owner));

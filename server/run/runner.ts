@@ -100,18 +100,18 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   function asRun({ id, owner, hasEnded }: RunProcess): Run {
-    const ended = () => hasEnded() && !isContinued(id);
+    const hasRunEnded = () => hasEnded() && !isContinued(id);
     const output: Run["output"] = (signal, from) =>
-      openOutput(project, id, { signal, from, ended });
-    const status = () => (ended() ? endOf(id) : "running");
+      openOutput(project, id, { signal, from, ended: hasRunEnded });
+    const status = () => (hasRunEnded() ? endOf(id) : "running");
     return { id, owner, output, status, startedAt: () => recordOf(id).startedAt };
   }
 
   function peekLast(): Run | undefined {
     const current = runInFlight();
     if (current) return asRun(current);
-    const ended = recordedRun(project, owner);
-    return ended && isRegularFile(outputPath(project)) ? asRun(ended) : undefined;
+    const last = recordedRun(project, owner);
+    return last && isRegularFile(outputPath(project)) ? asRun(last) : undefined;
   }
 
   return {

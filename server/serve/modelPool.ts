@@ -8,7 +8,7 @@ export interface ServedModel {
   /** Maximum concurrent requests; the others wait. */
   maxConcurrent: number;
   open: () => Promise<EngineModel>;
-  /** The model as `createTrainer` names it, to train on; undefined or none for one without weights. */
+  /** The model as `createTrainer` names it, to train on; undefined for a model without weights. */
   source?: () => string | undefined;
 }
 
@@ -45,11 +45,11 @@ export interface ModelPool {
 
 export function createModelPool(): ModelPool {
   const byName = new Map<string, PooledModel>();
-  const open = new Set<PooledModel>();
+  const opened = new Set<PooledModel>();
 
   function modelOf(entry: PooledModel): Promise<EngineModel> {
     if (!entry.opening) {
-      open.add(entry);
+      opened.add(entry);
       const opening = entry.served.open();
       entry.opening = opening;
       // The next request tries again.
@@ -59,7 +59,7 @@ export function createModelPool(): ModelPool {
   }
 
   async function close(entry: PooledModel): Promise<void> {
-    open.delete(entry);
+    opened.delete(entry);
     await entry.opening?.then(
       (model) => model.close(),
       () => undefined,
@@ -126,7 +126,7 @@ export function createModelPool(): ModelPool {
     names: () => [...byName].map(([name, { served }]) => ({ name, served })),
     async close() {
       byName.clear();
-      await Promise.all([...open].map(close));
+      await Promise.all([...opened].map(close));
     },
   };
 }

@@ -52,9 +52,9 @@ export async function startRun(): Promise<RunOutput> {
 export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | undefined> {
   const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;
   // Headers arrive at once; without a limit, a dead connection would hang.
-  const gaveUp = new AbortController();
-  const timer = setTimeout(() => gaveUp.abort(), TIMEOUT_MS);
-  const response = await request(path, { ...UNBUFFERED, signal: gaveUp.signal }).finally(() =>
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  const response = await request(path, { ...UNBUFFERED, signal: timeout.signal }).finally(() =>
     clearTimeout(timer),
   );
   return response.status === 204 ? undefined : outputOf(response, bookmark);

@@ -68,7 +68,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   const data = parseRecord(frame.data);
   // Without an offset (NaN), a frame is neither new nor a replay.
   const isNew = offset > view.offset;
-  if (frame.event === "training.failed" && !isNew) return presume(data, frame, view);
+  if (frame.event === "training.failed" && !isNew) return applyPresumedFailure(data, frame, view);
   // A final event may be applied twice: the second time changes nothing.
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
@@ -103,10 +103,14 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   }
 }
 
-/** Applies the server's own verdict, which has no record and so no offset. */
-function presume(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
+/** Applies a failure that the server presumes. The log has no record of it, so it has no offset. */
+function applyPresumedFailure(
+  data: Record<string, unknown>,
+  frame: StreamFrame,
+  view: JobView,
+): void {
   const { status, presumedFailure } = view;
-  // The job's own events outrank it.
+  // The job's own final event outranks the presumption.
   if (!presumedFailure && status && isFinal(status)) return;
   view.presumedFailure = presumedFailure ?? { before: status };
   fail(data, frame, view);

@@ -10,7 +10,7 @@ export function createRow() {
   const line: StyledText[] = [];
   /** The line by character, once the cursor has moved in it. */
   let cells: StyledText[] | undefined;
-  /** Of `line`, in characters. */
+  /** Length of `line`, in characters. */
   let size = 0;
 
   function intoCells(): StyledText[] {

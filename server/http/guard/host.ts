@@ -38,12 +38,12 @@ export interface HostPolicy {
 export function isAllowedHost(name: string, policy: HostPolicy): boolean {
   if (LOOPBACK_ADDRESSES.has(name) || isLocalhost(name)) return true;
   const { boundTo, machineName, addedNames } = policy;
-  if ([boundTo, ...addedNames].some((known) => sameName(known, name))) return true;
+  if ([boundTo, ...addedNames].some((known) => isSameName(known, name))) return true;
   if (isLoopback(boundTo)) return false;
   // An address cannot be rebound.
-  return isIP(name) !== 0 || sameName(machineName, name);
+  return isIP(name) !== 0 || isSameName(machineName, name);
 }
 
-function sameName(known: string, name: string): boolean {
+function isSameName(known: string, name: string): boolean {
   return known.toLowerCase().replace(/\.$/, "") === name;
 }
